@@ -1,0 +1,169 @@
+//! The Maxwell capacitance matrix of conductors in a homogeneous medium.
+
+use crate::Error;
+use mesh::Mesh;
+
+/// Which conductor each triangle belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Conductors<'a> {
+    /// Index of the conductor, one a triangle; `None` = the triangle is ignored.
+    pub of_triangle: &'a [Option<u32>],
+    /// How many conductors there are; each has at least one triangle.
+    pub count: usize,
+}
+
+/// Dense or fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Whichever the cost model says is faster.
+    #[default]
+    Auto,
+    /// Dense Galerkin matrix, factorised.
+    Dense,
+    /// GMRES over the FMM with near-field correction.
+    Fmm,
+}
+
+/// Choices for [`capacitance`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct CapacitanceOptions {
+    /// Dense or fast.
+    pub method: Method,
+    /// Relative residual of each conductor's rows in the area-scaled norm.
+    pub tolerance: f64,
+    /// Relative L2 error of the FMM; `None` follows the solver's.
+    pub fmm_tolerance: Option<f64>,
+    /// Krylov vectors before GMRES restarts.
+    pub restart: usize,
+    /// Iterations after which a solve is given up.
+    pub max_iterations: usize,
+    /// Orders added to every quadrature rule (0 = as the accuracy asks), for checking that quadrature does not limit C.
+    pub quadrature_increment: usize,
+    /// Bytes the solve may use; `None` = no limit.
+    pub memory_limit: Option<u64>,
+}
+
+impl Default for CapacitanceOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::Auto,
+            tolerance: 1e-6,
+            fmm_tolerance: None,
+            restart: 60,
+            max_iterations: 200,
+            quadrature_increment: 0,
+            memory_limit: None,
+        }
+    }
+}
+
+/// Parts of a solve, in the order they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Tree, lists, tables.
+    Plan,
+    /// Exact integrals of close pairs (rows done of all rows), preconditioner.
+    NearField,
+    /// GMRES iterations.
+    Solve,
+}
+
+/// How a caller follows and stops a solve.
+pub trait Progress: Sync {
+    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in [`Error::Interrupted`].
+    fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
+    /// Called after each GMRES iteration with the largest relative residual of the columns still running.
+    fn residual(&self, _iteration: usize, _relative: f64) {}
+}
+
+/// No progress, never stops.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn advance(&self, _: Stage, _: u64, _: u64) -> bool {
+        true
+    }
+}
+
+/// Why GMRES stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The true residual meets the tolerance.
+    Converged,
+    /// The iteration limit.
+    MaxIterations,
+    /// Restarts no longer lower the residual.
+    Stagnation,
+    /// The Krylov space closed before the residual was small.
+    Breakdown,
+    /// A NaN or infinity appeared.
+    Nan,
+}
+
+/// One excitation: conductor `excitation` at potential 1, the others at 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solve {
+    /// Index of the conductor at potential 1.
+    pub excitation: usize,
+    /// Matvecs taken.
+    pub iterations: usize,
+    /// Why it stopped.
+    pub reason: StopReason,
+    /// True relative residual at the end: the largest over the conductors, in the area-scaled norm.
+    pub relative_residual: f64,
+    /// Relative residual after each iteration, beginning with 1.
+    pub history: Vec<f64>,
+}
+
+/// Wall seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timings {
+    /// Tree, lists, tables.
+    pub plan: f64,
+    /// Close pairs and preconditioner.
+    pub near_field: f64,
+    /// Iterations.
+    pub solve: f64,
+    /// Mean of one matvec over all its densities.
+    pub matvec_mean: f64,
+}
+
+/// The answer, in the mesh's unit of length.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacitance {
+    /// Dense or fast, as it was done.
+    pub method: Method,
+    /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised), shape (conductors, conductors).
+    pub maxwell: Vec<Vec<f64>>,
+    /// For each excitation the charge density over eps at 1 V, in 1/length: sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
+    pub density: Vec<Vec<f64>>,
+    /// How each solve went.
+    pub solves: Vec<Solve>,
+    /// The solver tolerance that was used.
+    pub tolerance: f64,
+    /// The FMM tolerance that was used, none when dense.
+    pub fmm_tolerance: Option<f64>,
+    /// Relative L2 error of the FMM for a solved density at 1000 or more sampled targets (all, if fewer), against direct sums.
+    pub fmm_error_sampled: Option<f64>,
+    /// The FMM's plan, none when dense.
+    pub fmm: Option<fmm::Info>,
+    /// Wall seconds.
+    pub timings: Timings,
+}
+
+/// Solves for the Maxwell capacitance matrix: V s = eps phi with phi = 1 on each conductor in turn.
+///
+/// A solve that does not converge is no error here: its [`Solve::reason`] says so and its column is partial.
+///
+/// # Errors
+/// [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
+pub fn capacitance(
+    mesh: &Mesh,
+    conductors: Conductors<'_>,
+    options: &CapacitanceOptions,
+    progress: &dyn Progress,
+) -> Result<Capacitance, Error> {
+    let _ = (mesh, conductors, options, progress);
+    Err(Error::Interrupted)
+}

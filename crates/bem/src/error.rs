@@ -1,0 +1,25 @@
+//! Why a problem could not be solved.
+
+/// Errors of the boundary element layer.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The fast sum refused.
+    #[error(transparent)]
+    Fmm(#[from] fmm::Error),
+    /// The caller's [`Progress`](crate::Progress) asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The problem would not fit.
+    #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
+    Memory {
+        /// What was to be allocated.
+        what: &'static str,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        available: u64,
+        /// What to do.
+        advice: &'static str,
+    },
+}

@@ -1,0 +1,3 @@
+//! The program `farad`.
+
+fn main() {}

@@ -1,0 +1,101 @@
+//! All pairs in double precision: the oracle that every other path is measured against.
+
+use rayon::prelude::*;
+
+use crate::{Densities, Error, Potentials};
+
+/// Sums `densities` over all `sources` at `targets` in double precision, O(n m).
+///
+/// Shapes as in [`Densities`] and [`Potentials`]; a source at a target's very place contributes nothing.
+///
+/// # Errors
+/// [`Error::Length`] when an array does not fit.
+pub fn sum(
+    sources: &[[f64; 3]],
+    targets: &[[f64; 3]],
+    densities: Densities<'_>,
+    potentials: &mut Potentials<'_>,
+) -> Result<(), Error> {
+    let k = count_densities(sources.len(), targets.len(), &densities, potentials)?;
+    let (n, m) = (sources.len(), targets.len());
+    for density in 0..k {
+        let charges = densities.charges.map(|q| &q[density * n..(density + 1) * n]);
+        let dipoles = densities.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
+        let evaluate = |x: &[f64; 3]| at(x, sources, charges, dipoles);
+        let values: Vec<[f64; 4]> = targets.par_iter().with_min_len(16).map(evaluate).collect();
+        if let Some(potential) = potentials.potential.as_deref_mut() {
+            for (out, value) in potential[density * m..(density + 1) * m].iter_mut().zip(&values) {
+                *out = value[0];
+            }
+        }
+        if let Some(gradient) = potentials.gradient.as_deref_mut() {
+            let rows = gradient[density * 3 * m..(density + 1) * 3 * m].chunks_exact_mut(3);
+            for (out, value) in rows.zip(&values) {
+                out.copy_from_slice(&value[1..]);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Potential and gradient at one target.
+fn at(
+    x: &[f64; 3],
+    sources: &[[f64; 3]],
+    charges: Option<&[f64]>,
+    dipoles: Option<&[f64]>,
+) -> [f64; 4] {
+    let mut sum = [0.0; 4];
+    for (j, y) in sources.iter().enumerate() {
+        let r = [x[0] - y[0], x[1] - y[1], x[2] - y[2]];
+        let r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2];
+        if r2 == 0.0 {
+            continue;
+        }
+        let inverse = 1.0 / r2.sqrt();
+        let inverse3 = inverse / r2;
+        if let Some(q) = charges {
+            sum[0] += q[j] * inverse;
+            for axis in 0..3 {
+                sum[1 + axis] -= q[j] * inverse3 * r[axis];
+            }
+        }
+        if let Some(d) = dipoles {
+            let d = &d[3 * j..3 * j + 3];
+            let along = d[0] * r[0] + d[1] * r[1] + d[2] * r[2];
+            sum[0] += along * inverse3;
+            for axis in 0..3 {
+                sum[1 + axis] += (d[axis] - 3.0 * along * r[axis] / r2) * inverse3;
+            }
+        }
+    }
+    sum
+}
+
+/// The number of densities k that the arrays' lengths agree on.
+pub(crate) fn count_densities(
+    n: usize,
+    m: usize,
+    densities: &Densities<'_>,
+    potentials: &Potentials<'_>,
+) -> Result<usize, Error> {
+    let arrays = [
+        ("charges", densities.charges.map(<[_]>::len), n),
+        ("dipoles", densities.dipoles.map(<[_]>::len), 3 * n),
+        ("potential", potentials.potential.as_ref().map(|a| a.len()), m),
+        ("gradient", potentials.gradient.as_ref().map(|a| a.len()), 3 * m),
+    ];
+    let mut k = None;
+    for (what, length, unit) in arrays {
+        let Some(found) = length else { continue };
+        let here = if unit == 0 { 0 } else { found / unit };
+        let expected = k.unwrap_or(here.max(1)) * unit;
+        if found != expected {
+            return Err(Error::Length { what, expected, found });
+        }
+        if unit > 0 {
+            k.get_or_insert(here.max(1));
+        }
+    }
+    Ok(k.unwrap_or(0))
+}

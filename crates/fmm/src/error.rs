@@ -1,0 +1,53 @@
+//! What can be wrong with a sum that was asked for.
+
+/// Why a plan could not be made or applied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A coordinate is NaN or infinite.
+    #[error("{what} {index} has a coordinate that is not a finite number: {point:?}")]
+    NotFinite {
+        /// "source" or "target".
+        what: &'static str,
+        /// Index of the point in the caller's order.
+        index: usize,
+        /// The point.
+        point: [f64; 3],
+    },
+    /// An array's length does not match the plan.
+    #[error("{what} has {found} values, expected {expected}")]
+    Length {
+        /// Name of the array.
+        what: &'static str,
+        /// Values that the plan calls for.
+        expected: usize,
+        /// Values that were passed.
+        found: usize,
+    },
+    /// An option is outside its range.
+    #[error("{option} = {value} is out of range: {allowed}")]
+    Option {
+        /// Name of the option.
+        option: &'static str,
+        /// What was asked.
+        value: String,
+        /// What is possible.
+        allowed: &'static str,
+    },
+    /// `apply` was asked for something that the plan was not made for.
+    #[error("this plan was made without {what}; set Options::{what} before Plan::new")]
+    NotPlanned {
+        /// "gradient" or "dipoles".
+        what: &'static str,
+    },
+    /// More points than 32-bit indices can address.
+    #[error("{count} {what}s are more than the {limit} that one plan can hold")]
+    TooMany {
+        /// "source" or "target".
+        what: &'static str,
+        /// Points passed.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+}

@@ -1,0 +1,86 @@
+//! What a caller may choose about a sum.
+
+/// How the sum is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Multipole and local expansions, O(N).
+    #[default]
+    Fmm,
+    /// Multipole expansions evaluated at the targets (M2P), no local expansions: for few targets.
+    Treecode,
+    /// All pairs.
+    Direct,
+}
+
+/// Floating-point format of near field and expansions. Coincidence of points is always decided in double precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// 32-bit, for tolerances down to about 1e-5.
+    Single,
+    /// 64-bit.
+    Double,
+}
+
+/// Which pairs of boxes the far field translates between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stencil {
+    /// Boxes of one level only: 189 translations an interior box on a full tree.
+    Full,
+    /// A child's multipole may go to its neighbour's parent's local expansion: 119 (paper 001, section 2.2.3).
+    #[default]
+    Reduced,
+}
+
+/// How the truncation number of each translation is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Truncation {
+    /// One truncation number for all translations.
+    Fixed,
+    /// Paper 001, eq. 24: equal worst-case bounds.
+    WorstCaseBound,
+    /// From measured rms errors of each translation class, weighted by what the class contributes.
+    #[default]
+    Measured,
+}
+
+/// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random sign. 1e-12 ..= 0.1.
+    pub tolerance: f64,
+    /// Floating-point format; `None` takes single precision where the tolerance allows it.
+    pub precision: Option<Precision>,
+    /// How the sum is done.
+    pub mode: Mode,
+    /// Most points that a leaf may hold; `None` asks the cost model.
+    pub leaf_size: Option<usize>,
+    /// Largest truncation number p (p^2 coefficients), 1 ..= 40; `None` takes it from the tolerance.
+    pub truncation_number: Option<usize>,
+    /// Which pairs of boxes are translated between.
+    pub stencil: Stencil,
+    /// How p' of each translation is chosen.
+    pub truncation: Truncation,
+    /// Densities that one `apply` will usually carry; tunes the leaf size.
+    pub densities: usize,
+    /// Whether `apply` may be asked for gradients.
+    pub gradient: bool,
+    /// Whether `apply` may be given dipoles.
+    pub dipoles: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            tolerance: 1e-6,
+            precision: None,
+            mode: Mode::default(),
+            leaf_size: None,
+            truncation_number: None,
+            stencil: Stencil::default(),
+            truncation: Truncation::default(),
+            densities: 1,
+            gradient: false,
+            dipoles: false,
+        }
+    }
+}

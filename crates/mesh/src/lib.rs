@@ -1,0 +1,5 @@
+//! Triangle surfaces: readers, generators, topology and quality checks. No physics.
+
+mod surface;
+
+pub use surface::{Mesh, PhysicalGroup};

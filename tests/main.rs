@@ -1,0 +1,1 @@
+//! Whole runs of the program, checked against exact answers.
