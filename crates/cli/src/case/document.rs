@@ -1,0 +1,279 @@
+//! Walks a TOML document against the schema and collects every defect instead of stopping at the first.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::diagnostics::{Defect, Located, Sort, nearest, quoted};
+use super::schema::{self, Absent, KEYS, Key, Kind, TABLES};
+
+/// Defects found so far; shared by all sections of one document.
+#[derive(Debug, Default)]
+pub(crate) struct Defects(RefCell<Vec<Defect>>);
+
+impl Defects {
+    pub(crate) fn push(&self, defect: Defect) {
+        self.0.borrow_mut().push(defect);
+    }
+
+    pub(crate) fn into_inner(self) -> Vec<Defect> {
+        self.0.into_inner()
+    }
+}
+
+/// One table of the document. Reading a key that is absent gives `None`, and a defect if the schema requires it.
+#[derive(Clone, Debug)]
+pub(crate) struct Section<'d> {
+    name: &'static str,
+    table: Option<&'d DeTable<'d>>,
+    span: Range<usize>,
+    defects: &'d Defects,
+}
+
+impl<'d> Section<'d> {
+    /// The top of the document; unknown keys and tables are reported at once.
+    pub(crate) fn top(document: &'d Spanned<DeTable<'d>>, defects: &'d Defects) -> Self {
+        let section = Self { name: "", table: Some(document.get_ref()), span: 0..0, defects };
+        section.report_unknown_keys();
+        section
+    }
+
+    /// The table called `name`; an empty one if the document has none.
+    pub(crate) fn section(&self, name: &'static str) -> Self {
+        let absent = Self { name, table: None, span: 0..0, defects: self.defects };
+        let Some((key, value)) = self.entry(name) else { return absent };
+        let DeValue::Table(table) = value.get_ref() else {
+            self.defects.push(wrong_type(&key, value, &format!("a table [{name}]")));
+            return absent;
+        };
+        let section = Self { name, table: Some(table), span: key, defects: self.defects };
+        section.report_unknown_keys();
+        section
+    }
+
+    /// The array of tables called `name`.
+    pub(crate) fn sections(&self, name: &'static str) -> Vec<Self> {
+        let Some((key, value)) = self.entry(name) else { return Vec::new() };
+        let DeValue::Array(array) = value.get_ref() else {
+            let defect = wrong_type(&key, value, &format!("an array of tables [[{name}]]"));
+            self.defects
+                .push(defect.help(format!("write [[{name}]] with two brackets, once for each")));
+            return Vec::new();
+        };
+        array.iter().filter_map(|item| self.item(name, item)).collect()
+    }
+
+    fn item(&self, name: &'static str, item: &'d Spanned<DeValue<'d>>) -> Option<Self> {
+        let DeValue::Table(table) = item.get_ref() else {
+            self.defects.push(wrong_type(&item.span(), item, &format!("a table [[{name}]]")));
+            return None;
+        };
+        let section = Self { name, table: Some(table), span: item.span(), defects: self.defects };
+        section.report_unknown_keys();
+        Some(section)
+    }
+
+    /// Where the section begins.
+    pub(crate) fn span(&self) -> Range<usize> {
+        self.span.clone()
+    }
+
+    /// Adds a defect that the schema alone cannot tell.
+    pub(crate) fn report(&self, defect: Defect) {
+        self.defects.push(defect);
+    }
+
+    /// Text on one line: a title, a name or a path.
+    pub(crate) fn text(&self, name: &'static str) -> Option<Located<String>> {
+        let value = self.value(name)?;
+        self.as_text(name, value)
+    }
+
+    /// One of the words that the schema lists.
+    pub(crate) fn choice(&self, name: &'static str) -> Option<Located<String>> {
+        let Kind::Choice(choices) = self.key(name)?.kind else { return None };
+        let found = self.text(name)?;
+        if choices.contains(&found.value.as_str()) {
+            return Some(found);
+        }
+        let message = format!(
+            "{name} = \"{}\" is not one of {}",
+            found.value,
+            quoted(choices.iter().copied())
+        );
+        let defect = Defect::new(Sort::Value, found.span, message).label("not possible here");
+        self.defects.push(match nearest(&found.value, choices.iter().copied()) {
+            Some(near) => defect.help(format!("did you mean \"{near}\"?")),
+            None => defect,
+        });
+        None
+    }
+
+    /// A name or a list of names.
+    pub(crate) fn names(&self, name: &'static str) -> Option<Vec<Located<String>>> {
+        let value = self.value(name)?;
+        let items: Vec<_> = match value.get_ref() {
+            DeValue::Array(items) => self.items(name, items),
+            _ => vec![self.as_text(name, value)?],
+        };
+        Some(items)
+    }
+
+    fn items(&self, name: &str, items: &'d DeArray<'d>) -> Vec<Located<String>> {
+        items.iter().filter_map(|item| self.as_text(name, item)).collect()
+    }
+
+    /// A number within the schema's range; a whole number will do.
+    pub(crate) fn number(&self, name: &'static str) -> Option<Located<f64>> {
+        let Kind::Number { low, high } = self.key(name)?.kind else { return None };
+        let value = self.value(name)?;
+        let span = value.span();
+        let parsed = match value.get_ref() {
+            DeValue::Float(float) => float.as_str().parse().ok(),
+            DeValue::Integer(integer) => parse_integer(integer).map(|i| i as f64),
+            _ => {
+                self.defects.push(wrong_type(&span, value, &format!("a number for {name}")));
+                return None;
+            }
+        };
+        match parsed {
+            Some(number) if (low..=high).contains(&number) => Some(Located { value: number, span }),
+            _ => {
+                self.out_of_range(name, span, &format!("{low:e} to {high:e}"));
+                None
+            }
+        }
+    }
+
+    /// A whole number within the schema's range.
+    pub(crate) fn integer(&self, name: &'static str) -> Option<Located<i64>> {
+        let Kind::Integer { low, high } = self.key(name)?.kind else { return None };
+        let value = self.value(name)?;
+        let span = value.span();
+        let DeValue::Integer(integer) = value.get_ref() else {
+            self.defects.push(wrong_type(&span, value, &format!("a whole number for {name}")));
+            return None;
+        };
+        match parse_integer(integer) {
+            Some(number) if (low..=high).contains(&number) => Some(Located { value: number, span }),
+            _ => {
+                let allowed =
+                    if low == high { low.to_string() } else { format!("{low} to {high}") };
+                self.out_of_range(name, span, &allowed);
+                None
+            }
+        }
+    }
+
+    fn out_of_range(&self, name: &str, span: Range<usize>, allowed: &str) {
+        let message = format!("{name} is out of range");
+        self.defects
+            .push(Defect::new(Sort::Value, span, message).label(format!("possible: {allowed}")));
+    }
+
+    fn as_text(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Option<Located<String>> {
+        let span = value.span();
+        let DeValue::String(text) = value.get_ref() else {
+            self.defects.push(wrong_type(&span, value, &format!("text in quotes for {name}")));
+            return None;
+        };
+        let defect = if text.trim().is_empty() {
+            Some(format!("{name} is empty"))
+        } else if text.chars().any(char::is_control) {
+            Some(format!("{name} has a line break or another control character"))
+        } else {
+            None
+        };
+        match defect {
+            None => Some(Located { value: text.to_string(), span }),
+            Some(message) => {
+                self.defects.push(Defect::new(Sort::Value, span, message));
+                None
+            }
+        }
+    }
+
+    /// The schema's entry. Every name in the code is in the schema: a unit test reads them all.
+    fn key(&self, name: &str) -> Option<&'static Key> {
+        let key = schema::keys_of(self.name).find(|key| key.name == name);
+        debug_assert!(key.is_some(), "[{}] {name} is not in the schema", self.name);
+        key
+    }
+
+    fn value(&self, name: &'static str) -> Option<&'d Spanned<DeValue<'d>>> {
+        let found = self.entry(name);
+        if found.is_none() && self.key(name)?.absent == Absent::Error {
+            self.report_missing(name);
+        }
+        found.map(|(_, value)| value)
+    }
+
+    fn entry(&self, name: &str) -> Option<(Range<usize>, &'d Spanned<DeValue<'d>>)> {
+        let (key, value) = self.table?.iter().find(|(key, _)| key.get_ref() == name)?;
+        Some((key.span(), value))
+    }
+
+    fn report_missing(&self, name: &str) {
+        let heading = schema::heading(self.name);
+        let message = format!("{name} is missing in {heading}");
+        let defect = Defect::new(Sort::Missing, self.span(), message).label("required");
+        self.defects.push(match self.key(name).map(|key| key.kind) {
+            Some(Kind::Choice(choices)) => {
+                defect.help(format!("add {name} = one of {}", quoted(choices.iter().copied())))
+            }
+            Some(Kind::Integer { low, high }) if low == high => {
+                defect.help(format!("add the line {name} = {low}"))
+            }
+            _ if self.table.is_none() => defect.help(format!("add {heading} with {name} = ...")),
+            _ => defect.help(format!("add {name} = ... to {heading}")),
+        });
+    }
+
+    fn report_unknown_keys(&self) {
+        let Some(table) = self.table else { return };
+        for (key, _) in table.iter() {
+            let name: &str = key.get_ref();
+            let known = schema::keys_of(self.name).any(|known| known.name == name);
+            if !known && !(self.name.is_empty() && TABLES.contains(&name)) {
+                self.defects.push(self.unknown(name, key.span()));
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str, span: Range<usize>) -> Defect {
+        let heading = schema::heading(self.name);
+        let defect = Defect::new(Sort::Value, span, format!("unknown key `{name}` in {heading}"))
+            .label("not a key of this table");
+        let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
+        let here: Vec<_> =
+            schema::keys_of(self.name).map(|key| key.name).chain(tables.iter().copied()).collect();
+        if let Some(near) = nearest(name, here.iter().copied()) {
+            return defect.help(format!("did you mean `{near}`?"));
+        }
+        if let Some(home) = KEYS.iter().find(|key| key.name == name) {
+            return defect.help(format!("`{name}` belongs to {}", schema::heading(home.table)));
+        }
+        if let Some(near) = nearest(name, KEYS.iter().map(|key| key.name)) {
+            let home = KEYS.iter().find(|key| key.name == near).map_or("", |key| key.table);
+            let home = schema::heading(home);
+            return defect.help(format!("did you mean `{near}` of {home}?"));
+        }
+        defect.help(format!("keys here: {}", here.join(", ")))
+    }
+}
+
+fn wrong_type(span: &Range<usize>, value: &Spanned<DeValue<'_>>, expected: &str) -> Defect {
+    let found = value.get_ref().type_str();
+    let message = format!("expected {expected}, found {} {found}", article(found));
+    Defect::new(Sort::Value, span.clone(), message).label(format!("{} {found}", article(found)))
+}
+
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+}
+
+fn parse_integer(integer: &toml::de::DeInteger<'_>) -> Option<i64> {
+    i64::from_str_radix(integer.as_str(), integer.radix()).ok()
+}

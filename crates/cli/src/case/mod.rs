@@ -1,0 +1,147 @@
+//! The case file: what to compute. On what machine (backend, threads, memory) is the command line's business.
+//!
+//! docs/case-file.md is the reference for users, [`schema`] its counterpart in code.
+
+mod diagnostics;
+mod document;
+mod read;
+mod resolved;
+mod schema;
+
+use std::path::{Path, PathBuf};
+
+pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
+
+use crate::exit::Failure;
+use crate::units::LengthUnit;
+
+/// One case, every default filled in.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) title: String,
+    pub(crate) mesh: MeshInput,
+    pub(crate) relative_permittivity: f64,
+    /// As the file lists them; empty = found in the mesh.
+    pub(crate) conductors: Vec<Conductor>,
+    pub(crate) solver: Solver,
+    pub(crate) fmm_tolerance: f64,
+    /// Where results go unless the command line says otherwise.
+    pub(crate) directory: PathBuf,
+    pub(crate) vtk: VtkMode,
+    source: Source,
+}
+
+/// The mesh and how to read it.
+#[derive(Clone, Debug)]
+pub(crate) struct MeshInput {
+    /// The file, relative to the current directory or absolute.
+    pub(crate) file: PathBuf,
+    /// The place in the case file that names it.
+    pub(crate) place: std::ops::Range<usize>,
+    pub(crate) unit: LengthUnit,
+    /// Groups whose triangles are left out.
+    pub(crate) ignore: Vec<Located<String>>,
+}
+
+/// One `[[conductor]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Conductor {
+    pub(crate) name: Located<String>,
+    pub(crate) groups: Vec<Located<String>>,
+}
+
+/// `[solver]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Solver {
+    pub(crate) tolerance: f64,
+    pub(crate) method: Method,
+    pub(crate) restart: usize,
+    pub(crate) max_iterations: usize,
+}
+
+/// How the equations are solved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Method {
+    /// Whichever the cost model says is faster
+    Auto,
+    /// GMRES over the fast multipole method
+    Fmm,
+    /// A dense matrix, factorised
+    Dense,
+}
+
+impl Method {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Fmm => "fmm",
+            Self::Dense => "dense",
+        }
+    }
+}
+
+/// How `surface.vtu` is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VtkMode {
+    /// zlib: smaller by about half.
+    Compressed,
+    /// Without compression, for readers that lack zlib.
+    Plain,
+    /// Not at all.
+    None,
+}
+
+impl VtkMode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Compressed => "compressed",
+            Self::Plain => "plain",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What the command line sets over the file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) tolerance: Option<f64>,
+    pub(crate) method: Option<Method>,
+}
+
+/// A conductor as the run used it, for the resolved case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ResolvedConductor {
+    pub(crate) name: String,
+    /// Empty when the conductor is a component of a mesh without groups.
+    pub(crate) groups: Vec<String>,
+}
+
+/// The text that the case came from, for messages that point into it.
+#[derive(Clone, Debug)]
+struct Source {
+    path: PathBuf,
+    text: String,
+}
+
+impl Case {
+    /// Reads and checks the file at `path`; all its defects come in one failure.
+    pub(crate) fn load(path: &Path, overrides: &Overrides) -> Result<Self, Failure> {
+        read::load(path, overrides)
+    }
+
+    /// The file that the case was read from.
+    pub(crate) fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// The failure that shows `defects` at their places in the file.
+    pub(crate) fn failure(&self, defects: Vec<Defect>) -> Failure {
+        diagnostics::failure(&self.source.path, &self.source.text, defects)
+    }
+
+    /// The case with every default filled in, as the text of a case file that lies in `folder` and writes its results
+    /// there.
+    pub(crate) fn resolved(&self, folder: &Path, conductors: &[ResolvedConductor]) -> String {
+        resolved::text(self, folder, conductors)
+    }
+}

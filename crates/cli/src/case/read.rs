@@ -1,0 +1,327 @@
+//! From the text of a case file to a [`Case`].
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+
+use super::diagnostics::{self, Defect, Located, Sort};
+use super::document::{Defects, Section};
+use super::{Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, schema};
+use crate::exit::{Exit, Failure};
+use crate::units::LengthUnit;
+
+/// No case file is this long; a mesh given by mistake is, and should not be read whole.
+const LARGEST: u64 = 4 << 20;
+
+/// The FMM's share of the solver's tolerance: its error must not be what the residual is made of.
+const FMM_SHARE: f64 = 0.3;
+
+/// Reads and checks the file at `path`.
+pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
+    let text = read_text(path)?;
+    parse(path, &text, overrides)
+}
+
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let unreadable = |error: std::io::Error| Failure::io("read", path, &error);
+    let size = std::fs::metadata(path).map_err(unreadable)?.len();
+    let not_a_case = |what: &str| {
+        Failure::with_help(
+            Exit::BadInput,
+            format!("{} is no case file: {what}", path.display()),
+            "a case file is a short TOML text that names a mesh; see docs/case-file.md and cases/",
+        )
+    };
+    if size > LARGEST {
+        return Err(not_a_case("it is longer than 4 MiB"));
+    }
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    if bytes.starts_with(b"$MeshFormat") {
+        return Err(not_a_case("it is a Gmsh mesh"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        not_a_case(&format!("line {line} is not UTF-8 text"))
+    })
+}
+
+fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure> {
+    let (document, syntax) = DeTable::parse_recoverable(text);
+    let defects = Defects::default();
+    let source = Source { path: path.to_owned(), text: text.to_owned() };
+    let case = from_document(&Section::top(&document, &defects), source, overrides);
+
+    let mut found = defects.into_inner();
+    if !syntax.is_empty() {
+        found = without_echoes(text, found, &syntax);
+    }
+    match case {
+        Some(case) if found.is_empty() => Ok(case),
+        _ => Err(diagnostics::failure(path, text, found)),
+    }
+}
+
+/// Syntax errors, and those of the other defects that they cannot have caused.
+fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) -> Vec<Defect> {
+    let line_of = |offset: usize| text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count();
+    let mut all: Vec<Defect> = syntax
+        .iter()
+        .map(|error| {
+            let message = format!("not valid TOML: {}", error.message());
+            Defect::new(Sort::Syntax, error.span().unwrap_or(0..0), message)
+        })
+        .collect();
+    let lines: Vec<usize> = all.iter().map(|defect| line_of(defect.span.offset())).collect();
+    let independent = |defect: &Defect| {
+        defect.sort != Sort::Missing && !lines.contains(&line_of(defect.span.offset()))
+    };
+    all.extend(found.into_iter().filter(independent));
+    all
+}
+
+/// Reads every section; `None` when something required is missing or wrong, which is then among the defects.
+fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Option<Case> {
+    let base = source.path.parent().unwrap_or(Path::new(""));
+    let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
+    let format = top.integer("format");
+    let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
+    let mesh = read_mesh(top, base);
+    let relative_permittivity =
+        top.section("medium").number("relative_permittivity").map_or(1.0, |number| number.value);
+    let ignore = mesh.as_ref().map(|mesh| mesh.ignore.as_slice()).unwrap_or_default();
+    let conductors = read_conductors(top, ignore);
+    let solver = read_solver(&top.section("solver"), overrides);
+    let fmm_tolerance = top.section("fmm").number("tolerance").map_or_else(
+        || (FMM_SHARE * solver.tolerance).max(schema::TOLERANCES.0),
+        |number| number.value,
+    );
+    let output = top.section("output");
+    let directory = output
+        .text("directory")
+        .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));
+    let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
+        Some("plain") => VtkMode::Plain,
+        Some("none") => VtkMode::None,
+        _ => VtkMode::Compressed,
+    };
+    format?;
+    Some(Case {
+        title,
+        mesh: mesh?,
+        relative_permittivity,
+        conductors,
+        solver,
+        fmm_tolerance,
+        directory: base.join(directory),
+        vtk,
+        source,
+    })
+}
+
+fn read_mesh(top: &Section<'_>, base: &Path) -> Option<MeshInput> {
+    let section = top.section("mesh");
+    let file = section.text("file");
+    let unit = section.choice("unit");
+    let ignore = section.names("ignore").unwrap_or_default();
+    let file = file.and_then(|file| existing(top, base, file));
+    let (path, place) = file?;
+    let unit = LengthUnit::from_name(&unit?.value)?;
+    Some(MeshInput { file: path, place, unit, ignore })
+}
+
+/// The mesh's path, if there is a file.
+fn existing(
+    top: &Section<'_>,
+    base: &Path,
+    file: Located<String>,
+) -> Option<(PathBuf, std::ops::Range<usize>)> {
+    let path = base.join(&file.value);
+    if path.is_file() {
+        return Some((path, file.span));
+    }
+    let what = if path.is_dir() { "is a folder" } else { "does not exist" };
+    let defect = Defect::new(Sort::Value, file.span, format!("the mesh {} {what}", path.display()))
+        .label("no such file")
+        .help("the path is relative to the case file's folder");
+    top.report(defect);
+    None
+}
+
+fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conductor> {
+    let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
+    let mut owners: HashMap<String, Located<String>> = ignore
+        .iter()
+        .map(|group| {
+            let owner = Located { value: "[mesh] ignore".to_owned(), span: group.span.clone() };
+            (group.value.clone(), owner)
+        })
+        .collect();
+    let mut conductors = Vec::new();
+    for section in top.sections("conductor") {
+        let name = section.text("name");
+        let groups = section.names("group").unwrap_or_default();
+        let Some(name) = name else { continue };
+        if let Some(first) = names.insert(name.value.clone(), name.span.clone()) {
+            let message = format!("two conductors are called \"{}\"", name.value);
+            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
+            let help = "for one conductor of several groups write group = [\"a\", \"b\"]";
+            top.report(defect.first(first).help(help));
+        }
+        for group in &groups {
+            let owner = Located {
+                value: format!("conductor \"{}\"", name.value),
+                span: group.span.clone(),
+            };
+            if let Some(earlier) = owners.insert(group.value.clone(), owner) {
+                let message = format!("group \"{}\" is in {} already", group.value, earlier.value);
+                let defect = Defect::new(Sort::Value, group.span.clone(), message);
+                top.report(defect.label("again here").first(earlier.span));
+            }
+        }
+        conductors.push(Conductor { name, groups });
+    }
+    conductors
+}
+
+fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {
+    let tolerance = section.number("tolerance").map_or(1e-6, |number| number.value);
+    let method = match section.choice("method").as_ref().map(|choice| choice.value.as_str()) {
+        Some("fmm") => Method::Fmm,
+        Some("dense") => Method::Dense,
+        _ => Method::Auto,
+    };
+    let whole = |name, default| {
+        section
+            .integer(name)
+            .and_then(|number| usize::try_from(number.value).ok())
+            .unwrap_or(default)
+    };
+    Solver {
+        tolerance: overrides.tolerance.unwrap_or(tolerance),
+        method: overrides.method.unwrap_or(method),
+        restart: whole("restart", 60),
+        max_iterations: whole("max_iterations", 200),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::case::schema::{FORMAT, KEYS};
+
+    /// The messages of all defects, in order of place.
+    fn messages(text: &str) -> Vec<String> {
+        let failure = match parse(Path::new("case.toml"), text, &Overrides::default()) {
+            Ok(_) => return Vec::new(),
+            Err(failure) => failure,
+        };
+        let report = failure.report.unwrap();
+        report.related().unwrap().map(|defect| defect.to_string()).collect()
+    }
+
+    fn good() -> String {
+        // Cargo.toml stands for the mesh: reading it is not this module's business.
+        format!("format = {FORMAT}\n[mesh]\nfile = \"Cargo.toml\"\nunit = \"mm\"\n")
+    }
+
+    #[test]
+    fn the_shortest_case_has_the_documented_defaults() {
+        let case =
+            parse(Path::new("two.toml"), &good(), &Overrides::default()).map_err(|_| ()).unwrap();
+        assert_eq!(case.title, "two");
+        assert_eq!(case.directory, Path::new("two.out"));
+        assert_eq!(case.solver.tolerance, 1e-6);
+        assert_eq!(format!("{:e}", case.fmm_tolerance), "3e-7");
+        assert_eq!(case.vtk, VtkMode::Compressed);
+        let options = bem::CapacitanceOptions::default();
+        assert_eq!(case.solver.restart, options.restart);
+        assert_eq!(case.solver.max_iterations, options.max_iterations);
+    }
+
+    #[test]
+    fn all_defects_come_at_once_in_order_of_place() {
+        let text = "format = 2\nunit = \"mm\"\n[mesh]\nfile = \"none.msh\"\nunits = \"mm\"\n\
+                    [medium]\nrelative_permittivity = -1\n[solver]\ntolerance = \"small\"\nmethod = \"fast\"\n";
+        assert_eq!(
+            messages(text),
+            [
+                "format is out of range",
+                "unknown key `unit` in the top of the file",
+                "unit is missing in [mesh]",
+                "the mesh none.msh does not exist",
+                "unknown key `units` in [mesh]",
+                "relative_permittivity is out of range",
+                "expected a number for tolerance, found a string",
+                "method = \"fast\" is not one of \"auto\", \"fmm\", \"dense\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn conductors_and_groups_are_named_once() {
+        let text = good()
+            + "ignore = \"wall\"\n[[conductor]]\nname = \"a\"\ngroup = [\"g\", \"h\"]\n\
+               [[conductor]]\nname = \"a\"\ngroup = [\"h\", \"wall\"]\n[[conductor]]\ngroup = 3\n";
+        assert_eq!(
+            messages(&text),
+            [
+                "two conductors are called \"a\"",
+                "group \"h\" is in conductor \"a\" already",
+                "group \"wall\" is in [mesh] ignore already",
+                "name is missing in [[conductor]]",
+                "expected text in quotes for group, found an integer",
+            ]
+        );
+    }
+
+    #[test]
+    fn syntax_errors_do_not_hide_the_rest_nor_cause_echoes() {
+        let text = "format = 1\n[mesh\nfile = \"none.msh\"\n[solver]\ntolerances = 1e-6\n";
+        let found = messages(text);
+        assert!(found[0].starts_with("not valid TOML: "), "{found:?}");
+        assert!(found.iter().any(|message| message.contains("tolerances")), "{found:?}");
+        assert!(!found.iter().any(|message| message.contains("is missing")), "{found:?}");
+    }
+
+    #[test]
+    fn numbers_may_be_whole_and_have_underscores() {
+        let text =
+            good() + "[medium]\nrelative_permittivity = 8_1\n[solver]\nmax_iterations = 1_000\n";
+        let case =
+            parse(Path::new("a.toml"), &text, &Overrides::default()).map_err(|_| ()).unwrap();
+        assert_eq!(case.relative_permittivity, 81.0);
+        assert_eq!(case.solver.max_iterations, 1000);
+    }
+
+    #[test]
+    fn nan_and_infinity_are_out_of_range() {
+        for value in ["nan", "inf", "-inf", "1e400"] {
+            let text = good() + &format!("[solver]\ntolerance = {value}\n");
+            assert_eq!(messages(&text), ["tolerance is out of range"], "{value}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_schema_can_be_written() {
+        for key in KEYS {
+            let head = match key.table {
+                "" => String::new(),
+                "conductor" => "[[conductor]]\n".to_owned(),
+                table => format!("[{table}]\n"),
+            };
+            let found = messages(&format!("{head}{} = []\n", key.name));
+            let unknown = found.iter().any(|message| message.starts_with("unknown key"));
+            assert!(!unknown, "{} {}: {found:?}", key.table, key.name);
+            let read = key.name == "ignore"
+                || found.iter().any(|m| m.contains(key.name) && m.starts_with("expected"));
+            assert!(
+                read || key.name == "group",
+                "{} {} is never read: {found:?}",
+                key.table,
+                key.name
+            );
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The resolved case: every default filled in, paths relative to the file itself.
+
+use std::path::Path;
+
+use super::{Case, ResolvedConductor};
+use crate::paths;
+
+/// The text of `case.resolved.toml` for a file in `folder`.
+pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor]) -> String {
+    let mut lines = vec![
+        format!(
+            "# Every setting of a run of farad {}. It can be run again as it is:",
+            env!("CARGO_PKG_VERSION")
+        ),
+        "# paths are relative to this file, and the results go to the folder that it lies in."
+            .to_owned(),
+        format!("format = {}", super::schema::FORMAT),
+        format!("title = {}", string(&case.title)),
+        String::new(),
+        "[mesh]".to_owned(),
+        format!("file = {}", string(&paths::relative(folder, &case.mesh.file))),
+        format!("unit = {}", string(case.mesh.unit.name())),
+        format!("ignore = {}", list(case.mesh.ignore.iter().map(|group| group.value.as_str()))),
+        String::new(),
+        "[medium]".to_owned(),
+        format!("relative_permittivity = {}", number(case.relative_permittivity)),
+        String::new(),
+    ];
+    if conductors.iter().any(|conductor| conductor.groups.is_empty()) {
+        lines.push(
+            "# The mesh has no groups: each body joined by shared edges is a conductor.".to_owned(),
+        );
+        lines.push(String::new());
+    } else {
+        for ResolvedConductor { name, groups } in conductors {
+            lines.push("[[conductor]]".to_owned());
+            lines.push(format!("name = {}", string(name)));
+            lines.push(format!("group = {}", list(groups.iter().map(String::as_str))));
+            lines.push(String::new());
+        }
+    }
+    lines.extend([
+        "[solver]".to_owned(),
+        format!("tolerance = {}", number(case.solver.tolerance)),
+        format!("method = {}", string(case.solver.method.name())),
+        format!("restart = {}", case.solver.restart),
+        format!("max_iterations = {}", case.solver.max_iterations),
+        String::new(),
+        "[fmm]".to_owned(),
+        format!("tolerance = {}", number(case.fmm_tolerance)),
+        String::new(),
+        "[output]".to_owned(),
+        "directory = \".\"".to_owned(),
+        format!("vtk = {}", string(case.vtk.name())),
+        String::new(),
+    ]);
+    lines.join("\n")
+}
+
+/// A quoted string with whatever escapes it needs.
+fn string(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    format!("[{}]", names.map(string).collect::<Vec<_>>().join(", "))
+}
+
+/// The shortest text that reads back to the same number.
+fn number(value: f64) -> String {
+    if (1e-3..1e6).contains(&value.abs()) { format!("{value:?}") } else { format!("{value:e}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back() {
+        for value in [1.0, 3e-7, 0.1, 81.25, 1e12, 0.3 * 1e-6] {
+            let table: toml::Table = format!("x = {}", number(value)).parse().unwrap();
+            assert_eq!(table["x"].as_float(), Some(value));
+        }
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        for name in ["left", "say \"hi\"", "back\\slash", "µ"] {
+            let table: toml::Table = format!("x = {}", string(name)).parse().unwrap();
+            assert_eq!(table["x"].as_str(), Some(name));
+        }
+    }
+}

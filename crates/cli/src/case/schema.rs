@@ -1,0 +1,141 @@
+//! Every key that a case file may hold, in one table: the reader checks against it, and so does docs/case-file.md.
+
+/// What a key's value may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    /// Any text on one line.
+    Text,
+    /// A path, relative to the case file.
+    Path,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A name or a list of names.
+    Names,
+    /// A number in low ..= high.
+    Number { low: f64, high: f64 },
+    /// A whole number in low ..= high.
+    Integer { low: i64, high: i64 },
+}
+
+/// What happens when a key is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// It is an error.
+    Error,
+    /// This stands in for it, in the words of the documentation.
+    Default(&'static str),
+}
+
+/// One key of one table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// The table's name, "" for the top of the file.
+    pub(crate) table: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) absent: Absent,
+}
+
+/// The only version of the format so far.
+pub(crate) const FORMAT: i64 = 1;
+
+/// The tables, in the order of the documentation; `conductor` is an array of tables.
+pub(crate) const TABLES: [&str; 6] = ["mesh", "medium", "conductor", "solver", "fmm", "output"];
+
+pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
+pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
+pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
+
+/// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
+pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
+const TOLERANCE: Kind = Kind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
+
+/// Every key.
+pub(crate) const KEYS: [Key; 15] = [
+    key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
+    key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
+    key("mesh", "file", Kind::Path, Absent::Error),
+    key("mesh", "unit", Kind::Choice(&UNITS), Absent::Error),
+    key("mesh", "ignore", Kind::Names, Absent::Default("[]")),
+    key(
+        "medium",
+        "relative_permittivity",
+        // Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
+        Kind::Number { low: 1e-12, high: 1e12 },
+        Absent::Default("1.0"),
+    ),
+    key("conductor", "name", Kind::Text, Absent::Error),
+    key("conductor", "group", Kind::Names, Absent::Error),
+    key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
+    key("solver", "method", Kind::Choice(&METHODS), Absent::Default("auto")),
+    key("solver", "restart", Kind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
+    key(
+        "solver",
+        "max_iterations",
+        Kind::Integer { low: 1, high: 100_000 },
+        Absent::Default("200"),
+    ),
+    key("fmm", "tolerance", TOLERANCE, Absent::Default("0.3 times the solver's")),
+    key("output", "directory", Kind::Path, Absent::Default("`<case>.out` beside the case file")),
+    key("output", "vtk", Kind::Choice(&VTK_MODES), Absent::Default("compressed")),
+];
+
+const fn key(table: &'static str, name: &'static str, kind: Kind, absent: Absent) -> Key {
+    Key { table, name, kind, absent }
+}
+
+/// The keys of one table.
+pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().filter(move |key| key.table == table)
+}
+
+/// How a table is written: "[mesh]", "[[conductor]]", or words for the top of the file.
+pub(crate) fn heading(table: &str) -> String {
+    match table {
+        "" => "the top of the file".to_owned(),
+        "conductor" => "[[conductor]]".to_owned(),
+        other => format!("[{other}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::LengthUnit;
+
+    /// docs/case-file.md has a section per table and a row per key, which names the default or says "required".
+    #[test]
+    fn the_documentation_lists_every_key() {
+        let docs = include_str!("../../../../docs/case-file.md");
+        for Key { table, name, absent, .. } in KEYS {
+            let title = match table {
+                "" => "## Top of the file".to_owned(),
+                _ => format!("## `{}`", heading(table)),
+            };
+            let section = docs
+                .split("\n## ")
+                .find(|section| title.ends_with(section.lines().next().unwrap_or("")));
+            let section =
+                section.unwrap_or_else(|| panic!("docs/case-file.md lacks the section {title}"));
+            let row = section.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+            let row = row.unwrap_or_else(|| panic!("{title} lacks a row for `{name}`"));
+            let expected = match absent {
+                Absent::Error => "required",
+                Absent::Default(default) => default,
+            };
+            assert!(row.contains(expected), "{title} `{name}`: no \"{expected}\" in {row}");
+        }
+    }
+
+    #[test]
+    fn units_are_those_that_can_be_converted() {
+        assert_eq!(UNITS, LengthUnit::ALL.map(LengthUnit::name));
+    }
+
+    #[test]
+    fn every_key_is_in_a_known_table() {
+        for key in KEYS {
+            assert!(key.table.is_empty() || TABLES.contains(&key.table), "{}", key.table);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Exit codes, and the error type that carries one.
+
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use miette::{Diagnostic, Report};
+
+/// How the program ended, as a shell sees it. 1 and 101 are left to crashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success = 0,
+    Usage = 2,
+    BadInput = 3,
+    NotConverged = 4,
+    Memory = 5,
+    Io = 6,
+    Interrupted = 7,
+    NoGpu = 8,
+}
+
+impl Exit {
+    /// Every code with its meaning, in the words of `farad --help`.
+    pub(crate) const MEANINGS: [(Self, &str); 8] = [
+        (Self::Success, "success"),
+        (Self::Usage, "usage: the command line is wrong"),
+        (Self::BadInput, "bad input: a case file, mesh or array is wrong"),
+        (Self::NotConverged, "not converged: results are written, marked not_converged"),
+        (Self::Memory, "memory: the problem does not fit"),
+        (
+            Self::Io,
+            "I/O: a file cannot be read or written, or the output folder holds something else",
+        ),
+        (Self::Interrupted, "interrupted: Ctrl-C or SIGTERM; nothing partial is left behind"),
+        (Self::NoGpu, "no GPU: the backend asked for is not there"),
+    ];
+
+    /// The table at the end of `farad --help`.
+    pub(crate) fn help() -> String {
+        let rows = Self::MEANINGS
+            .iter()
+            .map(|(exit, meaning)| format!("  {}  {meaning}", *exit as u8))
+            .collect::<Vec<_>>();
+        format!("Exit codes:\n{}", rows.join("\n"))
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why a command failed: what to tell the user, and what to tell the shell.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    /// `None` when there is nobody left to tell (the reader of a pipe has gone).
+    pub(crate) report: Option<Report>,
+}
+
+impl Failure {
+    /// A failure with `message`.
+    pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
+        Self { exit, report: Some(Report::msg(message.to_string())) }
+    }
+
+    /// A failure with `message` and what to do about it.
+    pub(crate) fn with_help(
+        exit: Exit,
+        message: impl fmt::Display,
+        help: impl fmt::Display,
+    ) -> Self {
+        let report = miette::miette!(help = help.to_string(), "{message}");
+        Self { exit, report: Some(report) }
+    }
+
+    /// A failure that shows the place in a file.
+    pub(crate) fn diagnostic(
+        exit: Exit,
+        diagnostic: impl Diagnostic + Send + Sync + 'static,
+    ) -> Self {
+        Self { exit, report: Some(Report::new(diagnostic)) }
+    }
+
+    /// The operating system refused: `action` is "read", "write", ...
+    pub(crate) fn io(action: &str, path: &Path, error: &std::io::Error) -> Self {
+        let message = format!("cannot {action} {}: {error}", path.display());
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::with_help(
+                Exit::Io,
+                message,
+                "check the spelling; relative paths start from the current directory",
+            ),
+            _ => Self::new(Exit::Io, message),
+        }
+    }
+
+    /// The user asked to stop.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(Exit::Interrupted, "interrupted; no results were written")
+    }
+
+    /// The output's reader has gone (`farad ... | head`), which is no fault of anybody.
+    pub(crate) fn broken_pipe() -> Self {
+        Self { exit: Exit::Success, report: None }
+    }
+}
+
+impl From<fmm::Error> for Failure {
+    fn from(error: fmm::Error) -> Self {
+        let exit = match error {
+            fmm::Error::Option { .. } => Exit::Usage,
+            _ => Exit::BadInput,
+        };
+        Self::new(exit, error)
+    }
+}
+
+impl From<bem::Error> for Failure {
+    fn from(error: bem::Error) -> Self {
+        match error {
+            bem::Error::Interrupted => Self::interrupted(),
+            bem::Error::Fmm(inner) => inner.into(),
+            bem::Error::Memory { .. } => Self::new(Exit::Memory, error),
+            other => Self::new(Exit::BadInput, other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_code_once() {
+        let help = Exit::help();
+        for (exit, _) in Exit::MEANINGS {
+            assert_eq!(help.matches(&format!("\n  {}  ", exit as u8)).count(), 1, "{exit:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What the program can find out about the machine it runs on. Everything here has an answer on every system.
+
+use std::fs;
+
+/// The widest vector instructions that the fast sums may use.
+pub(crate) fn simd_level() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            return "avx512";
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            return "avx2+fma";
+        }
+        "sse2"
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        "neon"
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        "none"
+    }
+}
+
+/// The processor's name, where the system tells it.
+pub(crate) fn processor() -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// Bytes of memory that this process has held at most.
+pub(crate) fn peak_memory() -> Option<u64> {
+    kibibytes("/proc/self/status", "VmHWM:")
+}
+
+/// Bytes of memory that can be had without pushing others out.
+pub(crate) fn available_memory() -> Option<u64> {
+    kibibytes("/proc/meminfo", "MemAvailable:")
+}
+
+/// The value of a "Key:   123 kB" line.
+fn kibibytes(file: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let number: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(number * 1024)
+}
+
+/// Threads that the sums use.
+pub(crate) fn threads() -> usize {
+    rayon::current_num_threads()
+}

@@ -1,0 +1,75 @@
+//! The two streams: results and text for people on stdout, everything else on stderr. No other module writes to them.
+
+use std::io::{self, IsTerminal, Write};
+
+use crate::exit::Failure;
+
+/// What the user wants to see of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Output {
+    /// Errors only.
+    pub(crate) quiet: bool,
+    /// stdout carries one JSON document and nothing else.
+    pub(crate) json: bool,
+    /// Log lines go to stderr, where a progress bar would tear them.
+    pub(crate) verbose: bool,
+}
+
+impl Output {
+    /// Text for people, on stdout unless `--quiet` or `--json` was given.
+    pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
+        if self.quiet || self.json { Ok(()) } else { to_stdout(text) }
+    }
+
+    /// Text that the command exists to print, on stdout whatever the options.
+    pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
+        to_stdout(text)
+    }
+
+    /// A remark that is no result, on stderr unless `--quiet` was given.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            to_stderr(&format!("note: {text}"));
+        }
+    }
+
+    /// Whether progress bars may be drawn.
+    pub(crate) fn draws_progress(&self) -> bool {
+        !self.quiet && !self.json && !self.verbose && io::stderr().is_terminal()
+    }
+}
+
+/// Sets how errors are drawn: with the place in the file, and without breaking lines that a user may want to search.
+pub(crate) fn install_error_style() {
+    let style = |_: &_| -> Box<dyn miette::ReportHandler> {
+        let options = miette::MietteHandlerOpts::new().wrap_lines(false).context_lines(1);
+        Box::new(options.build())
+    };
+    // Refused only when a style is set already, and then there is one.
+    let _ = miette::set_hook(Box::new(style));
+}
+
+/// Shows why the program failed.
+pub(crate) fn failure(failure: &Failure) {
+    if let Some(report) = &failure.report {
+        to_stderr(&format!("{report:?}"));
+    }
+}
+
+fn to_stdout(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
+    match written {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::broken_pipe()),
+        Err(error) => Err(Failure::new(
+            crate::exit::Exit::Io,
+            format!("cannot write to standard output: {error}"),
+        )),
+    }
+}
+
+fn to_stderr(text: &str) {
+    // When stderr itself is gone there is nowhere left to complain.
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}

@@ -1,0 +1,60 @@
+//! One path as seen from another folder.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// `target` as seen from `folder`, with forward slashes; absolute where there is no way (another drive).
+///
+/// Neither needs to exist: what does is taken with its symbolic links resolved.
+pub(crate) fn relative(folder: &Path, target: &Path) -> String {
+    let (folder, target) = (resolve(folder), resolve(target));
+    let shared = folder.components().zip(target.components()).take_while(|(a, b)| a == b).count();
+    if shared == 0 {
+        return slashes(&target);
+    }
+    let up = folder.components().skip(shared).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(target.components().skip(shared)).collect();
+    if relative.as_os_str().is_empty() { ".".to_owned() } else { slashes(&relative) }
+}
+
+/// The absolute path; links are resolved as far as the path exists.
+fn resolve(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let mut existing = absolute.as_path();
+    let mut rest: Vec<OsString> = Vec::new();
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            return rest.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name.to_owned());
+                existing = parent;
+            }
+            _ => return absolute,
+        }
+    }
+}
+
+fn slashes(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if std::path::MAIN_SEPARATOR == '/' { text.into_owned() } else { text.replace('\\', "/") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goes_up_and_down() {
+        let pairs = [
+            ("cases/a.out", "meshes/a.msh", "../../meshes/a.msh"),
+            ("out", "out/a.msh", "a.msh"),
+            ("out", "out", "."),
+            ("/nowhere/x", "/nowhere/y/z", "../y/z"),
+        ];
+        for (folder, target, expected) in pairs {
+            assert_eq!(relative(Path::new(folder), Path::new(target)), expected);
+        }
+    }
+}
