@@ -4,6 +4,11 @@
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
 pub mod direct;
+mod coaxial;
+mod harmonics;
+mod rotation;
+pub mod simd;
+mod translate;
 mod error;
 mod options;
 mod plan;

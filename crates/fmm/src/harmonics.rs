@@ -1,0 +1,275 @@
+//! Real solid harmonics in the normalisation of all expansions.
+//!
+//! With `Q(n,m) = sqrt((n-m)!/(n+m)!) r^n P(n,m)(cos theta) e^(i m phi)` (no Condon-Shortley sign) the regular harmonics are
+//! `C(n,0) = Q(n,0)`, `C(n,m) = sqrt(2) Re Q(n,m)` and `S(n,m) = sqrt(2) Im Q(n,m)` for `m >= 1`. They are polynomials of
+//! degree n (docs/math.md, "Expansions"; the recursions of paper 001, eq. 15, renormalised so that rotations are orthogonal
+//! matrices and single precision neither overflows nor underflows), and
+//!
+//! ```text
+//! 1/|x - y| = sum(n) sum(m) [ C(n,m)(y) C(n,m)(x) + S(n,m)(y) S(n,m)(x) ] / |x|^(2n+1),    |y| < |x|.
+//! ```
+//!
+//! An expansion with truncation number p keeps `n < p`: p^2 coefficients, degree by degree, within a degree the sines
+//! `S(n,1) ... S(n,n)` first, then the cosines `C(n,0) ... C(n,n)`; so a lower truncation number is a prefix.
+
+use crate::simd::{Real, Simd};
+
+/// Place of `S(n,m)`, `1 <= m <= n`, in an expansion.
+#[inline(always)]
+pub(crate) const fn sine(n: usize, m: usize) -> usize {
+    n * n + m - 1
+}
+
+/// Place of `C(n,m)`, `0 <= m <= n`, in an expansion.
+#[inline(always)]
+pub(crate) const fn cosine(n: usize, m: usize) -> usize {
+    n * n + n + m
+}
+
+/// Scalars between the starts of two stored expansions with truncation number `p`: whole cache lines.
+pub(crate) const fn stride<T: Real>(p: usize) -> usize {
+    (p * p).next_multiple_of(T::PER_LINE)
+}
+
+/// Factors of the recursions up to one truncation number.
+#[derive(Clone, Debug)]
+pub(crate) struct Harmonics<T> {
+    p: usize,
+    /// `sqrt((2m-1)/(2m))` (`sqrt(2) sqrt(1/2) = 1` for m = 1), taking `Q(m-1,m-1)` to `Q(m,m)`.
+    diagonal: Vec<T>,
+    /// For each m, for n = m+1 .. p: `(2n-1)/sqrt(n^2-m^2)` and `sqrt((n-1)^2-m^2)/sqrt(n^2-m^2)`.
+    columns: Vec<[T; 2]>,
+}
+
+impl<T: Real> Harmonics<T> {
+    pub(crate) fn new(p: usize) -> Self {
+        let diagonal = (0..p.max(1))
+            .map(|m| match m {
+                0 | 1 => T::of(1.0),
+                _ => T::of(((2 * m - 1) as f64 / (2 * m) as f64).sqrt()),
+            })
+            .collect();
+        let mut columns = Vec::with_capacity(p * p / 2);
+        for m in 0..p {
+            for n in m + 1..p {
+                let (n, m) = (n as f64, m as f64);
+                let root = (n * n - m * m).sqrt();
+                let previous = ((n - 1.0) * (n - 1.0) - m * m).max(0.0).sqrt();
+                columns.push([T::of((2.0 * n - 1.0) / root), T::of(previous / root)]);
+            }
+        }
+        Self { p, diagonal, columns }
+    }
+
+    /// Truncation number that the factors reach.
+    pub(crate) fn truncation_number(&self) -> usize {
+        self.p
+    }
+
+    /// Regular harmonics of `n < p` at one point a lane; `out` has p^2 vectors, p at most the table's.
+    #[inline(always)]
+    pub(crate) fn regular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
+        debug_assert!(p <= self.p && out.len() >= p * p);
+        let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
+        let mut c = V::splat(T::of(1.0));
+        let mut s = V::zero();
+        let mut offset = 0;
+        for m in 0..p {
+            if m > 0 {
+                let factor = V::splat(self.diagonal[m]);
+                let (x, y) = (x.mul(factor), y.mul(factor));
+                (c, s) = (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)));
+                out[sine(m, m)] = s;
+            }
+            out[cosine(m, m)] = c;
+            let columns = &self.columns[offset..offset + p - m - 1];
+            let (mut c1, mut c2) = (c, V::zero());
+            let (mut s1, mut s2) = (s, V::zero());
+            for (i, &[a, b]) in columns.iter().enumerate() {
+                let n = m + 1 + i;
+                let az = V::splat(a).mul(z);
+                let br2 = V::splat(b).mul(r2);
+                let next = br2.neg_mul_add(c2, az.mul(c1));
+                (c1, c2) = (next, c1);
+                out[cosine(n, m)] = next;
+                if m > 0 {
+                    let next = br2.neg_mul_add(s2, az.mul(s1));
+                    (s1, s2) = (next, s1);
+                    out[sine(n, m)] = next;
+                }
+            }
+            offset += self.p - m - 1;
+        }
+    }
+
+    /// Singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the inverted point, over r. Zero at the origin.
+    #[inline(always)]
+    pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
+        let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
+        let inverse = r2.rsqrt_or_zero();
+        let inverse2 = inverse.mul(inverse);
+        self.regular(p, [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)], out);
+        for value in &mut out[..p * p] {
+            *value = value.mul(inverse);
+        }
+    }
+}
+
+/// The gradient of the regular harmonics as three sparse operators: each derivative of a harmonic of degree n is a sum of at
+/// most two harmonics of degree n - 1 (docs/math.md, "Gradients").
+#[derive(Clone, Debug)]
+pub(crate) struct Gradient<T> {
+    /// For x, y, z: `(row, column, factor)` with `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
+    entries: [Vec<(u32, u32, T)>; 3],
+}
+
+impl<T: Real> Gradient<T> {
+    pub(crate) fn new(p: usize) -> Self {
+        let mut entries: [Vec<(u32, u32, T)>; 3] = Default::default();
+        let root = |value: usize| (value as f64).sqrt();
+        for n in 1..p {
+            // The derivatives of the complex Q are
+            //   dQ(n,m)/dz          =  sqrt(n^2-m^2) Q(n-1,m),
+            //   (dx + i dy) Q(n,m)  = -sqrt((n-m)(n-m-1)) Q(n-1,m+1),
+            //   (dx - i dy) Q(n,m)  =  sqrt((n+m)(n+m-1)) Q(n-1,m-1),    Q(n,-1) = -conj Q(n,1).
+            for m in 0..=n {
+                let cosine_row = cosine(n, m) as u32;
+                if m < n {
+                    let factor = root(n * n - m * m);
+                    entries[2].push((cosine_row, cosine(n - 1, m) as u32, T::of(factor)));
+                    if m > 0 {
+                        let (row, column) = (sine(n, m) as u32, sine(n - 1, m) as u32);
+                        entries[2].push((row, column, T::of(factor)));
+                    }
+                }
+                if m == 0 {
+                    // Q(n,0) is real: d/dx and d/dy are the real and imaginary parts of (dx + i dy).
+                    if n >= 2 {
+                        let factor = T::of(-root(n * (n - 1)) / 2f64.sqrt());
+                        entries[0].push((cosine_row, cosine(n - 1, 1) as u32, factor));
+                        entries[1].push((cosine_row, sine(n - 1, 1) as u32, factor));
+                    }
+                    continue;
+                }
+                let sine_row = sine(n, m) as u32;
+                // sqrt(2) of C(n,m) cancels that of C(n-1,m+1); C(n-1,0) carries none.
+                if m + 1 < n {
+                    let (c, s) = (cosine(n - 1, m + 1) as u32, sine(n - 1, m + 1) as u32);
+                    let half = 0.5 * root((n - m) * (n - m - 1));
+                    entries[0].push((cosine_row, c, T::of(-half)));
+                    entries[0].push((sine_row, s, T::of(-half)));
+                    entries[1].push((cosine_row, s, T::of(-half)));
+                    entries[1].push((sine_row, c, T::of(half)));
+                }
+                let half = 0.5 * root((n + m) * (n + m - 1));
+                if m == 1 {
+                    let factor = T::of(half * 2f64.sqrt());
+                    entries[0].push((cosine_row, cosine(n - 1, 0) as u32, factor));
+                    entries[1].push((sine_row, cosine(n - 1, 0) as u32, factor));
+                } else {
+                    let (c, s) = (cosine(n - 1, m - 1) as u32, sine(n - 1, m - 1) as u32);
+                    entries[0].push((cosine_row, c, T::of(half)));
+                    entries[0].push((sine_row, s, T::of(half)));
+                    entries[1].push((cosine_row, s, T::of(-half)));
+                    entries[1].push((sine_row, c, T::of(half)));
+                }
+            }
+        }
+        for axis in &mut entries {
+            axis.sort_by_key(|&(row, column, _)| (row, column));
+        }
+        Self { entries }
+    }
+
+    /// The entries of one derivative whose rows are harmonics of degree `n`.
+    pub(crate) fn degree(&self, axis: usize, n: usize) -> &[(u32, u32, T)] {
+        let entries = &self.entries[axis];
+        let begin = entries.partition_point(|e| (e.0 as usize) < n * n);
+        let end = entries.partition_point(|e| (e.0 as usize) < (n + 1) * (n + 1));
+        &entries[begin..end]
+    }
+
+    /// Expansions of the three derivatives of a local expansion with truncation number `p`: `(p-1)^2` coefficients each.
+    pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [Vec<T>; 3]) {
+        for (derivative, entries) in derivatives.iter_mut().zip(&self.entries) {
+            derivative.fill(T::default());
+            for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
+                derivative[column as usize] += factor * local[row as usize];
+            }
+        }
+    }
+
+    /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of their components.
+    pub(crate) fn accumulate(&self, p: usize, moments: &[Vec<T>; 3], multipole: &mut [T]) {
+        for (moments, entries) in moments.iter().zip(&self.entries) {
+            for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
+                multipole[row as usize] += factor * moments[column as usize];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::One;
+    use approx::assert_relative_eq;
+
+    const P: usize = 30;
+
+    fn regular(point: [f64; 3]) -> Vec<f64> {
+        let mut out = vec![One::<f64>::splat(0.0); P * P];
+        Harmonics::<f64>::new(P).regular(P, point.map(One::splat), &mut out);
+        crate::simd::scalars_mut(&mut out).to_vec()
+    }
+
+    fn singular(point: [f64; 3]) -> Vec<f64> {
+        let mut out = vec![One::<f64>::splat(0.0); P * P];
+        Harmonics::<f64>::new(P).singular(P, point.map(One::splat), &mut out);
+        crate::simd::scalars_mut(&mut out).to_vec()
+    }
+
+    #[test]
+    fn the_addition_theorem_gives_the_inverse_distance() {
+        let (y, x) = ([0.1, -0.2, 0.15], [-0.5, 0.6, 0.4]);
+        let sum: f64 = regular(y).iter().zip(singular(x)).map(|(a, b)| a * b).sum();
+        let d: f64 = (0..3).map(|i| (x[i] - y[i]).powi(2)).sum();
+        // The tail is below (|y|/|x|)^30 = 4e-16.
+        assert_relative_eq!(sum, 1.0 / d.sqrt(), max_relative = 1e-14);
+    }
+
+    #[test]
+    fn a_degree_sums_to_the_power_of_the_radius() {
+        let point = [0.3, 0.7, -0.2];
+        let r2: f64 = point.iter().map(|c| c * c).sum();
+        let values = regular(point);
+        for n in 0..P {
+            let sum: f64 = values[n * n..(n + 1) * (n + 1)].iter().map(|v| v * v).sum();
+            assert_relative_eq!(sum, r2.powi(n as i32), max_relative = 1e-12);
+        }
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        let point = [0.31, -0.52, 0.43];
+        let gradient = Gradient::<f64>::new(P);
+        let here = regular(point);
+        let h = 1e-6;
+        for axis in 0..3 {
+            let shifted = |sign: f64| {
+                let mut moved = point;
+                moved[axis] += sign * h;
+                regular(moved)
+            };
+            let (plus, minus) = (shifted(1.0), shifted(-1.0));
+            let mut exact = vec![0.0; P * P];
+            for &(row, column, factor) in &gradient.entries[axis] {
+                exact[row as usize] += factor * here[column as usize];
+            }
+            for i in 0..P * P {
+                let difference = (plus[i] - minus[i]) / (2.0 * h);
+                assert!((exact[i] - difference).abs() < 1e-7, "axis {axis}, place {i}");
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Rotations of expansions: the R of RCR (docs/math.md, "Rotations"; paper 001, section 2.2.2).
+//!
+//! A translation along `t` turns the frame about z until t lies in the xz-plane, then about y until t is the z-axis. About z
+//! each pair `C(n,m), S(n,m)` turns by m times the azimuth. About y, cosines mix with cosines and sines with sines of the same
+//! degree, by orthogonal matrices; the way back is the transpose, which equals the matrix itself between factors `(-1)^m`,
+//! so that one matrix serves both ways.
+
+use crate::harmonics::{Gradient, cosine, sine};
+use crate::simd::Real;
+
+/// Cosines and sines of the multiples of one azimuth.
+#[derive(Clone, Debug)]
+pub(crate) struct Azimuth<T> {
+    /// `cos(m phi), sin(m phi)` for m = 0 .. p.
+    pub forward: Vec<[T; 2]>,
+    /// The same times `(-1)^m`: what is left of the transpose of the rotation about y.
+    pub backward: Vec<[T; 2]>,
+}
+
+impl<T: Real> Azimuth<T> {
+    /// The azimuth of `(x, y)`; 0 on the z-axis.
+    pub(crate) fn new(p: usize, x: f64, y: f64) -> Self {
+        let r = x.hypot(y);
+        let (c, s) = if r > 0.0 { (x / r, y / r) } else { (1.0, 0.0) };
+        let (mut cm, mut sm) = (1.0, 0.0);
+        let mut forward = Vec::with_capacity(p);
+        let mut backward = Vec::with_capacity(p);
+        for m in 0..p {
+            let sign = if m % 2 == 0 { 1.0 } else { -1.0 };
+            forward.push([T::of(cm), T::of(sm)]);
+            backward.push([T::of(sign * cm), T::of(sign * sm)]);
+            (cm, sm) = (cm * c - sm * s, sm * c + cm * s);
+        }
+        Self { forward, backward }
+    }
+}
+
+/// The rotation about y that takes the direction `(sin theta, 0, cos theta)` to the z-axis, for all degrees below p.
+#[derive(Clone, Debug)]
+pub(crate) struct Polar<T> {
+    /// For each degree n the matrix of the cosines, (n+1) x (n+1), then that of the sines, n x n; row-major.
+    pub blocks: Vec<T>,
+}
+
+/// Where the blocks of degree `n` begin: the sum of `(k+1)^2 + k^2` over `k < n`.
+#[inline(always)]
+pub(crate) const fn block(n: usize) -> usize {
+    n * (2 * n * n + 1) / 3
+}
+
+impl<T: Real> Polar<T> {
+    /// `gradient` reaches at least degree p - 1.
+    pub(crate) fn new(p: usize, cos: f64, sin: f64, gradient: &Gradient<f64>) -> Self {
+        let mut blocks = Vec::with_capacity(block(p));
+        // Full rows over the places of one degree, as an expansion orders them.
+        let mut previous: Vec<Vec<f64>> = vec![vec![1.0]];
+        for n in 0..p {
+            if n > 0 {
+                previous = next_degree(n, &previous, cos, sin, gradient);
+            }
+            for m in 0..=n {
+                blocks.extend(previous[n + m][n..].iter().map(|&v| T::of(v)));
+            }
+            for m in 1..=n {
+                blocks.extend(previous[m - 1][..n].iter().map(|&v| T::of(v)));
+            }
+        }
+        Self { blocks }
+    }
+}
+
+/// The rotation of degree n from that of degree n - 1.
+///
+/// Multiplying a harmonic of degree n - 1 by a coordinate gives, up to a multiple of r^2, `1/(2n-1)` times the transposed
+/// gradient applied to degree n. With the rotated coordinates `x' = cos x - sin z`, `z' = sin x + cos z` the recursions
+/// that raise the degree (module `harmonics`) therefore raise the rows of the matrix.
+fn next_degree(
+    n: usize,
+    previous: &[Vec<f64>],
+    cos: f64,
+    sin: f64,
+    gradient: &Gradient<f64>,
+) -> Vec<Vec<f64>> {
+    // (2n-1) times (a x + b y + c z) times the harmonics of degree n - 1 combined by `row`.
+    let raise = |row: &[f64], [a, b, c]: [f64; 3]| -> Vec<f64> {
+        let mut out = vec![0.0; 2 * n + 1];
+        for (axis, weight) in [a, b, c].into_iter().enumerate() {
+            if weight != 0.0 {
+                for &(to, from, factor) in gradient.degree(axis, n) {
+                    let from = from as usize - (n - 1) * (n - 1);
+                    out[to as usize - n * n] += weight * factor * row[from];
+                }
+            }
+        }
+        out
+    };
+    let (x, y, z) = ([cos, 0.0, -sin], [0.0, 1.0, 0.0], [sin, 0.0, cos]);
+    let base = n * n;
+    let base_previous = (n - 1) * (n - 1);
+    let mut rows = vec![Vec::new(); 2 * n + 1];
+    for m in 0..n {
+        let scale = 1.0 / ((n * n - m * m) as f64).sqrt();
+        let mut put = |place: usize, from: usize| {
+            let row = raise(&previous[from - base_previous], z);
+            rows[place - base] = row.into_iter().map(|v| v * scale).collect();
+        };
+        put(cosine(n, m), cosine(n - 1, m));
+        if m > 0 {
+            put(sine(n, m), sine(n - 1, m));
+        }
+    }
+    let factor = if n == 1 { 1.0 } else { ((2 * n - 1) as f64 / (2 * n) as f64).sqrt() };
+    let scale = factor / (2 * n - 1) as f64;
+    let c = &previous[cosine(n - 1, n - 1) - base_previous];
+    let combine = |a: Vec<f64>, b: Vec<f64>, sign: f64| -> Vec<f64> {
+        a.iter().zip(&b).map(|(a, b)| scale * (a + sign * b)).collect()
+    };
+    let zeros = vec![0.0; 2 * n - 1];
+    let s = if n == 1 { &zeros } else { &previous[sine(n - 1, n - 1) - base_previous] };
+    rows[cosine(n, n) - base] = combine(raise(c, x), raise(s, y), -1.0);
+    rows[sine(n, n) - base] = combine(raise(s, x), raise(c, y), 1.0);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harmonics::Harmonics;
+    use crate::simd::{One, Simd, scalars_mut};
+
+    #[test]
+    fn rotating_an_expansion_is_expanding_the_rotated_point() {
+        const P: usize = 32;
+        let gradient = Gradient::<f64>::new(P);
+        let harmonics = Harmonics::<f64>::new(P);
+        let regular = |point: [f64; 3]| {
+            let mut out = vec![One::<f64>::splat(0.0); P * P];
+            harmonics.regular(P, point.map(One::splat), &mut out);
+            scalars_mut(&mut out).to_vec()
+        };
+        let point = [0.48, -0.6, 0.64];
+        let here = regular(point);
+        for theta in [0.0, 0.3, 1.1, std::f64::consts::FRAC_PI_2, 2.5, std::f64::consts::PI] {
+            let (sin, cos) = f64::sin_cos(theta);
+            let polar = Polar::<f64>::new(P, cos, sin, &gradient);
+            let [x, y, z] = point;
+            let there = regular([cos * x - sin * z, y, sin * x + cos * z]);
+            for n in 0..P {
+                let (rows, sines) = (&polar.blocks[block(n)..], block(n) + (n + 1) * (n + 1));
+                for m in 0..=n {
+                    let row = &rows[m * (n + 1)..(m + 1) * (n + 1)];
+                    let sum: f64 = (0..=n).map(|k| row[k] * here[cosine(n, k)]).sum();
+                    assert!((sum - there[cosine(n, m)]).abs() < 1e-13, "n {n} m {m}");
+                }
+                for m in 1..=n {
+                    let row = &polar.blocks[sines + (m - 1) * n..sines + m * n];
+                    let sum: f64 = (1..=n).map(|k| row[k - 1] * here[sine(n, k)]).sum();
+                    assert!((sum - there[sine(n, m)]).abs() < 1e-13, "n {n} m {m}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn azimuths_align_the_vector() {
+        let azimuth = Azimuth::<f64>::new(4, 3.0, -4.0);
+        assert!((azimuth.forward[1][0] - 0.6).abs() < 1e-15);
+        assert!((azimuth.forward[1][1] + 0.8).abs() < 1e-15);
+        assert!((azimuth.backward[1][1] - 0.8).abs() < 1e-15);
+        assert_eq!(Azimuth::<f64>::new(2, 0.0, 0.0).forward[1], [1.0, 0.0]);
+    }
+}

@@ -1,0 +1,268 @@
+//! Vectors of floating-point lanes, chosen at run time.
+//!
+//! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`dispatch`] runs it with the widest vectors that
+//! the processor at hand has. The scalar implementation (`Simd` for one-lane `[T; 1]`) is the twin that tests compare with.
+
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub(crate) use scalar::One;
+
+/// The scalar types of the FMM.
+pub(crate) trait Real:
+    Copy
+    + Send
+    + Sync
+    + Default
+    + PartialOrd
+    + std::fmt::Debug
+    + std::ops::Add<Output = Self>
+    + std::ops::Sub<Output = Self>
+    + std::ops::Mul<Output = Self>
+    + std::ops::AddAssign
+    + 'static
+{
+    /// Which format this is.
+    const PRECISION: crate::Precision;
+    /// Scalars in 64 bytes: expansions are padded to whole cache lines, which every vector width divides.
+    const PER_LINE: usize;
+    fn of(value: f64) -> Self;
+    fn to_f64(self) -> f64;
+    /// Runs a task with the vectors of `level`.
+    fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output;
+}
+
+/// Work that is generic over the vector type. Implementations mark `run` as `#[inline(always)]`, so that it is compiled with
+/// the instruction set of its caller.
+pub(crate) trait Task<T: Real> {
+    type Output;
+    fn run<V: Simd<Scalar = T>>(self) -> Self::Output;
+}
+
+/// A vector of `LANES` scalars.
+pub(crate) trait Simd: Copy + Send + Sync + 'static {
+    type Scalar: Real;
+    const LANES: usize;
+
+    fn splat(value: Self::Scalar) -> Self;
+    fn zero() -> Self {
+        Self::splat(Self::Scalar::default())
+    }
+    /// Reads the first `LANES` scalars; the slice is at least that long.
+    fn load(from: &[Self::Scalar]) -> Self;
+    /// Writes the first `LANES` scalars; the slice is at least that long.
+    fn store(self, to: &mut [Self::Scalar]);
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    /// `self * a + b`.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// `b - self * a`.
+    fn neg_mul_add(self, a: Self, b: Self) -> Self;
+    /// `1 / sqrt(self)` to nearly working precision, 0 where `self` is 0.
+    fn rsqrt_or_zero(self) -> Self;
+    /// Sum of the lanes.
+    fn sum(self) -> Self::Scalar;
+
+    /// Reads `LANES` scalars of each of `LANES` rows and transposes: `to[i]` holds scalar `i` of every row.
+    #[inline(always)]
+    fn transpose_in(rows: &[&[Self::Scalar]], to: &mut [Self]) {
+        let flat = scalars_mut(to);
+        for (lane, row) in rows.iter().enumerate() {
+            for i in 0..Self::LANES {
+                flat[i * Self::LANES + lane] = row[i];
+            }
+        }
+    }
+
+    /// The inverse of [`Self::transpose_in`]: row `l` of the result is lane `l` of each of `from`.
+    #[inline(always)]
+    fn transpose(from: &mut [Self]) {
+        let flat = scalars_mut(from);
+        for i in 0..Self::LANES {
+            for j in 0..i {
+                flat.swap(i * Self::LANES + j, j * Self::LANES + i);
+            }
+        }
+    }
+}
+
+/// The lanes of `vectors` as scalars, vector by vector.
+#[inline(always)]
+pub(crate) fn scalars_mut<V: Simd>(vectors: &mut [V]) -> &mut [V::Scalar] {
+    // SAFETY: a vector is exactly LANES scalars without padding, any bit pattern of which is valid for both types, and the
+    // alignment of a vector is at least that of its scalars.
+    unsafe {
+        std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::LANES)
+    }
+}
+
+/// Instruction sets that the loops are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// One lane, no intrinsics: the twin for tests.
+    Scalar,
+    /// What every x86-64 (or any other processor) has: four lanes that the compiler vectorises.
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 F, DQ, VL and BW.
+    Avx512,
+}
+
+impl Level {
+    /// The best level of the processor at hand.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+            {
+                return Self::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self::Avx2;
+            }
+        }
+        Self::Baseline
+    }
+
+    /// Every level that the processor at hand can run.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let best = Self::detect();
+        [Self::Scalar, Self::Baseline, Self::Avx2, Self::Avx512]
+            .into_iter()
+            .filter(move |&level| level <= best)
+    }
+
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scalar => "scalar",
+            Self::Baseline => "baseline",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        }
+    }
+}
+
+/// Name of the instruction set that the FMM uses on this processor.
+pub fn level() -> &'static str {
+    Level::detect().name()
+}
+
+macro_rules! real {
+    ($scalar:ty, $precision:ident, $per_line:literal, $base:ty, $avx2:ident, $avx512:ident) => {
+        impl Real for $scalar {
+            const PRECISION: crate::Precision = crate::Precision::$precision;
+            const PER_LINE: usize = $per_line;
+
+            #[inline(always)]
+            fn of(value: f64) -> Self {
+                value as $scalar
+            }
+
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output {
+                match level {
+                    Level::Scalar => task.run::<One<$scalar>>(),
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: a `Level` above the baseline comes from `Level::detect` or `Level::available` alone, which
+                    // ask the processor.
+                    Level::Avx2 => unsafe { x86::$avx2(task) },
+                    #[cfg(target_arch = "x86_64")]
+                    // SAFETY: as above.
+                    Level::Avx512 => unsafe { x86::$avx512(task) },
+                    _ => task.run::<$base>(),
+                }
+            }
+        }
+    };
+}
+
+real!(f32, Single, 16, scalar::Array<f32, 4>, with_avx2_f32, with_avx512_f32);
+real!(f64, Double, 8, scalar::Array<f64, 2>, with_avx2_f64, with_avx512_f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each operation on pseudo-random lanes, gathered into one vector of results.
+    struct Operations;
+
+    impl<T: Real> Task<T> for Operations {
+        type Output = Vec<f64>;
+
+        #[inline(always)]
+        fn run<V: Simd<Scalar = T>>(self) -> Vec<f64> {
+            let mut out = Vec::new();
+            let value = |i: usize| T::of(((i * 7919 + 13) % 101) as f64 / 37.0);
+            for base in (0..64).step_by(V::LANES) {
+                let lanes = |offset: usize| -> Vec<T> {
+                    (0..V::LANES).map(|l| value(base + l + offset)).collect()
+                };
+                let (a, b, c) = (V::load(&lanes(0)), V::load(&lanes(64)), V::load(&lanes(128)));
+                let mut results = [a.add(b), a.sub(b), a.mul(b), a.mul_add(b, c), a.neg_mul_add(b, c)];
+                let mut root = [a.rsqrt_or_zero()];
+                out.extend(scalars_mut(&mut results).iter().map(|x| x.to_f64()));
+                out.extend(scalars_mut(&mut root).iter().map(|x| x.to_f64()));
+            }
+            // In an order that does not depend on the number of lanes.
+            out.sort_by(f64::total_cmp);
+            out
+        }
+    }
+
+    struct Transposes;
+
+    impl<T: Real> Task<T> for Transposes {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Simd<Scalar = T>>(self) {
+            let n = V::LANES;
+            let rows: Vec<Vec<T>> =
+                (0..n).map(|r| (0..n).map(|c| T::of((r * 100 + c) as f64)).collect()).collect();
+            let views: Vec<&[T]> = rows.iter().map(Vec::as_slice).collect();
+            let mut columns = vec![V::zero(); n];
+            V::transpose_in(&views, &mut columns);
+            for (i, value) in scalars_mut(&mut columns).iter().enumerate() {
+                assert_eq!(value.to_f64(), ((i % n) * 100 + i / n) as f64);
+            }
+            V::transpose(&mut columns);
+            for (i, value) in scalars_mut(&mut columns).iter().enumerate() {
+                assert_eq!(value.to_f64(), ((i / n) * 100 + i % n) as f64);
+            }
+            let total: f64 = (0..n).map(|c| c as f64).sum();
+            assert_eq!(columns[0].sum().to_f64(), total);
+            assert_eq!(V::zero().rsqrt_or_zero().sum().to_f64(), 0.0);
+        }
+    }
+
+    fn agree<T: Real>(tolerance: f64) {
+        let expected = T::dispatch(Level::Scalar, Operations);
+        for level in Level::available() {
+            T::dispatch(level, Transposes);
+            let found = T::dispatch(level, Operations);
+            for (a, b) in found.iter().zip(&expected) {
+                assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{level:?}: {a} {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_agrees_with_the_scalar_twin() {
+        agree::<f32>(4.0 * f64::from(f32::EPSILON));
+        // Two Newton steps from a seed good to 1.5 / 4096: the error e becomes 3 e^2 / 2 twice over, 6e-14.
+        agree::<f64>(1e-13);
+    }
+}

@@ -1,0 +1,530 @@
+//! The translation of a batch of expansions by one vector: rotate, translate along z, rotate back.
+//!
+//! A batch is all pairs of boxes that share a translation vector. [`BLOCK`] vectors of lanes, one lane a pair, go through the
+//! matrices at a time, so that each matrix entry is read once for all of them. The same code serves M2M, M2L and L2L: they
+//! differ in the coaxial matrices and in the truncation numbers on either side.
+
+use crate::coaxial::Coaxial;
+use crate::harmonics::{cosine, sine};
+use crate::rotation::{Azimuth, Polar, block};
+use crate::simd::{Real, Simd, scalars_mut};
+
+/// Vectors that travel together: two keep 8 accumulators and their operands in 16 registers.
+pub(crate) const BLOCK: usize = 2;
+
+/// The lanes of one coefficient.
+type Lanes<V> = [V; BLOCK];
+
+/// One translation vector, resolved to its matrices.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Translation<'a, T> {
+    pub azimuth: &'a Azimuth<T>,
+    pub polar: &'a Polar<T>,
+    pub coaxial: &'a Coaxial<T>,
+    /// Truncation number of the expansions that are read.
+    pub order_in: usize,
+    /// Truncation number of the expansions that are added to.
+    pub order_out: usize,
+}
+
+/// Expansions stored side by side: box `b` begins at `b * stride`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expansions<'a, T> {
+    pub values: &'a [T],
+    pub stride: usize,
+}
+
+/// Buffers of one thread.
+pub(crate) struct Scratch<V> {
+    a: Vec<Lanes<V>>,
+    b: Vec<Lanes<V>>,
+}
+
+impl<V: Simd> Scratch<V> {
+    /// For truncation numbers up to `p`.
+    pub(crate) fn new(p: usize) -> Self {
+        // Room for the last, partly filled vectors of a transposition.
+        let length = p * p + V::LANES + 2;
+        Self { a: vec![[V::zero(); BLOCK]; length], b: vec![[V::zero(); BLOCK]; length] }
+    }
+}
+
+/// Translates from box `pairs[i][0]` of `sources` and adds to box `pairs[i][1]` of `targets`. No target occurs twice.
+#[inline(always)]
+pub(crate) fn batch<V: Simd>(
+    translation: &Translation<'_, V::Scalar>,
+    pairs: &[[u32; 2]],
+    sources: Expansions<'_, V::Scalar>,
+    targets: &mut [V::Scalar],
+    target_stride: usize,
+    scratch: &mut Scratch<V>,
+) {
+    let Scratch { a, b } = scratch;
+    for pairs in pairs.chunks(BLOCK * V::LANES) {
+        gather(translation.order_in, pairs, sources, a);
+        turn(&translation.azimuth.forward, translation.order_in, a);
+        polar_to_columns(&translation.polar.blocks, translation.order_in, a, b);
+        coaxial(translation, b, a);
+        polar(&translation.polar.blocks, translation.order_out, a, b);
+        turn_back(&translation.azimuth.backward, translation.order_out, b);
+        scatter(translation.order_out, pairs, b, targets, target_stride);
+    }
+}
+
+/// Coefficient `i` of every pair's source into `a[i]`; lanes without a pair repeat the last one.
+#[inline(always)]
+fn gather<V: Simd>(
+    p: usize,
+    pairs: &[[u32; 2]],
+    sources: Expansions<'_, V::Scalar>,
+    a: &mut [Lanes<V>],
+) {
+    let last = pairs.len() - 1;
+    let mut columns = [V::zero(); 16];
+    let empty: &[V::Scalar] = &[];
+    let mut rows = [empty; 16];
+    for half in 0..BLOCK {
+        for (lane, row) in rows[..V::LANES].iter_mut().enumerate() {
+            let pair = pairs[(half * V::LANES + lane).min(last)];
+            let begin = pair[0] as usize * sources.stride;
+            *row = &sources.values[begin..begin + sources.stride];
+        }
+        for base in (0..p * p).step_by(V::LANES) {
+            for row in &mut rows[..V::LANES] {
+                let (_, rest) = row.split_at(if base == 0 { 0 } else { V::LANES });
+                *row = rest;
+            }
+            V::transpose_in(&rows[..V::LANES], &mut columns);
+            for (to, column) in a[base..base + V::LANES].iter_mut().zip(columns) {
+                to[half] = column;
+            }
+        }
+    }
+}
+
+/// Adds coefficient `i` of every pair, `b[i]`, to the pair's target.
+#[inline(always)]
+fn scatter<V: Simd>(
+    p: usize,
+    pairs: &[[u32; 2]],
+    b: &mut [Lanes<V>],
+    targets: &mut [V::Scalar],
+    stride: usize,
+) {
+    let end = (p * p).next_multiple_of(V::LANES);
+    b[p * p..end].fill([V::zero(); BLOCK]);
+    let mut rows = [V::zero(); 16];
+    for (half, pairs) in pairs.chunks(V::LANES).enumerate() {
+        for base in (0..p * p).step_by(V::LANES) {
+            for (row, from) in rows.iter_mut().zip(&b[base..base + V::LANES]) {
+                *row = from[half];
+            }
+            V::transpose(&mut rows[..V::LANES]);
+            for (row, pair) in rows.iter().zip(pairs) {
+                let to = &mut targets[pair[1] as usize * stride + base..][..V::LANES];
+                V::load(to).add(*row).store(to);
+            }
+        }
+    }
+}
+
+/// Turns the frame about z: each pair `C, S` of order m by m times the azimuth.
+#[inline(always)]
+fn turn<V: Simd>(azimuth: &[[V::Scalar; 2]], p: usize, a: &mut [Lanes<V>]) {
+    for m in 1..p {
+        let [c, s] = azimuth[m];
+        let (c, s) = (V::splat(c), V::splat(s));
+        for n in m..p {
+            let (ic, is) = (cosine(n, m), sine(n, m));
+            for half in 0..BLOCK {
+                let (x, y) = (a[ic][half], a[is][half]);
+                a[ic][half] = y.mul_add(s, x.mul(c));
+                a[is][half] = x.neg_mul_add(s, y.mul(c));
+            }
+        }
+    }
+}
+
+/// Turns the frame back about z; odd orders of `m = 0` cannot occur, so the sign of the backward table is complete.
+#[inline(always)]
+fn turn_back<V: Simd>(azimuth: &[[V::Scalar; 2]], p: usize, a: &mut [Lanes<V>]) {
+    for m in 1..p {
+        let [c, s] = azimuth[m];
+        let (c, s) = (V::splat(c), V::splat(s));
+        for n in m..p {
+            let (ic, is) = (cosine(n, m), sine(n, m));
+            for half in 0..BLOCK {
+                let (x, y) = (a[ic][half], a[is][half]);
+                a[ic][half] = y.neg_mul_add(s, x.mul(c));
+                a[is][half] = x.mul_add(s, y.mul(c));
+            }
+        }
+    }
+}
+
+/// Where the column of order m begins among coefficients ordered m by m: cosines from m = 0, each with n = m .. p.
+#[inline(always)]
+const fn column(p: usize, m: usize) -> usize {
+    m * p - m * m.saturating_sub(1) / 2
+}
+
+/// Rotates about y, degree by degree, and leaves the result ordered m by m: all cosines, then all sines.
+#[inline(always)]
+fn polar_to_columns<V: Simd>(
+    blocks: &[V::Scalar],
+    p: usize,
+    a: &[Lanes<V>],
+    b: &mut [Lanes<V>],
+) {
+    // The sines of m = 1 follow the p(p+1)/2 cosines.
+    let sines = p * (p + 1) / 2 - p;
+    for n in 0..p {
+        let cosines = &blocks[block(n)..];
+        product(n + 1, n + 1, cosines, n + 1, &a[cosine(n, 0)..], |m, lanes| {
+            b[column(p, m) + n - m] = lanes;
+        });
+        let of_sines = &cosines[(n + 1) * (n + 1)..];
+        product(n, n, of_sines, n, &a[n * n..], |i, lanes| {
+            b[sines + column(p, i + 1) + n - i - 1] = lanes;
+        });
+    }
+}
+
+/// Rotates about y, degree by degree.
+#[inline(always)]
+fn polar<V: Simd>(blocks: &[V::Scalar], p: usize, a: &[Lanes<V>], b: &mut [Lanes<V>]) {
+    for n in 0..p {
+        let cosines = &blocks[block(n)..];
+        let (to_sines, to_cosines) = b[n * n..(n + 1) * (n + 1)].split_at_mut(n);
+        product(n + 1, n + 1, cosines, n + 1, &a[cosine(n, 0)..], |i, lanes| to_cosines[i] = lanes);
+        let of_sines = &cosines[(n + 1) * (n + 1)..];
+        product(n, n, of_sines, n, &a[n * n..], |i, lanes| to_sines[i] = lanes);
+    }
+}
+
+/// Translates along z, order by order: from columns (m by m) to degrees.
+#[inline(always)]
+fn coaxial<V: Simd>(
+    translation: &Translation<'_, V::Scalar>,
+    b: &[Lanes<V>],
+    a: &mut [Lanes<V>],
+) {
+    let (p_in, p_out) = (translation.order_in, translation.order_out);
+    let sines = p_in * (p_in + 1) / 2 - p_in;
+    for m in 0..p_out {
+        if m >= p_in {
+            for n in m..p_out {
+                a[cosine(n, m)] = [V::zero(); BLOCK];
+                a[sine(n, m)] = [V::zero(); BLOCK];
+            }
+            continue;
+        }
+        let (matrix, stride) = translation.coaxial.matrix(m);
+        let (rows, columns) = (p_out - m, p_in - m);
+        let from = &b[column(p_in, m)..];
+        product(rows, columns, matrix, stride, from, |i, lanes| a[cosine(m + i, m)] = lanes);
+        if m > 0 {
+            let from = &b[sines + column(p_in, m)..];
+            product(rows, columns, matrix, stride, from, |i, lanes| a[sine(m + i, m)] = lanes);
+        }
+    }
+}
+
+/// `put(i, sum of matrix[i][j] x[j])` for a small row-major matrix, four rows at a time.
+#[inline(always)]
+fn product<V: Simd>(
+    rows: usize,
+    columns: usize,
+    matrix: &[V::Scalar],
+    stride: usize,
+    x: &[Lanes<V>],
+    mut put: impl FnMut(usize, Lanes<V>),
+) {
+    let x = &x[..columns];
+    let mut i = 0;
+    while i + 4 <= rows {
+        let sums = dot_rows::<V, 4>(&matrix[i * stride..], stride, x);
+        for (k, lanes) in sums.into_iter().enumerate() {
+            put(i + k, lanes);
+        }
+        i += 4;
+    }
+    match rows - i {
+        3 => {
+            let sums = dot_rows::<V, 3>(&matrix[i * stride..], stride, x);
+            for (k, lanes) in sums.into_iter().enumerate() {
+                put(i + k, lanes);
+            }
+        }
+        2 => {
+            let sums = dot_rows::<V, 2>(&matrix[i * stride..], stride, x);
+            for (k, lanes) in sums.into_iter().enumerate() {
+                put(i + k, lanes);
+            }
+        }
+        1 => {
+            let [lanes] = dot_rows::<V, 1>(&matrix[i * stride..], stride, x);
+            put(i, lanes);
+        }
+        _ => {}
+    }
+}
+
+/// `R` rows of a product.
+#[inline(always)]
+fn dot_rows<V: Simd, const R: usize>(
+    matrix: &[V::Scalar],
+    stride: usize,
+    x: &[Lanes<V>],
+) -> [Lanes<V>; R] {
+    let mut sums = [[V::zero(); BLOCK]; R];
+    let rows: [&[V::Scalar]; R] = std::array::from_fn(|r| &matrix[r * stride..][..x.len()]);
+    for (j, x) in x.iter().enumerate() {
+        for r in 0..R {
+            let factor = V::splat(rows[r][j]);
+            for half in 0..BLOCK {
+                sums[r][half] = factor.mul_add(x[half], sums[r][half]);
+            }
+        }
+    }
+    sums
+}
+
+/// The matrices of every translation vector that a plan uses, shared where vectors share an angle or a length.
+#[derive(Debug)]
+pub(crate) struct Tables<T> {
+    azimuths: Vec<Azimuth<T>>,
+    polars: Vec<Polar<T>>,
+    coaxials: Vec<Coaxial<T>>,
+    vectors: Vec<[u32; 3]>,
+}
+
+/// What kind of coaxial translation a vector needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// The child's centre seen from its parent's, multipoles.
+    M2m,
+    /// Source to target; levels of both.
+    M2l { finer_target: i8 },
+    /// The child's centre seen from its parent's, local expansions.
+    L2l,
+}
+
+/// A translation vector in half sides of the smaller of its two boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Vector {
+    pub kind: Kind,
+    pub offset: [i32; 3],
+}
+
+impl<T: Real> Tables<T> {
+    /// The tables of `vectors` for truncation numbers up to `orders[i]`; index i of [`Self::translation`] is that of `vectors`.
+    pub(crate) fn new(vectors: &[(Vector, usize)]) -> Self {
+        use rayon::prelude::*;
+        use std::collections::BTreeMap;
+
+        let p_max = vectors.iter().map(|v| v.1).max().unwrap_or(1);
+        let gradient = crate::harmonics::Gradient::<f64>::new(p_max + 1);
+        // Highest truncation number for each distinct azimuth, polar angle and coaxial translation.
+        let mut azimuths = BTreeMap::<[i64; 2], usize>::new();
+        let mut polars = BTreeMap::<[i64; 2], usize>::new();
+        let mut coaxials = BTreeMap::<(Kind, i64), usize>::new();
+        let keys: Vec<_> = vectors
+            .iter()
+            .map(|&(vector, p)| {
+                let [x, y, z] = vector.offset.map(i64::from);
+                let (rho2, r2) = (x * x + y * y, x * x + y * y + z * z);
+                let divisor = gcd(x, y).max(1);
+                let azimuth = [x / divisor, y / divisor];
+                let divisor = gcd(z * z, r2).max(1);
+                let polar = [z.signum() * z * z / divisor, r2 / divisor];
+                let coaxial = (vector.kind, r2);
+                let raise = |entry: &mut usize| *entry = (*entry).max(p);
+                raise(azimuths.entry(azimuth).or_default());
+                raise(polars.entry(polar).or_default());
+                raise(coaxials.entry(coaxial).or_default());
+                debug_assert!(rho2 <= r2);
+                (azimuth, polar, coaxial)
+            })
+            .collect();
+        fn index<K: Ord>(map: &BTreeMap<K, usize>) -> BTreeMap<&K, u32> {
+            map.keys().enumerate().map(|(i, k)| (k, i as u32)).collect()
+        }
+        let (of_azimuth, of_polar, of_coaxial) =
+            (index(&azimuths), index(&polars), index(&coaxials));
+        let vectors =
+            keys.iter().map(|(a, b, c)| [of_azimuth[a], of_polar[b], of_coaxial[c]]).collect();
+        let azimuths =
+            azimuths.iter().map(|(&[x, y], &p)| Azimuth::new(p, x as f64, y as f64)).collect();
+        let polars: Vec<_> = polars.iter().collect();
+        let polars = polars
+            .into_par_iter()
+            .map(|(&[z2, r2], &p)| {
+                let cos2 = z2.unsigned_abs() as f64 / r2 as f64;
+                let cos = cos2.sqrt() * z2.signum() as f64;
+                Polar::new(p, cos, (1.0 - cos2).max(0.0).sqrt(), &gradient)
+            })
+            .collect();
+        let coaxials: Vec<_> = coaxials.iter().collect();
+        let coaxials = coaxials
+            .into_par_iter()
+            .map(|(&(kind, r2), &p)| {
+                let distance = 0.5 * (r2 as f64).sqrt();
+                match kind {
+                    // The child is the smaller box: in units of the parent half of that.
+                    Kind::M2m => Coaxial::m2m(p, 0.5 * distance),
+                    Kind::L2l => Coaxial::l2l(p, 0.5 * distance),
+                    Kind::M2l { finer_target } => {
+                        let ratio = f64::from(finer_target).exp2();
+                        let (source, target) =
+                            if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
+                        Coaxial::m2l(p, source, target, distance)
+                    }
+                }
+            })
+            .collect();
+        Self { azimuths, polars, coaxials, vectors }
+    }
+
+    /// The translation by vector `index`.
+    #[inline]
+    pub(crate) fn translation(
+        &self,
+        index: usize,
+        order_in: usize,
+        order_out: usize,
+    ) -> Translation<'_, T> {
+        let [azimuth, polar, coaxial] = self.vectors[index];
+        Translation {
+            azimuth: &self.azimuths[azimuth as usize],
+            polar: &self.polars[polar as usize],
+            coaxial: &self.coaxials[coaxial as usize],
+            order_in,
+            order_out,
+        }
+    }
+}
+
+/// Greatest common divisor, not negative.
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
+/// A batch as a task, for every vector width.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harmonics::Harmonics;
+    use crate::simd::{Level, One, Task};
+
+    const P: usize = 26;
+
+    fn expand(
+        singular: bool,
+        point: [f64; 3],
+    ) -> Vec<f64> {
+        let mut out = vec![One::<f64>::splat(0.0); P * P];
+        let harmonics = Harmonics::<f64>::new(P);
+        let lanes = point.map(One::splat);
+        if singular {
+            harmonics.singular(P, lanes, &mut out);
+        } else {
+            harmonics.regular(P, lanes, &mut out);
+        }
+        scalars_mut(&mut out).to_vec()
+    }
+
+    struct Run<'a> {
+        translation: Translation<'a, f64>,
+        sources: Vec<f64>,
+        pairs: Vec<[u32; 2]>,
+    }
+
+    impl Task<f64> for Run<'_> {
+        type Output = Vec<f64>;
+
+        #[inline(always)]
+        fn run<V: Simd<Scalar = f64>>(self) -> Vec<f64> {
+            let stride = crate::harmonics::stride::<f64>(P);
+            let mut targets = vec![0.0; stride * self.pairs.len()];
+            let sources = Expansions { values: &self.sources, stride };
+            let mut scratch = Scratch::<V>::new(P);
+            batch(&self.translation, &self.pairs, sources, &mut targets, stride, &mut scratch);
+            targets
+        }
+    }
+
+    /// Translates the expansion `from` by `vector` with every vector width, in batches of odd lengths.
+    fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
+        let tables = Tables::<f64>::new(&[(vector, P)]);
+        let stride = crate::harmonics::stride::<f64>(P);
+        let count = 21;
+        let mut sources = vec![0.0; stride * count];
+        for (i, to) in sources.chunks_mut(stride).enumerate() {
+            for (to, &value) in to.iter_mut().zip(from) {
+                *to = value * (i + 1) as f64;
+            }
+        }
+        let pairs: Vec<_> = (0..count as u32).map(|i| [i, count as u32 - 1 - i]).collect();
+        let mut expected: Option<Vec<f64>> = None;
+        for level in Level::available() {
+            let translation = tables.translation(0, P, P);
+            let run = Run { translation, sources: sources.clone(), pairs: pairs.clone() };
+            let found = f64::dispatch(level, run);
+            let expected = expected.get_or_insert_with(|| found.clone());
+            for (a, b) in found.iter().zip(expected.iter()) {
+                assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{level:?}: {a} {b}");
+            }
+        }
+        expected.unwrap()[(count - 1) * stride..][..P * P].to_vec()
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
+        (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn m2l_reproduces_the_potential() {
+        let (y, x) = ([0.2, -0.1, 0.15], [-0.25, 0.3, 0.1]);
+        for offset in [[8, 0, 0], [0, -8, 0], [0, 0, -10], [6, -4, 8], [-6, 8, 4], [6, 6, -6]] {
+            for finer_target in [-1i8, 0, 1] {
+                let vector = Vector { kind: Kind::M2l { finer_target }, offset: offset.map(|o| o * 2) };
+                // The smaller box has side 1.
+                let source = if finer_target > 0 { 2.0 } else { 1.0 };
+                let target = if finer_target < 0 { 2.0 } else { 1.0 };
+                let local = translate(vector, &expand(false, y));
+                let potential = dot(&local, &expand(false, x)) / target;
+                let centre = offset.map(f64::from);
+                let there: [f64; 3] = std::array::from_fn(|i| centre[i] + target * x[i]);
+                let exact = 1.0 / distance(there, y.map(|c| c * source));
+                // Truncation: ((|x| + |y|) / distance)^26 or so.
+                assert!((potential - exact).abs() < 1e-11 * exact, "{offset:?} {finer_target} {potential} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn m2m_and_l2l_move_the_centre() {
+        for octant in 0..8 {
+            let offset: [i32; 3] = std::array::from_fn(|i| if octant >> i & 1 == 1 { 1 } else { -1 });
+            // Parent of side 1 about the origin, child of side 1/2 about `centre`.
+            let centre = offset.map(|o| f64::from(o) / 4.0);
+            let y = [0.3, -0.4, 0.2];
+            let in_parent: [f64; 3] = std::array::from_fn(|i| centre[i] + 0.5 * y[i]);
+            let multipole = translate(Vector { kind: Kind::M2m, offset }, &expand(false, y));
+            for (a, b) in multipole.iter().zip(expand(false, in_parent)) {
+                assert!((a - b).abs() < 1e-12, "octant {octant}: {a} {b}");
+            }
+            // A far source's local expansion about the parent, moved to the child, evaluated at y in the child.
+            let far = [3.0, -2.5, 2.0];
+            let local = translate(Vector { kind: Kind::L2l, offset }, &expand(true, far));
+            let potential = dot(&local, &expand(false, y)) / 0.5;
+            let exact = 1.0 / distance(far, in_parent);
+            assert!((potential - exact).abs() < 1e-11 * exact, "octant {octant}");
+        }
+    }
+}
