@@ -1,17 +1,30 @@
 //! The surface that every reader produces and every other part of Farad consumes.
 
+use thiserror::Error;
+
 /// A named set of elements, as Gmsh's `$PhysicalNames` and element tags define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhysicalGroup {
-    /// Gmsh's physical tag.
+    /// Gmsh's physical tag, positive.
     pub tag: i64,
     /// The name in `$PhysicalNames`, if it has one.
     pub name: Option<String>,
 }
 
+impl PhysicalGroup {
+    /// What people call the group: its name, or `group_<tag>` when it has none.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("group_{}", self.tag),
+        }
+    }
+}
+
 /// A triangle surface in the unit of its file.
 ///
 /// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are dropped by the readers.
+/// The readers and generators return valid meshes; a mesh made by hand is to be passed through [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
@@ -24,4 +37,135 @@ pub struct Mesh {
     pub membership: Vec<u32>,
     /// Distinct sets of groups (indices into `groups`, sorted); entry 0 is the empty set.
     pub memberships: Vec<Vec<u32>>,
+}
+
+/// Why the arrays of a [`Mesh`] do not fit together.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum InvalidMesh {
+    /// A triangle names a vertex that does not exist.
+    #[error("triangle {triangle} uses vertex {vertex}, but there are only {vertices} vertices")]
+    VertexIndex {
+        /// Index of the triangle.
+        triangle: usize,
+        /// The index it holds.
+        vertex: u32,
+        /// The number of vertices.
+        vertices: usize,
+    },
+    /// A coordinate is NaN, infinite, or so large that volumes overflow.
+    #[error(
+        "vertex {vertex} has the coordinate {value}; coordinates must be finite and below {MAX_COORDINATE:e}"
+    )]
+    Coordinate {
+        /// Index of the vertex.
+        vertex: usize,
+        /// The coordinate.
+        value: f64,
+    },
+    /// `membership` is not one valid index for each triangle.
+    #[error(
+        "the membership array does not give each of the {triangles} triangles one of the {memberships} sets of groups"
+    )]
+    Membership {
+        /// The number of triangles.
+        triangles: usize,
+        /// The number of entries of `memberships`.
+        memberships: usize,
+    },
+    /// A set of groups names a group that does not exist.
+    #[error("set of groups {set} names group {group}, but there are only {groups} groups")]
+    GroupIndex {
+        /// Index into `memberships`.
+        set: usize,
+        /// The index it holds.
+        group: u32,
+        /// The number of groups.
+        groups: usize,
+    },
+}
+
+/// Largest coordinate (absolute) of a valid mesh: its cube, a volume, is still finite.
+pub const MAX_COORDINATE: f64 = 1e100;
+
+/// Whether a coordinate is finite and within [`MAX_COORDINATE`].
+pub(crate) fn usable(coordinate: f64) -> bool {
+    coordinate.abs() <= MAX_COORDINATE
+}
+
+impl Mesh {
+    /// The corners of a triangle, shape (3 corners, 3 coordinates).
+    pub fn corners(&self, triangle: usize) -> [[f64; 3]; 3] {
+        self.triangles[triangle].map(|v| self.vertices[v as usize])
+    }
+
+    /// The groups that a triangle belongs to, as sorted indices into `groups`.
+    pub fn groups_of(&self, triangle: usize) -> &[u32] {
+        &self.memberships[self.membership[triangle] as usize]
+    }
+
+    /// Checks that indices are in range and coordinates are usable, which everything that takes a mesh relies on.
+    pub fn validate(&self) -> Result<(), InvalidMesh> {
+        let vertices = self.vertices.len();
+        for (vertex, point) in self.vertices.iter().enumerate() {
+            if let Some(&value) = point.iter().find(|x| !usable(**x)) {
+                return Err(InvalidMesh::Coordinate { vertex, value });
+            }
+        }
+        for (triangle, corners) in self.triangles.iter().enumerate() {
+            if let Some(&vertex) = corners.iter().find(|&&v| v as usize >= vertices) {
+                return Err(InvalidMesh::VertexIndex { triangle, vertex, vertices });
+            }
+        }
+        let (triangles, memberships) = (self.triangles.len(), self.memberships.len());
+        if self.membership.len() != triangles
+            || self.membership.iter().any(|&m| m as usize >= memberships)
+        {
+            return Err(InvalidMesh::Membership { triangles, memberships });
+        }
+        let groups = self.groups.len();
+        for (set, members) in self.memberships.iter().enumerate() {
+            if let Some(&group) = members.iter().find(|&&g| g as usize >= groups) {
+                return Err(InvalidMesh::GroupIndex { set, group, groups });
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn triangle() -> Mesh {
+        Mesh {
+            vertices: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+            triangles: vec![[0, 1, 2]],
+            membership: vec![0],
+            memberships: vec![vec![]],
+            ..Mesh::default()
+        }
+    }
+
+    #[test]
+    fn validation_finds_each_kind_of_fault() {
+        assert_eq!(triangle().validate(), Ok(()));
+        let mut mesh = triangle();
+        mesh.triangles[0][1] = 3;
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::VertexIndex { vertex: 3, .. })));
+        let mut mesh = triangle();
+        mesh.vertices[2][1] = f64::NAN;
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::Coordinate { vertex: 2, .. })));
+        let mut mesh = triangle();
+        mesh.membership.clear();
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::Membership { .. })));
+        let mut mesh = triangle();
+        mesh.memberships[0].push(0);
+        assert!(matches!(mesh.validate(), Err(InvalidMesh::GroupIndex { .. })));
+    }
+
+    #[test]
+    fn unnamed_groups_are_called_by_their_tag() {
+        assert_eq!(PhysicalGroup { tag: 7, name: None }.label(), "group_7");
+        assert_eq!(PhysicalGroup { tag: 7, name: Some("gate".into()) }.label(), "gate");
+    }
 }

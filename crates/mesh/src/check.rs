@@ -1,0 +1,335 @@
+//! What is known about a mesh, and whether it can be solved on.
+
+use crate::quality::{self, Quality, relative_height};
+use crate::surface::{InvalidMesh, Mesh};
+use crate::topology::{Orientation, Part, Topology};
+use crate::vector::{max_norm, norm, sub};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+
+/// A triangle whose height is less than this times its longest side has no area worth the name: its shape is noise.
+const DEGENERATE: f64 = 1e-12;
+
+/// Vertices closer than this times the mesh's diagonal are the same point.
+const COINCIDENT: f64 = 1e-11;
+
+/// Roundings of a coordinate that computations with it may have gone through.
+const ROUNDINGS: f64 = 8.0;
+
+/// Defects that make a solve meaningless or its matrix singular.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Defects {
+    /// Triangles without area.
+    pub zero_area: Vec<u32>,
+    /// Triangles with the same three corners as an earlier one.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// A triangle that covers the same place as an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The later one.
+    pub triangle: u32,
+    /// The first one with these corners.
+    pub original: u32,
+}
+
+impl Defects {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.zero_area.is_empty() && self.duplicates.is_empty()
+    }
+
+    /// Looks for defects in a valid mesh ([`Mesh::validate`]).
+    pub fn of(mesh: &Mesh) -> Self {
+        Self::with_welding(mesh, &weld(mesh))
+    }
+
+    fn with_welding(mesh: &Mesh, welded: &[u32]) -> Self {
+        let zero_area = (0..mesh.triangles.len())
+            .filter(|&t| is_degenerate(mesh.corners(t)))
+            .map(|t| t as u32)
+            .collect();
+        Self { zero_area, duplicates: duplicates(mesh, welded) }
+    }
+}
+
+impl fmt::Display for Defects {
+    /// One line for each kind of defect.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        if let Some(first) = self.zero_area.first() {
+            write!(f, "{} of zero area (first: triangle {first})", count(self.zero_area.len()))?;
+            separator = "\n";
+        }
+        if let Some(Duplicate { triangle, original }) = self.duplicates.first() {
+            let number = count(self.duplicates.len());
+            write!(
+                f,
+                "{separator}{number} with the corners of another one (first: triangle {triangle}, like {original})"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn count(triangles: usize) -> String {
+    if triangles == 1 { "1 triangle".into() } else { format!("{triangles} triangles") }
+}
+
+fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
+    let [a, b, c] = corners;
+    let longest = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+    let height = relative_height(corners);
+    // Far from the origin, coordinates carry rounding that looks like area.
+    let rounding = ROUNDINGS * f64::EPSILON * corners.map(max_norm).into_iter().fold(0.0, f64::max);
+    height <= DEGENERATE || height * longest <= rounding
+}
+
+/// For each vertex the first vertex at the same point.
+fn weld(mesh: &Mesh) -> Vec<u32> {
+    let [low, high] = quality::bounding_box(mesh);
+    let diagonal = norm(sub(high, low));
+    let rounding = ROUNDINGS * f64::EPSILON * max_norm(low).max(max_norm(high));
+    let tolerance = (COINCIDENT * diagonal).max(rounding);
+    if tolerance == 0.0 {
+        // All vertices are at the origin.
+        return vec![0; mesh.vertices.len()];
+    }
+    // Cells are four tolerances wide and keep the first vertex in them: points in one cell are one point unless the mesh is
+    // finer than it can be. A vertex near a cell's wall looks beyond the wall too.
+    let cell = |x: f64, i: usize| ((x - low[i]) / (4.0 * tolerance) + 0.5).floor() as i64;
+    let mut first_in: HashMap<[i64; 3], u32> = HashMap::with_capacity(mesh.vertices.len());
+    let mut welded: Vec<u32> = Vec::with_capacity(mesh.vertices.len());
+    for (index, point) in mesh.vertices.iter().enumerate() {
+        let least: [i64; 3] = std::array::from_fn(|i| cell(point[i] - tolerance, i));
+        let most: [i64; 3] = std::array::from_fn(|i| cell(point[i] + tolerance, i));
+        let own: [i64; 3] = std::array::from_fn(|i| cell(point[i], i));
+        let mut twin = None;
+        if least != most {
+            'search: for x in least[0]..=most[0] {
+                for y in least[1]..=most[1] {
+                    for z in least[2]..=most[2] {
+                        let near = |&v: &u32| {
+                            max_norm(sub(mesh.vertices[v as usize], *point)) <= tolerance
+                        };
+                        twin = first_in.get(&[x, y, z]).copied().filter(near);
+                        if twin.is_some() {
+                            break 'search;
+                        }
+                    }
+                }
+            }
+        }
+        welded.push(twin.unwrap_or_else(|| match first_in.entry(own) {
+            Entry::Occupied(entry) => {
+                let first = *entry.get();
+                let apart = max_norm(sub(mesh.vertices[first as usize], *point));
+                if apart <= tolerance { first } else { index as u32 }
+            }
+            Entry::Vacant(entry) => *entry.insert(index as u32),
+        }));
+    }
+    welded
+}
+
+/// Triangles whose corners, as points, are those of an earlier triangle.
+fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
+    let mut keyed: Vec<([u32; 3], u32)> = mesh
+        .triangles
+        .iter()
+        .enumerate()
+        .map(|(t, corners)| {
+            let mut key = corners.map(|v| welded[v as usize]);
+            key.sort_unstable();
+            (key, t as u32)
+        })
+        .collect();
+    keyed.sort_unstable();
+    let mut found: Vec<Duplicate> = keyed
+        .chunk_by(|a, b| a.0 == b.0)
+        .flat_map(|same| {
+            let original = same[0].1;
+            same[1..].iter().map(move |&(_, triangle)| Duplicate { triangle, original })
+        })
+        .collect();
+    found.sort_unstable_by_key(|duplicate| duplicate.triangle);
+    found
+}
+
+/// A physical group or a component as [`Report`] describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartReport {
+    /// The group's label, or `body_<n>` for a component.
+    pub label: String,
+    /// Area in the square of the mesh's unit.
+    pub area: f64,
+    /// Counts, closedness, orientation.
+    pub part: Part,
+}
+
+/// All that is known about a mesh.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Number of vertices.
+    pub vertices: usize,
+    /// Number of triangles.
+    pub triangles: usize,
+    /// Triangles in no physical group.
+    pub ungrouped: usize,
+    /// Vertices at the same point as an earlier vertex that they are not identified with.
+    pub coincident_vertices: usize,
+    /// The physical groups, in the mesh's order.
+    pub groups: Vec<PartReport>,
+    /// The components joined by shared edges, in the order of their first triangles.
+    pub components: Vec<PartReport>,
+    /// The whole surface as one part.
+    pub whole: Part,
+    /// Vertex pairs of the edges with more than two triangles.
+    pub non_manifold_edges: Vec<[u32; 2]>,
+    /// For each triangle its component, an index into `components`.
+    pub component_of: Vec<u32>,
+    /// Sizes and shapes.
+    pub quality: Quality,
+    /// What a solve fails on.
+    pub defects: Defects,
+}
+
+/// Something about a mesh that a person should know, though it can be solved on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Warning {
+    /// Normals of a part flip sides within it.
+    Inconsistent {
+        /// The part.
+        label: String,
+        /// Number of edges where they flip.
+        edges: usize,
+    },
+    /// Normals of a closed part point into it.
+    Inward {
+        /// The part.
+        label: String,
+    },
+    /// A part encloses nothing.
+    Open {
+        /// The part.
+        label: String,
+        /// Number of its boundary edges.
+        edges: usize,
+    },
+    /// More than two triangles meet at edges.
+    NonManifold {
+        /// Number of such edges.
+        edges: usize,
+    },
+    /// Vertices lie on each other but are different ones.
+    Coincident {
+        /// Number of vertices that another one lies on.
+        vertices: usize,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Inconsistent { label, edges } => {
+                write!(
+                    f,
+                    "\"{label}\": normals flip sides at {edges} edges; orient its surfaces alike"
+                )
+            }
+            Self::Inward { label } => {
+                write!(
+                    f,
+                    "\"{label}\": normals point inward; this matters where media meet, not for a conductor's charge"
+                )
+            }
+            Self::Open { label, edges } => {
+                write!(
+                    f,
+                    "\"{label}\": the surface is open ({edges} boundary edges); it is taken as a thin sheet"
+                )
+            }
+            Self::NonManifold { edges } => {
+                write!(f, "{edges} edges have more than two triangles, as where sheets meet in a T")
+            }
+            Self::Coincident { vertices } => write!(
+                f,
+                "{vertices} vertices lie on others without being shared, so that surfaces count as separate there; if they should \
+                 be joined, merge them (in Gmsh: `Coherence Mesh;`)"
+            ),
+        }
+    }
+}
+
+impl Report {
+    /// Studies a mesh in O(n log n).
+    ///
+    /// # Errors
+    /// [`InvalidMesh`] if its arrays do not fit together.
+    pub fn of(mesh: &Mesh) -> Result<Self, InvalidMesh> {
+        mesh.validate()?;
+        let topology = Topology::of(mesh);
+        let welded = weld(mesh);
+        let coincident = welded.iter().enumerate().filter(|(v, first)| *v != **first as usize);
+        let areas = quality::areas(mesh);
+        let mut group_areas = vec![0.0; mesh.groups.len()];
+        let mut component_areas = vec![0.0; topology.components.len()];
+        let mut ungrouped = 0;
+        for (triangle, area) in areas.iter().enumerate() {
+            component_areas[topology.component_of[triangle] as usize] += area;
+            let groups = mesh.groups_of(triangle);
+            ungrouped += usize::from(groups.is_empty());
+            for &group in groups {
+                group_areas[group as usize] += area;
+            }
+        }
+        let describe = |label, area, part| PartReport { label, area, part };
+        let labels = mesh.groups.iter().map(|group| group.label());
+        let groups = labels.zip(group_areas).zip(topology.groups);
+        let bodies = (1..).map(|n| format!("body_{n}"));
+        let components = bodies.zip(component_areas).zip(topology.components);
+        Ok(Self {
+            vertices: mesh.vertices.len(),
+            triangles: mesh.triangles.len(),
+            ungrouped,
+            coincident_vertices: coincident.count(),
+            groups: groups.map(|((label, area), part)| describe(label, area, part)).collect(),
+            components: components
+                .map(|((label, area), part)| describe(label, area, part))
+                .collect(),
+            whole: topology.whole,
+            non_manifold_edges: topology.non_manifold_edges,
+            component_of: topology.component_of,
+            quality: Quality::of(mesh),
+            defects: Defects::with_welding(mesh, &welded),
+        })
+    }
+
+    /// What a person should know: about each group, or each component if there are no groups, and about the whole.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let parts = if self.groups.is_empty() { &self.components } else { &self.groups };
+        let mut warnings = Vec::new();
+        for PartReport { label, part, .. } in parts {
+            let label = label.clone();
+            match part.orientation() {
+                Orientation::Inconsistent => {
+                    warnings.push(Warning::Inconsistent { label, edges: part.flipped_edges });
+                }
+                Orientation::Inward => warnings.push(Warning::Inward { label }),
+                Orientation::Open if part.triangles > 0 => {
+                    warnings.push(Warning::Open { label, edges: part.boundary_edges });
+                }
+                Orientation::Open | Orientation::Outward => {}
+            }
+        }
+        if !self.non_manifold_edges.is_empty() {
+            warnings.push(Warning::NonManifold { edges: self.non_manifold_edges.len() });
+        }
+        if self.coincident_vertices > 0 {
+            warnings.push(Warning::Coincident { vertices: self.coincident_vertices });
+        }
+        warnings
+    }
+}

@@ -1,0 +1,361 @@
+//! Which triangle belongs to which conductor: bookkeeping over physical groups and components.
+
+use crate::surface::Mesh;
+use crate::topology::components;
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// The name by which `ignore` means the triangles that are in no physical group.
+pub const UNGROUPED: &str = "ungrouped";
+
+/// A conductor as a person asks for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The conductor's name in the results.
+    pub name: String,
+    /// Labels of the physical groups that make it up.
+    pub groups: Vec<String>,
+}
+
+/// Each triangle's conductor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// The conductors, in the order of the requests, of the groups, or of the components.
+    pub names: Vec<String>,
+    /// For each triangle an index into `names`; `None` for one that is ignored.
+    pub of_triangle: Vec<Option<u32>>,
+}
+
+/// Why triangles could not be assigned.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// Two conductors of one name.
+    #[error("two conductors are called \"{0}\"; names must be unique")]
+    RepeatedName(String),
+    /// Two physical groups of one name.
+    #[error(
+        "two physical groups of the mesh are called \"{0}\"; give them different names in the mesh"
+    )]
+    AmbiguousGroup(String),
+    /// A conductor without groups.
+    #[error("conductor \"{0}\" lists no physical group")]
+    NoGroups(String),
+    /// A group that the mesh does not have.
+    #[error("the mesh has no physical group \"{group}\"{}{}", context(conductor.as_deref()), hint(suggestion.as_deref(), available))]
+    UnknownGroup {
+        /// The group asked for.
+        group: String,
+        /// The conductor that asks for it; `None` for the list of what to ignore.
+        conductor: Option<String>,
+        /// The most similar group of the mesh.
+        suggestion: Option<String>,
+        /// All groups of the mesh.
+        available: Vec<String>,
+    },
+    /// A group in two conductors, or both in a conductor and ignored.
+    #[error("physical group \"{group}\" is listed twice: {first} and {second}")]
+    GroupTwice {
+        /// The group.
+        group: String,
+        /// Where it is listed first.
+        first: String,
+        /// Where it is listed again.
+        second: String,
+    },
+    /// Triangles that several conductors claim through different groups.
+    #[error(
+        "{} {}, so that {} would belong to {}; give each triangle to one conductor",
+        triangles(*count),
+        in_groups(groups),
+        if *count == 1 { "it" } else { "they" },
+        list(conductors, "and")
+    )]
+    Shared {
+        /// How many triangles.
+        count: usize,
+        /// The first of them.
+        triangle: usize,
+        /// The groups that they are in.
+        groups: Vec<String>,
+        /// The conductors that claim them.
+        conductors: Vec<String>,
+    },
+    /// Triangles that no conductor claims.
+    #[error(
+        "{} {}, which no conductor lists; add a conductor for {}, or put \"{}\" on the list of what to ignore",
+        triangles(*count),
+        in_groups(groups),
+        if *count == 1 { "it" } else { "them" },
+        groups.first().map_or(UNGROUPED, String::as_str)
+    )]
+    Unclaimed {
+        /// How many triangles.
+        count: usize,
+        /// The first of them.
+        triangle: usize,
+        /// The groups that they are in; empty if they are in none.
+        groups: Vec<String>,
+    },
+    /// A conductor to which no triangle belongs.
+    #[error("conductor \"{0}\" has no triangles")]
+    Empty(String),
+}
+
+fn context(conductor: Option<&str>) -> String {
+    conductor.map_or(" to ignore".into(), |name| format!(", which conductor \"{name}\" lists"))
+}
+
+fn hint(suggestion: Option<&str>, available: &[String]) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean \"{name}\"?"),
+        None if available.is_empty() => "; it has no physical groups at all".into(),
+        None => format!("; it has {}", list(available, "and")),
+    }
+}
+
+fn triangles(count: usize) -> String {
+    if count == 1 { "1 triangle is".into() } else { format!("{count} triangles are") }
+}
+
+fn in_groups(groups: &[String]) -> String {
+    match groups {
+        [] => "in no physical group".into(),
+        [one] => format!("in physical group \"{one}\""),
+        several => format!("in physical groups {}", list(several, "and")),
+    }
+}
+
+/// `"a", "b" and "c"`; long lists end in a count.
+fn list(names: &[String], conjunction: &str) -> String {
+    const SHOWN: usize = 12;
+    let quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("\"{name}\"")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if names.len() > SHOWN => {
+            format!("{} and {} more", quoted.join(", "), names.len() - SHOWN)
+        }
+        [init @ .., last] => format!("{} {conjunction} {last}", init.join(", ")),
+    }
+}
+
+/// Gives each triangle to at most one conductor.
+///
+/// With no requests each physical group is a conductor (`group_<tag>` if unnamed), and in a mesh without groups each component
+/// joined by shared edges is one (`body_<n>`, from 1). Triangles of no conductor must be in a group on the `ignore` list
+/// ([`UNGROUPED`] stands for triangles in no group), and a triangle in an ignored group is ignored unless a conductor claims it.
+///
+/// # Errors
+/// All problems found, not only the first.
+pub fn assign(
+    mesh: &Mesh,
+    requests: &[Request],
+    ignore: &[String],
+) -> Result<Assignment, Vec<Problem>> {
+    if requests.is_empty() && mesh.groups.is_empty() {
+        return by_component(mesh, ignore);
+    }
+    let labels: Vec<String> = mesh.groups.iter().map(|group| group.label()).collect();
+    let mut problems = Vec::new();
+    let mut index_of: HashMap<&str, usize> = HashMap::new();
+    for (index, label) in labels.iter().enumerate() {
+        if index_of.insert(label, index).is_some() {
+            problems.push(Problem::AmbiguousGroup(label.clone()));
+        }
+    }
+    let ignored = ignored_groups(ignore, &labels, &index_of, &mut problems);
+    let implied;
+    let requests = if requests.is_empty() {
+        implied = each_group(&labels, &ignored);
+        &implied
+    } else {
+        requests
+    };
+    let conductor_of_group = claims(requests, &labels, &index_of, &ignored, &mut problems);
+    if !problems.is_empty() {
+        // What follows would only echo these.
+        return Err(problems);
+    }
+
+    let names: Vec<String> = requests.iter().map(|request| request.name.clone()).collect();
+    let ignore_ungrouped = ignore.iter().any(|name| name == UNGROUPED);
+    // Triangles with the same set of groups fare alike.
+    let verdicts: Vec<Verdict> = mesh
+        .memberships
+        .iter()
+        .map(|set| {
+            let mut owners: Vec<u32> =
+                set.iter().filter_map(|&g| conductor_of_group[g as usize]).collect();
+            owners.sort_unstable();
+            owners.dedup();
+            let ignorable = set.iter().any(|&g| ignored[g as usize].is_some())
+                || (set.is_empty() && ignore_ungrouped);
+            match owners.as_slice() {
+                [] if ignorable => Verdict::Ignored,
+                [] => Verdict::Unclaimed,
+                [owner] => Verdict::Owned(*owner),
+                _ => Verdict::Shared(owners),
+            }
+        })
+        .collect();
+    let mut tally = vec![(0usize, 0usize); mesh.memberships.len()];
+    let mut populated = vec![false; names.len()];
+    let mut of_triangle = Vec::with_capacity(mesh.triangles.len());
+    for (triangle, &set) in mesh.membership.iter().enumerate() {
+        let (count, first) = &mut tally[set as usize];
+        if *count == 0 {
+            *first = triangle;
+        }
+        *count += 1;
+        let owner = match verdicts[set as usize] {
+            Verdict::Owned(owner) => Some(owner),
+            _ => None,
+        };
+        if let Some(owner) = owner {
+            populated[owner as usize] = true;
+        }
+        of_triangle.push(owner);
+    }
+    for ((set, verdict), (count, triangle)) in mesh.memberships.iter().zip(&verdicts).zip(tally) {
+        if count == 0 {
+            continue;
+        }
+        let groups = set.iter().map(|&g| labels[g as usize].clone()).collect();
+        match verdict {
+            Verdict::Unclaimed => problems.push(Problem::Unclaimed { count, triangle, groups }),
+            Verdict::Shared(owners) => problems.push(Problem::Shared {
+                count,
+                triangle,
+                groups,
+                conductors: owners.iter().map(|&owner| names[owner as usize].clone()).collect(),
+            }),
+            Verdict::Owned(_) | Verdict::Ignored => {}
+        }
+    }
+    if problems.is_empty() {
+        let empty = names.iter().zip(populated).filter(|(_, populated)| !populated);
+        problems.extend(empty.map(|(name, _)| Problem::Empty(name.clone())));
+    }
+    if problems.is_empty() { Ok(Assignment { names, of_triangle }) } else { Err(problems) }
+}
+
+/// What becomes of the triangles of one set of groups.
+enum Verdict {
+    Owned(u32),
+    Ignored,
+    Unclaimed,
+    Shared(Vec<u32>),
+}
+
+/// For each group the entry of the ignore list that names it.
+fn ignored_groups<'a>(
+    ignore: &'a [String],
+    labels: &[String],
+    index_of: &HashMap<&str, usize>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Option<&'a str>> {
+    let mut ignored = vec![None; labels.len()];
+    for name in ignore {
+        match index_of.get(name.as_str()) {
+            Some(&group) => ignored[group] = Some(name.as_str()),
+            None if name == UNGROUPED => {}
+            None => problems.push(unknown(name, None, labels)),
+        }
+    }
+    ignored
+}
+
+/// One conductor for each group that is not ignored.
+fn each_group(labels: &[String], ignored: &[Option<&str>]) -> Vec<Request> {
+    labels
+        .iter()
+        .zip(ignored)
+        .filter(|(_, ignored)| ignored.is_none())
+        .map(|(label, _)| Request { name: label.clone(), groups: vec![label.clone()] })
+        .collect()
+}
+
+/// For each group the conductor that lists it.
+fn claims(
+    requests: &[Request],
+    labels: &[String],
+    index_of: &HashMap<&str, usize>,
+    ignored: &[Option<&str>],
+    problems: &mut Vec<Problem>,
+) -> Vec<Option<u32>> {
+    let mut owner: Vec<Option<u32>> = vec![None; labels.len()];
+    let quoted = |name: &str| format!("in conductor \"{name}\"");
+    for (index, request) in requests.iter().enumerate() {
+        if requests[..index].iter().any(|other| other.name == request.name) {
+            problems.push(Problem::RepeatedName(request.name.clone()));
+        }
+        if request.groups.is_empty() {
+            problems.push(Problem::NoGroups(request.name.clone()));
+        }
+        for name in &request.groups {
+            let Some(&group) = index_of.get(name.as_str()) else {
+                problems.push(unknown(name, Some(&request.name), labels));
+                continue;
+            };
+            let first = match (owner[group], ignored[group]) {
+                (Some(other), _) => quoted(&requests[other as usize].name),
+                (None, Some(_)) => "on the list of what to ignore".into(),
+                (None, None) => {
+                    owner[group] = Some(index as u32);
+                    continue;
+                }
+            };
+            let second = quoted(&request.name);
+            problems.push(Problem::GroupTwice { group: name.clone(), first, second });
+        }
+    }
+    owner
+}
+
+fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Problem>> {
+    let problems: Vec<Problem> = ignore
+        .iter()
+        .filter(|name| *name != UNGROUPED)
+        .map(|name| unknown(name, None, &[]))
+        .collect();
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let (of_triangle, count) = components(mesh);
+    Ok(Assignment {
+        names: (1..=count).map(|n| format!("body_{n}")).collect(),
+        of_triangle: of_triangle.into_iter().map(Some).collect(),
+    })
+}
+
+fn unknown(group: &str, conductor: Option<&str>, labels: &[String]) -> Problem {
+    // A third of the letters wrong is about as far as a slip of the finger goes.
+    let suggestion = labels
+        .iter()
+        .map(|label| (edit_distance(group, label), label))
+        .filter(|(distance, _)| *distance <= group.chars().count().div_ceil(3))
+        .min()
+        .map(|(_, label)| label.clone());
+    Problem::UnknownGroup {
+        group: group.into(),
+        conductor: conductor.map(Into::into),
+        suggestion,
+        available: labels.to_vec(),
+    }
+}
+
+/// Insertions, deletions and substitutions between two names, differences of case being free.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substitution = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substitution.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

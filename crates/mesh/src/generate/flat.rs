@@ -1,0 +1,147 @@
+//! Open flat surfaces in the plane z = 0, with normals along +z: the rectangular plate and the disk.
+
+use super::grading::{self, Toward};
+use super::{
+    Builder, Error, Resolution, check_count, check_grade, check_length, cut_outward, largest_within,
+};
+use crate::surface::Mesh;
+use std::f64::consts::PI;
+
+/// A rectangle around the origin; physical group `plate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plate {
+    /// Length along x.
+    pub width: f64,
+    /// Length along y.
+    pub height: f64,
+    /// Largest over smallest element size along an edge: elements shrink toward the edges; 1 for a uniform mesh.
+    pub grade: f64,
+    /// How fine.
+    pub resolution: Resolution,
+}
+
+/// A disk around the origin; physical group `disk`; 6 n^2 triangles when uniform.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Disk {
+    /// Radius.
+    pub radius: f64,
+    /// Largest over smallest element size along a radius: elements shrink toward the rim; 1 for a uniform mesh.
+    pub grade: f64,
+    /// How fine.
+    pub resolution: Resolution,
+}
+
+impl Plate {
+    /// Makes the mesh.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        check_length("the width", self.width)?;
+        check_length("the height", self.height)?;
+        check_grade(self.grade)?;
+        self.resolution.check()?;
+        let (nx, ny) = match self.resolution {
+            Resolution::Size(size) => {
+                let cells =
+                    |length| grading::cells_for_size(length, size, self.grade, Toward::BothEnds);
+                (cells(self.width)?, cells(self.height)?)
+            }
+            Resolution::Elements(elements) => {
+                // The shorter side gets n cells, the longer one as many of the same size as its length holds.
+                let aspect = (self.width / self.height).max(self.height / self.width);
+                let longer = |n: usize| (n as f64 * aspect).round();
+                let n = largest_within(1, elements, |n| 2.0 * n as f64 * longer(n));
+                let longer = longer(n).min((elements as f64 / 2.0).max(1.0)) as usize;
+                if self.width >= self.height { (longer, n) } else { (n, longer) }
+            }
+        };
+        check_count(2.0 * nx as f64 * ny as f64)?;
+        let x = grading::nodes(nx, self.grade, Toward::BothEnds);
+        let y = grading::nodes(ny, self.grade, Toward::BothEnds);
+        let mut builder = Builder::new();
+        builder.group("plate");
+        for &y in &y {
+            for &x in &x {
+                builder.vertex([self.width * (x - 0.5), self.height * (y - 0.5), 0.0]);
+            }
+        }
+        let at = |i: usize, j: usize| (j * (nx + 1) + i) as u32;
+        for j in 0..ny {
+            for i in 0..nx {
+                let corners = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
+                builder.quadrangle(corners, cut_outward(i, j, nx, ny));
+            }
+        }
+        Ok(builder.mesh)
+    }
+}
+
+impl Disk {
+    /// Makes the mesh.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        check_length("the radius", self.radius)?;
+        check_grade(self.grade)?;
+        self.resolution.check()?;
+        let count = |n: usize| {
+            let m = self.core(n) as f64;
+            6.0 * m * m + 12.0 * m * (n as f64 - m)
+        };
+        let n = match self.resolution {
+            Resolution::Size(size) => {
+                // A uniform disk of n rings has rim edges of 2 pi / 6 radial cells.
+                let radial = grading::cells_for_size(self.radius, size, self.grade, Toward::End)?;
+                let rim = (PI / 3.0 * self.radius / size).ceil() as usize;
+                if self.grade == 1.0 { radial.max(rim) } else { radial }
+            }
+            Resolution::Elements(elements) => largest_within(1, elements, count),
+        };
+        check_count(count(n))?;
+        let mut builder = Builder::new();
+        builder.group("disk");
+        self.add_rings(&mut builder, n);
+        Ok(builder.mesh)
+    }
+
+    /// The number of rings that each have six vertices more than the ring inside them.
+    ///
+    /// The rings outside are scaled copies of the last of these, however thin they are: a ring with vertices at other angles would
+    /// cut through its neighbour once it is thinner than the gap between chord and arc.
+    fn core(&self, n: usize) -> usize {
+        let largest = grading::largest_cell(n, self.grade, Toward::End);
+        ((PI / 3.0 / largest).ceil() as usize).clamp(1, n)
+    }
+
+    fn add_rings(&self, builder: &mut Builder, n: usize) {
+        let core = self.core(n);
+        let radii = grading::nodes(n, self.grade, Toward::End);
+        let centre = builder.vertex([0.0; 3]);
+        let mut inner = vec![centre];
+        for (ring, radius) in radii.iter().enumerate().skip(1) {
+            let sector = ring.min(core);
+            let outer: Vec<u32> = (0..6 * sector)
+                .map(|k| {
+                    let angle = PI / 3.0 * k as f64 / sector as f64;
+                    let radius = self.radius * radius;
+                    builder.vertex([radius * angle.cos(), radius * angle.sin(), 0.0])
+                })
+                .collect();
+            let out = |k: usize| outer[k % outer.len()];
+            let inn = |k: usize| inner[k % inner.len()];
+            if ring <= core {
+                for s in 0..6 {
+                    for k in 0..sector {
+                        let (o, i) = (s * sector + k, s * (sector - 1) + k);
+                        builder.triangle([inn(i), out(o), out(o + 1)]);
+                        if k + 1 < sector {
+                            builder.triangle([inn(i), out(o + 1), inn(i + 1)]);
+                        }
+                    }
+                }
+            } else {
+                for k in 0..outer.len() {
+                    let corners = [inn(k), out(k), out(k + 1), inn(k + 1)];
+                    builder.quadrangle(corners, k % 2 == 0);
+                }
+            }
+            inner = outer;
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Meshes of simple shapes: each a struct of dimensions whose `build` gives the mesh.
+//!
+//! Vertices lie on the true surface, so a curved body is approximated from inside. Normals point out of closed bodies. Each
+//! triangle is in exactly one named physical group. Grids graded toward edges have triangles stretched along them, as tensor
+//! grids do.
+
+mod cuboid;
+mod flat;
+mod grading;
+mod sphere;
+mod torus;
+
+pub use cuboid::{Bus, Cube};
+pub use flat::{Disk, Plate};
+pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres};
+pub use torus::Torus;
+
+use crate::surface::{MAX_COORDINATE, Mesh, PhysicalGroup};
+use crate::vector::Vector;
+use thiserror::Error;
+
+/// Generators refuse to make more triangles than this.
+pub const MAX_ELEMENTS: usize = 100_000_000;
+
+/// Largest ratio of element sizes that a generator accepts.
+pub const MAX_GRADE: f64 = 1e8;
+
+/// How fine a mesh is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Resolution {
+    /// Edges along the shape's grid lines are at most this long. On a sphere this holds along the edges of the base
+    /// polyhedron; inside its faces edges are up to a third longer.
+    Size(f64),
+    /// The achievable number of triangles next to this one: the largest that does not exceed it, or the smallest there is.
+    Elements(usize),
+}
+
+/// Why a shape cannot be made.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Error {
+    /// A length is not usable.
+    #[error("{what} is {value}; it must be a positive finite length")]
+    Length {
+        /// Which one.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+    },
+    /// The ratio of the largest to the smallest element is not usable.
+    #[error(
+        "the grade is {0}; it is the ratio of the largest to the smallest element size, from 1 to {MAX_GRADE:e}"
+    )]
+    Grade(f64),
+    /// No triangles, or no bars, were asked for.
+    #[error("the number of {0} must be at least 1")]
+    None(&'static str),
+    /// More triangles than [`MAX_ELEMENTS`].
+    #[error(
+        "this resolution needs more than {MAX_ELEMENTS} triangles; choose a larger size or fewer elements"
+    )]
+    TooMany,
+    /// Surfaces would touch or intersect.
+    #[error("{what} is {value}, but must be greater than {limit}, or surfaces touch")]
+    Intersecting {
+        /// Which length.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// What it must exceed.
+        limit: f64,
+    },
+}
+
+fn check_length(what: &'static str, value: f64) -> Result<(), Error> {
+    if (1.0 / MAX_COORDINATE..=1e-3 * MAX_COORDINATE).contains(&value) {
+        Ok(())
+    } else {
+        Err(Error::Length { what, value })
+    }
+}
+
+fn check_grade(grade: f64) -> Result<(), Error> {
+    if (1.0..=MAX_GRADE).contains(&grade) { Ok(()) } else { Err(Error::Grade(grade)) }
+}
+
+impl Resolution {
+    fn check(self) -> Result<(), Error> {
+        match self {
+            Self::Size(size) => check_length("the element size", size),
+            Self::Elements(0) => Err(Error::None("elements")),
+            Self::Elements(n) if n > MAX_ELEMENTS => Err(Error::TooMany),
+            Self::Elements(_) => Ok(()),
+        }
+    }
+
+    /// The resolution of each of `parts` equal parts.
+    fn share(self, parts: usize) -> Self {
+        match self {
+            Self::Size(size) => Self::Size(size),
+            Self::Elements(n) => Self::Elements((n / parts).max(1)),
+        }
+    }
+}
+
+/// The largest `n >= least` with `count(n) <= limit`, or `least`; `count` grows with n.
+fn largest_within(least: usize, limit: usize, count: impl Fn(usize) -> f64) -> usize {
+    let fits = |n: usize| count(n) <= limit as f64;
+    let mut high = least.max(1) * 2;
+    while fits(high) {
+        high *= 2;
+    }
+    let mut low = least;
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated.
+fn check_count(elements: f64) -> Result<(), Error> {
+    if elements <= MAX_ELEMENTS as f64 { Ok(()) } else { Err(Error::TooMany) }
+}
+
+/// A mesh under construction, of which each triangle is in the group that was opened last.
+struct Builder {
+    mesh: Mesh,
+}
+
+impl Builder {
+    fn new() -> Self {
+        Self { mesh: Mesh { memberships: vec![Vec::new()], ..Mesh::default() } }
+    }
+
+    /// Opens the group that the following triangles belong to.
+    fn group(&mut self, name: impl Into<String>) {
+        let index = self.mesh.groups.len() as u32;
+        self.mesh.groups.push(PhysicalGroup { tag: i64::from(index) + 1, name: Some(name.into()) });
+        self.mesh.memberships.push(vec![index]);
+    }
+
+    fn vertex(&mut self, point: Vector) -> u32 {
+        self.mesh.vertices.push(point);
+        (self.mesh.vertices.len() - 1) as u32
+    }
+
+    fn triangle(&mut self, corners: [u32; 3]) {
+        self.mesh.triangles.push(corners);
+        self.mesh.membership.push(self.mesh.groups.len() as u32);
+    }
+
+    /// Two triangles for the quadrangle a, b, c, d, cut from a to c or from b to d.
+    fn quadrangle(&mut self, [a, b, c, d]: [u32; 4], cut_at_first: bool) {
+        if cut_at_first {
+            self.triangle([a, b, c]);
+            self.triangle([a, c, d]);
+        } else {
+            self.triangle([a, b, d]);
+            self.triangle([b, c, d]);
+        }
+    }
+}
+
+/// Whether cell (i, j) of an nu x nv grid is cut from its lower left to its upper right corner.
+///
+/// Cuts run outward from the grid's centre, so that a grid with even counts has the symmetry of its rectangle and a corner cell
+/// gives both its edges a triangle of their own.
+fn cut_outward(i: usize, j: usize, nu: usize, nv: usize) -> bool {
+    (2 * i + 1 > nu) == (2 * j + 1 > nv)
+}

@@ -1,0 +1,239 @@
+//! Spheres from subdivided octahedra and icosahedra.
+
+use super::{Builder, Error, MAX_ELEMENTS, Resolution, check_count, check_length, largest_within};
+use crate::surface::Mesh;
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use std::collections::HashMap;
+
+/// The polyhedron whose faces are subdivided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SphereBase {
+    /// 8 faces: 8 n^2 triangles, with the symmetry of the coordinate planes.
+    #[default]
+    Octahedron,
+    /// 20 faces: 20 n^2 triangles, of more equal size.
+    Icosahedron,
+}
+
+/// A sphere around the origin; physical group `sphere`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sphere {
+    /// Radius.
+    pub radius: f64,
+    /// The polyhedron to start from.
+    pub base: SphereBase,
+    /// How fine.
+    pub resolution: Resolution,
+}
+
+/// Two equal spheres with their centres on the x axis, symmetric about the origin; physical groups `left` and `right`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoSpheres {
+    /// Radius of each.
+    pub radius: f64,
+    /// Distance of the centres, more than two radii.
+    pub distance: f64,
+    /// The polyhedron to start from.
+    pub base: SphereBase,
+    /// How fine; a number of elements is that of both spheres together.
+    pub resolution: Resolution,
+}
+
+/// Two spheres around the origin; physical groups `inner` and `outer`, both with normals away from the centre.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConcentricSpheres {
+    /// Radius of the inner one.
+    pub inner_radius: f64,
+    /// Radius of the outer one.
+    pub outer_radius: f64,
+    /// The polyhedron to start from.
+    pub base: SphereBase,
+    /// How fine; a number of elements is that of both together, shared equally.
+    pub resolution: Resolution,
+}
+
+impl Sphere {
+    /// Makes the mesh.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        check_length("the radius", self.radius)?;
+        let n = frequency(self.base, self.radius, self.resolution)?;
+        let mut builder = Builder::new();
+        builder.group("sphere");
+        add_sphere(&mut builder, self.base, n, self.radius, [0.0; 3]);
+        Ok(builder.mesh)
+    }
+}
+
+impl TwoSpheres {
+    /// Makes the mesh.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        check_length("the radius", self.radius)?;
+        check_length("the distance of the centres", self.distance)?;
+        if self.distance <= 2.0 * self.radius {
+            return Err(Error::Intersecting {
+                what: "the distance of the centres",
+                value: self.distance,
+                limit: 2.0 * self.radius,
+            });
+        }
+        let n = frequency(self.base, self.radius, self.resolution.share(2))?;
+        let mut builder = Builder::new();
+        for (name, side) in [("left", -0.5), ("right", 0.5)] {
+            builder.group(name);
+            let centre = [side * self.distance, 0.0, 0.0];
+            add_sphere(&mut builder, self.base, n, self.radius, centre);
+        }
+        Ok(builder.mesh)
+    }
+}
+
+impl ConcentricSpheres {
+    /// Makes the mesh.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        check_length("the inner radius", self.inner_radius)?;
+        check_length("the outer radius", self.outer_radius)?;
+        if self.outer_radius <= self.inner_radius {
+            return Err(Error::Intersecting {
+                what: "the outer radius",
+                value: self.outer_radius,
+                limit: self.inner_radius,
+            });
+        }
+        let mut builder = Builder::new();
+        for (name, radius) in [("inner", self.inner_radius), ("outer", self.outer_radius)] {
+            let n = frequency(self.base, radius, self.resolution.share(2))?;
+            builder.group(name);
+            add_sphere(&mut builder, self.base, n, radius, [0.0; 3]);
+        }
+        Ok(builder.mesh)
+    }
+}
+
+impl SphereBase {
+    /// Corners on the unit sphere.
+    fn corners(self) -> Vec<Vector> {
+        match self {
+            Self::Octahedron => {
+                (0..3).flat_map(|axis| [1.0, -1.0].map(|sign| unit_vector(axis, sign))).collect()
+            }
+            Self::Icosahedron => {
+                let golden = f64::midpoint(1.0, 5f64.sqrt());
+                let length = golden.hypot(1.0);
+                let mut corners = Vec::with_capacity(12);
+                for axis in 0..3 {
+                    for (one, other) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
+                        let mut corner = [0.0; 3];
+                        corner[axis] = one / length;
+                        corner[(axis + 1) % 3] = other * golden / length;
+                        corners.push(corner);
+                    }
+                }
+                corners
+            }
+        }
+    }
+
+    fn face_count(self) -> usize {
+        match self {
+            Self::Octahedron => 8,
+            Self::Icosahedron => 20,
+        }
+    }
+
+    /// The angle that an edge subtends at the centre, in radians.
+    fn edge_angle(self) -> f64 {
+        match self {
+            Self::Octahedron => std::f64::consts::FRAC_PI_2,
+            Self::Icosahedron => 2f64.atan(),
+        }
+    }
+
+    /// Triples of corners that are an edge apart from each other, counter-clockwise seen from outside.
+    fn faces(self, corners: &[Vector]) -> Vec<[usize; 3]> {
+        let adjacent = |i: usize, j: usize| {
+            (dot(corners[i], corners[j]) - self.edge_angle().cos()).abs() < 1e-9
+        };
+        let mut faces = Vec::with_capacity(self.face_count());
+        for i in 0..corners.len() {
+            for j in i + 1..corners.len() {
+                for k in j + 1..corners.len() {
+                    if adjacent(i, j) && adjacent(j, k) && adjacent(i, k) {
+                        let normal =
+                            cross(sub(corners[j], corners[i]), sub(corners[k], corners[i]));
+                        let outward = dot(normal, corners[i]) > 0.0;
+                        faces.push(if outward { [i, j, k] } else { [i, k, j] });
+                    }
+                }
+            }
+        }
+        faces
+    }
+}
+
+fn unit_vector(axis: usize, sign: f64) -> Vector {
+    let mut v = [0.0; 3];
+    v[axis] = sign;
+    v
+}
+
+/// Into how many parts each edge of the base is divided.
+fn frequency(base: SphereBase, radius: f64, resolution: Resolution) -> Result<usize, Error> {
+    resolution.check()?;
+    let count = |n: usize| base.face_count() as f64 * (n as f64).powi(2);
+    match resolution {
+        Resolution::Size(size) => {
+            let n = (base.edge_angle() * radius / size * (1.0 - 1e-9)).ceil().max(1.0);
+            check_count(base.face_count() as f64 * n * n)?;
+            Ok(n as usize)
+        }
+        Resolution::Elements(elements) => Ok(largest_within(1, elements.min(MAX_ELEMENTS), count)),
+    }
+}
+
+/// Adds a sphere whose base's edges are each divided into `n` equal arcs.
+///
+/// The point with barycentric coordinates a, b, c of a face with corners A, B, C goes to the direction of
+/// A sin(a w) + B sin(b w) + C sin(c w), w being the angle of an edge: on the face's edges that is the interpolation at constant
+/// speed, and inside it keeps areas more equal than projecting the flat face does.
+fn add_sphere(builder: &mut Builder, base: SphereBase, n: usize, radius: f64, centre: Vector) {
+    let corners = base.corners();
+    let weights: Vec<f64> =
+        (0..=n).map(|k| (base.edge_angle() * k as f64 / n as f64).sin()).collect();
+    // Vertices on edges belong to two faces and corners to more: they are known by their corners and weights.
+    let mut shared: HashMap<[(usize, usize); 3], u32> = HashMap::new();
+    for face in base.faces(&corners) {
+        let mut vertex = |builder: &mut Builder, counts: [usize; 3]| {
+            let mut make = || {
+                let mut point = [0.0; 3];
+                for (corner, count) in face.into_iter().zip(counts) {
+                    point = add(point, scale(weights[count], corners[corner]));
+                }
+                builder.vertex(add(centre, scale(radius / norm(point), point)))
+            };
+            if counts.iter().all(|&count| count > 0) {
+                return make();
+            }
+            let mut key = [0, 1, 2].map(|i| (counts[i], face[i]));
+            for entry in &mut key {
+                if entry.0 == 0 {
+                    entry.1 = 0;
+                }
+            }
+            key.sort_unstable();
+            *shared.entry(key).or_insert_with(make)
+        };
+        // Row r holds the r + 1 points that are r steps away from the first corner.
+        let mut previous = vec![vertex(builder, [n, 0, 0])];
+        for row in 1..=n {
+            let current: Vec<u32> =
+                (0..=row).map(|k| vertex(builder, [n - row, row - k, k])).collect();
+            for k in 0..row {
+                builder.triangle([previous[k], current[k], current[k + 1]]);
+                if k + 1 < row {
+                    builder.triangle([previous[k], current[k + 1], previous[k + 1]]);
+                }
+            }
+            previous = current;
+        }
+    }
+}
