@@ -3,15 +3,24 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
-pub mod direct;
 mod coaxial;
+pub mod direct;
+mod engine;
+mod error;
 mod harmonics;
+mod l2p;
+mod lists;
+mod options;
+mod p2m;
+mod p2p;
+mod particles;
+mod plan;
 mod rotation;
 pub mod simd;
 mod translate;
-mod error;
-mod options;
-mod plan;
+mod tree;
+mod truncation;
+mod tuning;
 
 pub use error::Error;
 pub use options::{Mode, Options, Precision, Stencil, Truncation};

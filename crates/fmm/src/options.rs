@@ -84,3 +84,20 @@ impl Default for Options {
         }
     }
 }
+
+impl Options {
+    /// Checks every range.
+    pub(crate) fn check(&self) -> Result<(), crate::Error> {
+        let bad = |option, value: String, allowed| Err(crate::Error::Option { option, value, allowed });
+        if !(1e-13..=0.5).contains(&self.tolerance) {
+            return bad("tolerance", self.tolerance.to_string(), "1e-13 to 0.5");
+        }
+        if self.leaf_size == Some(0) {
+            return bad("leaf_size", "0".into(), "1 or more");
+        }
+        if let Some(p) = self.truncation_number.filter(|p| !(1..=40).contains(p)) {
+            return bad("truncation_number", p.to_string(), "1 to 40");
+        }
+        Ok(())
+    }
+}

@@ -1,6 +1,15 @@
 //! Geometry worked once, charges many times.
 
-use crate::{Error, Mode, Options, Precision, direct};
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::engine::Parts;
+use crate::lists::Lists;
+use crate::simd::Level;
+use crate::tree::{Order, Root, Tree};
+use crate::truncation::{self, Orders};
+use crate::{Error, Mode, Options, Precision, direct, engine, tuning};
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,11 +78,20 @@ pub struct StageSeconds {
 /// A sum whose geometry has been worked out.
 #[derive(Debug)]
 pub struct Plan {
-    sources: Vec<[f64; 3]>,
-    targets: Option<Vec<[f64; 3]>>,
-    options: Options,
+    engine: Engine,
+    sources: usize,
+    targets: usize,
+    with_gradient: bool,
+    with_dipoles: bool,
     info: Info,
     stages: StageSeconds,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Single(Box<engine::Engine<f32>>),
+    Double(Box<engine::Engine<f64>>),
+    Direct { sources: Vec<[f64; 3]>, targets: Option<Vec<[f64; 3]>> },
 }
 
 impl Plan {
@@ -86,17 +104,51 @@ impl Plan {
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
+        Self::at_level(sources, targets, options, Level::detect())
+    }
+
+    /// As [`Plan::new`], with one of the instruction sets in [`Level::available`].
+    pub(crate) fn at_level(
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &Options,
+        simd: Level,
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        options.check()?;
+        check_points("source", sources)?;
+        check_points("target", targets.unwrap_or(&[]))?;
         let m = targets.map_or(sources.len(), <[_]>::len);
-        let info = Info {
-            precision: Some(Precision::Double),
-            mode: Mode::Direct,
-            p2p_pairs: sources.len() as u64 * m as u64,
-            ..Info::default()
+        let mut info = Info { mode: options.mode, ..Info::default() };
+        let engine = if options.mode == Mode::Direct {
+            info.precision = Some(Precision::Double);
+            info.p2p_pairs = sources.len() as u64 * m as u64;
+            info.memory_bytes = 24 * (sources.len() + targets.map_or(0, <[_]>::len)) as u64;
+            Engine::Direct { sources: sources.to_vec(), targets: targets.map(<[_]>::to_vec) }
+        } else {
+            let precision = tuning::precision(options);
+            info.precision = Some(precision);
+            let parts = work_out(sources, targets, options, precision, simd, &mut info)?;
+            match precision {
+                Precision::Single => {
+                    let engine = engine::Engine::new(parts, sources, targets);
+                    info.memory_bytes = engine.bytes() as u64;
+                    Engine::Single(Box::new(engine))
+                }
+                Precision::Double => {
+                    let engine = engine::Engine::new(parts, sources, targets);
+                    info.memory_bytes = engine.bytes() as u64;
+                    Engine::Double(Box::new(engine))
+                }
+            }
         };
+        info.setup_seconds = started.elapsed().as_secs_f64();
         Ok(Self {
-            sources: sources.to_vec(),
-            targets: targets.map(<[_]>::to_vec),
-            options: options.clone(),
+            engine,
+            sources: sources.len(),
+            targets: m,
+            with_gradient: options.gradient,
+            with_dipoles: options.dipoles,
             info,
             stages: StageSeconds::default(),
         })
@@ -111,12 +163,24 @@ impl Plan {
         densities: Densities<'_>,
         mut potentials: Potentials<'_>,
     ) -> Result<(), Error> {
-        let _ = &self.options;
-        let started = std::time::Instant::now();
-        let targets = self.targets.as_deref().unwrap_or(&self.sources);
-        direct::sum(&self.sources, targets, densities, &mut potentials)?;
-        self.stages.p2p = started.elapsed().as_secs_f64();
-        self.stages.total = self.stages.p2p;
+        if potentials.gradient.is_some() && !self.with_gradient {
+            return Err(Error::NotPlanned { what: "gradient" });
+        }
+        if densities.dipoles.is_some() && !self.with_dipoles {
+            return Err(Error::NotPlanned { what: "dipoles" });
+        }
+        let k = direct::count_densities(self.sources, self.targets, &densities, &potentials)?;
+        self.stages = match &mut self.engine {
+            Engine::Single(engine) => engine.apply(k, densities, potentials),
+            Engine::Double(engine) => engine.apply(k, densities, potentials),
+            Engine::Direct { sources, targets } => {
+                let started = Instant::now();
+                let targets = targets.as_deref().unwrap_or(sources);
+                direct::sum(sources, targets, densities, &mut potentials)?;
+                let seconds = started.elapsed().as_secs_f64();
+                StageSeconds { p2p: seconds, total: seconds, ..StageSeconds::default() }
+            }
+        };
         Ok(())
     }
 
@@ -129,4 +193,90 @@ impl Plan {
     pub fn stages(&self) -> &StageSeconds {
         &self.stages
     }
+}
+
+/// Points that 32-bit indices address, with room for padding.
+const MAX_POINTS: usize = u32::MAX as usize - 64;
+
+fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
+    if points.len() > MAX_POINTS {
+        return Err(Error::TooMany { what, count: points.len(), limit: MAX_POINTS });
+    }
+    let bad = points.par_iter().with_min_len(4096).position_first(|x| x.iter().any(|c| !c.is_finite()));
+    match bad {
+        Some(index) => Err(Error::NotFinite { what, index, point: points[index] }),
+        None => Ok(()),
+    }
+}
+
+/// Target boxes of one M2L chunk: their local expansions stay in a cache of this size.
+const CHUNK_BYTES: usize = 192 << 10;
+
+/// Tree, lists and truncation numbers.
+fn work_out(
+    sources: &[[f64; 3]],
+    targets: Option<&[[f64; 3]]>,
+    options: &Options,
+    precision: Precision,
+    simd: Level,
+    info: &mut Info,
+) -> Result<Parts, Error> {
+    let occupancy = tuning::occupancy(options, precision, simd);
+    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
+    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    let mut root = Root::around(&all, 1.0);
+    let mut source_order = Order::new(&root, sources);
+    if options.leaf_size.is_none() {
+        let enlargement = tuning::enlargement(&source_order, occupancy);
+        if enlargement > 1.0 {
+            root = Root::around(&all, enlargement);
+            source_order = Order::new(&root, sources);
+        }
+    }
+    let target_order = targets.map(|points| Order::new(&root, points));
+    let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
+    let scalar = if precision == Precision::Single { 4 } else { 8 };
+    let p = (-0.8 * options.tolerance.ln()) as usize + 2;
+    let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 1024);
+    let mut lists = Lists::new(&tree, options.stencil, chunk_size);
+    let geometry = truncation::Geometry {
+        root: &root,
+        tree: &tree,
+        sources: (&source_order, sources),
+        targets: match (&target_order, targets) {
+            (Some(order), Some(points)) => (order, points),
+            _ => (&source_order, sources),
+        },
+    };
+    let orders = truncation::choose(&geometry, &mut lists, options, simd)?;
+    describe(&tree, &lists, &orders, info);
+    info.leaf_size = leaf_size;
+    source_order.keys = Vec::new();
+    let target_order = target_order.map(|order| Order { keys: Vec::new(), ..order });
+    Ok(Parts { simd, root, tree, lists, orders, source_order, target_order })
+}
+
+/// Fills the counts of `info`.
+fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
+    info.truncation_number = orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0);
+    info.mean_translation_order = orders.mean;
+    info.depth = tree.depth();
+    info.m2l_count = lists.chunks.iter().map(|c| c.pairs.len() as u64).sum();
+    let receivers: u64 = lists
+        .chunks
+        .iter()
+        .map(|chunk| {
+            let mut receives = vec![false; chunk.cells.len()];
+            chunk.pairs.iter().for_each(|pair| receives[pair[1] as usize] = true);
+            receives.iter().filter(|&&r| r).count() as u64
+        })
+        .sum();
+    info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
+    info.p2p_pairs = (0..lists.near.cells.len())
+        .map(|row| {
+            let targets = tree.cells[lists.near.cells[row] as usize].targets.len() as u64;
+            let sources = lists.near.row(row).iter().map(|&s| tree.cells[s as usize].sources.len() as u64);
+            targets * sources.sum::<u64>()
+        })
+        .sum();
 }

@@ -1,0 +1,121 @@
+//! Points in Morton order, each relative to the centre of its leaf in units of the root's side.
+//!
+//! Relative coordinates keep single precision exact to 1e-7 of a leaf, where global ones would lose the gradient of close
+//! pairs. Points that coincide have the same relative coordinates in every format, so their distance is exactly zero.
+
+use rayon::prelude::*;
+
+use crate::simd::{Real, Simd};
+use crate::tree::{Order, Root, Tree};
+
+/// Scalars that may be read past the end of an array: the widest vector.
+pub(crate) const PADDING: usize = 16;
+
+/// Coordinates of one set of points.
+#[derive(Clone, Debug)]
+pub(crate) struct Particles<T> {
+    /// x, y, z, each padded.
+    axes: [Vec<T>; 3],
+}
+
+impl<T: Real> Particles<T> {
+    /// `range` picks sources or targets of a box.
+    pub(crate) fn new(
+        root: &Root,
+        tree: &Tree,
+        order: &Order,
+        points: &[[f64; 3]],
+        range: impl Fn(&crate::tree::Cell) -> std::ops::Range<u32> + Sync,
+    ) -> Self {
+        let n = points.len();
+        let mut axes: [Vec<T>; 3] = std::array::from_fn(|_| vec![T::default(); n + PADDING]);
+        let mut leaves: Vec<_> = tree.cells.iter().filter(|c| c.is_leaf() && !range(c).is_empty()).collect();
+        leaves.sort_unstable_by_key(|c| range(c).start);
+        // Each leaf owns a contiguous piece of the arrays.
+        let [mut x, mut y, mut z] = axes.each_mut().map(|a| &mut a[..n]);
+        let mut pieces = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
+            let length = range(leaf).len();
+            let (px, rx) = x.split_at_mut(length);
+            let (py, ry) = y.split_at_mut(length);
+            let (pz, rz) = z.split_at_mut(length);
+            pieces.push((leaf, [px, py, pz]));
+            (x, y, z) = (rx, ry, rz);
+        }
+        pieces.into_par_iter().with_min_len(64).for_each(|(leaf, mut piece)| {
+            let centre = leaf.centre();
+            for (slot, i) in range(leaf).enumerate() {
+                let scaled = root.scaled(&points[order.index[i as usize] as usize]);
+                for axis in 0..3 {
+                    piece[axis][slot] = T::of(scaled[axis] - centre[axis]);
+                }
+            }
+        });
+        Self { axes }
+    }
+
+    /// The `LANES` points from `first` on; lanes past the end of a box belong to the next.
+    #[inline(always)]
+    pub(crate) fn lanes<V: Simd<Scalar = T>>(&self, first: usize) -> [V; 3] {
+        [
+            V::load(&self.axes[0][first..]),
+            V::load(&self.axes[1][first..]),
+            V::load(&self.axes[2][first..]),
+        ]
+    }
+
+    /// Coordinates of a range of points, axis by axis.
+    #[inline(always)]
+    pub(crate) fn range(&self, range: std::ops::Range<usize>) -> [&[T]; 3] {
+        self.axes.each_ref().map(|a| &a[range.clone()])
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        3 * self.axes[0].len() * size_of::<T>()
+    }
+}
+
+/// Strengths of one `apply` in Morton order, padded with zeros like the coordinates.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Strengths<T> {
+    /// k arrays of charges, or none.
+    pub charges: Vec<Vec<T>>,
+    /// k dipole moments, axis by axis, or none; in units of the root's side, so that they combine with the charges.
+    pub dipoles: Vec<[Vec<T>; 3]>,
+}
+
+impl<T: Real> Strengths<T> {
+    /// Brings caller's densities into Morton order.
+    pub(crate) fn gather(
+        &mut self,
+        order: &Order,
+        k: usize,
+        charges: Option<&[f64]>,
+        dipoles: Option<&[f64]>,
+        side: f64,
+    ) {
+        let n = order.index.len();
+        self.charges.resize_with(charges.map_or(0, |_| k), Vec::new);
+        for (density, to) in self.charges.iter_mut().enumerate() {
+            let from = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
+            to.resize(n + PADDING, T::default());
+            to[..n]
+                .par_iter_mut()
+                .with_min_len(4096)
+                .zip(&order.index)
+                .for_each(|(to, &i)| *to = T::of(from[i as usize]));
+        }
+        self.dipoles.resize_with(dipoles.map_or(0, |_| k), Default::default);
+        for (density, to) in self.dipoles.iter_mut().enumerate() {
+            let from = dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
+            for (axis, to) in to.iter_mut().enumerate() {
+                to.resize(n + PADDING, T::default());
+                to[..n]
+                    .par_iter_mut()
+                    .with_min_len(4096)
+                    .zip(&order.index)
+                    .for_each(|(to, &i)| *to = T::of(from[3 * i as usize + axis] / side));
+            }
+        }
+    }
+}

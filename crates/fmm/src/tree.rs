@@ -1,0 +1,301 @@
+//! The adaptive octree over Morton-ordered points.
+//!
+//! Coordinates inside the FMM are relative to the root cube, whose side is 1. Sources and targets share the boxes; a box
+//! splits while it holds more than `leaf_size` of either. Boxes without points do not exist.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Deepest level: 21 bits an axis fill a 64-bit Morton key.
+pub(crate) const MAX_DEPTH: usize = 21;
+
+/// A box: a cube of side `2^-level` that holds points.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// Integer coordinates among the `2^level` boxes an axis.
+    pub place: [u32; 3],
+    pub level: u8,
+    pub child_count: u8,
+    /// Index of the first child; the others follow it. Meaningless for a leaf.
+    pub first_child: u32,
+    pub parent: u32,
+    /// The box's sources in Morton order.
+    pub sources: Range<u32>,
+    /// The box's targets in Morton order.
+    pub targets: Range<u32>,
+}
+
+impl Cell {
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.child_count == 0
+    }
+
+    pub(crate) fn children(&self) -> Range<usize> {
+        let first = self.first_child as usize;
+        first..first + self.child_count as usize
+    }
+
+    /// Centre, in units of the root's side, relative to the root's lowest corner.
+    pub(crate) fn centre(&self) -> [f64; 3] {
+        let side = side(self.level);
+        self.place.map(|i| (f64::from(i) + 0.5) * side)
+    }
+}
+
+/// Side of a box at `level`.
+pub(crate) fn side(level: u8) -> f64 {
+    f64::from(-i32::from(level)).exp2()
+}
+
+/// The cube that holds all points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Root {
+    pub corner: [f64; 3],
+    pub side: f64,
+}
+
+impl Root {
+    /// The smallest cube about the points, `enlargement` (at least 1) times as large, about the same centre.
+    pub(crate) fn around(points: &[&[[f64; 3]]], enlargement: f64) -> Self {
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for points in points {
+            let (l, h) = points
+                .par_iter()
+                .with_min_len(4096)
+                .fold(
+                    || ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]),
+                    |(low, high), x| {
+                        (
+                            std::array::from_fn(|i| low[i].min(x[i])),
+                            std::array::from_fn(|i| high[i].max(x[i])),
+                        )
+                    },
+                )
+                .reduce(
+                    || ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]),
+                    |a, b| {
+                        (
+                            std::array::from_fn(|i| a.0[i].min(b.0[i])),
+                            std::array::from_fn(|i| a.1[i].max(b.1[i])),
+                        )
+                    },
+                );
+            low = std::array::from_fn(|i| low[i].min(l[i]));
+            high = std::array::from_fn(|i| high[i].max(h[i]));
+        }
+        if low[0] > high[0] {
+            return Self { corner: [0.0; 3], side: 1.0 };
+        }
+        let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
+        // A single point, or points that coincide, still get a cube; the largest coordinate is inside, not on the face.
+        let side = if extent > 0.0 { extent * enlargement * (1.0 + 1e-12) } else { 1.0 };
+        Self { corner: std::array::from_fn(|i| 0.5 * (low[i] + high[i]) - 0.5 * side), side }
+    }
+
+    /// A point in units of the root's side.
+    #[inline]
+    pub(crate) fn scaled(&self, x: &[f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|i| (x[i] - self.corner[i]) / self.side)
+    }
+
+    fn key(&self, x: &[f64; 3]) -> u64 {
+        let cells = (1u64 << MAX_DEPTH) as f64;
+        let [x, y, z] = self.scaled(x).map(|c| ((c * cells) as u64).min((1 << MAX_DEPTH) - 1));
+        spread(x) | spread(y) << 1 | spread(z) << 2
+    }
+}
+
+/// Puts two zero bits between the 21 low bits.
+fn spread(x: u64) -> u64 {
+    let x = (x | x << 32) & 0x001f_0000_0000_ffff;
+    let x = (x | x << 16) & 0x001f_0000_ff00_00ff;
+    let x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
+    let x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
+    (x | x << 2) & 0x1249_2492_4924_9249
+}
+
+/// Points in Morton order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    /// Morton keys, ascending.
+    pub keys: Vec<u64>,
+    /// Caller's index of each point.
+    pub index: Vec<u32>,
+}
+
+impl Order {
+    pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
+        let mut pairs: Vec<(u64, u32)> = points
+            .par_iter()
+            .with_min_len(4096)
+            .enumerate()
+            .map(|(i, x)| (root.key(x), i as u32))
+            .collect();
+        pairs.par_sort_unstable();
+        let (keys, index) = pairs.into_par_iter().with_min_len(4096).unzip();
+        Self { keys, index }
+    }
+
+    /// Mean number of points in an occupied box of `level`.
+    pub(crate) fn occupancy(&self, level: usize) -> f64 {
+        let shift = 3 * (MAX_DEPTH - level);
+        let distinct = self.keys.windows(2).filter(|w| w[0] >> shift != w[1] >> shift).count() + 1;
+        self.keys.len() as f64 / distinct as f64
+    }
+}
+
+/// The octree.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    /// Boxes level by level, in Morton order within a level; box 0 is the root.
+    pub cells: Vec<Cell>,
+    /// The boxes of each level.
+    pub levels: Vec<Range<usize>>,
+}
+
+impl Tree {
+    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none, they are the sources.
+    pub(crate) fn new(sources: &Order, targets: Option<&Order>, leaf_size: usize) -> Self {
+        let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
+        let source_keys = &sources.keys[..];
+        let mut cells = vec![Cell {
+            place: [0; 3],
+            level: 0,
+            child_count: 0,
+            first_child: 0,
+            parent: 0,
+            sources: 0..source_keys.len() as u32,
+            targets: 0..target_keys.len() as u32,
+        }];
+        let mut levels = vec![0..1];
+        for level in 0..MAX_DEPTH {
+            let current = levels[level].clone();
+            let begin = cells.len();
+            let split: Vec<Vec<Cell>> = cells[current.clone()]
+                .par_iter()
+                .with_min_len(64)
+                .enumerate()
+                .map(|(i, cell)| {
+                    let full = |r: &Range<u32>, keys: &[u64]| {
+                        r.len() > leaf_size && keys[r.start as usize] != keys[r.end as usize - 1]
+                    };
+                    if full(&cell.sources, source_keys) || full(&cell.targets, target_keys) {
+                        let parent = (current.start + i) as u32;
+                        children(cell, parent, source_keys, target_keys)
+                    } else {
+                        Vec::new()
+                    }
+                })
+                .collect();
+            for (i, children) in split.into_iter().enumerate() {
+                let cell = &mut cells[current.start + i];
+                cell.child_count = children.len() as u8;
+                let first = cells.len() as u32;
+                cells[current.start + i].first_child = first;
+                cells.extend(children);
+            }
+            if cells.len() == begin {
+                break;
+            }
+            levels.push(begin..cells.len());
+        }
+        Self { cells, levels }
+    }
+
+    /// Deepest level.
+    pub(crate) fn depth(&self) -> usize {
+        self.levels.len() - 1
+    }
+}
+
+/// The occupied octants of a box.
+fn children(cell: &Cell, parent: u32, source_keys: &[u64], target_keys: &[u64]) -> Vec<Cell> {
+    let level = cell.level as usize + 1;
+    let shift = 3 * (MAX_DEPTH - level);
+    let end = |keys: &[u64], range: &Range<u32>, begin: u32, octant: u64| {
+        let rest = &keys[begin as usize..range.end as usize];
+        begin + rest.partition_point(|k| k >> shift & 7 <= octant) as u32
+    };
+    let (mut s, mut t) = (cell.sources.start, cell.targets.start);
+    let mut out = Vec::with_capacity(8);
+    for octant in 0..8u64 {
+        let (s_end, t_end) =
+            (end(source_keys, &cell.sources, s, octant), end(target_keys, &cell.targets, t, octant));
+        if s_end > s || t_end > t {
+            out.push(Cell {
+                place: std::array::from_fn(|i| 2 * cell.place[i] + (octant >> i & 1) as u32),
+                level: level as u8,
+                child_count: 0,
+                first_child: 0,
+                parent,
+                sources: s..s_end,
+                targets: t..t_end,
+            });
+        }
+        (s, t) = (s_end, t_end);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(n: usize) -> Vec<[f64; 3]> {
+        let mut state = 7u64;
+        let mut next = || {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..n).map(|_| [next(), next() * next(), next().powi(3)]).collect()
+    }
+
+    #[test]
+    fn every_point_is_in_one_leaf_and_inside_its_box() {
+        let points = points(5000);
+        let root = Root::around(&[&points], 1.0);
+        let order = Order::new(&root, &points);
+        let tree = Tree::new(&order, None, 20);
+        let mut seen = vec![false; points.len()];
+        for cell in tree.cells.iter().filter(|c| c.is_leaf()) {
+            assert!(cell.sources.len() <= 20 && !cell.sources.is_empty());
+            assert_eq!(cell.sources, cell.targets);
+            for i in cell.sources.clone() {
+                let i = order.index[i as usize] as usize;
+                assert!(!std::mem::replace(&mut seen[i], true));
+                let (x, c) = (root.scaled(&points[i]), cell.centre());
+                let half = 0.5 * side(cell.level) * (1.0 + 1e-9);
+                assert!((0..3).all(|k| (x[k] - c[k]).abs() <= half));
+            }
+        }
+        assert!(seen.into_iter().all(|s| s));
+        for (i, cell) in tree.cells.iter().enumerate() {
+            for child in cell.children().filter(|_| !cell.is_leaf()) {
+                assert_eq!(tree.cells[child].parent as usize, i);
+            }
+        }
+    }
+
+    #[test]
+    fn coincident_points_end_the_splitting() {
+        let points = vec![[0.25, 0.5, 0.75]; 100];
+        let root = Root::around(&[&points], 1.0);
+        let order = Order::new(&root, &points);
+        assert_eq!(Tree::new(&order, None, 10).cells.len(), 1);
+        let mut two = points.clone();
+        two.push([0.25, 0.5, 0.7500001]);
+        let root = Root::around(&[&two], 1.0);
+        let order = Order::new(&root, &two);
+        assert_eq!(Tree::new(&order, None, 10).depth(), 1);
+    }
+
+    #[test]
+    fn no_points_and_one_point_make_a_root() {
+        let root = Root::around(&[&[]], 1.0);
+        assert_eq!(Tree::new(&Order::new(&root, &[]), None, 10).cells.len(), 1);
+        let one = [[3.0, 4.0, 5.0]];
+        let root = Root::around(&[&one], 1.0);
+        assert_eq!(Tree::new(&Order::new(&root, &one), None, 10).cells.len(), 1);
+    }
+}

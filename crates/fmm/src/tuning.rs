@@ -1,0 +1,54 @@
+//! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
+
+use crate::simd::Level;
+use crate::tree::Order;
+use crate::{Options, Precision};
+
+/// Single precision reaches this relative error with a margin of two.
+const SINGLE_TOLERANCE: f64 = 4e-6;
+
+/// The format of near field and expansions.
+pub(crate) fn precision(options: &Options) -> Precision {
+    options.precision.unwrap_or(if options.tolerance >= SINGLE_TOLERANCE {
+        Precision::Single
+    } else {
+        Precision::Double
+    })
+}
+
+/// Points a leaf for which P2P and M2L cost the same: about 27 n pairs a point against 136 / n translations.
+pub(crate) fn occupancy(options: &Options, precision: Precision, simd: Level) -> f64 {
+    // Mean p' that the tolerance leads to, and the ratio of a multiply-add on a lane to a pair.
+    let p = (-0.62 * options.tolerance.ln()).max(2.0);
+    let translation = 2.0 * p * p * p + 10.0 * p * p + 30.0;
+    let pair = match precision {
+        Precision::Single => 16.0,
+        Precision::Double => 28.0,
+    };
+    let kernels = if options.dipoles { 1.5 } else { 1.0 } * if options.gradient { 1.6 } else { 1.0 };
+    // k densities share a distance; the translations do not.
+    let k = options.densities.max(1) as f64;
+    let per_density = pair * kernels * (0.25 + 0.75 / k);
+    let _ = simd;
+    (136.0 * translation * 1.5 / (27.0 * per_density)).sqrt().clamp(8.0, 512.0)
+}
+
+/// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:
+/// occupancies jump by 8 (by 4 on surfaces) from level to level otherwise. 1 = the order at hand is right already.
+pub(crate) fn enlargement(order: &Order, occupancy: f64) -> f64 {
+    let n = order.keys.len() as f64;
+    if n <= 2.0 * occupancy {
+        return 1.0;
+    }
+    let mut above = n;
+    for level in 1..crate::tree::MAX_DEPTH {
+        let here = order.occupancy(level);
+        if here <= occupancy {
+            let dimension = (above / here).log2().clamp(1.0, 3.0);
+            let factor = (occupancy / here).powf(1.0 / dimension);
+            return if (1.08..1.9).contains(&factor) { factor } else { 1.0 };
+        }
+        above = here;
+    }
+    1.0
+}
