@@ -3,13 +3,21 @@
 //! The format is described in the Gmsh reference manual, section "Gmsh file formats".
 
 mod error;
+mod faces;
+mod kinds;
+mod reader;
 mod report;
+mod scan;
+mod tags;
+mod v2;
+mod v4;
+mod write;
 
 pub use error::{Error, FormatError, Place, Problem, Subject};
 pub use report::{Encoding, ReadReport};
+pub use write::write;
 
 use crate::surface::Mesh;
-use std::io::{self, Write};
 use std::path::Path;
 
 /// Reads a mesh file.
@@ -26,14 +34,6 @@ pub fn read(path: &Path) -> Result<(Mesh, ReadReport), Error> {
 ///
 /// # Errors
 /// [`FormatError`] for whatever cannot be represented; any bytes at all may be given.
-pub fn parse(_bytes: &[u8]) -> Result<(Mesh, ReadReport), FormatError> {
-    Err(FormatError { place: Place::Line(1), subject: None, problem: Problem::NotGmsh })
-}
-
-/// Writes a valid mesh as MSH 4.1.
-///
-/// # Errors
-/// Those of the sink.
-pub fn write(_mesh: &Mesh, _encoding: Encoding, _sink: &mut impl Write) -> io::Result<()> {
-    Err(io::Error::from(io::ErrorKind::Unsupported))
+pub fn parse(bytes: &[u8]) -> Result<(Mesh, ReadReport), FormatError> {
+    reader::read(bytes)
 }

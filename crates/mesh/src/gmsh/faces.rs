@@ -1,0 +1,244 @@
+//! Surface elements as they come from a file, and the mesh that they make.
+
+use super::report::ReadReport;
+use crate::surface::{Mesh, PhysicalGroup};
+use crate::vector::{dot, sub};
+use std::collections::{HashMap, HashSet};
+
+/// Stands for the missing fourth corner of a triangle, and for a vertex that is not used.
+const NONE: u32 = u32::MAX;
+
+/// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a regular grid.
+const SHORTER: f64 = 1.0 - 1e-10;
+
+/// Triangles and quadrangles with their physical groups.
+pub(super) struct Faces {
+    corners: Vec<[u32; 4]>,
+    membership: Vec<u32>,
+    groups: Groups,
+}
+
+/// Physical groups in the order of first appearance, and the sets of them that elements are in.
+struct Groups {
+    tags: Vec<i64>,
+    index_of: HashMap<i64, u32>,
+    sets: Vec<Vec<u32>>,
+    set_of: HashMap<Vec<u32>, u32>,
+}
+
+impl Groups {
+    fn new() -> Self {
+        let set_of = HashMap::from([(Vec::new(), 0)]);
+        Self { tags: Vec::new(), index_of: HashMap::new(), sets: vec![Vec::new()], set_of }
+    }
+
+    /// The number of a set of physical tags, all positive.
+    fn set(&mut self, tags: impl IntoIterator<Item = i64>) -> u32 {
+        let mut set: Vec<u32> = Vec::new();
+        for tag in tags {
+            set.push(*self.index_of.entry(tag).or_insert_with(|| {
+                self.tags.push(tag);
+                (self.tags.len() - 1) as u32
+            }));
+        }
+        set.sort_unstable();
+        set.dedup();
+        let sets = &mut self.sets;
+        *self.set_of.entry(set).or_insert_with_key(|set| {
+            sets.push(set.clone());
+            (sets.len() - 1) as u32
+        })
+    }
+}
+
+/// What one element of version 2 says about itself beside its nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Label {
+    /// Physical tag, 0 for none.
+    pub physical: i64,
+    /// Elementary entity.
+    pub elementary: i64,
+}
+
+impl Faces {
+    pub fn new() -> Self {
+        Self { corners: Vec::new(), membership: Vec::new(), groups: Groups::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.corners.len()
+    }
+
+    /// Makes room for elements that are known to come.
+    pub fn reserve(&mut self, more: usize) {
+        self.corners.reserve(more);
+        self.membership.reserve(more);
+    }
+
+    /// The number of a set of physical tags, for [`Self::push`].
+    pub fn set(&mut self, tags: impl IntoIterator<Item = i64>) -> u32 {
+        self.groups.set(tags)
+    }
+
+    /// Adds an element with three or four corners, turned over on request.
+    pub fn push(&mut self, corners: &[u32], set: u32, reversed: bool) {
+        let mut face = [NONE; 4];
+        for (to, from) in face.iter_mut().zip(corners) {
+            *to = *from;
+        }
+        if reversed {
+            // The first corner stays first, as in Gmsh.
+            face[1..corners.len().min(4)].reverse();
+        }
+        self.corners.push(face);
+        self.membership.push(set);
+    }
+
+    /// Gives faces their groups from the labels of version 2, one a face, merging repetitions.
+    ///
+    /// Version 2 writes an element of an entity in several physical groups once for each group. So elements of one entity with
+    /// the same corners and different physical tags are one face. The k-th element of these corners in one group goes with the
+    /// k-th in another: what occurs twice in one group is a true duplicate and stays two.
+    pub fn merge(&mut self, labels: &[Label], report: &mut ReadReport) {
+        let mut groups_of_entity: HashMap<i64, HashSet<i64>> = HashMap::new();
+        let mut previous = None;
+        for label in labels {
+            if label.physical != 0 && previous != Some(*label) {
+                groups_of_entity.entry(label.elementary).or_default().insert(label.physical);
+            }
+            previous = Some(*label);
+        }
+        let several: HashSet<i64> =
+            groups_of_entity.iter().filter(|(_, set)| set.len() > 1).map(|(e, _)| *e).collect();
+        let mut kept = 0;
+        let mut tags: Vec<Vec<i64>> = Vec::new();
+        let mut occurrences: HashMap<([u32; 4], Label), u32> = HashMap::new();
+        let mut known: HashMap<([u32; 4], i64, u32), usize> = HashMap::new();
+        let mut opposed = 0;
+        for (face, &label) in labels.iter().enumerate() {
+            let corners = self.corners[face];
+            if label.physical != 0 && several.contains(&label.elementary) {
+                let mut key = corners;
+                key.sort_unstable();
+                let occurrence = occurrences.entry((key, label)).or_default();
+                let first = *known.entry((key, label.elementary, *occurrence)).or_insert(kept);
+                *occurrence += 1;
+                if first < kept {
+                    tags[first].push(label.physical);
+                    opposed += usize::from(!same_orientation(self.corners[first], corners));
+                    report.repeated_for_groups += 1;
+                    continue;
+                }
+            }
+            self.corners[kept] = corners;
+            tags.push(if label.physical == 0 { Vec::new() } else { vec![label.physical] });
+            kept += 1;
+        }
+        self.corners.truncate(kept);
+        self.membership = tags.into_iter().map(|tags| self.groups.set(tags)).collect();
+        if opposed > 0 {
+            report.notes.push(note_opposed(opposed));
+        }
+    }
+
+    /// Splits quadrangles, drops vertices that are not used, and names the groups.
+    pub fn into_mesh(
+        self,
+        vertices: &[[f64; 3]],
+        names: &HashMap<i64, String>,
+        report: &mut ReadReport,
+    ) -> Mesh {
+        let mut mesh = Mesh {
+            groups: self
+                .groups
+                .tags
+                .iter()
+                .map(|tag| PhysicalGroup { tag: *tag, name: names.get(tag).cloned() })
+                .collect(),
+            memberships: self.groups.sets,
+            triangles: Vec::with_capacity(self.corners.len()),
+            membership: Vec::with_capacity(self.corners.len()),
+            vertices: Vec::new(),
+        };
+        for (&[a, b, c, d], &set) in self.corners.iter().zip(&self.membership) {
+            if d == NONE {
+                mesh.triangles.push([a, b, c]);
+                mesh.membership.push(set);
+                continue;
+            }
+            report.split_quadrangles += 1;
+            let squared = |p: u32, q: u32| {
+                let edge = sub(vertices[p as usize], vertices[q as usize]);
+                dot(edge, edge)
+            };
+            let halves = if squared(b, d) < SHORTER * squared(a, c) {
+                [[a, b, d], [b, c, d]]
+            } else {
+                [[a, b, c], [a, c, d]]
+            };
+            mesh.triangles.extend(halves);
+            mesh.membership.extend([set; 2]);
+        }
+        let mut renumbered = vec![NONE; vertices.len()];
+        for vertex in mesh.triangles.iter().flatten() {
+            renumbered[*vertex as usize] = 0;
+        }
+        for (vertex, number) in vertices.iter().zip(&mut renumbered) {
+            if *number != NONE {
+                *number = mesh.vertices.len() as u32;
+                mesh.vertices.push(*vertex);
+            }
+        }
+        for vertex in mesh.triangles.iter_mut().flatten() {
+            *vertex = renumbered[*vertex as usize];
+        }
+        report.vertices = vertices.len();
+        report.dropped_vertices = vertices.len() - mesh.vertices.len();
+        mesh
+    }
+}
+
+/// Elements that are in groups of both signs.
+pub(super) fn note_opposed(elements: usize) -> String {
+    format!(
+        "{elements} elements are in one physical group with their surface's orientation and in another against it; the first \
+         counts"
+    )
+}
+
+/// Whether two faces with the same corners run through them in the same sense.
+fn same_orientation(a: [u32; 4], b: [u32; 4]) -> bool {
+    let length = if a[3] == NONE { 3 } else { 4 };
+    let (a, b) = (&a[..length], &b[..length]);
+    (0..length).any(|shift| (0..length).all(|i| a[i] == b[(i + shift) % length]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orientation_is_that_of_the_cycle() {
+        assert!(same_orientation([1, 2, 3, NONE], [3, 1, 2, NONE]));
+        assert!(!same_orientation([1, 2, 3, NONE], [1, 3, 2, NONE]));
+        assert!(same_orientation([1, 2, 3, 4], [2, 3, 4, 1]));
+        assert!(!same_orientation([1, 2, 3, 4], [4, 3, 2, 1]));
+    }
+
+    #[test]
+    fn turning_over_keeps_the_first_corner() {
+        let mut faces = Faces::new();
+        faces.push(&[1, 2, 3], 0, true);
+        faces.push(&[1, 2, 3, 4], 0, true);
+        assert_eq!(faces.corners, [[1, 3, 2, NONE], [1, 4, 3, 2]]);
+    }
+
+    #[test]
+    fn quadrangles_are_cut_along_the_shorter_diagonal() {
+        let vertices = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+        let mut faces = Faces::new();
+        faces.push(&[0, 1, 2, 3], 0, false);
+        let mesh = faces.into_mesh(&vertices, &HashMap::new(), &mut ReadReport::default());
+        assert_eq!(mesh.triangles, [[0, 1, 3], [1, 2, 3]]);
+    }
+}

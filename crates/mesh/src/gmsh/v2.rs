@@ -1,0 +1,174 @@
+//! Nodes and elements of MSH 2.2 (and 2.0 and 2.1, which differ in tags that do not matter here).
+
+use super::error::{Problem, Subject};
+use super::faces::Label;
+use super::kinds::Kind;
+use super::reader::{Reader, element_nodes};
+use super::scan::{About, Input, Numbers, Parsed, Text, fail, line};
+use super::tags::Places;
+
+/// Tags are `int` in this version, and positive.
+fn tag<'a, N: Numbers>(numbers: N, input: Input<'a>, what: &'static str) -> Parsed<'a, u64> {
+    let (rest, value) = numbers.int(input, what)?;
+    match u64::try_from(value) {
+        Ok(tag) => Ok((rest, tag)),
+        Err(_) => fail(input, Problem::Tag { what, allowed: "positive", value }),
+    }
+}
+
+/// The number of records: text, in binary files too.
+fn count<'a, N: Numbers>(
+    numbers: N,
+    input: Input<'a>,
+    what: &'static str,
+    least: (usize, usize, usize),
+) -> Parsed<'a, usize> {
+    let input = Text.begin(input);
+    let (rest, claimed) = Text.size(input, what)?;
+    let (rest, ()) = Text.end(rest)?;
+    numbers.check_room(input, rest, claimed, what, least)
+}
+
+/// `$Nodes` and `$ParametricNodes`, from behind the name to before the end.
+pub(super) fn nodes<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    parametric: bool,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let (mut input, count) = count(numbers, input, "nodes", (1, 0, 3))?;
+    reader.vertices.reserve(count);
+    for _ in 0..count {
+        input = numbers.begin(input);
+        let (rest, node) = tag(numbers, input, "a node tag")?;
+        reader.add_node(input, node)?;
+        let about = Subject::Node(node);
+        let (mut rest, point) = numbers.point(rest).about(about)?;
+        if parametric {
+            let (after, dimension) =
+                numbers.int(rest, "the dimension of an entity").about(about)?;
+            let (after, _) = numbers.int(after, "the tag of an entity").about(about)?;
+            let parameters = if matches!(dimension, 1 | 2) { dimension as usize } else { 0 };
+            (rest, ()) = numbers.skip_reals(after, parameters).about(about)?;
+        }
+        (input, ()) = numbers.end(rest).about(about)?;
+        reader.vertices.push(point);
+    }
+    Ok((input, ()))
+}
+
+/// `$Elements`, from behind the name to before the end.
+pub(super) fn elements<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    places: &Places,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let start = input;
+    // The smallest element is a point: tag and node, since binary files give type and number of tags once for many.
+    let (mut input, total) = count(numbers, input, "elements", (2, 0, 0))?;
+    let mut left = total;
+    while left > 0 {
+        let (rest, block) = block(numbers, numbers.begin(input))?;
+        if block.elements > left as u64 {
+            let found = (total - left) as u64 + block.elements;
+            let claimed = total as u64;
+            let problem = Problem::Sum { section: "$Elements", what: "elements", claimed, found };
+            return fail(start, problem);
+        }
+        left -= block.elements as usize;
+        input = rest;
+        for _ in 0..block.elements {
+            (input, ()) = element(reader, numbers, places, &block, input)?;
+        }
+    }
+    Ok((input, ()))
+}
+
+/// What comes before elements: in text for each, in binary files for many.
+struct Block {
+    number: i64,
+    kind: Kind,
+    elements: u64,
+    tags: i64,
+    /// The element's own tag, which in text precedes the rest.
+    tag: Option<u64>,
+}
+
+fn block<'a, N: Numbers>(numbers: N, input: Input<'a>) -> Parsed<'a, Block> {
+    let (mut rest, mut tag_of_text) = (input, None);
+    if numbers.is_text() {
+        let (after, element) = tag(numbers, input, "an element tag")?;
+        (rest, tag_of_text) = (after, Some(element));
+    }
+    let about = |parsed: Parsed<'a, Block>| match tag_of_text {
+        Some(element) => parsed.about(Subject::Element(element)),
+        None => parsed,
+    };
+    let parsed = (|| {
+        let place = rest;
+        let (rest, number) = numbers.int(rest, "an element type")?;
+        let Some(kind) = Kind::of(number) else {
+            return fail(place, Problem::UnknownType(number));
+        };
+        let (rest, elements) = match tag_of_text {
+            Some(_) => (rest, 1),
+            None => tag(numbers, rest, "the number of elements")?,
+        };
+        let place = rest;
+        let (rest, tags) = numbers.int(rest, "the number of an element's tags")?;
+        if tags < 0 {
+            let what = "the number of an element's tags";
+            return fail(place, Problem::Tag { what, allowed: "0 or more", value: tags });
+        }
+        Ok((rest, Block { number, kind, elements, tags, tag: tag_of_text }))
+    })();
+    about(parsed)
+}
+
+fn element<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    places: &Places,
+    block: &Block,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let (rest, element) = match block.tag {
+        Some(element) => (input, element),
+        None => tag(numbers, input, "an element tag")?,
+    };
+    let about = Subject::Element(element);
+    reader.add_element(input, element, block.number).about(about)?;
+    let mut rest = rest;
+    let mut label = Label { physical: 0, elementary: 0 };
+    for index in 0..block.tags {
+        let (after, value) = numbers.int(rest, "an element's tag").about(about)?;
+        match index {
+            0 => label.physical = value,
+            1 => label.elementary = value,
+            // Partitions and parents.
+            _ => {}
+        }
+        rest = after;
+    }
+    let Some(nodes) = block.kind.nodes else {
+        return if numbers.is_text() {
+            line(rest).map(|(rest, _)| (rest, ()))
+        } else {
+            fail(input, Problem::VariableType(block.kind.name())).about(about)
+        };
+    };
+    let mut corners = [0; 4];
+    let (rest, ()) = element_nodes(rest, places, element, nodes, &mut corners, |input| {
+        tag(numbers, input, "a node of an element")
+    })?;
+    if let Some(number) = block.kind.surface_corners() {
+        let reversed = label.physical < 0;
+        label.physical = label.physical.saturating_abs();
+        reader.report.reversed += usize::from(reversed);
+        // Groups follow when all elements are known.
+        reader.faces.push(&corners[..number], 0, reversed);
+        reader.labels.push(label);
+    }
+    numbers.end(rest).about(about)
+}

@@ -1,0 +1,263 @@
+//! Entities, nodes and elements of MSH 4.1.
+
+use super::error::{Problem, Subject};
+use super::kinds::Kind;
+use super::reader::{Reader, element_nodes};
+use super::scan::{About, Input, Numbers, Parsed, fail, line};
+use super::tags::Places;
+use std::collections::HashMap;
+
+/// `$Entities`, from behind the name to before the end.
+pub(super) fn entities<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    entity_lists(reader, numbers, false, numbers.begin(input))
+}
+
+/// `$PartitionedEntities`, from behind the name to before the end.
+pub(super) fn partitioned_entities<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let input = numbers.begin(input);
+    let (input, _) = numbers.size(input, "the number of partitions")?;
+    let (input, ()) = numbers.end(input)?;
+    let input = numbers.begin(input);
+    let (input, ghosts) = numbers.count(input, "ghost entities", (2, 0, 0))?;
+    let (mut input, ()) = numbers.end(input)?;
+    for _ in 0..ghosts {
+        (input, _) = numbers.int(numbers.begin(input), "the tag of a ghost entity")?;
+        (input, _) = numbers.int(input, "the partition of a ghost entity")?;
+        (input, ()) = numbers.end(input)?;
+    }
+    entity_lists(reader, numbers, true, numbers.begin(input))
+}
+
+/// The four lists of entities, by dimension.
+fn entity_lists<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    partitioned: bool,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let mut input = input;
+    let mut counts = [0; 4];
+    let names = ["points", "curves", "surfaces", "volumes"];
+    for (dimension, what) in names.into_iter().enumerate() {
+        let least = if dimension == 0 { (1, 1, 3) } else { (1, 2, 6) };
+        (input, counts[dimension]) = numbers.count(input, what, least)?;
+    }
+    (input, ()) = numbers.end(input)?;
+    let mut surfaces = reader.surfaces.take().unwrap_or_default();
+    for (dimension, count) in counts.into_iter().enumerate() {
+        for _ in 0..count {
+            let (rest, (tag, groups)) =
+                entity(numbers, dimension, partitioned, numbers.begin(input))?;
+            if dimension == 2 {
+                surfaces.insert(tag, groups);
+            }
+            input = rest;
+        }
+    }
+    reader.surfaces = Some(surfaces);
+    Ok((input, ()))
+}
+
+/// One entity: its tag and its signed physical tags.
+fn entity<'a, N: Numbers>(
+    numbers: N,
+    dimension: usize,
+    partitioned: bool,
+    input: Input<'a>,
+) -> Parsed<'a, (i64, Vec<i64>)> {
+    let (mut input, tag) = numbers.int(input, "the tag of an entity")?;
+    if partitioned {
+        (input, _) = numbers.int(input, "the dimension of a parent entity")?;
+        (input, _) = numbers.int(input, "the tag of a parent entity")?;
+        (input, _) = int_list(numbers, input, "partitions")?;
+    }
+    (input, ()) = numbers.skip_reals(input, if dimension == 0 { 3 } else { 6 })?;
+    let (mut input, groups) = int_list(numbers, input, "physical tags")?;
+    if dimension > 0 {
+        (input, _) = int_list(numbers, input, "bounding entities")?;
+    }
+    let (input, ()) = numbers.end(input)?;
+    Ok((input, (tag, groups)))
+}
+
+fn int_list<'a, N: Numbers>(
+    numbers: N,
+    input: Input<'a>,
+    what: &'static str,
+) -> Parsed<'a, Vec<i64>> {
+    let (mut input, count) = numbers.count(input, what, (1, 0, 0))?;
+    let mut list = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (rest, value) = numbers.int(input, "a tag")?;
+        list.push(value);
+        input = rest;
+    }
+    Ok((input, list))
+}
+
+/// The line that starts `$Nodes` and `$Elements`: blocks, records in all, and the range of tags, which is not needed.
+fn header<'a, N: Numbers>(
+    numbers: N,
+    input: Input<'a>,
+    what: &'static str,
+    least: (usize, usize, usize),
+) -> Parsed<'a, (usize, usize)> {
+    let input = numbers.begin(input);
+    let (input, blocks) = numbers.count(input, "entity blocks", (3, 1, 0))?;
+    let (input, total) = numbers.count(input, what, least)?;
+    let (input, _) = numbers.size(input, "the smallest tag")?;
+    let (input, _) = numbers.size(input, "the largest tag")?;
+    let (input, ()) = numbers.end(input)?;
+    Ok((input, (blocks, total)))
+}
+
+/// Fails, at the section's start, unless its blocks held what it announced.
+fn check_sum<'a>(
+    start: Input<'a>,
+    rest: Input<'a>,
+    section: &'static str,
+    what: &'static str,
+    claimed: usize,
+    found: usize,
+) -> Parsed<'a, ()> {
+    if claimed == found {
+        return Ok((rest, ()));
+    }
+    let (claimed, found) = (claimed as u64, found as u64);
+    fail(start, Problem::Sum { section, what, claimed, found })
+}
+
+/// `$Nodes`, from behind the name to before the end.
+pub(super) fn nodes<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let start = numbers.begin(input);
+    let (mut input, (blocks, total)) = header(numbers, input, "nodes", (0, 1, 3))?;
+    reader.vertices.reserve(total);
+    let mut tags = Vec::new();
+    for _ in 0..blocks {
+        let (rest, dimension) = numbers.int(numbers.begin(input), "the dimension of an entity")?;
+        let (rest, _) = numbers.int(rest, "the tag of an entity")?;
+        let (rest, parametric) = numbers.int(rest, "0 or 1 for parametric")?;
+        let (rest, count) = numbers.count(rest, "nodes in a block", (0, 1, 3))?;
+        (input, ()) = numbers.end(rest)?;
+        let parameters =
+            if parametric != 0 && matches!(dimension, 1..=3) { dimension as usize } else { 0 };
+        tags.clear();
+        tags.reserve(count);
+        for _ in 0..count {
+            input = numbers.begin(input);
+            let (rest, tag) = numbers.size(input, "a node tag")?;
+            reader.add_node(input, tag)?;
+            tags.push(tag);
+            (input, ()) = numbers.end(rest)?;
+        }
+        for &tag in &tags {
+            let about = Subject::Node(tag);
+            let (rest, point) = numbers.point(numbers.begin(input)).about(about)?;
+            let (rest, ()) = numbers.skip_reals(rest, parameters).about(about)?;
+            (input, ()) = numbers.end(rest).about(about)?;
+            reader.vertices.push(point);
+        }
+    }
+    check_sum(start, input, "$Nodes", "nodes", total, reader.vertices.len())
+}
+
+/// `$Elements`, from behind the name to before the end.
+pub(super) fn elements<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    places: &Places,
+    input: Input<'a>,
+) -> Parsed<'a, ()> {
+    let start = numbers.begin(input);
+    let (mut input, (blocks, total)) = header(numbers, input, "elements", (0, 2, 0))?;
+    let mut found = 0;
+    for _ in 0..blocks {
+        let block_start = numbers.begin(input);
+        let (rest, dimension) = numbers.int(block_start, "the dimension of an entity")?;
+        let (rest, entity) = numbers.int(rest, "the tag of an entity")?;
+        let place = rest;
+        let (rest, number) = numbers.int(rest, "an element type")?;
+        let Some(kind) = Kind::of(number) else {
+            return fail(place, Problem::UnknownType(number));
+        };
+        let least = (0, 1 + kind.nodes.unwrap_or(0), 0);
+        let (rest, count) = numbers.count(rest, "elements in a block", least)?;
+        (input, ()) = numbers.end(rest)?;
+        found += count;
+        let corners_of_kind = kind.surface_corners();
+        let mut set = 0;
+        let mut reversed = false;
+        if corners_of_kind.is_some() && count > 0 {
+            reader.faces.reserve(count);
+            let (_, sense) = sense(reader.surfaces.as_ref(), block_start, dimension, entity)?;
+            reversed = sense.negative && !sense.positive;
+            reader.report.reversed += if reversed { count } else { 0 };
+            reader.opposed += if sense.negative && sense.positive { count } else { 0 };
+            set = reader.faces.set(sense.groups);
+        }
+        for _ in 0..count {
+            input = numbers.begin(input);
+            let (rest, tag) = numbers.size(input, "an element tag")?;
+            reader.add_element(input, tag, number)?;
+            let about = Subject::Element(tag);
+            let Some(nodes) = kind.nodes else {
+                if !numbers.is_text() {
+                    return fail(input, Problem::VariableType(kind.name())).about(about);
+                }
+                (input, _) = line(rest)?;
+                continue;
+            };
+            let mut corners = [0; 4];
+            let (rest, ()) = element_nodes(rest, places, tag, nodes, &mut corners, |input| {
+                numbers.size(input, "a node of an element")
+            })?;
+            if let Some(number) = corners_of_kind {
+                reader.faces.push(&corners[..number], set, reversed);
+            }
+            (input, ()) = numbers.end(rest).about(about)?;
+        }
+    }
+    check_sum(start, input, "$Elements", "elements", total, found)
+}
+
+/// The physical groups of an entity, and which signs they take it with.
+///
+/// `Physical Surface(5) = {-1}` makes Gmsh write -5 for surface 1 and leave the elements as they are: group 5 takes them turned over.
+struct Sense {
+    groups: Vec<i64>,
+    positive: bool,
+    negative: bool,
+}
+
+fn sense<'a>(
+    surfaces: Option<&HashMap<i64, Vec<i64>>>,
+    place: Input<'a>,
+    dimension: i64,
+    entity: i64,
+) -> Parsed<'a, Sense> {
+    let mut sense = Sense { groups: Vec::new(), positive: false, negative: false };
+    // Without entities, or on a volume's own faces, there are no groups of surfaces.
+    if let Some(surfaces) = surfaces
+        && dimension == 2
+    {
+        let Some(groups) = surfaces.get(&entity) else {
+            return fail(place, Problem::UnknownEntity(entity));
+        };
+        sense.positive = groups.iter().any(|tag| *tag > 0);
+        sense.negative = groups.iter().any(|tag| *tag < 0);
+        sense.groups = groups.iter().map(|tag| tag.saturating_abs()).filter(|t| *t > 0).collect();
+    }
+    Ok((place, sense))
+}
