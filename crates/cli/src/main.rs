@@ -4,12 +4,21 @@ mod backend;
 mod case;
 mod commands;
 mod exit;
+mod files;
+mod grid;
 mod interrupt;
 mod logging;
 mod machine;
+mod npy;
 mod output;
 mod paths;
+mod points;
+mod problem;
+mod progress;
+mod random;
+mod results;
 mod units;
+mod vtk;
 
 use std::process::ExitCode;
 

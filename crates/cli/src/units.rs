@@ -87,6 +87,32 @@ pub(crate) fn prefix(value: f64) -> Prefix {
     PREFIXES.iter().find(fits).copied().unwrap_or(PREFIXES[0])
 }
 
+/// Digits after the leading one that a mesh can make true at best.
+const DIGITS: usize = 5;
+
+/// A number with [`DIGITS`] + 1 significant digits, plain where that is short.
+pub(crate) fn significant(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let size = value.abs();
+    if (1e-4..1e7).contains(&size) {
+        let decimals = decimals(size);
+        format!("{value:.decimals$}")
+    } else {
+        format!("{value:.DIGITS$e}")
+    }
+}
+
+/// Decimals that give `size` [`DIGITS`] + 1 significant digits.
+pub(crate) fn decimals(size: f64) -> usize {
+    if size == 0.0 || !size.is_finite() {
+        return DIGITS;
+    }
+    let magnitude = size.log10().floor() as i64;
+    usize::try_from(DIGITS as i64 - magnitude).unwrap_or(0)
+}
+
 /// Seconds with three digits: "0.012 s", "34.5 s", "12 min 3 s".
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
@@ -163,5 +189,19 @@ mod tests {
             assert_eq!(LengthUnit::from_name(unit.name()), Some(unit));
         }
         assert_eq!(LengthUnit::from_name("inch"), None);
+    }
+
+    #[test]
+    fn six_significant_digits() {
+        let pairs = [
+            (0.66067815409957, "0.660678"),
+            (73.512345678, "73.5123"),
+            (-0.000123456789, "-0.000123457"),
+            (123456789.0, "1.23457e8"),
+            (0.0, "0"),
+        ];
+        for (value, expected) in pairs {
+            assert_eq!(significant(value), expected);
+        }
     }
 }

@@ -217,7 +217,7 @@ impl<'d> Section<'d> {
 
     fn report_missing(&self, name: &str) {
         let heading = schema::heading(self.name);
-        let message = format!("{name} is missing in {heading}");
+        let message = format!("{name} is missing {}", schema::place(self.name));
         let defect = Defect::new(Sort::Missing, self.span(), message).label("required");
         self.defects.push(match self.key(name).map(|key| key.kind) {
             Some(Kind::Choice(choices)) => {
@@ -243,9 +243,8 @@ impl<'d> Section<'d> {
     }
 
     fn unknown(&self, name: &str, span: Range<usize>) -> Defect {
-        let heading = schema::heading(self.name);
-        let defect = Defect::new(Sort::Value, span, format!("unknown key `{name}` in {heading}"))
-            .label("not a key of this table");
+        let message = format!("unknown key `{name}` {}", schema::place(self.name));
+        let defect = Defect::new(Sort::Value, span, message).label("not a key of this table");
         let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
         let here: Vec<_> =
             schema::keys_of(self.name).map(|key| key.name).chain(tables.iter().copied()).collect();
@@ -253,12 +252,11 @@ impl<'d> Section<'d> {
             return defect.help(format!("did you mean `{near}`?"));
         }
         if let Some(home) = KEYS.iter().find(|key| key.name == name) {
-            return defect.help(format!("`{name}` belongs to {}", schema::heading(home.table)));
+            return defect.help(format!("`{name}` stands {}", schema::place(home.table)));
         }
         if let Some(near) = nearest(name, KEYS.iter().map(|key| key.name)) {
             let home = KEYS.iter().find(|key| key.name == near).map_or("", |key| key.table);
-            let home = schema::heading(home);
-            return defect.help(format!("did you mean `{near}` of {home}?"));
+            return defect.help(format!("did you mean `{near}` {}?", schema::place(home)));
         }
         defect.help(format!("keys here: {}", here.join(", ")))
     }

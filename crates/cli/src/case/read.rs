@@ -248,7 +248,7 @@ mod tests {
             messages(text),
             [
                 "format is out of range",
-                "unknown key `unit` in the top of the file",
+                "unknown key `unit` at the top of the file",
                 "unit is missing in [mesh]",
                 "the mesh none.msh does not exist",
                 "unknown key `units` in [mesh]",

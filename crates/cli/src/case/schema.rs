@@ -84,6 +84,12 @@ const fn key(table: &'static str, name: &'static str, kind: Kind, absent: Absent
     Key { table, name, kind, absent }
 }
 
+/// Where a table's keys stand: "in [mesh]", "at the top of the file".
+pub(crate) fn place(table: &str) -> String {
+    let preposition = if table.is_empty() { "at" } else { "in" };
+    format!("{preposition} {}", heading(table))
+}
+
 /// The keys of one table.
 pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.table == table)

@@ -1,7 +1,11 @@
 //! The commands, one a file.
 
+mod arguments;
 mod completions;
+mod fmm;
 mod info;
+mod mesh;
+mod solve;
 
 use clap::{ArgAction, Parser, Subcommand};
 
@@ -20,6 +24,14 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Solve a case for its capacitance matrix
+    Solve(solve::Args),
+    /// Look at meshes, check them, make simple ones
+    #[command(subcommand)]
+    Mesh(mesh::Command),
+    /// The fast sums alone: time them, or use them on your own points
+    #[command(subcommand)]
+    Fmm(fmm::Command),
     /// Show the version, and what of this machine farad uses
     Info,
     /// Print a completion script for a shell
@@ -29,6 +41,9 @@ enum Command {
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
+        Command::Solve(args) => solve::run(&args, cli.verbose > 0),
+        Command::Mesh(command) => mesh::run(&command),
+        Command::Fmm(command) => fmm::run(&command),
         Command::Info => info::run(),
         Command::Completions(args) => completions::run(&args),
     }

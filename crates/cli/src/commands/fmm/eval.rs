@@ -1,0 +1,117 @@
+//! `farad fmm eval`.
+
+use std::path::{Path, PathBuf};
+
+use fmm::Densities;
+
+use super::sum::{self, Problem, Sums};
+use crate::exit::{Exit, Failure};
+use crate::files;
+use crate::npy::{self, Array};
+use crate::output::Output;
+
+/// Arguments of `farad fmm eval`.
+#[derive(Debug, clap::Args)]
+#[command(
+    long_about = "Sum charges at points from .npy files: potential_i = sum_j q_j / |x_i - y_j|
+
+There is no factor 1/(4 pi), and a source at a target's very place contributes nothing.
+
+POINTS has shape (n, 3), CHARGES (n) or (k, n) for k densities, TARGETS (m, 3); without --targets the targets are the
+points. Elements are float64 or float32, in either index order.
+
+OUT is float64: the potential, shape (m) or (k, m) like CHARGES; with --gradient shape (m, 4) or (k, m, 4), where the
+last index runs over potential and its derivatives along x, y and z."
+)]
+pub(crate) struct Args {
+    /// Places of the sources, shape (n, 3)
+    #[arg(value_name = "POINTS.npy")]
+    points: PathBuf,
+    /// Charges, shape (n) or (k, n)
+    #[arg(value_name = "CHARGES.npy")]
+    charges: PathBuf,
+    /// Places where the sum is wanted, shape (m, 3) [default: the points]
+    #[arg(long, value_name = "T.npy")]
+    targets: Option<PathBuf>,
+    /// Where the sums go
+    #[arg(short, long, value_name = "OUT.npy")]
+    output: PathBuf,
+    /// Replace the output if it exists
+    #[arg(long)]
+    overwrite: bool,
+    #[command(flatten)]
+    sum: sum::Args,
+}
+
+/// Reads, sums, writes, reports.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    sum::prepare(&args.sum)?;
+    files::check_vacant(&args.output, args.overwrite)?;
+    let points = read_points(&args.points)?;
+    let targets = args.targets.as_deref().map(read_points).transpose()?;
+    let charges = read_charges(&args.charges, points.len())?;
+    let several = charges.shape.len() == 2;
+    let problem = Problem {
+        sources: &points,
+        targets: targets.as_deref(),
+        densities: Densities { charges: Some(&charges.data), dipoles: None },
+        count: if several { charges.shape[0] } else { 1 },
+    };
+    let sums = sum::run(&args.sum, &problem)?;
+
+    let mut shape = vec![targets.as_ref().map_or(points.len(), Vec::len)];
+    if several {
+        shape.insert(0, problem.count);
+    }
+    let report = sums.report.clone();
+    let data = if args.sum.gradient { interleave(sums, &mut shape) } else { sums.potential };
+    files::replace(&args.output, |out| npy::write(out, &shape, &data))?;
+
+    let output = Output { json: args.sum.json, ..Output::default() };
+    if output.json {
+        return output.data(&report.json());
+    }
+    output.text(&format!("{}\nWrote {} {shape:?}", report.text(), args.output.display()))
+}
+
+fn read_points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
+    let array = npy::read(path)?;
+    if !matches!(array.shape.as_slice(), [_, 3]) {
+        return Err(wrong_shape(path, &array.shape, "(n, 3)"));
+    }
+    Ok(array.data.as_chunks().0.to_vec())
+}
+
+fn read_charges(path: &Path, points: usize) -> Result<Array, Failure> {
+    let array = npy::read(path)?;
+    match array.shape.as_slice() {
+        [n] if *n == points => {}
+        [k, n] if *n == points && *k > 0 => {}
+        shape => return Err(wrong_shape(path, shape, &format!("({points}) or (k, {points})"))),
+    }
+    if let Some(index) = array.data.iter().position(|charge| !charge.is_finite()) {
+        let message = format!(
+            "{}: charge {} of density {} is {}",
+            path.display(),
+            index % points,
+            index / points,
+            array.data[index]
+        );
+        return Err(Failure::with_help(Exit::BadInput, message, "charges must be finite numbers"));
+    }
+    Ok(array)
+}
+
+fn wrong_shape(path: &Path, shape: &[usize], expected: &str) -> Failure {
+    let found: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let message =
+        format!("{} has shape ({}), expected {expected}", path.display(), found.join(", "));
+    Failure::new(Exit::BadInput, message)
+}
+
+/// Potential and gradient side by side, shape (..., 4).
+fn interleave(sums: Sums, shape: &mut Vec<usize>) -> Vec<f64> {
+    shape.push(4);
+    let gradients = sums.gradient.as_chunks::<3>().0;
+    sums.potential.iter().zip(gradients).flat_map(|(&p, &[x, y, z])| [p, x, y, z]).collect()
+}

@@ -1,0 +1,300 @@
+//! One timed sum with its error, as `bench` and `eval` report it.
+
+use std::num::NonZeroUsize;
+
+use clap::ValueEnum;
+use fmm::{Densities, Options, Plan, Potentials, StageSeconds, direct};
+use serde::Serialize;
+
+use crate::backend::Backend;
+use crate::commands::arguments::parse_tolerance;
+use crate::exit::Failure;
+use crate::random::Random;
+use crate::{backend, interrupt, machine, units};
+
+/// Targets at which the error is measured; all of them where there are fewer.
+const SAMPLES: usize = 1000;
+
+/// Fixed, so that a repeated run measures the same targets.
+const SAMPLE_SEED: u64 = 0x5eed;
+
+/// Options of every sum.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Relative L2 error that the potential may have
+    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
+    tolerance: f64,
+    /// Floating-point format
+    #[arg(long, value_enum, default_value_t)]
+    precision: Precision,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+    /// Compute gradients too
+    #[arg(long)]
+    pub(super) gradient: bool,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Times to apply the sum; the median is reported
+    #[arg(long, value_name = "R", default_value = "3")]
+    repeat: NonZeroUsize,
+    /// Print one JSON object to stdout, and nothing else
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Precision {
+    /// Single where the tolerance allows it
+    #[default]
+    Auto,
+    /// 32-bit
+    Single,
+    /// 64-bit
+    Double,
+}
+
+/// What is to be summed; shapes as in [`Densities`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Problem<'a> {
+    pub(super) sources: &'a [[f64; 3]],
+    pub(super) targets: Option<&'a [[f64; 3]]>,
+    pub(super) densities: Densities<'a>,
+    /// Number of densities k.
+    pub(super) count: usize,
+}
+
+/// The sums, shapes (k, m) and (k, m, 3), and how they went.
+#[derive(Debug)]
+pub(super) struct Sums {
+    pub(super) potential: Vec<f64>,
+    pub(super) gradient: Vec<f64>,
+    pub(super) report: Report,
+}
+
+/// The object that `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Report {
+    n: usize,
+    /// `None` for points from a file.
+    pub(super) distribution: Option<&'static str>,
+    tolerance: f64,
+    precision: &'static str,
+    backend: &'static str,
+    threads: usize,
+    p: usize,
+    mean_p_prime: f64,
+    leaf_size: usize,
+    depth: usize,
+    setup_s: f64,
+    /// The median over the repetitions.
+    apply_s: f64,
+    /// Of the repetition whose time is the median.
+    stages: Stages,
+    m2l_count: u64,
+    m2l_per_box: f64,
+    p2p_pairs: u64,
+    /// Of the potential; with gradients the larger of the two errors.
+    relative_l2_error: f64,
+    peak_memory_bytes: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Stages {
+    p2m: f64,
+    m2m: f64,
+    m2l: f64,
+    l2l: f64,
+    l2p: f64,
+    p2p: f64,
+}
+
+/// Checks that the backend is there and starts the threads, before any work.
+pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
+    args.backend.resolve()?;
+    backend::use_threads(args.threads)
+}
+
+/// Plans, sums `args.repeat` times, and measures the error.
+pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
+    let backend = args.backend.resolve()?;
+    let options = Options {
+        tolerance: args.tolerance,
+        precision: match args.precision {
+            Precision::Auto => None,
+            Precision::Single => Some(fmm::Precision::Single),
+            Precision::Double => Some(fmm::Precision::Double),
+        },
+        densities: problem.count,
+        gradient: args.gradient,
+        dipoles: problem.densities.dipoles.is_some(),
+        ..Options::default()
+    };
+    let mut plan = Plan::new(problem.sources, problem.targets, &options)?;
+    interrupt::check()?;
+
+    let targets = problem.targets.unwrap_or(problem.sources);
+    let mut potential = vec![0.0; problem.count * targets.len()];
+    let mut gradient = vec![0.0; if args.gradient { 3 * potential.len() } else { 0 }];
+    let mut runs: Vec<StageSeconds> = Vec::with_capacity(args.repeat.get());
+    for _ in 0..args.repeat.get() {
+        let outputs = Potentials {
+            potential: Some(&mut potential),
+            gradient: args.gradient.then_some(&mut gradient[..]),
+        };
+        plan.apply(problem.densities, outputs)?;
+        runs.push(*plan.stages());
+        interrupt::check()?;
+    }
+    runs.sort_by(|a, b| a.total.total_cmp(&b.total));
+    let median = runs[(runs.len() - 1) / 2];
+    // Before the direct sums, which are no part of what is measured.
+    let peak_memory_bytes = machine::peak_memory();
+    let relative_l2_error = sampled_error(problem, targets, &potential, &gradient)?;
+
+    let info = plan.info();
+    let report = Report {
+        n: problem.sources.len(),
+        distribution: None,
+        tolerance: args.tolerance,
+        precision: match info.precision {
+            Some(fmm::Precision::Single) => "single",
+            Some(fmm::Precision::Double) | None => "double",
+        },
+        backend: backend.name(),
+        threads: machine::threads(),
+        p: info.truncation_number,
+        mean_p_prime: info.mean_translation_order,
+        leaf_size: info.leaf_size,
+        depth: info.depth,
+        setup_s: info.setup_seconds,
+        apply_s: median.total,
+        stages: Stages {
+            p2m: median.p2m,
+            m2m: median.m2m,
+            m2l: median.m2l,
+            l2l: median.l2l,
+            l2p: median.l2p,
+            p2p: median.p2p,
+        },
+        m2l_count: info.m2l_count,
+        m2l_per_box: info.m2l_per_box,
+        p2p_pairs: info.p2p_pairs,
+        relative_l2_error,
+        peak_memory_bytes,
+    };
+    Ok(Sums { potential, gradient, report })
+}
+
+/// The relative L2 error over all densities at random targets, against direct sums in double precision.
+fn sampled_error(
+    problem: &Problem<'_>,
+    targets: &[[f64; 3]],
+    potential: &[f64],
+    gradient: &[f64],
+) -> Result<f64, Failure> {
+    let chosen = sample(targets.len());
+    let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
+    let mut exact = vec![0.0; problem.count * chosen.len()];
+    let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
+    let mut outputs = Potentials {
+        potential: Some(&mut exact),
+        gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
+    };
+    direct::sum(problem.sources, &places, problem.densities, &mut outputs)?;
+
+    let picked = |values: &[f64], width: usize| -> Vec<f64> {
+        let rows = values.chunks_exact((width * targets.len()).max(1));
+        rows.flat_map(|row| chosen.iter().flat_map(move |&t| &row[width * t..width * (t + 1)]))
+            .copied()
+            .collect()
+    };
+    let of_potential = relative_l2(&picked(potential, 1), &exact);
+    Ok(of_potential.max(relative_l2(&picked(gradient, 3), &exact_gradient)))
+}
+
+/// Distinct indices below `count`: [`SAMPLES`] random ones, or all.
+fn sample(count: usize) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..count).collect();
+    if count <= SAMPLES {
+        return indices;
+    }
+    let mut random = Random::new(SAMPLE_SEED);
+    for place in 0..SAMPLES {
+        let other = place + random.below(count - place);
+        indices.swap(place, other);
+    }
+    indices.truncate(SAMPLES);
+    indices
+}
+
+fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
+    let norm = |squares: f64| squares.sqrt();
+    let difference = norm(values.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum());
+    let size = norm(exact.iter().map(|b| b * b).sum());
+    if difference == 0.0 { 0.0 } else { difference / size }
+}
+
+impl Report {
+    /// One line of JSON.
+    pub(super) fn json(&self) -> String {
+        // Only maps with strange keys can fail, and there are none here.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The same for people.
+    pub(super) fn text(&self) -> String {
+        let Stages { p2m, m2m, m2l, l2l, l2p, p2p } = self.stages;
+        let points = self.distribution.map_or_else(String::new, |name| format!(" ({name})"));
+        let memory = self.peak_memory_bytes.map_or("not known".to_owned(), units::bytes);
+        let per_second = self.n as f64 / self.apply_s;
+        format!(
+            "{} points{points}, {} precision, {} with {} threads\n\
+             \x20 tree     depth {}, leaves of at most {}\n\
+             \x20 orders   p = {}, mean p' = {:.2}\n\
+             \x20 pairs    {} M2L ({:.1} per box), {} P2P\n\
+             \x20 setup    {}\n\
+             \x20 apply    {} ({per_second:.2e} points/s)\n\
+             \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
+             \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e})\n\
+             \x20 memory   {memory} at the peak",
+            units::count(self.n as u64),
+            self.precision,
+            self.backend,
+            self.threads,
+            self.depth,
+            self.leaf_size,
+            self.p,
+            self.mean_p_prime,
+            units::count(self.m2l_count),
+            self.m2l_per_box,
+            units::count(self.p2p_pairs),
+            units::duration(self.setup_s),
+            units::duration(self.apply_s),
+            self.relative_l2_error,
+            self.tolerance,
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_are_distinct_and_repeatable() {
+        let mut chosen = sample(5000);
+        assert_eq!(chosen, sample(5000));
+        chosen.sort_unstable();
+        chosen.dedup();
+        assert_eq!(chosen.len(), SAMPLES);
+        assert_eq!(sample(3), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_error_is_relative_to_the_exact_values() {
+        assert_eq!(relative_l2(&[3.0, 5.0], &[3.0, 4.0]), 0.2);
+        assert_eq!(relative_l2(&[0.0], &[0.0]), 0.0);
+    }
+}

@@ -1,0 +1,238 @@
+//! `farad mesh generate`.
+
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+use mesh::Mesh;
+use mesh::generate::{
+    self, Bus, ConcentricSpheres, Cube, Disk, Plate, Resolution, Sphere, SphereBase, Torus,
+    TwoSpheres,
+};
+use mesh::gmsh::{self, Encoding};
+
+use crate::commands::arguments::parse_positive;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::{files, units};
+
+/// Arguments of `farad mesh generate`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    shape: Shape,
+}
+
+/// How fine, and where to.
+#[derive(Debug, clap::Args)]
+struct Common {
+    #[command(flatten)]
+    resolution: ResolutionArgs,
+    /// The mesh file, written as MSH 4.1
+    #[arg(short, long, value_name = "FILE.msh")]
+    output: PathBuf,
+    /// Write numbers as bytes: smaller and faster to read
+    #[arg(long)]
+    binary: bool,
+    /// Replace the file if it exists
+    #[arg(long)]
+    overwrite: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct ResolutionArgs {
+    /// Longest edge length
+    #[arg(long, value_name = "LENGTH", value_parser = parse_positive)]
+    size: Option<f64>,
+    /// Number of triangles; the achievable number next to it is taken
+    #[arg(long, value_name = "N")]
+    elements: Option<usize>,
+}
+
+/// The polyhedron that a sphere is subdivided from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Base {
+    /// 8 n^2 triangles, with the symmetry of the coordinate planes
+    #[default]
+    Octahedron,
+    /// 20 n^2 triangles of more equal size
+    Icosahedron,
+}
+
+#[derive(Debug, Subcommand)]
+enum Shape {
+    /// A sphere around the origin; group `sphere`
+    Sphere {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        radius: f64,
+        #[arg(long, value_enum, default_value_t)]
+        base: Base,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A cube around the origin; group `cube`
+    Cube {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        edge: f64,
+        /// Largest over smallest element size; elements shrink toward the edges
+        #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
+        grade: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A thin rectangle around the origin in the plane z = 0; group `plate`
+    Plate {
+        /// Length along x
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        width: f64,
+        /// Length along y
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        height: f64,
+        /// Largest over smallest element size; elements shrink toward the edges
+        #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
+        grade: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A thin disk around the origin in the plane z = 0; group `disk`
+    Disk {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        radius: f64,
+        /// Largest over smallest element size; elements shrink toward the rim
+        #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
+        grade: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A torus around the z axis; group `torus`
+    Torus {
+        /// From the axis to the centre of the tube
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        ring_radius: f64,
+        #[arg(long, default_value_t = 0.25, value_parser = parse_positive)]
+        tube_radius: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Two equal spheres on the x axis; groups `left` and `right`
+    TwoSpheres {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        radius: f64,
+        /// Between the centres
+        #[arg(long, default_value_t = 3.0, value_parser = parse_positive)]
+        distance: f64,
+        #[arg(long, value_enum, default_value_t)]
+        base: Base,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Two spheres around the origin; groups `inner` and `outer`
+    ConcentricSpheres {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        inner_radius: f64,
+        #[arg(long, default_value_t = 2.0, value_parser = parse_positive)]
+        outer_radius: f64,
+        #[arg(long, value_enum, default_value_t)]
+        base: Base,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// Bars in two crossing layers; groups `bar_x1`, ..., `bar_y1`, ...
+    Bus {
+        /// Bars in each layer
+        #[arg(long, default_value_t = 5)]
+        bars: usize,
+        /// Width and height of a bar
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        width: f64,
+        /// Clear distance between neighbours of a layer
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        spacing: f64,
+        /// Clear distance between the layers
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        gap: f64,
+        /// Largest over smallest element size; elements shrink toward the edges
+        #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
+        grade: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+}
+
+impl From<Base> for SphereBase {
+    fn from(base: Base) -> Self {
+        match base {
+            Base::Octahedron => Self::Octahedron,
+            Base::Icosahedron => Self::Icosahedron,
+        }
+    }
+}
+
+impl Common {
+    fn resolution(&self) -> Resolution {
+        match self.resolution {
+            ResolutionArgs { size: Some(size), .. } => Resolution::Size(size),
+            // The group makes sure of one of the two; none would be refused as such.
+            ResolutionArgs { elements, .. } => Resolution::Elements(elements.unwrap_or(0)),
+        }
+    }
+}
+
+impl Shape {
+    fn common(&self) -> &Common {
+        match self {
+            Self::Sphere { common, .. }
+            | Self::Cube { common, .. }
+            | Self::Plate { common, .. }
+            | Self::Disk { common, .. }
+            | Self::Torus { common, .. }
+            | Self::TwoSpheres { common, .. }
+            | Self::ConcentricSpheres { common, .. }
+            | Self::Bus { common, .. } => common,
+        }
+    }
+
+    fn build(&self) -> Result<Mesh, generate::Error> {
+        let resolution = self.common().resolution();
+        match *self {
+            Self::Sphere { radius, base, .. } => {
+                Sphere { radius, base: base.into(), resolution }.build()
+            }
+            Self::Cube { edge, grade, .. } => Cube { edge, grade, resolution }.build(),
+            Self::Plate { width, height, grade, .. } => {
+                Plate { width, height, grade, resolution }.build()
+            }
+            Self::Disk { radius, grade, .. } => Disk { radius, grade, resolution }.build(),
+            Self::Torus { ring_radius, tube_radius, .. } => {
+                Torus { ring_radius, tube_radius, resolution }.build()
+            }
+            Self::TwoSpheres { radius, distance, base, .. } => {
+                TwoSpheres { radius, distance, base: base.into(), resolution }.build()
+            }
+            Self::ConcentricSpheres { inner_radius, outer_radius, base, .. } => {
+                ConcentricSpheres { inner_radius, outer_radius, base: base.into(), resolution }
+                    .build()
+            }
+            Self::Bus { bars, width, spacing, gap, grade, .. } => {
+                Bus { bars, width, spacing, gap, grade, resolution }.build()
+            }
+        }
+    }
+}
+
+/// Makes the mesh and writes it.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let common = args.shape.common();
+    files::check_vacant(&common.output, common.overwrite)?;
+    let mesh = args.shape.build().map_err(|error| Failure::new(Exit::Usage, error))?;
+    let encoding = if common.binary { Encoding::LittleEndian } else { Encoding::Ascii };
+    files::replace(&common.output, |mut out| gmsh::write(&mesh, encoding, &mut out))?;
+    let groups: Vec<_> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+    Output::default().text(&format!(
+        "{}: {} triangles, {} vertices, groups {}",
+        common.output.display(),
+        units::count(mesh.triangles.len() as u64),
+        units::count(mesh.vertices.len() as u64),
+        groups.join(", ")
+    ))
+}

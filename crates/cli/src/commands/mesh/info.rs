@@ -1,0 +1,131 @@
+//! `farad mesh info`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use mesh::Mesh;
+use mesh::check::{PartReport, Report};
+use mesh::gmsh::{self, ReadReport};
+use mesh::quality::Statistics;
+use mesh::topology::Orientation;
+
+use crate::exit::{Exit, Failure};
+use crate::grid::grid;
+use crate::output::Output;
+use crate::problem::unreadable;
+use crate::units::{self, significant};
+
+/// Components beyond this are only counted.
+const MOST_SHOWN: usize = 20;
+
+/// Arguments of `farad mesh info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Gmsh mesh, MSH 2.2 or 4.1, ASCII or binary
+    file: PathBuf,
+}
+
+/// Prints what is known about the mesh.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let (_, read, report) = study(&args.file)?;
+    Output::default().data(&describe(&args.file, &read, &report))
+}
+
+/// Reads a mesh and studies it.
+pub(super) fn study(file: &Path) -> Result<(Mesh, ReadReport, Report), Failure> {
+    let (mesh, read) = gmsh::read(file).map_err(unreadable)?;
+    let report = Report::of(&mesh).map_err(|error| Failure::new(Exit::BadInput, error))?;
+    Ok((mesh, read, report))
+}
+
+/// The whole description.
+pub(super) fn describe(file: &Path, read: &ReadReport, report: &Report) -> String {
+    let mut text = format!("{}: MSH {}, {}\n", file.display(), read.version, read.encoding);
+    let elements: Vec<_> = read
+        .elements
+        .iter()
+        .map(|(kind, number)| format!("{} x {kind}", units::count(*number as u64)))
+        .collect();
+    let [low, high] = report.quality.bounding_box;
+    let _ = writeln!(text, "  in the file   {}", elements.join(", "));
+    let _ = writeln!(
+        text,
+        "  surface       {} triangles, {} vertices, area {}",
+        units::count(report.triangles as u64),
+        units::count(report.vertices as u64),
+        significant(report.quality.area)
+    );
+    let _ = writeln!(text, "  bounding box  {} to {}", point(low), point(high));
+    for note in &read.notes {
+        let _ = writeln!(text, "  note          {note}");
+    }
+    if report.groups.is_empty() {
+        text += "\nThe mesh has no physical groups.\n";
+    } else {
+        let _ = write!(text, "\n{}", parts("physical group", &report.groups));
+    }
+    if report.ungrouped > 0 {
+        let _ =
+            writeln!(text, "  {} triangles are in no group", units::count(report.ungrouped as u64));
+    }
+    let _ = write!(text, "\n{}", parts("component", &report.components));
+    let _ = write!(text, "\n{}", quality(report));
+    let _ = writeln!(
+        text,
+        "\nNon-manifold edges {}, duplicate triangles {}, triangles of zero area {}",
+        report.non_manifold_edges.len(),
+        report.defects.duplicates.len(),
+        report.defects.zero_area.len()
+    );
+    for warning in report.warnings() {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+fn parts(title: &str, parts: &[PartReport]) -> String {
+    let header =
+        [title, "triangles", "area", "surface", "normals", "boundary edges", "non-manifold"];
+    let rows = parts.iter().take(MOST_SHOWN).map(|PartReport { label, area, part }| {
+        let normals = match part.orientation() {
+            Orientation::Outward => "outward",
+            Orientation::Inward => "inward",
+            Orientation::Open => "one side",
+            Orientation::Inconsistent => "inconsistent",
+        };
+        vec![
+            label.clone(),
+            units::count(part.triangles as u64),
+            significant(*area),
+            if part.closed { "closed" } else { "open" }.to_owned(),
+            normals.to_owned(),
+            part.boundary_edges.to_string(),
+            part.non_manifold_edges.to_string(),
+        ]
+    });
+    let mut text = grid(header.map(str::to_owned).to_vec(), rows);
+    if parts.len() > MOST_SHOWN {
+        let _ = writeln!(text, "  and {} more", parts.len() - MOST_SHOWN);
+    }
+    text
+}
+
+fn quality(report: &Report) -> String {
+    let header = ["quality", "least", "median", "greatest"].map(str::to_owned).to_vec();
+    let row = |name: &str, values: &Statistics| {
+        let Statistics { min, median, max } = *values;
+        [vec![name.to_owned()], [min, median, max].map(significant).to_vec()].concat()
+    };
+    let quality = &report.quality;
+    let rows = [
+        row("edge length", &quality.edge_length),
+        row("triangle area", &quality.triangle_area),
+        row("smallest angle / degree", &quality.min_angle),
+        row("aspect ratio (1 = equilateral)", &quality.aspect_ratio),
+    ];
+    grid(header, rows)
+}
+
+fn point(point: [f64; 3]) -> String {
+    format!("({})", point.map(significant).join(", "))
+}

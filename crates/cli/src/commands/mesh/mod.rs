@@ -1,0 +1,29 @@
+//! `farad mesh`: what a mesh is like, whether it can be solved on, and meshes of simple shapes.
+
+mod check;
+mod generate;
+mod info;
+
+use clap::Subcommand;
+
+use crate::exit::Failure;
+
+/// The commands under `farad mesh`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Describe a mesh: counts, groups, closedness, orientation, quality
+    Info(info::Args),
+    /// Judge a mesh: defects are written to a VTK file and fail it
+    Check(check::Args),
+    /// Make the mesh of a simple shape
+    Generate(generate::Args),
+}
+
+/// Runs the command that was asked for.
+pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Info(args) => info::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Generate(args) => generate::run(args),
+    }
+}

@@ -1,0 +1,191 @@
+//! `farad solve`: from a case file to a folder of results.
+
+use std::fmt::Write as _;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use bem::CapacitanceOptions;
+
+use super::arguments::{parse_gibibytes, parse_tolerance};
+use crate::backend::{self, Backend};
+use crate::case::{Case, Method, Overrides};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::problem::{self, Problem};
+use crate::progress::Bars;
+use crate::results::{self, Folder, Matrices, Run};
+use crate::{interrupt, machine, units};
+
+/// Arguments of `farad solve`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The case file (see docs/case-file.md)
+    case: PathBuf,
+    /// Folder for the results [default: the case's output.directory, else <case>.out beside the case]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+    /// How to solve, over the case's solver.method
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Relative residual to reach, over the case's solver.tolerance
+    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
+    tolerance: Option<f64>,
+    /// Memory that may be used, in GiB [default: what is available]
+    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
+    memory_limit: Option<u64>,
+    /// Write to a folder that holds something else; only files of the same names are replaced
+    #[arg(long)]
+    overwrite: bool,
+    /// Check everything, print the resolved case and sizes, write nothing
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the content of results.json, and nothing else, to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// Solves a case.
+pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    let started = Instant::now();
+    let output = Output { quiet: args.quiet, json: args.json, verbose };
+    let used = args.backend.resolve()?;
+    let overrides = Overrides { tolerance: args.tolerance, method: args.method };
+    let case = Case::load(&args.case, &overrides)?;
+    backend::use_threads(args.threads)?;
+
+    let reading = Instant::now();
+    let problem = problem::load(&case, &output)?;
+    let read_seconds = reading.elapsed().as_secs_f64();
+    let path = args.output.as_deref().unwrap_or(&case.directory);
+    let names = results::file_names(&case);
+    if args.dry_run {
+        Folder::check(path, &names, args.overwrite)?;
+        return output.data(&dry_run(&case, &problem, path));
+    }
+    let folder = Folder::open(path, &names, args.overwrite)?;
+    let answer = solve(&case, &problem, args.memory_limit, &output)?;
+    interrupt::check()?;
+
+    let requested = args.backend;
+    let run = Run {
+        case: &case,
+        problem: &problem,
+        answer: &answer,
+        requested,
+        used,
+        folder: path,
+        started,
+        read_seconds,
+    };
+    let unit = case.mesh.unit;
+    let matrices = Matrices::new(&answer.maxwell, case.relative_permittivity, unit);
+    let document = results::write(&run, &matrices, folder)?;
+    if args.json {
+        output.data(&document.text())?;
+    } else {
+        output.text(&results::table(&run, &matrices, &document))?;
+    }
+    if results::converged(&answer) { Ok(()) } else { Err(not_converged(&run)) }
+}
+
+fn solve(
+    case: &Case,
+    problem: &Problem,
+    memory_limit: Option<u64>,
+    output: &Output,
+) -> Result<bem::Capacitance, Failure> {
+    let options = CapacitanceOptions {
+        method: match case.solver.method {
+            Method::Auto => bem::Method::Auto,
+            Method::Fmm => bem::Method::Fmm,
+            Method::Dense => bem::Method::Dense,
+        },
+        tolerance: case.solver.tolerance,
+        fmm_tolerance: Some(case.fmm_tolerance),
+        restart: case.solver.restart,
+        max_iterations: case.solver.max_iterations,
+        memory_limit: memory_limit.or_else(machine::available_memory),
+        ..CapacitanceOptions::default()
+    };
+    let conductors = bem::Conductors {
+        of_triangle: &problem.conductors.of_triangle,
+        count: problem.conductors.names.len(),
+    };
+    tracing::info!(?options, "solving");
+    let bars = Bars::new(output);
+    Ok(bem::capacitance(&problem.mesh, conductors, &options, &bars)?)
+}
+
+/// The resolved case and, as comments after it, what a run would work on.
+fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
+    let unit = case.mesh.unit.name();
+    let triangles = problem.mesh.triangles.len() as u64;
+    let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+    let mut text = case.resolved(folder, &problem.conductors.resolved);
+    let _ = writeln!(text, "\n# Results would go to {}. Nothing was written.", folder.display());
+    let _ = writeln!(
+        text,
+        "# {} triangles, {} vertices, from {low:?} to {high:?} {unit}",
+        units::count(triangles),
+        units::count(problem.mesh.vertices.len() as u64),
+    );
+    for summary in &problem.conductors.summaries {
+        let _ = writeln!(
+            text,
+            "# conductor {:?}: {} triangles, {:.6e} {unit}^2, {}",
+            summary.name,
+            units::count(summary.triangles as u64),
+            summary.area,
+            if summary.closed { "closed" } else { "open" },
+        );
+    }
+    let unknowns: u64 = problem.conductors.summaries.iter().map(|s| s.triangles as u64).sum();
+    let _ = writeln!(
+        text,
+        "# {} unknowns, {} right-hand sides; a dense matrix would take {}",
+        units::count(unknowns),
+        problem.conductors.names.len(),
+        units::bytes(8 * unknowns * unknowns),
+    );
+    text
+}
+
+/// Which excitations failed, and why.
+fn not_converged(run: &Run<'_>) -> Failure {
+    let names = &run.problem.conductors.names;
+    let tolerance = run.answer.tolerance;
+    let failed: Vec<_> =
+        run.answer.solves.iter().filter(|s| s.reason != bem::StopReason::Converged).collect();
+    let mut message = format!("{} of {} solves did not converge", failed.len(), names.len());
+    for solve in &failed {
+        let why = match solve.reason {
+            bem::StopReason::MaxIterations => "the iteration limit was reached",
+            bem::StopReason::Stagnation => "restarts no longer lowered the residual",
+            bem::StopReason::Breakdown => "the Krylov space was exhausted",
+            bem::StopReason::Nan => "a NaN or infinity appeared",
+            bem::StopReason::Converged => "it converged",
+        };
+        let _ = write!(
+            message,
+            "\n\"{}\" at 1 V: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
+            names[solve.excitation], solve.iterations, solve.relative_residual
+        );
+    }
+    let help = format!(
+        "the partial results in {} are marked not_converged; raise solver.max_iterations or \
+         solver.restart, ask for less with --tolerance, or look at the mesh with `farad mesh info {}`",
+        run.folder.display(),
+        run.case.mesh.file.display(),
+    );
+    Failure::with_help(Exit::NotConverged, message, help)
+}

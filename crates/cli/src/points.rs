@@ -1,0 +1,134 @@
+//! Point sets that fast sums are measured on.
+
+use std::f64::consts::TAU;
+
+use clap::ValueEnum;
+
+use crate::random::Random;
+
+/// Coarsest over finest spacing of [`Distribution::GradedPlate`].
+const GRADING: f64 = 1000.0;
+
+/// Thickness of the plate, whose sides have length 1: about the finest spacing.
+const THICKNESS: f64 = 1e-3;
+
+/// Share of a Plummer model's mass that is kept: it has no edge, and the last thousandth reaches far out.
+const PLUMMER_MASS: f64 = 0.999;
+
+/// How points are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Distribution {
+    /// Uniform in the unit cube
+    Cube,
+    /// Uniform on the surface of the unit sphere
+    Sphere,
+    /// Plummer's star cluster of scale radius 1
+    Plummer,
+    /// Both faces of a thin unit plate, spacing graded 1:1000 toward the edges
+    GradedPlate,
+}
+
+impl Distribution {
+    /// The name in options and results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Cube => "cube",
+            Self::Sphere => "sphere",
+            Self::Plummer => "plummer",
+            Self::GradedPlate => "graded-plate",
+        }
+    }
+
+    /// `count` points, shape (count, 3).
+    pub(crate) fn points(self, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
+        let point = match self {
+            Self::Cube => cube,
+            Self::Sphere => sphere,
+            Self::Plummer => plummer,
+            Self::GradedPlate => graded_plate,
+        };
+        (0..count).map(|_| point(random)).collect()
+    }
+}
+
+fn cube(random: &mut Random) -> [f64; 3] {
+    std::array::from_fn(|_| random.uniform())
+}
+
+/// Archimedes: height and longitude are uniform.
+fn sphere(random: &mut Random) -> [f64; 3] {
+    let z = 2.0 * random.uniform() - 1.0;
+    let (sin, cos) = (TAU * random.uniform()).sin_cos();
+    let radius = (1.0 - z * z).sqrt();
+    [radius * cos, radius * sin, z]
+}
+
+/// Mass within r is r^3 / (1 + r^2)^(3/2), solved for r.
+fn plummer(random: &mut Random) -> [f64; 3] {
+    // 1 - u avoids the division by zero at u = 0.
+    let mass = PLUMMER_MASS * (1.0 - random.uniform());
+    let radius = (mass.powf(-2.0 / 3.0) - 1.0).sqrt().recip();
+    sphere(random).map(|x| radius * x)
+}
+
+fn graded_plate(random: &mut Random) -> [f64; 3] {
+    let (x, y) = (graded(random), graded(random));
+    [x, y, if random.uniform() < 0.5 { 0.0 } else { THICKNESS }]
+}
+
+/// A coordinate in [0, 1] whose density is inverse to d + d0, d being the distance to the nearer end: the spacing then
+/// grows linearly with d, by [`GRADING`] in all.
+fn graded(random: &mut Random) -> f64 {
+    let closest = 0.5 / (GRADING - 1.0);
+    let distance = closest * (GRADING.powf(random.uniform()) - 1.0);
+    if random.uniform() < 0.5 { distance } else { 1.0 - distance }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn sample(distribution: Distribution) -> Vec<[f64; 3]> {
+        distribution.points(20_000, &mut Random::new(7))
+    }
+
+    fn radius(p: &[f64; 3]) -> f64 {
+        p.iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn seeds_fix_the_points() {
+        assert_eq!(sample(Distribution::Plummer), sample(Distribution::Plummer));
+    }
+
+    #[test]
+    fn points_lie_where_they_should() {
+        assert!(sample(Distribution::Cube).iter().flatten().all(|x| (0.0..1.0).contains(x)));
+        for p in sample(Distribution::Sphere) {
+            assert_relative_eq!(radius(&p), 1.0, epsilon = 1e-14);
+        }
+        for p in sample(Distribution::GradedPlate) {
+            assert!((0.0..=1.0).contains(&p[0]) && (0.0..=1.0).contains(&p[1]));
+        }
+    }
+
+    #[test]
+    fn half_the_plummer_mass_is_within_its_half_mass_radius() {
+        // r_h = (2^(2/3) - 1)^(-1/2) for the whole; the cut at 0.999 shifts it by less than the sample's spread.
+        let half_mass = (2f64.powf(2.0 / 3.0) - 1.0).powf(-0.5);
+        let inside = sample(Distribution::Plummer).iter().filter(|p| radius(p) < half_mass).count();
+        // Four standard deviations of a binomial of 20,000: 283.
+        assert!((inside as f64 - 10_000.0).abs() < 283.0 + 20.0, "{inside}");
+    }
+
+    #[test]
+    fn the_plate_is_a_thousand_times_denser_at_its_edges() {
+        let xs: Vec<f64> =
+            sample(Distribution::GradedPlate).iter().map(|p| p[0].min(1.0 - p[0])).collect();
+        let closest = 0.5 / (GRADING - 1.0);
+        // ln(2) of ln(1000) of all points are as near to an edge as the finest spacing's length.
+        let near = xs.iter().filter(|d| **d < closest).count() as f64 / xs.len() as f64;
+        assert_relative_eq!(near, 2f64.ln() / GRADING.ln(), epsilon = 0.01);
+    }
+}

@@ -1,0 +1,171 @@
+//! From a case to what the solver takes: the mesh, and which triangle belongs to which conductor.
+
+use mesh::check::Defects;
+use mesh::conductors::{self, Assignment, Request};
+use mesh::topology::Topology;
+use mesh::{Mesh, PhysicalGroup, gmsh, quality};
+
+use crate::case::{Case, Defect, ResolvedConductor, Sort};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::output::Output;
+
+/// A mesh that can be solved on.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    pub(crate) mesh: Mesh,
+    /// Each triangle's area, in the square of the mesh's unit.
+    pub(crate) areas: Vec<f64>,
+    pub(crate) conductors: Conductors,
+}
+
+/// The conductors of a mesh, in the order of the capacitance matrix.
+#[derive(Debug)]
+pub(crate) struct Conductors {
+    pub(crate) names: Vec<String>,
+    /// Each triangle's conductor; `None` = ignored.
+    pub(crate) of_triangle: Vec<Option<u32>>,
+    pub(crate) summaries: Vec<Summary>,
+    pub(crate) resolved: Vec<ResolvedConductor>,
+}
+
+/// One conductor in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) name: String,
+    pub(crate) triangles: usize,
+    /// In the square of the mesh's unit.
+    pub(crate) area: f64,
+    /// Whether it encloses space.
+    pub(crate) closed: bool,
+}
+
+/// Reads the mesh of `case`, checks it, and finds its conductors.
+pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
+    let file = &case.mesh.file;
+    let (mesh, report) = gmsh::read(file).map_err(unreadable)?;
+    tracing::info!(
+        vertices = mesh.vertices.len(),
+        triangles = mesh.triangles.len(),
+        "read {} (MSH {}, {})",
+        file.display(),
+        report.version,
+        report.encoding
+    );
+    for note in &report.notes {
+        output.note(&format!("{}: {note}", file.display()));
+    }
+    interrupt::check()?;
+
+    let assignment = assign(case, &mesh)?;
+    let defects = Defects::of(&mesh);
+    if !defects.is_empty() {
+        let file = file.display();
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("the mesh {file} cannot be solved on:\n{defects}"),
+            format!("`farad mesh check {file}` writes the triangles to a VTK file"),
+        ));
+    }
+    let areas = quality::areas(&mesh);
+    let conductors = describe(case, &mesh, &areas, assignment);
+    Ok(Problem { mesh, areas, conductors })
+}
+
+/// The failure for a mesh file that cannot be read: the system's fault or the file's.
+pub(crate) fn unreadable(error: gmsh::Error) -> Failure {
+    let exit = match error {
+        gmsh::Error::Io { .. } => Exit::Io,
+        gmsh::Error::Format { .. } => Exit::BadInput,
+    };
+    Failure::new(exit, error)
+}
+
+fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
+    let requests: Vec<Request> = case
+        .conductors
+        .iter()
+        .map(|conductor| Request {
+            name: conductor.name.value.clone(),
+            groups: conductor.groups.iter().map(|group| group.value.clone()).collect(),
+        })
+        .collect();
+    let ignore: Vec<String> = case.mesh.ignore.iter().map(|group| group.value.clone()).collect();
+    conductors::assign(mesh, &requests, &ignore).map_err(|problems| {
+        let defects = problems
+            .iter()
+            .map(|problem| Defect::new(Sort::Value, place(case, problem), problem.to_string()));
+        case.failure(defects.collect())
+    })
+}
+
+/// The place in the case file that a problem is about: a group, a conductor, or else the mesh.
+fn place(case: &Case, problem: &conductors::Problem) -> std::ops::Range<usize> {
+    use conductors::Problem as P;
+    let name = match problem {
+        P::RepeatedName(name) | P::NoGroups(name) | P::Empty(name) => Some(name),
+        _ => None,
+    };
+    let group = match problem {
+        P::UnknownGroup { group, .. } | P::GroupTwice { group, .. } => Some(group),
+        _ => None,
+    };
+    let groups = case.conductors.iter().flat_map(|conductor| &conductor.groups);
+    let mut names = case.conductors.iter().map(|conductor| &conductor.name);
+    let found = match (name, group) {
+        (Some(name), _) => names.find(|known| known.value == *name),
+        (_, Some(group)) => groups.chain(&case.mesh.ignore).find(|known| known.value == *group),
+        _ => None,
+    };
+    found.map_or_else(|| case.mesh.place.clone(), |located| located.span.clone())
+}
+
+fn describe(case: &Case, mesh: &Mesh, areas: &[f64], assignment: Assignment) -> Conductors {
+    let Assignment { names, of_triangle } = assignment;
+    let mut area_of = vec![0.0; names.len()];
+    for (owner, area) in of_triangle.iter().zip(areas) {
+        if let Some(owner) = owner {
+            area_of[*owner as usize] += area;
+        }
+    }
+    let parts = Topology::of(&grouped_by_conductor(mesh, &names, &of_triangle)).groups;
+    let summaries = names
+        .iter()
+        .zip(area_of)
+        .zip(parts)
+        .map(|((name, area), part)| Summary {
+            name: name.clone(),
+            triangles: part.triangles,
+            area,
+            closed: part.closed,
+        })
+        .collect();
+    let resolved = resolve(case, mesh, &names);
+    Conductors { names, of_triangle, summaries, resolved }
+}
+
+/// The mesh with its conductors in place of its groups, so that they can be studied alike.
+fn grouped_by_conductor(mesh: &Mesh, names: &[String], of_triangle: &[Option<u32>]) -> Mesh {
+    let group = |(tag, name): (i64, &String)| PhysicalGroup { tag, name: Some(name.clone()) };
+    Mesh {
+        vertices: mesh.vertices.clone(),
+        triangles: mesh.triangles.clone(),
+        groups: (1..).zip(names).map(group).collect(),
+        membership: of_triangle.iter().map(|owner| owner.map_or(0, |owner| owner + 1)).collect(),
+        memberships: [vec![]].into_iter().chain((0..names.len() as u32).map(|g| vec![g])).collect(),
+    }
+}
+
+/// The conductors as a case file would have to list them.
+fn resolve(case: &Case, mesh: &Mesh, names: &[String]) -> Vec<ResolvedConductor> {
+    let listed = case.conductors.iter().map(|conductor| ResolvedConductor {
+        name: conductor.name.value.clone(),
+        groups: conductor.groups.iter().map(|group| group.value.clone()).collect(),
+    });
+    // Without [[conductor]], conductors are groups under their own names, or components without any.
+    let own_group =
+        |name: &String| if mesh.groups.is_empty() { vec![] } else { vec![name.clone()] };
+    let found =
+        names.iter().map(|name| ResolvedConductor { name: name.clone(), groups: own_group(name) });
+    if case.conductors.is_empty() { found.collect() } else { listed.collect() }
+}

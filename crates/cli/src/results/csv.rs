@@ -1,0 +1,69 @@
+//! The tables: one header row, names in the first column, quoted where they must be.
+
+use std::io::{self, Write};
+
+use super::reason_name;
+
+/// A matrix over conductors; the corner says what the numbers are.
+pub(super) fn matrix(
+    out: &mut impl Write,
+    corner: &str,
+    names: &[String],
+    rows: &[Vec<f64>],
+) -> io::Result<()> {
+    write!(out, "{}", field(corner))?;
+    for name in names {
+        write!(out, ",{}", field(name))?;
+    }
+    writeln!(out)?;
+    for (name, row) in names.iter().zip(rows) {
+        write!(out, "{}", field(name))?;
+        for value in row {
+            write!(out, ",{value:e}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The residual after each iteration of each solve, beginning with 1 at iteration 0.
+pub(super) fn residuals(
+    out: &mut impl Write,
+    names: &[String],
+    solves: &[bem::Solve],
+) -> io::Result<()> {
+    writeln!(out, "excitation,iteration,relative_residual,ended_as")?;
+    for solve in solves {
+        let name = field(&names[solve.excitation]);
+        let last = solve.history.len().saturating_sub(1);
+        for (iteration, residual) in solve.history.iter().enumerate() {
+            let end = if iteration == last { reason_name(solve.reason) } else { "" };
+            writeln!(out, "{name},{iteration},{residual:e},{end}")?;
+        }
+    }
+    Ok(())
+}
+
+/// A field as RFC 4180 wants it.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_commas_and_quotes_survive() {
+        let mut out = Vec::new();
+        let names = ["a,b".to_owned(), "say \"c\"".to_owned()];
+        matrix(&mut out, "farad", &names, &[vec![1.5, -0.5], vec![-0.5, 1e-12]]).unwrap();
+        let expected =
+            "farad,\"a,b\",\"say \"\"c\"\"\"\n\"a,b\",1.5e0,-5e-1\n\"say \"\"c\"\"\",-5e-1,1e-12\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

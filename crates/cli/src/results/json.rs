@@ -1,0 +1,178 @@
+//! `results.json`: the whole outcome of a run for other programs. Every key is always there; what is absent is null.
+
+use serde::Serialize;
+
+use super::{Matrices, Run};
+use crate::machine;
+
+/// Name and version of what [`Document`] looks like.
+pub(crate) const SCHEMA: &str = "farad-results/1";
+
+/// The content of results.json.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Document {
+    schema: &'static str,
+    status: &'static str,
+    program: String,
+    case: String,
+    pub(crate) files: Vec<String>,
+    backend: Backend,
+    mesh: Mesh,
+    capacitance: Capacitance,
+    solves: Vec<Solve>,
+    solver: Solver,
+    accuracy: Accuracy,
+    pub(crate) timings_s: Timings,
+    memory_bytes: Memory,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Backend {
+    requested: &'static str,
+    used: &'static str,
+    device: Option<String>,
+    threads: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Mesh {
+    triangles: usize,
+    unit: &'static str,
+    conductors: Vec<Conductor>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Conductor {
+    name: String,
+    triangles: usize,
+    area_m2: f64,
+    closed: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Capacitance {
+    conductors: Vec<String>,
+    maxwell_farad: Vec<Vec<f64>>,
+    mutual_farad: Vec<Vec<f64>>,
+    maxwell_over_4pi_eps0: Vec<Vec<f64>>,
+    relative_asymmetry: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Solve {
+    excitation: String,
+    iterations: usize,
+    converged: bool,
+    reason: &'static str,
+    relative_residual: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Solver {
+    method: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Accuracy {
+    solver_tolerance: f64,
+    fmm_tolerance: Option<f64>,
+    fmm_error_sampled: Option<f64>,
+}
+
+/// Wall seconds of the parts of a run.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Timings {
+    pub(crate) read: f64,
+    pub(crate) plan: f64,
+    pub(crate) near_field: f64,
+    pub(crate) solve: f64,
+    pub(crate) matvec_mean: f64,
+    pub(crate) output: Option<f64>,
+    pub(crate) total: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Memory {
+    peak: Option<u64>,
+}
+
+impl Document {
+    /// Everything but the list of files and the time that writing them takes.
+    pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
+        let names = &run.problem.conductors.names;
+        let answer = run.answer;
+        Self {
+            schema: SCHEMA,
+            status: if super::converged(answer) { "complete" } else { "not_converged" },
+            program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            case: crate::paths::relative(run.folder, run.case.path()),
+            files: Vec::new(),
+            backend: Backend {
+                requested: run.requested.name(),
+                used: run.used.name(),
+                device: machine::processor(),
+                threads: machine::threads(),
+            },
+            mesh: Mesh {
+                triangles: run.problem.mesh.triangles.len(),
+                unit: run.case.mesh.unit.name(),
+                conductors: conductors(run),
+            },
+            capacitance: Capacitance {
+                conductors: names.clone(),
+                maxwell_farad: matrices.maxwell_farad.clone(),
+                mutual_farad: matrices.mutual_farad.clone(),
+                maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
+                relative_asymmetry: matrices.relative_asymmetry,
+            },
+            solves: answer.solves.iter().map(|solve| solved(solve, names)).collect(),
+            solver: Solver { method: super::method_name(answer.method) },
+            accuracy: Accuracy {
+                solver_tolerance: answer.tolerance,
+                fmm_tolerance: answer.fmm_tolerance,
+                fmm_error_sampled: answer.fmm_error_sampled,
+            },
+            timings_s: Timings {
+                read: run.read_seconds,
+                plan: answer.timings.plan,
+                near_field: answer.timings.near_field,
+                solve: answer.timings.solve,
+                matvec_mean: answer.timings.matvec_mean,
+                output: None,
+                total: run.started.elapsed().as_secs_f64(),
+            },
+            memory_bytes: Memory { peak: machine::peak_memory() },
+        }
+    }
+
+    /// The text of the file.
+    pub(crate) fn text(&self) -> String {
+        // Only maps with strange keys and failing writers can fail, and there are none here.
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+fn conductors(run: &Run<'_>) -> Vec<Conductor> {
+    let square = run.case.mesh.unit.metres().powi(2);
+    let described = run.problem.conductors.summaries.iter();
+    described
+        .map(|summary| Conductor {
+            name: summary.name.clone(),
+            triangles: summary.triangles,
+            area_m2: summary.area * square,
+            closed: summary.closed,
+        })
+        .collect()
+}
+
+fn solved(solve: &bem::Solve, names: &[String]) -> Solve {
+    Solve {
+        excitation: names[solve.excitation].clone(),
+        iterations: solve.iterations,
+        converged: solve.reason == bem::StopReason::Converged,
+        reason: super::reason_name(solve.reason),
+        relative_residual: solve.relative_residual,
+    }
+}

@@ -1,0 +1,194 @@
+//! What a person reads after a solve: conductors, the matrix with its unit, how far to trust it, where the files are.
+
+use std::fmt::Write as _;
+
+use super::json::Timings;
+use super::{Document, Matrices, Run, reason_name};
+use crate::grid::grid;
+use crate::units::{self, decimals, prefix, significant};
+
+/// A matrix of more conductors is left to the files.
+const LARGEST_SHOWN: usize = 10;
+
+/// The whole text.
+pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> String {
+    let mut text = heading(run);
+    text += &conductors(run);
+    text += &if matrices.maxwell_length.len() == 1 {
+        single(run, matrices)
+    } else {
+        matrix(run, matrices)
+    };
+    text += &solves(run);
+    text += &accuracy(run, matrices);
+    text += &time(&document.timings_s);
+    text += &files(run, document);
+    text
+}
+
+fn heading(run: &Run<'_>) -> String {
+    format!(
+        "{}\nfarad {}, method {}, {} with {} threads\n",
+        run.case.title,
+        env!("CARGO_PKG_VERSION"),
+        super::method_name(run.answer.method),
+        run.used.name(),
+        crate::machine::threads(),
+    )
+}
+
+fn conductors(run: &Run<'_>) -> String {
+    let unit = run.case.mesh.unit.name();
+    let rows = run.problem.conductors.summaries.iter().map(|summary| {
+        vec![
+            summary.name.clone(),
+            units::count(summary.triangles as u64),
+            significant(summary.area),
+            if summary.closed { "closed" } else { "open" }.to_owned(),
+        ]
+    });
+    let area = format!("area / {unit}^2");
+    let header = ["conductor", "triangles", &area, "surface"].map(str::to_owned);
+    let ignored = run.problem.conductors.of_triangle.iter().filter(|owner| owner.is_none()).count();
+    let mut text = format!("\n{}", grid(header.to_vec(), rows));
+    if ignored > 0 {
+        let _ = writeln!(text, "  ({} triangles ignored)", units::count(ignored as u64));
+    }
+    if run.case.relative_permittivity != 1.0 {
+        let _ = writeln!(text, "  in a medium of eps_r = {}", run.case.relative_permittivity);
+    }
+    text
+}
+
+/// One conductor: its capacitance to infinity.
+fn single(run: &Run<'_>, matrices: &Matrices) -> String {
+    let (farad, length) = (matrices.maxwell_farad[0][0], matrices.maxwell_length[0][0]);
+    let scale = prefix(farad);
+    format!(
+        "\nCapacitance  {} {}F     C/(4 pi eps0) = {} {}\n",
+        significant(farad / scale.factor),
+        scale.symbol,
+        significant(length),
+        run.case.mesh.unit.name(),
+    )
+}
+
+fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
+    let names = &run.problem.conductors.names;
+    let largest = |rows: &[Vec<f64>]| {
+        rows.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()))
+    };
+    let scale = prefix(largest(&matrices.maxwell_farad));
+    let farads: Vec<Vec<f64>> = matrices
+        .maxwell_farad
+        .iter()
+        .map(|row| row.iter().map(|value| value / scale.factor).collect())
+        .collect();
+    let farad = format!("{}F", scale.symbol);
+    let unit = run.case.mesh.unit.name();
+    if names.len() > LARGEST_SHOWN {
+        let rows = names.iter().enumerate().map(|(i, name)| {
+            vec![
+                name.clone(),
+                significant(farads[i][i]),
+                significant(matrices.maxwell_length[i][i]),
+            ]
+        });
+        let header =
+            vec![String::new(), format!("C_ii / {farad}"), format!("C_ii/(4 pi eps0) / {unit}")];
+        return format!(
+            "\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
+            grid(header, rows)
+        );
+    }
+    let rows = |values: &[Vec<f64>]| {
+        let decimals = decimals(largest(values));
+        let cells =
+            |row: &Vec<f64>| row.iter().map(|v| format!("{v:.decimals$}")).collect::<Vec<_>>();
+        names
+            .iter()
+            .zip(values)
+            .map(|(name, row)| [vec![name.clone()], cells(row)].concat())
+            .collect::<Vec<_>>()
+    };
+    let header = |corner: String| [vec![corner], names.clone()].concat();
+    format!(
+        "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
+        grid(header(farad.clone()), rows(&farads)),
+        grid(header(unit.to_owned()), rows(&matrices.maxwell_length)),
+    )
+}
+
+fn solves(run: &Run<'_>) -> String {
+    let names = &run.problem.conductors.names;
+    let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
+    let rows = run.answer.solves.iter().map(|solve| {
+        vec![
+            names[solve.excitation].clone(),
+            solve.iterations.to_string(),
+            format!("{:.1e}", solve.relative_residual),
+            reason_name(solve.reason).replace('_', " "),
+        ]
+    });
+    if names.len() > LARGEST_SHOWN {
+        let most = run.answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
+        let worst =
+            run.answer.solves.iter().fold(0.0_f64, |r, solve| r.max(solve.relative_residual));
+        return format!(
+            "\n{} solves: at most {most} iterations, residual {worst:.1e}\n",
+            names.len()
+        );
+    }
+    format!("\n{}", grid(header, rows))
+}
+
+fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
+    let answer = run.answer;
+    let mut text = format!("\nSolver tolerance {:.1e}", answer.tolerance);
+    if let Some(tolerance) = answer.fmm_tolerance {
+        let _ = write!(text, "; FMM tolerance {tolerance:.1e}");
+    }
+    if let Some(error) = answer.fmm_error_sampled {
+        let _ = write!(text, ", error measured against direct sums {error:.1e}");
+    }
+    text.push('\n');
+    if matrices.maxwell_length.len() > 1 {
+        let asymmetry = matrices.relative_asymmetry;
+        let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
+    }
+    if super::converged(answer) {
+        // Galerkin's bound: design of the method, one medium; quadrature and residual are within the tolerance.
+        let what = if matrices.maxwell_length.len() == 1 { "This" } else { "Each diagonal entry" };
+        let _ = writeln!(
+            text,
+            "{what} is a lower bound for the surface as meshed, within the tolerance: finer meshes give more",
+        );
+    }
+    text
+}
+
+fn time(timings: &Timings) -> String {
+    let parts = [
+        ("read", Some(timings.read)),
+        ("plan", Some(timings.plan)),
+        ("near field", Some(timings.near_field)),
+        ("solve", Some(timings.solve)),
+        ("output", timings.output),
+    ];
+    let parts: Vec<_> = parts
+        .iter()
+        .filter_map(|(name, seconds)| Some(format!("{name} {}", units::duration((*seconds)?))))
+        .collect();
+    let memory = crate::machine::peak_memory()
+        .map_or_else(String::new, |bytes| format!("; peak memory {}", units::bytes(bytes)));
+    format!("\nTime {}: {}{memory}\n", units::duration(timings.total), parts.join(", "))
+}
+
+fn files(run: &Run<'_>, document: &Document) -> String {
+    let mut text = format!("Results in {}: {}\n", run.folder.display(), document.files.join(", "));
+    if document.files.iter().any(|name| name == super::SURFACE) {
+        let surface = run.folder.join(super::SURFACE);
+        let _ = writeln!(text, "To see the charge, open {} in ParaView", surface.display());
+    }
+    text
+}
