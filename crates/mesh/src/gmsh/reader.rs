@@ -44,8 +44,8 @@ pub(super) struct Reader {
     pub faces: Faces,
     /// Of the faces, in version 2.
     pub labels: Vec<Label>,
-    /// Signed physical tags of the surfaces; `None` until the file gives entities.
-    pub surfaces: Option<HashMap<i64, Vec<i64>>>,
+    /// The surface entities of version 4; `None` until the file gives entities.
+    pub surfaces: Option<HashMap<i64, v4::Surface>>,
     /// Faces in groups of both signs, in version 4.
     pub opposed: usize,
     names: HashMap<(i64, i64), String>,
@@ -415,6 +415,10 @@ impl ReadReport {
     fn take_notes(&mut self) {
         let notes = [
             (self.flattened, "elements of higher order are read as flat: only their corners count"),
+            (
+                self.interfaces,
+                "elements are left out that only separate partitions of a volume, as they belong to no surface",
+            ),
             (self.split_quadrangles, "quadrangles are split along their shorter diagonal"),
             (
                 self.reversed,

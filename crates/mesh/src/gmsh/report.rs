@@ -35,12 +35,14 @@ pub struct ReadReport {
     pub elements: Vec<(String, usize)>,
     /// Vertices in the file.
     pub vertices: usize,
-    /// Triangles and quadrangles of higher order, of which only the corners were kept.
+    /// Triangles and quadrangles of higher order in the file, of which only the corners were kept.
     pub flattened: usize,
     /// Quadrangles that were split into two triangles.
     pub split_quadrangles: usize,
     /// Elements that merely repeated another one for one more physical group, as version 2.2 does.
     pub repeated_for_groups: usize,
+    /// Surface elements left out, because they only separate partitions of a volume.
+    pub interfaces: usize,
     /// Elements turned over, because their physical groups take their surface with a negative sign.
     pub reversed: usize,
     /// Vertices that no triangle uses, left out of the mesh.

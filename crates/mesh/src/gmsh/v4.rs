@@ -54,10 +54,10 @@ fn entity_lists<'a, N: Numbers>(
     let mut surfaces = reader.surfaces.take().unwrap_or_default();
     for (dimension, count) in counts.into_iter().enumerate() {
         for _ in 0..count {
-            let (rest, (tag, groups)) =
+            let (rest, (tag, surface)) =
                 entity(numbers, dimension, partitioned, numbers.begin(input))?;
             if dimension == 2 {
-                surfaces.insert(tag, groups);
+                surfaces.insert(tag, surface);
             }
             input = rest;
         }
@@ -66,16 +66,26 @@ fn entity_lists<'a, N: Numbers>(
     Ok((input, ()))
 }
 
-/// One entity: its tag and its signed physical tags.
+/// What the file says about a surface.
+pub(super) struct Surface {
+    /// Signed physical tags.
+    groups: Vec<i64>,
+    /// Whether it only separates two partitions of a volume.
+    interface: bool,
+}
+
+/// One entity: its tag and, if it is a surface, what is to be known about it.
 fn entity<'a, N: Numbers>(
     numbers: N,
     dimension: usize,
     partitioned: bool,
     input: Input<'a>,
-) -> Parsed<'a, (i64, Vec<i64>)> {
+) -> Parsed<'a, (i64, Surface)> {
     let (mut input, tag) = numbers.int(input, "the tag of an entity")?;
+    let mut interface = false;
     if partitioned {
-        (input, _) = numbers.int(input, "the dimension of a parent entity")?;
+        let (rest, parent) = numbers.int(input, "the dimension of a parent entity")?;
+        (input, interface) = (rest, parent > dimension as i64);
         (input, _) = numbers.int(input, "the tag of a parent entity")?;
         (input, _) = int_list(numbers, input, "partitions")?;
     }
@@ -85,7 +95,7 @@ fn entity<'a, N: Numbers>(
         (input, _) = int_list(numbers, input, "bounding entities")?;
     }
     let (input, ()) = numbers.end(input)?;
-    Ok((input, (tag, groups)))
+    Ok((input, (tag, Surface { groups, interface })))
 }
 
 fn int_list<'a, N: Numbers>(
@@ -196,16 +206,21 @@ pub(super) fn elements<'a, N: Numbers>(
         let (rest, count) = numbers.count(rest, "elements in a block", least)?;
         (input, ()) = numbers.end(rest)?;
         found += count;
-        let corners_of_kind = kind.surface_corners();
+        let mut corners_of_kind = kind.surface_corners();
         let mut set = 0;
         let mut reversed = false;
         if corners_of_kind.is_some() && count > 0 {
-            reader.faces.reserve(count);
             let (_, sense) = sense(reader.surfaces.as_ref(), block_start, dimension, entity)?;
-            reversed = sense.negative && !sense.positive;
-            reader.report.reversed += if reversed { count } else { 0 };
-            reader.opposed += if sense.negative && sense.positive { count } else { 0 };
-            set = reader.faces.set(sense.groups);
+            if sense.interface {
+                reader.report.interfaces += count;
+                corners_of_kind = None;
+            } else {
+                reversed = sense.negative && !sense.positive;
+                reader.report.reversed += if reversed { count } else { 0 };
+                reader.opposed += if sense.negative && sense.positive { count } else { 0 };
+                reader.faces.reserve(count);
+                set = reader.faces.set(sense.groups);
+            }
         }
         for _ in 0..count {
             input = numbers.begin(input);
@@ -239,22 +254,26 @@ struct Sense {
     groups: Vec<i64>,
     positive: bool,
     negative: bool,
+    /// Whether the entity only separates two partitions of a volume.
+    interface: bool,
 }
 
 fn sense<'a>(
-    surfaces: Option<&HashMap<i64, Vec<i64>>>,
+    surfaces: Option<&HashMap<i64, Surface>>,
     place: Input<'a>,
     dimension: i64,
     entity: i64,
 ) -> Parsed<'a, Sense> {
-    let mut sense = Sense { groups: Vec::new(), positive: false, negative: false };
+    let mut sense =
+        Sense { groups: Vec::new(), positive: false, negative: false, interface: false };
     // Without entities, or on a volume's own faces, there are no groups of surfaces.
     if let Some(surfaces) = surfaces
         && dimension == 2
     {
-        let Some(groups) = surfaces.get(&entity) else {
+        let Some(Surface { groups, interface }) = surfaces.get(&entity) else {
             return fail(place, Problem::UnknownEntity(entity));
         };
+        sense.interface = *interface;
         sense.positive = groups.iter().any(|tag| *tag > 0);
         sense.negative = groups.iter().any(|tag| *tag < 0);
         sense.groups = groups.iter().map(|tag| tag.saturating_abs()).filter(|t| *t > 0).collect();
