@@ -10,6 +10,16 @@ pub enum Error {
     /// The caller's [`Progress`](crate::Progress) asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// An array's length does not match the operator.
+    #[error("{what} has {found} values, expected {expected}")]
+    Length {
+        /// Name of the array.
+        what: &'static str,
+        /// Values called for.
+        expected: usize,
+        /// Values passed.
+        found: usize,
+    },
     /// The problem would not fit.
     #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
     Memory {

@@ -1,0 +1,255 @@
+//! Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not.
+//!
+//! The kernel is homogeneous of degree -1. With o_S in the plane of S, o_T in that of T and c = o_S - o_T, the divergence
+//! theorem in the four variables (x - o_S, y - o_T) gives
+//!
+//! ```text
+//! 3 I = sum_i d_i int_(edge i of S) Phi_T ds + sum_j e_j int_(edge j of T) Phi_S ds + int_S int_T c . grad_x 1/|x - y|
+//! ```
+//!
+//! with d_i (e_j) the signed distances from o_S (o_T) to the lines of the edges and Phi the closed-form potentials. Where the
+//! planes meet, o_S = o_T may lie on their line and the last term is gone: a four-fold singular integral has become a few
+//! smooth integrals along edges. For triangles that share a vertex, o is that vertex and four of the six edges drop out.
+//! For parallel planes a distance h apart, c is the normal times h, and
+//!
+//! ```text
+//! int_S int_T c . grad_x 1/|x - y| = h sum_ij (m_i . n_j) int_(edge i) int_(edge j) ln(h + |x - y|) ds dt
+//! ```
+//!
+//! with the outward in-plane normals m, n of the edges. Touching is a matter of geometry here, not of vertex numbers.
+//! (The homogeneity argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
+
+use crate::edge::{self, EdgeRule};
+use crate::quadrature;
+use crate::triangle::{Triangle, Vec3};
+
+/// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
+const IN_PLANE: f64 = 1e-12;
+
+/// Planes closer than this, relative to the pair's size, count as one.
+const ONE_PLANE: f64 = 1e-10;
+
+/// The point where the planes meet may be this many sizes away: the boundary terms cancel by that factor, and are good to
+/// about 1e-15.
+const FAR_MEETING: f64 = 1e5;
+
+/// Degrees beyond this cost more than the integrals along edges.
+const MAX_SMOOTH_DEGREE: f64 = 9.0;
+
+/// How far quadrature errors stay below the bound of [`PairQuadrature::degree`].
+const BELOW_BOUND: f64 = 1e-2;
+
+/// A closed-form potential costs as much as this many terms 1/|x - y|.
+const POTENTIAL_COST: usize = 25;
+
+/// How pair integrals are worked: to which relative accuracy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PairQuadrature {
+    /// Relative accuracy aimed at.
+    accuracy: f64,
+    /// Added to the order of every rule.
+    increment: usize,
+}
+
+impl PairQuadrature {
+    /// Integrals to a relative `accuracy` (1e-12 ..= 1e-2), each rule raised by `increment` orders above that.
+    pub fn new(accuracy: f64, increment: usize) -> Self {
+        Self { accuracy: accuracy.clamp(1e-12, 1e-2), increment }
+    }
+
+    /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
+    pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
+        if s.vertices == t.vertices {
+            return s.self_integral();
+        }
+        let (small, large) = if s.radius <= t.radius { (s, t) } else { (t, s) };
+        self.smooth(small, large).unwrap_or_else(|| self.close(small, large))
+    }
+
+    /// Plain quadrature over one triangle or both, where the potential is smooth enough.
+    fn smooth(&self, small: &Triangle, large: &Triangle) -> Option<f64> {
+        let between = (small.centroid - large.centroid).norm();
+        if between <= large.radius {
+            return None;
+        }
+        let outer = self.degree(small.radius, distance_to(large, &small.centroid));
+        let inner = self.degree(large.radius, between - small.radius);
+        let outer_points = quadrature::triangle(outer?);
+        if let Some(inner) = inner {
+            let inner_points = quadrature::triangle(inner);
+            if inner_points.len() < POTENTIAL_COST {
+                return Some(product(small, outer_points, large, inner_points));
+            }
+        }
+        let nodes = outer_points.iter();
+        let mean = nodes.map(|q| q.weight * large.potential_at(&at(small, q))).sum::<f64>();
+        Some(small.area * mean)
+    }
+
+    /// Degree of a rule for a triangle of this radius, the singularities of what it integrates being at `distance`; none if
+    /// integrals along edges are cheaper.
+    ///
+    /// On a disk of radius a around x, a function whose singularities are a distance d from x is a polynomial of degree k up
+    /// to (a / d)^(k + 1) in the worst case. Means over a triangle of a potential fall short of that bound by
+    /// [`BELOW_BOUND`] (measured on random pairs).
+    fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
+        if distance <= 1.2 * radius {
+            return None;
+        }
+        let needed = (BELOW_BOUND / self.accuracy).ln() / (distance / radius).ln() - 1.0;
+        (needed <= MAX_SMOOTH_DEGREE).then(|| needed.max(2.0).ceil() as usize + self.increment)
+    }
+
+    /// Integrals along the edges; holds for every pair, meant for touching and close ones.
+    fn close(&self, s: &Triangle, t: &Triangle) -> f64 {
+        let size = s.diameter().max(t.diameter());
+        let origin = Origin::choose(s, t, size);
+        // Far meeting points make large terms that cancel.
+        let far = (origin.s - s.centroid).norm() / size;
+        let rule = EdgeRule::new(self.accuracy / far.max(1.0), self.increment);
+        let mut sum = 0.0;
+        for (of, source, o) in [(s, t, &origin.s), (t, s, &origin.t)] {
+            for i in 0..3 {
+                let d = (of.vertices[i] - o).dot(&of.edge_normals[i]);
+                if d.abs() > IN_PLANE * size {
+                    sum += d * edge::potential(of, i, source, &rule);
+                }
+            }
+        }
+        if origin.height > ONE_PLANE * size {
+            sum += origin.height * edge::parallel_layers(s, t, origin.height, &rule);
+        }
+        sum / 3.0
+    }
+}
+
+/// The points o_S and o_T.
+struct Origin {
+    s: Vec3,
+    t: Vec3,
+    /// Distance between the planes if o_S and o_T differ: they are parallel, or as good as.
+    height: f64,
+}
+
+impl Origin {
+    fn choose(s: &Triangle, t: &Triangle, size: f64) -> Self {
+        let mut best: Option<(usize, f64, Vec3)> = None;
+        for (of, other) in [(s, t), (t, s)] {
+            for v in &of.vertices {
+                if (v - other.vertices[0]).dot(&other.normal).abs() > IN_PLANE * size {
+                    continue;
+                }
+                // The fewer edges remain, and the shorter the arms, the less work and cancellation.
+                let (mut edges, mut arms) = (0, 0.0);
+                for triangle in [s, t] {
+                    for i in 0..3 {
+                        let d = (triangle.vertices[i] - v).dot(&triangle.edge_normals[i]).abs();
+                        edges += usize::from(d > IN_PLANE * size);
+                        arms += d;
+                    }
+                }
+                if best.is_none_or(|(e, a, _)| edges < e || (edges == e && arms < a)) {
+                    best = Some((edges, arms, *v));
+                }
+            }
+        }
+        if let Some((_, _, o)) = best {
+            return Self { s: o, t: o, height: 0.0 };
+        }
+        // The point on the planes' common line nearest to the smaller triangle.
+        let from = if s.area <= t.area { s.centroid } else { t.centroid };
+        let sine2 = s.normal.cross(&t.normal).norm_squared();
+        let (above_s, above_t) =
+            ((from - s.vertices[0]).dot(&s.normal), (from - t.vertices[0]).dot(&t.normal));
+        let cosine = s.normal.dot(&t.normal);
+        let step =
+            s.normal * (cosine * above_t - above_s) + t.normal * (cosine * above_s - above_t);
+        if step.norm() < FAR_MEETING * size * sine2 {
+            let o = from + step / sine2;
+            return Self { s: o, t: o, height: 0.0 };
+        }
+        let height = (s.centroid - t.vertices[0]).dot(&t.normal);
+        Self { s: s.centroid, t: s.centroid - t.normal * height, height: height.abs() }
+    }
+}
+
+/// Quadrature node in space.
+fn at(triangle: &Triangle, node: &quadrature::TriangleNode) -> Vec3 {
+    let [a, b, c] = node.barycentric;
+    triangle.vertices[0] * a + triangle.vertices[1] * b + triangle.vertices[2] * c
+}
+
+/// Quadrature over both triangles.
+fn product(
+    s: &Triangle,
+    s_nodes: &[quadrature::TriangleNode],
+    t: &Triangle,
+    t_nodes: &[quadrature::TriangleNode],
+) -> f64 {
+    let mut sum = 0.0;
+    for p in s_nodes {
+        let x = at(s, p);
+        let inner: f64 = t_nodes.iter().map(|q| q.weight / (x - at(t, q)).norm()).sum();
+        sum += p.weight * inner;
+    }
+    s.area * t.area * sum
+}
+
+/// Distance from a point to a triangle.
+pub(crate) fn distance_to(triangle: &Triangle, x: &Vec3) -> f64 {
+    let mut inside = true;
+    let mut to_edges = f64::INFINITY;
+    for i in 0..3 {
+        let a = triangle.vertices[i] - x;
+        inside &= a.dot(&triangle.edge_normals[i]) >= 0.0;
+        let along = (-a.dot(&triangle.tangents[i])).clamp(0.0, triangle.lengths[i]);
+        to_edges = to_edges.min((a + triangle.tangents[i] * along).norm_squared());
+    }
+    if inside { (triangle.vertices[0] - x).dot(&triangle.normal).abs() } else { to_edges.sqrt() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibrate() {
+        let mut seed = 1u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        for accuracy in [1e-5, 1e-6, 1e-7, 1e-8, 1e-10] {
+            for distance in [0.3, 0.6, 0.9, 1.3, 2.0, 3.0, 5.0] {
+                let (mut worst, mut n, mut smooth) = (0f64, 0, 0);
+                let mut seconds = 0.0;
+                while n < 1000 {
+                    let mut any = |x: f64, s: f64| {
+                        Triangle::new(std::array::from_fn(|_| {
+                            [x + s * random(), s * random(), s * random()]
+                        }))
+                    };
+                    let (s, t) = (any(0.0, 1.0), any(distance, 1.0));
+                    if s.area < 0.05 || t.area < 0.05 {
+                        continue;
+                    }
+                    let exact = PairQuadrature::new(1e-12, 0).close(&s, &t);
+                    let rule = PairQuadrature::new(accuracy, 0);
+                    let start = std::time::Instant::now();
+                    let value = rule.single_layer(&s, &t);
+                    seconds += start.elapsed().as_secs_f64();
+                    let (small, large) = if s.radius <= t.radius { (&s, &t) } else { (&t, &s) };
+                    n += 1;
+                    if rule.smooth(small, large).is_some() {
+                        smooth += 1;
+                        worst = worst.max((value / exact - 1.0).abs());
+                    }
+                }
+                println!(
+                    "{accuracy:.0e} {distance} worst {worst:.1e} smooth {smooth} {:.2} us",
+                    seconds * 1e6 / n as f64
+                );
+            }
+        }
+    }
+}

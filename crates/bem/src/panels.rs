@@ -1,0 +1,182 @@
+//! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an order in which
+//! neighbours in space are neighbours in memory; and a tree over them for neighbour searches.
+
+use mesh::Mesh;
+
+use crate::triangle::{Triangle, Vec3};
+
+/// Panels of a tree's leaf.
+const LEAF: usize = 8;
+
+/// Ranges of panels below this are sorted and searched by one thread.
+const SEQUENTIAL: usize = 4096;
+
+/// Triangles x' = (x - centre) / scale, in tree order.
+#[derive(Clone, Debug)]
+pub struct Panels {
+    vertices: Vec<[Vec3; 3]>,
+    areas: Vec<f64>,
+    /// Index of each panel's triangle in the mesh.
+    triangle: Vec<u32>,
+    scale: f64,
+}
+
+impl Panels {
+    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box.
+    pub fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Self {
+        let mut triangle: Vec<u32> =
+            (0..mesh.triangles.len()).filter(|&i| keep(i)).map(|i| i as u32).collect();
+        let corners =
+            |i: u32| mesh.triangles[i as usize].map(|v| Vec3::from(mesh.vertices[v as usize]));
+        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        for corner in triangle.iter().flat_map(|&i| corners(i)) {
+            (low, high) = (low.inf(&corner), high.sup(&corner));
+        }
+        let centre = (low + high) * 0.5;
+        let scale = (high - low).max() * 0.5;
+        let scaled = |i: u32| corners(i).map(|v| (v - centre) / scale);
+        let centroids: Vec<(u32, Vec3)> = triangle
+            .iter()
+            .map(|&i| {
+                let [a, b, c] = scaled(i);
+                (i, (a + b + c) / 3.0)
+            })
+            .collect();
+        triangle = sorted(centroids);
+        let vertices: Vec<[Vec3; 3]> = triangle.iter().map(|&i| scaled(i)).collect();
+        let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
+        Self { areas: vertices.iter().map(area).collect(), vertices, triangle, scale }
+    }
+
+    /// Number of panels.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.vertices.is_empty()
+    }
+
+    /// Length in the mesh's unit that is 1 here.
+    pub fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Scaled areas, one a panel.
+    pub fn areas(&self) -> &[f64] {
+        &self.areas
+    }
+
+    /// Index of each panel's triangle in the mesh.
+    pub fn triangles(&self) -> &[u32] {
+        &self.triangle
+    }
+
+    /// Panel `i` with its scaled geometry.
+    pub fn panel(&self, i: usize) -> Triangle {
+        Triangle::of(self.vertices[i])
+    }
+
+    pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
+        &self.vertices[i]
+    }
+
+    pub(crate) fn centroid(&self, i: usize) -> Vec3 {
+        let [a, b, c] = &self.vertices[i];
+        (a + b + c) / 3.0
+    }
+}
+
+/// Orders points so that halving the range again and again is a balanced k-d tree.
+fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
+    fn sort(points: &mut [(u32, Vec3)]) {
+        if points.len() <= LEAF {
+            return;
+        }
+        let (mut low, mut high) = (points[0].1, points[0].1);
+        for (_, x) in points.iter() {
+            (low, high) = (low.inf(x), high.sup(x));
+        }
+        let axis = (high - low).imax();
+        let middle = points.len() / 2;
+        points.select_nth_unstable_by(middle, |a, b| {
+            a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0))
+        });
+        let (left, right) = points.split_at_mut(middle);
+        if left.len() > SEQUENTIAL {
+            rayon::join(|| sort(left), || sort(right));
+        } else {
+            sort(left);
+            sort(right);
+        }
+    }
+    sort(&mut points);
+    points.into_iter().map(|(i, _)| i).collect()
+}
+
+/// Finds, for each panel, all panels j with |c_i - c_j| < max(reach_i, reach_j), in O(log n) each beside the answers.
+pub(crate) struct Neighbours<'a> {
+    centroids: &'a [Vec3],
+    reach: &'a [f64],
+    nodes: Vec<Node>,
+}
+
+/// A range of panels, its halves the next node and `right`.
+struct Node {
+    low: Vec3,
+    high: Vec3,
+    reach: f64,
+    range: (u32, u32),
+    right: u32,
+}
+
+impl<'a> Neighbours<'a> {
+    /// Over centroids in the order of [`Panels`] and the reach of each.
+    pub(crate) fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
+        let mut search = Self { centroids, reach, nodes: Vec::new() };
+        search.build(0, centroids.len());
+        search
+    }
+
+    fn build(&mut self, start: usize, end: usize) {
+        let index = self.nodes.len();
+        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        let mut reach = 0.0f64;
+        for i in start..end {
+            (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
+            reach = reach.max(self.reach[i]);
+        }
+        self.nodes.push(Node { low, high, reach, range: (start as u32, end as u32), right: 0 });
+        if end - start > LEAF {
+            let middle = start + (end - start) / 2;
+            self.build(start, middle);
+            self.nodes[index].right = self.nodes.len() as u32;
+            self.build(middle, end);
+        }
+    }
+
+    /// Appends the neighbours of panel `i`, itself among them, in increasing order.
+    pub(crate) fn of(&self, i: usize, found: &mut Vec<u32>) {
+        let (x, reach) = (self.centroids[i], self.reach[i]);
+        let mut open = vec![0u32];
+        while let Some(index) = open.pop() {
+            let node = &self.nodes[index as usize];
+            let outside = (node.low - x).sup(&(x - node.high)).sup(&Vec3::zeros());
+            let within = reach.max(node.reach);
+            if outside.norm_squared() >= within * within {
+                continue;
+            }
+            if node.right != 0 {
+                open.extend([node.right, index + 1]);
+                continue;
+            }
+            for j in node.range.0..node.range.1 {
+                let within = reach.max(self.reach[j as usize]);
+                if (self.centroids[j as usize] - x).norm_squared() < within * within {
+                    found.push(j);
+                }
+            }
+        }
+    }
+}

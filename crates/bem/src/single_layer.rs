@@ -1,0 +1,95 @@
+//! The single-layer operator: charges of panels to mean potentials on panels, by the fast sum and a near-field correction.
+
+use crate::Error;
+use crate::gmres::LinearOperator;
+use crate::near::{self, Sparse};
+use crate::points::Points;
+
+/// y_i = sum_j A_ij x_j with x_j the charge of panel j and y_i the mean potential on panel i; no factor 1/(4 pi).
+///
+/// A is symmetric and positive definite up to the fast sum's error.
+pub struct SingleLayer {
+    points: Points,
+    plan: fmm::Plan,
+    /// Exact minus quadrature on close pairs.
+    correction: Sparse,
+    charges: Vec<f64>,
+    potentials: Vec<f64>,
+    /// Products made, and the seconds they took.
+    products: usize,
+    seconds: f64,
+}
+
+impl SingleLayer {
+    pub(crate) fn new(points: Points, plan: fmm::Plan, correction: Sparse) -> Self {
+        Self {
+            points,
+            plan,
+            correction,
+            charges: Vec::new(),
+            potentials: Vec::new(),
+            products: 0,
+            seconds: 0.0,
+        }
+    }
+
+    /// Mean seconds of a product, over all its columns together.
+    pub(crate) fn mean_seconds(&self) -> f64 {
+        if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
+    }
+
+    pub(crate) fn plan(&self) -> &fmm::Plan {
+        &self.plan
+    }
+
+    /// Relative L2 error of the fast sum for panel charges `x` at about `samples` points, against direct sums.
+    pub(crate) fn sampled_error(&mut self, x: &[f64], samples: usize) -> Result<f64, Error> {
+        let count = self.points.len();
+        self.charges.resize(count, 0.0);
+        self.potentials.resize(count, 0.0);
+        self.points.spread(x, &mut self.charges);
+        self.plan.apply(
+            fmm::Densities { charges: Some(&self.charges), dipoles: None },
+            fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
+        )?;
+        let step = (count / samples).max(1);
+        let chosen: Vec<usize> = (0..count).step_by(step).collect();
+        let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at()[p]).collect();
+        let mut exact = vec![0.0; targets.len()];
+        fmm::direct::sum(
+            self.points.at(),
+            &targets,
+            fmm::Densities { charges: Some(&self.charges), dipoles: None },
+            &mut fmm::Potentials { potential: Some(&mut exact), gradient: None },
+        )?;
+        let (mut error, mut size) = (0.0, 0.0);
+        for (&p, exact) in chosen.iter().zip(&exact) {
+            error += (self.potentials[p] - exact).powi(2);
+            size += exact * exact;
+        }
+        Ok(if size > 0.0 { (error / size).sqrt() } else { 0.0 })
+    }
+}
+
+impl LinearOperator for SingleLayer {
+    fn len(&self) -> usize {
+        self.correction.rows()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        let started = std::time::Instant::now();
+        let count = columns * self.points.len();
+        self.charges.resize(count, 0.0);
+        self.potentials.resize(count, 0.0);
+        self.points.spread(x, &mut self.charges);
+        self.plan.apply(
+            fmm::Densities { charges: Some(&self.charges), dipoles: None },
+            fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
+        )?;
+        self.points.average(&self.potentials, y);
+        near::multiply_add(&self.correction, x, y);
+        self.products += 1;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+}
