@@ -1,1 +1,10 @@
-//! Whole runs of the program, checked against exact answers.
+//! Whole runs of the program, checked against exact answers and against what its documentation promises.
+
+mod case_file;
+mod exit_codes;
+mod fmm_commands;
+mod mesh_commands;
+mod regression;
+mod results_folder;
+mod solve;
+mod support;

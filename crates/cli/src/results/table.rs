@@ -113,7 +113,7 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     };
     let header = |corner: String| [vec![corner], names.clone()].concat();
     format!(
-        "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
+        "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
         grid(header(farad.clone()), rows(&farads)),
         grid(header(unit.to_owned()), rows(&matrices.maxwell_length)),
     )
@@ -157,11 +157,11 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
     if super::converged(answer) {
-        // Galerkin's bound: design of the method, one medium; quadrature and residual are within the tolerance.
-        let what = if matrices.maxwell_length.len() == 1 { "This" } else { "Each diagonal entry" };
+        // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
+        let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(
             text,
-            "{what} is a lower bound for the surface as meshed, within the tolerance: finer meshes give more",
+            "{what} is a lower bound for the surface as meshed (Galerkin), up to the tolerance",
         );
     }
     text

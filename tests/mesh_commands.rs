@@ -1,0 +1,83 @@
+//! `farad mesh info`, `check` and `generate`.
+
+use crate::support::Workplace;
+
+#[test]
+fn info_describes_a_closed_sphere() {
+    let place = Workplace::small("mesh_info");
+    let text = place.must("mesh info sphere.msh").stdout;
+    for part in [
+        "MSH 4.1, ASCII",
+        "72 triangles, 38 vertices",
+        "bounding box  (-1.00000, -1.00000, -1.00000) to (1.00000, 1.00000, 1.00000)",
+        "closed",
+        "outward",
+        "smallest angle",
+        "Non-manifold edges 0, duplicate triangles 0, triangles of zero area 0",
+    ] {
+        assert!(text.contains(part), "no \"{part}\" in\n{text}");
+    }
+    assert!(place.must("mesh check sphere.msh").stdout.contains("OK"));
+}
+
+#[test]
+fn every_shape_is_generated_in_both_encodings_and_passes() {
+    let place = Workplace::new("mesh_generate");
+    for shape in [
+        "sphere --radius 2 --base icosahedron --elements 80",
+        "cube --edge 3 --grade 5 --elements 200",
+        "plate --width 2 --height 1 --size 0.25",
+        "disk --radius 0.5 --elements 96",
+        "torus --ring-radius 2 --tube-radius 0.5 --elements 200",
+        "two-spheres --radius 1 --distance 3 --elements 144",
+        "concentric-spheres --inner-radius 1 --outer-radius 2 --elements 144",
+        "bus --bars 2 --elements 400",
+    ] {
+        place.generate(&format!("{shape} --overwrite"), "ascii.msh");
+        place.generate(&format!("{shape} --binary --overwrite"), "binary.msh");
+        let check = |file| {
+            let text = place.must(&format!("mesh check {file}")).stdout;
+            text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(check("ascii.msh"), check("binary.msh"), "{shape}");
+    }
+}
+
+#[test]
+fn generate_does_not_overwrite_unasked() {
+    let place = Workplace::small("mesh_overwrite");
+    let ended = place.farad("mesh generate sphere --elements 8 -o sphere.msh");
+    ended.fails(6, &["sphere.msh exists already", "--overwrite"]);
+    assert!(place.must("mesh info sphere.msh").stdout.contains("72 triangles"));
+}
+
+#[test]
+fn shapes_that_cannot_be_made_are_usage_errors() {
+    let place = Workplace::new("mesh_impossible");
+    let ended = place.farad("mesh generate two-spheres --distance 1.5 --elements 144 -o two.msh");
+    ended.fails(2, &["distance", "2"]);
+    assert!(!place.path("two.msh").exists());
+}
+
+/// A tetrahedron with one face twice, and a triangle without area.
+const DEFECTIVE: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n\
+    5 0.5 0 0\n$EndNodes\n$Elements\n6\n1 2 2 1 1 1 3 2\n2 2 2 1 1 1 2 4\n3 2 2 1 1 2 3 4\n4 2 2 1 1 1 4 3\n\
+    5 2 2 1 1 2 4 3\n6 2 2 1 1 1 5 2\n$EndElements\n";
+
+#[test]
+fn defects_load_fail_check_and_stop_solve() {
+    let place = Workplace::new("mesh_defects");
+    place.write("bad.msh", DEFECTIVE);
+    let info = place.must("mesh info bad.msh").stdout;
+    assert!(info.contains("duplicate triangles 1, triangles of zero area 1"), "{info}");
+
+    let defects = ["1 triangle of zero area", "1 triangle with the corners of another one"];
+    let ended = place.farad("mesh check bad.msh");
+    ended.fails(3, &[defects[0], defects[1], "bad.defects.vtu"]);
+    assert!(place.read("bad.defects.vtu").contains("defect (1 zero area, 2 duplicate)"));
+
+    place.case("bad.toml", "bad.msh", "");
+    let ended = place.farad("solve bad.toml");
+    ended.fails(3, &[defects[0], defects[1], "farad mesh check"]);
+    assert!(!place.path("bad.out").exists());
+}

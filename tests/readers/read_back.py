@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Read farad's results with programs that are not farad, and check the files against each other.
+
+    pip install numpy pyvista meshio
+    python read_back.py RESULTS_FOLDER...
+
+For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu
+opens in VTK (through pyvista) and in meshio with the same content; and on each conductor the charge density times the
+area, summed over its triangles, is the column of the Maxwell matrix that the excitation gives.
+"""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import meshio
+import numpy as np
+import pyvista
+
+# Files carry doubles in full; what is left is the rounding of sums over triangles.
+SUM_TOLERANCE = 1e-11
+
+METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 1e-10}
+EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
+
+KEYS = {
+    "": "schema status program case files backend mesh capacitance solves solver accuracy timings_s memory_bytes",
+    "backend": "requested used device threads",
+    "mesh": "triangles unit conductors",
+    "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
+    "solver": "method",
+    "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled",
+    "timings_s": "read plan near_field solve matvec_mean output total",
+    "memory_bytes": "peak",
+}
+
+
+class Mismatch(Exception):
+    """Something in a folder contradicts something else."""
+
+
+def check(condition, message):
+    if not condition:
+        raise Mismatch(message)
+
+
+def read_matrix(path):
+    """Names and numbers of a capacitance table; the corner says what they are."""
+    with open(path, newline="", encoding="utf-8") as file:
+        (corner, *names), *rows = csv.reader(file)
+    check(corner.startswith("farad;"), f"{path.name}: no unit in the corner, but {corner!r}")
+    check([row[0] for row in rows] == names, f"{path.name}: row and column names differ")
+    return names, np.array([[float(value) for value in row[1:]] for row in rows])
+
+
+def read_surface(path):
+    """Points, triangles and cell data, the same from both readers."""
+    grid = pyvista.read(path)
+    check(grid.n_cells > 0 and set(grid.celltypes) == {5}, f"{path.name}: not only triangles")
+    triangles = grid.cells.reshape(-1, 4)[:, 1:]
+    data = {name: np.asarray(grid.cell_data[name]) for name in grid.cell_data.keys()}
+
+    other = meshio.read(path)
+    check([block.type for block in other.cells] == ["triangle"], f"{path.name}: meshio finds other cells")
+    check(np.array_equal(other.points, grid.points), f"{path.name}: the readers disagree on points")
+    check(np.array_equal(other.cells[0].data, triangles), f"{path.name}: the readers disagree on triangles")
+    check(set(other.cell_data) == set(data), f"{path.name}: the readers disagree on names of arrays")
+    for name, values in data.items():
+        same = np.array_equal(other.cell_data[name][0], values, equal_nan=values.dtype.kind == "f")
+        check(same, f"{path.name}: the readers disagree on {name!r}")
+    return np.asarray(grid.points), triangles, data
+
+
+def check_json(results):
+    check(results["schema"] == "farad-results/1", f"schema {results['schema']!r}")
+    check(results["status"] in ("complete", "not_converged"), f"status {results['status']!r}")
+    for place, keys in KEYS.items():
+        found = results[place] if place else results
+        check(set(found) == set(keys.split()), f"keys of {place or 'results.json'}: {sorted(found)}")
+    maxwell = np.array(results["capacitance"]["maxwell_farad"])
+    mutual = -maxwell
+    np.fill_diagonal(mutual, maxwell.sum(axis=1))
+    check(np.allclose(mutual, results["capacitance"]["mutual_farad"], rtol=1e-12, atol=0), "mutual matrix")
+    length = np.array(results["capacitance"]["maxwell_over_4pi_eps0"])
+    unit = METRES[results["mesh"]["unit"]]
+    check(np.allclose(4 * np.pi * EPSILON_0 * unit * length, maxwell, rtol=1e-12, atol=0), "C/(4 pi eps0)")
+    return maxwell
+
+
+def check_surface(path, results, maxwell):
+    points, triangles, data = read_surface(path)
+    names = results["capacitance"]["conductors"]
+    check(len(triangles) == results["mesh"]["triangles"], "number of triangles")
+    unit = METRES[results["mesh"]["unit"]]
+    edges = points[triangles[:, 1:]] - points[triangles[:, :1]]
+    area = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1) / 2 * unit**2
+    check(np.allclose(area, data["area [m^2]"], rtol=1e-9, atol=0), "areas")
+    owner = data["conductor id"]
+    worst = 0.0
+    for j, excited in enumerate(names):
+        charge = data[f"charge density, {excited} at 1 V [C/m^2]"] * data["area [m^2]"]
+        potential = data[f"potential, {excited} at 1 V [V]"]
+        for i, _ in enumerate(names):
+            check(np.all(potential[owner == i] == (i == j)), f"potential with {excited} at 1 V")
+            difference = abs(charge[owner == i].sum() - maxwell[i, j])
+            scale = np.abs(charge[owner == i]).sum()
+            worst = max(worst, difference / scale)
+    check(worst <= SUM_TOLERANCE, f"charge x area differs from the matrix by {worst:.1e}")
+    for conductor, name in zip(results["mesh"]["conductors"], names):
+        mine = owner == names.index(name)
+        check(conductor["triangles"] == mine.sum(), f"triangles of {name}")
+        check(np.isclose(conductor["area_m2"], area[mine].sum(), rtol=1e-9), f"area of {name}")
+    return worst
+
+
+def check_folder(folder):
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    maxwell = check_json(results)
+    for name in results["files"]:
+        check((folder / name).is_file(), f"{name} is listed but not there")
+    for name, key in (("capacitance_maxwell.csv", "maxwell_farad"), ("capacitance_mutual.csv", "mutual_farad")):
+        names, table = read_matrix(folder / name)
+        check(names == results["capacitance"]["conductors"], f"{name}: names")
+        check(np.array_equal(table, results["capacitance"][key]), f"{name}: not the matrix of results.json")
+    if "surface.vtu" not in results["files"]:
+        return "no surface"
+    worst = check_surface(folder / "surface.vtu", results, maxwell)
+    return f"{results['mesh']['triangles']} triangles, charge x area = C to {worst:.1e}"
+
+
+def main(folders):
+    if not folders:
+        sys.exit(__doc__)
+    failed = False
+    for folder in folders:
+        try:
+            print(f"{folder}: ok, {check_folder(Path(folder))}")
+        except (Mismatch, OSError, KeyError, ValueError) as error:
+            print(f"{folder}: FAILED, {type(error).__name__}: {error}", file=sys.stderr)
+            failed = True
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

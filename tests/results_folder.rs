@@ -1,0 +1,209 @@
+//! The output folder: what is in it, and what is never touched.
+
+use serde_json::{Value, json};
+
+use crate::support::{Workplace, keys, matrix};
+
+const FILES: [&str; 6] = [
+    "capacitance_maxwell.csv",
+    "capacitance_mutual.csv",
+    "case.resolved.toml",
+    "residuals.csv",
+    "results.json",
+    "surface.vtu",
+];
+
+#[test]
+fn the_folder_is_beside_the_case_and_holds_what_results_json_lists() {
+    let place = Workplace::small("folder_default");
+    place.case("sub/sphere.toml", "../sphere.msh", "");
+    place.must("solve sub/sphere.toml");
+    assert_eq!(place.list("sub/sphere.out"), FILES);
+    let mut listed: Vec<String> =
+        serde_json::from_value(place.json("sub/sphere.out/results.json")["files"].clone()).unwrap();
+    listed.sort();
+    assert_eq!(listed, FILES);
+}
+
+#[test]
+fn output_is_relative_to_the_current_folder_and_directory_to_the_case() {
+    let place = Workplace::small("folder_relative");
+    place.case("sub/sphere.toml", "../sphere.msh", "[output]\ndirectory = \"named\"");
+    place.must("solve sub/sphere.toml");
+    assert_eq!(place.list("sub/named"), FILES);
+    place.must("solve sub/sphere.toml --output here");
+    assert_eq!(place.list("here"), FILES);
+}
+
+#[test]
+fn only_files_of_the_earlier_run_are_replaced() {
+    let place = Workplace::small("folder_replace");
+    place.must("solve sphere.toml");
+    place.write("sphere.out/notes.txt", "mine");
+    let before = place.json("sphere.out/results.json");
+    place.must("solve sphere.toml --tolerance 1e-4");
+    assert_ne!(place.json("sphere.out/results.json"), before);
+    assert_eq!(place.read("sphere.out/notes.txt"), "mine");
+
+    // A run that writes fewer files takes the older ones away: nothing stale lies beside new results.
+    place.case("sphere.toml", "sphere.msh", "[output]\nvtk = \"none\"");
+    place.must("solve sphere.toml");
+    assert!(!place.path("sphere.out/surface.vtu").exists());
+
+    // A file of that name that no run wrote is a stranger.
+    place.write("sphere.out/surface.vtu", "mine");
+    place.case("sphere.toml", "sphere.msh", "");
+    let ended = place.farad("solve sphere.toml");
+    ended.fails(6, &["surface.vtu", "--overwrite"]);
+    assert_eq!(place.read("sphere.out/surface.vtu"), "mine");
+    place.must("solve sphere.toml --overwrite");
+    assert_ne!(place.read("sphere.out/surface.vtu"), "mine");
+    assert_eq!(place.read("sphere.out/notes.txt"), "mine");
+}
+
+#[test]
+fn a_folder_of_something_else_needs_overwrite() {
+    let place = Workplace::small("folder_foreign");
+    place.write("work/thesis.tex", "years");
+    place.farad("solve sphere.toml --output work").fails(6, &["work", "--overwrite"]);
+    assert_eq!(place.list("work"), ["thesis.tex"]);
+    place.write("work/results.json", "{\"mine\": true}");
+    assert_eq!(place.farad("solve sphere.toml --output work").code, 6);
+    place.must("solve sphere.toml --output work --overwrite");
+    assert_eq!(place.read("work/thesis.tex"), "years");
+    // An empty folder is nobody's.
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place.must("solve sphere.toml --output empty");
+}
+
+#[test]
+fn a_listed_path_that_leads_out_of_the_folder_is_not_followed() {
+    let place = Workplace::small("folder_traversal");
+    place.write("precious.txt", "keep");
+    let index = json!({"schema": "farad-results/1", "files": ["../precious.txt", "results.json"]});
+    place.write("out/results.json", index.to_string());
+    place.must("solve sphere.toml --output out");
+    assert_eq!(place.read("precious.txt"), "keep");
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let place = Workplace::small("folder_dry");
+    let before = place.list(".");
+    let ended = place.must("solve sphere.toml --dry-run");
+    assert_eq!(place.list("."), before);
+    for part in ["[solver]", "72 triangles", "# 72 unknowns", "sphere.out"] {
+        assert!(ended.stdout.contains(part), "no \"{part}\" in\n{}", ended.stdout);
+    }
+    place.write("work/thesis.tex", "years");
+    assert_eq!(place.farad("solve sphere.toml --dry-run --output work").code, 6);
+}
+
+#[test]
+fn json_alone_is_on_stdout_and_equals_the_file() {
+    let place = Workplace::small("folder_json");
+    let ended = place.must("solve sphere.toml --json -v");
+    assert_eq!(ended.stdout, place.read("sphere.out/results.json"));
+    let quiet = place.must("solve sphere.toml --quiet");
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn results_json_has_every_key_of_its_schema() {
+    let place = Workplace::small("folder_schema");
+    for method in ["dense", "fmm"] {
+        let results = place.solve(&format!("sphere.toml --method {method} --threads 1"));
+        assert_eq!(results["schema"], "farad-results/1");
+        assert_eq!(results["status"], "complete");
+        assert_eq!(results["case"], "../sphere.toml");
+        assert_eq!(results["solver"], json!({ "method": method }));
+        assert_eq!(results["backend"]["threads"], 1);
+        let expected = [
+            ("/backend", "device requested threads used"),
+            ("/mesh", "conductors triangles unit"),
+            ("/mesh/conductors/0", "area_m2 closed name triangles"),
+            (
+                "/capacitance",
+                "conductors maxwell_farad maxwell_over_4pi_eps0 mutual_farad relative_asymmetry",
+            ),
+            ("/solves/0", "converged excitation iterations reason relative_residual"),
+            ("/accuracy", "fmm_error_sampled fmm_tolerance solver_tolerance"),
+            ("/timings_s", "matvec_mean near_field output plan read solve total"),
+            ("/memory_bytes", "peak"),
+            (
+                "",
+                "accuracy backend capacitance case files memory_bytes mesh program schema solver solves status timings_s",
+            ),
+        ];
+        for (pointer, names) in expected {
+            let names: Vec<_> = names.split(' ').collect();
+            assert_eq!(keys(results.pointer(pointer).unwrap()), names, "{pointer}");
+        }
+        let dense = method == "dense";
+        assert_eq!(results["accuracy"]["fmm_error_sampled"].is_null(), dense);
+        assert_eq!(results["accuracy"]["fmm_tolerance"].is_null(), dense);
+    }
+}
+
+#[test]
+fn tables_repeat_the_matrices_with_names_and_unit() {
+    let place = Workplace::new("folder_tables");
+    place.generate("two-spheres --elements 144", "two.msh");
+    place.case("two.toml", "two.msh", "");
+    let results = place.solve("two.toml");
+    for (file, key, word) in [
+        ("capacitance_maxwell.csv", "maxwell_farad", "Maxwell"),
+        ("capacitance_mutual.csv", "mutual_farad", "SPICE"),
+    ] {
+        let text = place.read(&format!("two.out/{file}"));
+        let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+        assert!(rows[0][0].starts_with("farad; ") && rows[0][0].contains(word), "{text}");
+        assert_eq!(rows[0][1..], ["left", "right"]);
+        assert_eq!([rows[1][0], rows[2][0]], ["left", "right"]);
+        let numbers: Vec<Vec<f64>> = rows[1..]
+            .iter()
+            .map(|row| row[1..].iter().map(|x| x.parse().unwrap()).collect())
+            .collect();
+        let expected = matrix(&results["capacitance"][key]);
+        for (number, expected) in numbers.iter().flatten().zip(expected.iter().flatten()) {
+            // serde_json reads numbers to the last digit or the one before.
+            assert!((number / expected - 1.0).abs() < 1e-15, "{text}");
+        }
+    }
+    let residuals = place.read("two.out/residuals.csv");
+    assert!(
+        residuals.starts_with("excitation,iteration,relative_residual,ended_as\nleft,0,1e0,\n")
+    );
+    assert!(residuals.lines().last().unwrap().ends_with(",converged"));
+}
+
+#[test]
+fn the_surface_is_compressed_binary_with_wide_headers_and_units_in_its_names() {
+    let place = Workplace::small("folder_surface");
+    place.must("solve sphere.toml");
+    let text = place.read("sphere.out/surface.vtu");
+    for part in [
+        "header_type=\"UInt64\"",
+        "compressor=\"vtkZLibDataCompressor\"",
+        "format=\"binary\"",
+        "\"charge density, sphere at 1 V [C/m^2]\"",
+        "\"potential, sphere at 1 V [V]\"",
+        "\"conductor id\"",
+        "\"area [m^2]\"",
+    ] {
+        assert!(text.contains(part), "no {part}");
+    }
+    place.case("plain.toml", "sphere.msh", "[output]\nvtk = \"plain\"");
+    place.must("solve plain.toml");
+    assert!(!place.read("plain.out/surface.vtu").contains("compressor"));
+}
+
+#[test]
+fn nothing_temporary_is_left() {
+    let place = Workplace::small("folder_temporary");
+    place.must("solve sphere.toml");
+    let hidden: Vec<_> =
+        place.list("sphere.out").into_iter().filter(|name| name.starts_with('.')).collect();
+    assert_eq!(hidden, [""; 0]);
+    assert!(matches!(place.json("sphere.out/results.json"), Value::Object(_)));
+}
