@@ -1,6 +1,8 @@
 //! How fast large files are read. Timings mean nothing on a busy machine: run with
 //! `cargo test --release -p mesh --test gmsh_speed -- --ignored --nocapture`.
 
+#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
+
 use mesh::generate::{Resolution, Sphere, SphereBase};
 use mesh::gmsh::{self, Encoding};
 use std::time::Instant;

@@ -28,8 +28,8 @@ pub const MAX_GRADE: f64 = 1e8;
 /// How fine a mesh is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resolution {
-    /// Edges along the shape's grid lines are at most this long. On a sphere this holds along the edges of the base
-    /// polyhedron; inside its faces edges are up to a third longer.
+    /// On a sphere no edge is longer than this; elsewhere no edge along the shape's grid lines is, and diagonals are up to the
+    /// square root of two longer.
     Size(f64),
     /// The achievable number of triangles next to this one: the largest that does not exceed it, or the smallest there is.
     Elements(usize),

@@ -148,6 +148,15 @@ impl SphereBase {
         }
     }
 
+    /// The longest edge of a subdivision relative to one along the base's edges, at most: the greatest stretch of the map in
+    /// `add_sphere`, found numerically.
+    fn stretch(self) -> f64 {
+        match self {
+            Self::Octahedron => 1.468,
+            Self::Icosahedron => 1.178,
+        }
+    }
+
     /// Triples of corners that are an edge apart from each other, counter-clockwise seen from outside.
     fn faces(self, corners: &[Vector]) -> Vec<[usize; 3]> {
         let adjacent = |i: usize, j: usize| {
@@ -182,7 +191,8 @@ fn frequency(base: SphereBase, radius: f64, resolution: Resolution) -> Result<us
     let count = |n: usize| base.face_count() as f64 * (n as f64).powi(2);
     match resolution {
         Resolution::Size(size) => {
-            let n = (base.edge_angle() * radius / size * (1.0 - 1e-9)).ceil().max(1.0);
+            let arc = base.edge_angle() * radius;
+            let n = (base.stretch() * arc / size).ceil().max(1.0);
             check_count(base.face_count() as f64 * n * n)?;
             Ok(n as usize)
         }

@@ -1,0 +1,217 @@
+//! The writer read back, and the reader under mutated files.
+
+#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
+
+use mesh::check::Report;
+use mesh::generate::{Bus, Resolution, Sphere, SphereBase, TwoSpheres};
+use mesh::gmsh::{self, Encoding};
+use mesh::{Mesh, PhysicalGroup, conductors};
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+const ENCODINGS: [Encoding; 3] = [Encoding::Ascii, Encoding::LittleEndian, Encoding::BigEndian];
+
+fn written(mesh: &Mesh, encoding: Encoding) -> Vec<u8> {
+    let mut file = Vec::new();
+    gmsh::write(mesh, encoding, &mut file).unwrap();
+    file
+}
+
+/// A mesh with unnamed groups, a triangle in two groups and triangles in none, in alternation.
+fn mixed() -> Mesh {
+    let mut mesh = Sphere {
+        radius: 0.3e-9,
+        base: SphereBase::Octahedron,
+        resolution: Resolution::Elements(72),
+    }
+    .build()
+    .unwrap();
+    mesh.groups = vec![
+        PhysicalGroup { tag: 900, name: None },
+        PhysicalGroup { tag: 3, name: Some("a \"quoted\" name, ä".into()) },
+    ];
+    mesh.memberships = vec![vec![], vec![0], vec![0, 1], vec![1]];
+    mesh.membership = (0..72).map(|t| (t % 5 + 1) % 4).collect();
+    mesh
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let spheres = TwoSpheres {
+        radius: 1.0,
+        distance: 3.0,
+        base: SphereBase::Icosahedron,
+        resolution: Resolution::Elements(1000),
+    };
+    let bus = Bus {
+        bars: 2,
+        width: 1.0,
+        spacing: 1.0,
+        gap: 1.0,
+        grade: 10.0,
+        resolution: Resolution::Elements(1000),
+    };
+    let mut ungrouped = spheres.build().unwrap();
+    ungrouped.groups.clear();
+    ungrouped.memberships.truncate(1);
+    ungrouped.membership.fill(0);
+    for mesh in [spheres.build().unwrap(), bus.build().unwrap(), ungrouped] {
+        for encoding in ENCODINGS {
+            let (read, report) = gmsh::parse(&written(&mesh, encoding)).unwrap();
+            assert_eq!(read, mesh);
+            assert_eq!(report.encoding, encoding);
+            assert!(report.notes.is_empty());
+        }
+    }
+    for encoding in ENCODINGS {
+        let (mesh, (read, _)) = (mixed(), gmsh::parse(&written(&mixed(), encoding)).unwrap());
+        assert_eq!((&read.vertices, &read.triangles), (&mesh.vertices, &mesh.triangles));
+        for t in 0..72 {
+            let labels = |mesh: &Mesh| {
+                let groups = mesh.groups_of(t).iter();
+                let mut tags: Vec<i64> = groups.map(|&g| mesh.groups[g as usize].tag).collect();
+                tags.sort_unstable();
+                tags
+            };
+            assert_eq!(labels(&read), labels(&mesh));
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_written_is_an_error() {
+    let mut sink = Vec::new();
+    let mut mesh = mixed();
+    mesh.groups[1].name = Some("two\nlines".into());
+    assert!(gmsh::write(&mesh, Encoding::Ascii, &mut sink).is_err());
+    let mut mesh = mixed();
+    mesh.groups[0].tag = 1 << 40;
+    assert!(gmsh::write(&mesh, Encoding::Ascii, &mut sink).is_err());
+    let mut mesh = mixed();
+    mesh.vertices[0][0] = f64::NAN;
+    assert!(gmsh::write(&mesh, Encoding::Ascii, &mut sink).is_err());
+}
+
+/// Small valid files of all formats.
+static FILES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut files: Vec<Vec<u8>> = paths
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "msh"))
+        .map(|path| std::fs::read(path).unwrap())
+        .collect();
+    files.extend(ENCODINGS.map(|encoding| written(&mixed(), encoding)));
+    files
+});
+
+/// A change of a file.
+#[derive(Clone, Debug)]
+enum Mutation {
+    Set(usize, u8),
+    FlipBit(usize, u8),
+    Truncate(usize),
+    Insert(usize, Vec<u8>),
+    Remove(usize, usize),
+    Copy(usize, usize, usize),
+    /// Replaces a number of ASCII by another.
+    Number(usize, &'static str),
+    /// Replaces eight bytes, as a count of a binary file has.
+    Word(usize, u64),
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    use Mutation as M;
+    let at = 0usize..6000;
+    let numbers =
+        vec!["0", "-1", "2", "4294967296", "18446744073709551615", "1e400", "nan", "$", "\""];
+    prop_oneof![
+        (at.clone(), any::<u8>()).prop_map(|(i, b)| M::Set(i, b)),
+        (at.clone(), 0u8..8).prop_map(|(i, b)| M::FlipBit(i, b)),
+        at.clone().prop_map(M::Truncate),
+        (at.clone(), prop::collection::vec(any::<u8>(), 1..9)).prop_map(|(i, b)| M::Insert(i, b)),
+        (at.clone(), 1usize..40).prop_map(|(i, n)| M::Remove(i, n)),
+        (at.clone(), at.clone(), 1usize..200).prop_map(|(i, j, n)| M::Copy(i, j, n)),
+        (at.clone(), prop::sample::select(numbers)).prop_map(|(i, n)| M::Number(i, n)),
+        (at, prop_oneof![Just(u64::MAX), Just(1 << 62), 0u64..99]).prop_map(|(i, n)| M::Word(i, n)),
+    ]
+}
+
+fn mutate(file: &mut Vec<u8>, mutation: &Mutation) {
+    if file.is_empty() {
+        return;
+    }
+    let length = file.len();
+    match *mutation {
+        Mutation::Set(i, byte) => file[i % length] = byte,
+        Mutation::FlipBit(i, bit) => file[i % length] ^= 1 << bit,
+        Mutation::Truncate(i) => file.truncate(i % length),
+        Mutation::Insert(i, ref bytes) => {
+            file.splice(i % length..i % length, bytes.iter().copied());
+        }
+        Mutation::Remove(i, n) => {
+            let start = i % length;
+            file.drain(start..(start + n).min(length));
+        }
+        Mutation::Copy(i, j, n) => {
+            let start = i % length;
+            let piece = file[start..(start + n).min(length)].to_vec();
+            file.splice(j % length..j % length, piece);
+        }
+        Mutation::Number(i, number) => {
+            let is_digit = |b: &u8| b.is_ascii_digit() || *b == b'.';
+            let start = i % length + file[i % length..].iter().position(is_digit).unwrap_or(0);
+            let end = file[start..].iter().position(|b| !is_digit(b)).map_or(length, |n| start + n);
+            file.splice(start..end, number.bytes());
+        }
+        Mutation::Word(i, word) => {
+            let start = i % length;
+            let end = (start + 8).min(length);
+            file.splice(start..end, word.to_le_bytes());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn mutated_files_never_panic(
+        which in any::<prop::sample::Index>(),
+        mutations in prop::collection::vec(mutation(), 1..4),
+    ) {
+        let mut file = which.get(&FILES).clone();
+        for mutation in &mutations {
+            mutate(&mut file, mutation);
+        }
+        // What is accepted must be valid and fit for all that takes a mesh.
+        match gmsh::parse(&file) {
+            Ok((mesh, _)) => {
+                prop_assert!(!mesh.triangles.is_empty());
+                prop_assert!(Report::of(&mesh).is_ok());
+                let _ = conductors::assign(&mesh, &[], &[]);
+            }
+            Err(error) => {
+                let message = error.to_string();
+                prop_assert!(message.starts_with("line ") || message.starts_with("byte "));
+                prop_assert!(!message.contains('\n'));
+            }
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(
+        header in prop::sample::select(vec![
+            "", "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$Nodes\n",
+            "$MeshFormat\n4.1 1 8\n\x01\0\0\0\n$EndMeshFormat\n$Nodes\n",
+            "$MeshFormat\n2.2 1 8\n\x01\0\0\0\n$EndMeshFormat\n$Nodes\n3\n",
+            "$MeshFormat\n4.1 1 4\n\0\0\0\x01\n$EndMeshFormat\n$Entities\n",
+        ]),
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let file = [header.as_bytes(), &bytes].concat();
+        prop_assert!(gmsh::parse(&file).is_err());
+    }
+}
