@@ -16,6 +16,7 @@ mod p2p;
 mod particles;
 mod plan;
 mod rotation;
+pub mod samples;
 pub mod simd;
 mod translate;
 mod tree;

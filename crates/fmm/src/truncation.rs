@@ -3,9 +3,10 @@
 //! For charges of random sign the squared errors of all translations add up, each weighted by the sources and targets that
 //! it serves. So the batches of one level and class (equal up to the symmetries of the cube) are given the truncation
 //! numbers that cost least for a given sum: minimise `sum count cost(p') + lambda sum weight error(p')^2`, with the
-//! multiplier lambda that meets the tolerance. Errors are measured on the plan's own points: a few pairs of boxes of each
-//! class, a pair of points in each, the truncated expansion against 1/r, for every p' at once. Paper 001's eq. 24 equalises
-//! worst-case bounds instead, which is far from optimal (docs/performance.md has the comparison).
+//! multiplier lambda that meets the tolerance. Errors are measured on the plan's own points: pairs of points placed in
+//! two boxes of the class, the truncated expansion against 1/r, for every p' at once. High powers of the radius decide,
+//! which few points near the corners of a box contribute, so those are sampled more often and weighted less. Paper 001's
+//! eq. 24 equalises worst-case bounds instead, which is far from optimal (docs/performance.md has the comparison).
 
 use std::collections::BTreeMap;
 
@@ -13,20 +14,37 @@ use rayon::prelude::*;
 
 use crate::coaxial::Coaxial;
 use crate::harmonics::{Harmonics, cosine, sine};
-use crate::lists::Lists;
+use crate::lists::{Chunk, Lists};
 use crate::simd::{Level, Real, Simd, Task, scalars_mut};
 use crate::translate::{Kind, Vector};
 use crate::tree::{Cell, Order, Root, Tree, side};
 use crate::{Error, Options, Truncation};
 
 /// Largest truncation number.
-pub(crate) const P_MAX: usize = 40;
+pub(crate) const P_MAX: usize = 50;
 
 /// Pairs of points sampled for each class and level: a multiple of every vector width.
-const SAMPLES: usize = 64;
+const SAMPLES: usize = 192;
 
-/// The measured rms error is that of a sample, and M2M and L2L add a little.
-const SAFETY: f64 = 1.5;
+/// Points of a level among which samples are drawn.
+const CANDIDATES: usize = 8192;
+
+/// Points drawn with a probability that goes with each of these powers of the radius, so many for each.
+const POWERS: [i32; 4] = [0, 8, 24, 60];
+const DRAWN: usize = 128;
+
+/// The measured rms error is that of a sample, and one set of charges may do worse than the mean; seen: up to 3.5.
+const SAFETY: f64 = 4.0;
+
+/// Near pairs dominate a gradient even more than a potential, but truncation errors grow by about the degree over the side of
+/// a box: measured, the relative error of the gradient is up to 3 times that of the potential.
+const GRADIENT_SAFETY: f64 = 3.0;
+
+/// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
+const PILOTS: usize = 32;
+
+/// Part of the error budget below which the errors of all classes together are negligible.
+const NEGLIGIBLE: f64 = 0.02;
 
 /// A child's expansion needs this fraction of its parent's truncation number: it is seen from at least twice as far in
 /// units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
@@ -95,8 +113,8 @@ struct Statistics {
     weight: f64,
     /// Mean squared error of 1/r for each p' (index), in units of the root's side.
     error2: Vec<f64>,
-    /// Sampled pairs of boxes.
-    samples: Vec<[u32; 2]>,
+    /// Pairs of boxes, each with the weight that it stands for.
+    candidates: Vec<([u32; 2], f64)>,
 }
 
 /// Chooses p' of every batch of `lists`.
@@ -110,16 +128,18 @@ pub(crate) fn choose(
     simd: Level,
 ) -> Result<Orders, Error> {
     let mut classes = collect(geometry.tree, lists);
-    let p_max = options.truncation_number.unwrap_or_else(|| guess(options.tolerance)).min(P_MAX);
+    let p_max = options.truncation_number.unwrap_or_else(|| guess(options.tolerance / if options.gradient { 10.0 } else { 1.0 })).min(P_MAX);
     let chosen: BTreeMap<Class, usize> = match (options.truncation, options.truncation_number) {
         (Truncation::Fixed, Some(p)) => classes.keys().map(|&class| (class, p)).collect(),
         (Truncation::WorstCaseBound, Some(p)) => classes.keys().map(|c| (*c, bound(c, p))).collect(),
         (truncation, limit) => {
-            measure(geometry, &mut classes, p_max, simd);
             let budget = {
-                let tolerance = options.tolerance / SAFETY;
+                let gradient = if options.gradient { GRADIENT_SAFETY } else { 1.0 };
+                let tolerance = options.tolerance / (SAFETY * gradient);
                 tolerance * tolerance * squared_potential(geometry, lists, &classes)
             };
+            let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
+            measure(geometry, &mut classes, p_max, negligible, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
                 classes.iter().map(|(c, s)| s.weight * s.error2[of(c)]).sum()
             };
@@ -143,7 +163,7 @@ pub(crate) fn choose(
 
 /// A truncation number that no class exceeds at this tolerance: the closest pairs converge like 0.55^p on average.
 fn guess(tolerance: f64) -> usize {
-    ((tolerance.ln() / 0.55f64.ln()).ceil() as usize + 6).clamp(6, P_MAX)
+    ((tolerance.ln() / 0.55f64.ln()).ceil() as usize + 3).clamp(6, P_MAX)
 }
 
 /// Paper 001, eq. 24: `p' = p ln(eta*) / ln(eta)`.
@@ -154,35 +174,43 @@ fn bound(class: &Class, p: usize) -> usize {
     ((p as f64 * standard.ln() / eta.ln()).ceil() as usize).clamp(1, p)
 }
 
-/// Counts, weights and sampled pairs of every class.
+/// Counts, weights and candidate pairs of boxes of every class.
 fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics> {
-    let mut classes = BTreeMap::<Class, Statistics>::new();
-    for chunk in &lists.chunks {
+    let of_chunk = |chunk: &Chunk| {
+        let mut classes = BTreeMap::<Class, Statistics>::new();
         for batch in &chunk.batches {
             let class = Class::of(chunk.level, &lists.vectors[batch.vector as usize]);
             let statistics = classes.entry(class).or_default();
             let base = tree.levels[batch.source_level as usize].start as u32;
             let pairs = &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
+            let weight_of = |&[s, t]: &[u32; 2]| {
+                tree.cells[(base + s) as usize].sources.len() as f64
+                    * tree.cells[chunk.cells.start + t as usize].targets.len() as f64
+            };
+            let weight: f64 = pairs.iter().map(weight_of).sum();
             statistics.count += pairs.len() as f64;
-            for &[s, t] in pairs {
-                let (source, target) = (base + s, chunk.cells.start as u32 + t);
-                let weight = tree.cells[source as usize].sources.len() as f64
-                    * tree.cells[target as usize].targets.len() as f64;
-                statistics.weight += weight;
-            }
-            // Every batch may contribute, later ones by replacing earlier ones, evenly spread by a fixed stride.
-            for (i, &[s, t]) in pairs.iter().enumerate().step_by(pairs.len().div_ceil(4)) {
-                let pair = [base + s, chunk.cells.start as u32 + t];
-                if statistics.samples.len() < SAMPLES {
-                    statistics.samples.push(pair);
-                } else {
-                    let slot = mix(statistics.count as u64, i as u64) as usize % (4 * SAMPLES);
-                    if slot < SAMPLES {
-                        statistics.samples[slot] = pair;
-                    }
+            statistics.weight += weight;
+            // A few pairs in proportion to their weight.
+            let few = pairs.len().min(4);
+            let (mut cumulative, mut taken) = (0.0, 0);
+            for pair in pairs {
+                cumulative += weight_of(pair) / weight * few as f64;
+                while taken < few && cumulative > taken as f64 + 0.5 {
+                    let pair = [base + pair[0], chunk.cells.start as u32 + pair[1]];
+                    statistics.candidates.push((pair, weight / few as f64));
+                    taken += 1;
                 }
             }
         }
+        classes
+    };
+    let maps: Vec<_> = lists.chunks.par_iter().map(of_chunk).collect();
+    let mut classes = BTreeMap::<Class, Statistics>::new();
+    for (class, found) in maps.into_iter().flatten() {
+        let statistics = classes.entry(class).or_default();
+        statistics.count += found.count;
+        statistics.weight += found.weight;
+        statistics.candidates.extend(found.candidates);
     }
     classes
 }
@@ -195,49 +223,209 @@ fn mix(a: u64, b: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Measures the mean squared error of every class for every p' up to `p_max`.
+/// Points of the boxes of one level, each relative to its box and in units of it, with the inverse of the probability of
+/// being drawn relative to a uniform draw.
+type Pool = Vec<([f64; 3], f64)>;
+
+/// Draws points of the boxes of `level`.
+fn draw(
+    root: &Root,
+    tree: &Tree,
+    level: usize,
+    (order, points): (&Order, &[[f64; 3]]),
+    range: impl Fn(&Cell) -> std::ops::Range<u32>,
+) -> Pool {
+    let cells = &tree.cells[tree.levels[level].clone()];
+    let total: usize = cells.iter().map(|c| range(c).len()).sum();
+    let step = total.div_ceil(CANDIDATES).max(1);
+    let mut candidates = Vec::with_capacity(total.div_ceil(step));
+    let mut skip = step / 2;
+    for cell in cells {
+        let range = range(cell);
+        while skip < range.len() {
+            let i = order.index[range.start as usize + skip] as usize;
+            candidates.push(relative(root, cell, &points[i]));
+            skip += step;
+        }
+        skip -= range.len();
+    }
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let mut pool = Vec::with_capacity(POWERS.len() * DRAWN);
+    draw_by_radius(&candidates, DRAWN, |x, weight| pool.push((x, weight)));
+    pool
+}
+
+/// Draws `count` of the candidates (point, radius) for each of [`POWERS`], and passes each with the inverse of its probability
+/// relative to a uniform draw.
+fn draw_by_radius(
+    candidates: &[([f64; 3], f64)],
+    count: usize,
+    mut put: impl FnMut([f64; 3], f64),
+) {
+    let uniform = 1.0 / candidates.len() as f64;
+    let sums = POWERS.map(|power| {
+        candidates.iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
+    });
+    for (power, sum) in POWERS.into_iter().zip(sums) {
+        // Systematic draw: one point for each part of the cumulative probability.
+        let mut cumulative = 0.0;
+        let mut drawn = 0;
+        for (x, r) in candidates {
+            cumulative += r.powi(power) / sum * count as f64;
+            while drawn < count && cumulative > drawn as f64 + 0.5 {
+                let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
+                let probability = terms.sum::<f64>() / POWERS.len() as f64;
+                put(*x, uniform / probability);
+                drawn += 1;
+            }
+        }
+    }
+}
+
+/// One point of a box, drawn by radius among a few, with its weight.
+fn draw_in_cell(
+    root: &Root,
+    cell: &Cell,
+    (order, points): (&Order, &[[f64; 3]]),
+    range: &std::ops::Range<u32>,
+    salt: u64,
+) -> ([f64; 3], f64) {
+    const FEW: usize = 16;
+    let count = range.len().min(FEW);
+    let mut candidates = [([0.0; 3], 0.0); FEW];
+    let first = mix(salt, u64::from(range.start)) as usize;
+    for (i, candidate) in candidates[..count].iter_mut().enumerate() {
+        let slot = range.start as usize + (first + i * range.len() / count) % range.len();
+        *candidate = relative(root, cell, &points[order.index[slot] as usize]);
+    }
+    let power = POWERS[salt as usize % POWERS.len()];
+    let mut drawn = (candidates[0].0, 1.0);
+    // The stratum of this draw within the power's cumulative probability.
+    let sum: f64 = candidates[..count].iter().map(|(_, r)| r.powi(power)).sum();
+    let goal = (mix(salt, 77) % 1024) as f64 / 1024.0 * sum;
+    let mut cumulative = 0.0;
+    let sums = POWERS.map(|power| {
+        candidates[..count].iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
+    });
+    for (x, r) in &candidates[..count] {
+        cumulative += r.powi(power);
+        if cumulative > goal {
+            let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
+            let probability = terms.sum::<f64>() / POWERS.len() as f64;
+            drawn = (*x, 1.0 / (count as f64 * probability));
+            break;
+        }
+    }
+    drawn
+}
+
+/// A point relative to its box in units of the box, and its distance from the centre in half diagonals.
+fn relative(root: &Root, cell: &Cell, point: &[f64; 3]) -> ([f64; 3], f64) {
+    let (scaled, centre, side) = (root.scaled(point), cell.centre(), side(cell.level));
+    let x: [f64; 3] = std::array::from_fn(|k| (scaled[k] - centre[k]) / side);
+    let radius = (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]).sqrt();
+    (x, radius / (0.5 * 3f64.sqrt()))
+}
+
+/// Measures the mean squared error of every class for every p' up to `p_max`, or until a class adds less than `negligible`
+/// to the sum of squared errors: from there on its error is taken as constant.
 fn measure(
     geometry: &Geometry<'_>,
     classes: &mut BTreeMap<Class, Statistics>,
     p_max: usize,
+    negligible: f64,
     simd: Level,
 ) {
+    let Geometry { root, tree, sources, targets } = geometry;
+    let levels = 0..tree.levels.len();
+    let source_pools: Vec<Pool> = levels
+        .clone()
+        .into_par_iter()
+        .map(|level| draw(root, tree, level, *sources, |c| c.sources.clone()))
+        .collect();
+    let target_pools: Vec<Pool> = levels
+        .into_par_iter()
+        .map(|level| draw(root, tree, level, *targets, |c| c.targets.clone()))
+        .collect();
     let harmonics = Harmonics::<f64>::new(p_max);
-    classes.iter_mut().par_bridge().for_each(|(class, statistics)| {
-        let (source_side, target_side) = class.sides();
+    let coaxials: BTreeMap<_, _> = {
+        let mut distinct: Vec<Class> = classes.keys().map(|c| Class { level: 0, ..*c }).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let of = |class: Class| {
+            let ((source, target), (_, _, distance)) = (class.sides(), class.spheres());
+            (class, Coaxial::<f64>::m2l(p_max, source, target, distance))
+        };
+        distinct.into_par_iter().map(of).collect()
+    };
+    let classes: Vec<_> = classes.iter_mut().collect();
+    classes.into_par_iter().for_each(|(class, statistics)| {
         let (_, _, distance) = class.spheres();
-        let coaxial = Coaxial::<f64>::m2l(p_max, source_side, target_side, distance);
-        let pairs: Vec<_> = (0..SAMPLES)
-            .map(|i| {
-                let [s, t] = statistics.samples[i % statistics.samples.len()];
-                let source = &geometry.tree.cells[s as usize];
-                let target = &geometry.tree.cells[t as usize];
-                let pick = |range: &std::ops::Range<u32>, salt: u64| {
-                    range.start + (mix(u64::from(s) << 32 | u64::from(t), salt + i as u64) % range.len() as u64) as u32
-                };
-                let y = pick(&source.sources, 0);
-                let x = pick(&target.targets, 1 << 20);
-                let weight = source.sources.len() as f64 * target.targets.len() as f64;
-                (in_box(geometry.root, geometry.sources, source, y), in_box(geometry.root, geometry.targets, target, x),
-                 aligned(source, target), weight)
+        let coaxial = &coaxials[&Class { level: 0, ..*class }];
+        // From the target's side as the unit of length to the root's.
+        let unit2 = side(class.level).powi(2);
+        let source_level = class.level as i32 - i32::from(class.finer_target);
+        let from = &source_pools[source_level as usize];
+        let to = &target_pools[class.level as usize];
+        let boxes = resample(&statistics.candidates, statistics.weight);
+        statistics.candidates = Vec::new();
+        // Points of the whole level resolve the corners best; points of the very boxes know on which side of a box its
+        // points crowd. The larger error of the two counts.
+        let of_level: Vec<Sample> = boxes
+            .iter()
+            .enumerate()
+            .map(|(i, &[s, t])| {
+                let axis = aligned(&tree.cells[s as usize], &tree.cells[t as usize]);
+                let (y, of_y) = from[mix(i as u64, u64::from(class.level)) as usize % from.len()];
+                let (x, of_x) = to[mix(i as u64, 1000 + distance.to_bits()) as usize % to.len()];
+                (y, x, axis, of_x * of_y)
             })
             .collect();
-        let task = Errors { harmonics: &harmonics, coaxial: &coaxial, class: *class, pairs: &pairs, p_max };
-        statistics.error2 = f64::dispatch(simd, task);
-        // From the target's side as the unit of length to the root's.
-        let unit = side(class.level);
-        for e in &mut statistics.error2 {
-            *e /= unit * unit;
+        let of_boxes: Vec<Sample> = boxes
+            .iter()
+            .enumerate()
+            .map(|(i, &[s, t])| {
+                let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
+                let salt = mix(i as u64, distance.to_bits()) & !15 | (i as u64 & 15);
+                let (y, of_y) = draw_in_cell(root, source, *sources, &source.sources, salt);
+                let (x, of_x) = draw_in_cell(root, target, *targets, &target.targets, salt >> 2);
+                (y, x, aligned(source, target), of_x * of_y)
+            })
+            .collect();
+        let error2 = |pairs: &[Sample], p_max: usize| {
+            let task = Errors { harmonics: &harmonics, coaxial, class: *class, pairs, p_max };
+            f64::dispatch(simd, task)
+        };
+        // The pilots are spread over all pairs of boxes.
+        let pilots: Vec<Sample> =
+            of_level.iter().copied().step_by(SAMPLES / PILOTS).take(PILOTS).collect();
+        let enough = negligible / statistics.weight * unit2;
+        let pilot = error2(&pilots, p_max);
+        let limit = pilot.iter().position(|&e| e < enough).map_or(p_max, |p| (p + 1).min(p_max));
+        let mut error = error2(&of_level, limit);
+        for (e, other) in error.iter_mut().zip(error2(&of_boxes, limit)) {
+            *e = e.max(other) / unit2;
         }
-        statistics.samples = Vec::new();
+        error.resize(p_max + 1, error[limit]);
+        statistics.error2 = error;
     });
 }
 
-/// Point `i` (in Morton order) relative to its box, in units of the box.
-fn in_box(root: &Root, (order, points): (&Order, &[[f64; 3]]), cell: &Cell, i: u32) -> [f64; 3] {
-    let scaled = root.scaled(&points[order.index[i as usize] as usize]);
-    let (centre, side) = (cell.centre(), side(cell.level));
-    std::array::from_fn(|k| (scaled[k] - centre[k]) / side)
+/// [`SAMPLES`] pairs of boxes in proportion to their weight.
+fn resample(candidates: &[([u32; 2], f64)], weight: f64) -> Vec<[u32; 2]> {
+    let mut boxes = Vec::with_capacity(SAMPLES);
+    let mut cumulative = 0.0;
+    for (pair, share) in candidates {
+        cumulative += share / weight * SAMPLES as f64;
+        while boxes.len() < SAMPLES && cumulative > boxes.len() as f64 + 0.5 {
+            boxes.push(*pair);
+        }
+    }
+    let last = candidates[candidates.len() - 1].0;
+    boxes.resize(SAMPLES, last);
+    boxes
 }
 
 /// The unit vector from source to target.
@@ -247,7 +435,7 @@ fn aligned(source: &Cell, target: &Cell) -> [f64; 3] {
     offset.map(|o| o / length)
 }
 
-/// A source point and a target point, each in its box, the direction between the boxes and the pair's weight.
+/// A source point and a target point, each in its box, the direction between the boxes and the sample's weight.
 type Sample = ([f64; 3], [f64; 3], [f64; 3], f64);
 
 /// The squared error of the truncated expansion for every p' at once, averaged over the samples.
@@ -268,7 +456,6 @@ impl Task<f64> for Errors<'_> {
         let (source_side, target_side) = self.class.sides();
         let (_, _, distance) = self.class.spheres();
         let mut sums = vec![0.0; p + 1];
-        let mut total = 0.0;
         let mut x = vec![V::zero(); p * p];
         let mut y = vec![V::zero(); p * p];
         // V::LANES samples at a time, each in the frame whose z-axis joins the boxes.
@@ -290,7 +477,6 @@ impl Task<f64> for Errors<'_> {
                 // In units of the target's side.
                 scalars_mut(&mut exact)[lane] = target_side / d2.sqrt();
                 scalars_mut(&mut weight)[lane] = *w;
-                total += w;
             }
             self.harmonics.regular(p, from, &mut y);
             self.harmonics.regular(p, to, &mut x);
@@ -303,7 +489,7 @@ impl Task<f64> for Errors<'_> {
             }
         }
         for sum in &mut sums {
-            *sum /= total;
+            *sum /= self.pairs.len() as f64;
         }
         sums
     }
@@ -373,14 +559,14 @@ fn squared_potential(
     let tree = geometry.tree;
     let leaves = &lists.near.cells;
     let picked = TARGETS.min(4 * leaves.len());
-    let (sum, targets, all) = (0..picked)
+    let (sum, targets) = (0..picked)
         .into_par_iter()
         .map(|i| {
             let row = i * leaves.len() / picked;
             let leaf = &tree.cells[leaves[row] as usize];
             let count = leaf.targets.len();
             if count == 0 {
-                return (0.0, 0.0, 0.0);
+                return (0.0, 0.0);
             }
             let t = leaf.targets.start as usize + mix(i as u64, 3) as usize % count;
             let x = geometry.root.scaled(&geometry.targets.1[geometry.targets.0.index[t] as usize]);
@@ -396,10 +582,9 @@ fn squared_potential(
                 }
             }
             // One target stands for all of its leaf.
-            (sum * count as f64, count as f64, 0.0)
+            (sum * count as f64, count as f64)
         })
-        .reduce(|| (0.0, 0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1, a.2 + b.2));
-    let _ = all;
+        .reduce(|| (0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
     let m = geometry.targets.1.len() as f64;
     far + if targets > 0.0 { sum / targets * m } else { 0.0 }
 }
@@ -430,7 +615,7 @@ fn optimise(
     if strict && error(high) > budget && p_max >= P_MAX {
         return Err(Error::Option {
             option: "tolerance",
-            value: "smaller than truncation number 40 reaches".into(),
+            value: "smaller than truncation number 50 reaches".into(),
             allowed: "raise it, or use Mode::Direct",
         });
     }

@@ -1,0 +1,282 @@
+//! The promise of the tolerance: relative L2 errors against direct double-precision sums.
+
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Densities, Options, Plan, Potentials, Precision, Stencil, Truncation, direct};
+
+const DISTRIBUTIONS: [Distribution; 4] = [
+    Distribution::Cube,
+    Distribution::Sphere,
+    Distribution::Plummer,
+    Distribution::GradedPlate,
+];
+
+/// Relative L2 error.
+fn error(found: &[f64], exact: &[f64]) -> f64 {
+    let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
+    let norm: f64 = exact.iter().map(|b| b * b).sum();
+    if norm == 0.0 { difference.sqrt() } else { (difference / norm).sqrt() }
+}
+
+/// What one sum is asked.
+struct Case<'a> {
+    sources: &'a [[f64; 3]],
+    targets: Option<&'a [[f64; 3]]>,
+    charges: Option<&'a [f64]>,
+    dipoles: Option<&'a [f64]>,
+    densities: usize,
+    gradient: bool,
+}
+
+/// Errors of potential and gradient at up to 1000 targets, the worst over the densities.
+fn measure(case: &Case<'_>, options: &Options) -> (f64, f64) {
+    let n = case.sources.len();
+    let targets = case.targets.unwrap_or(case.sources);
+    let (m, k) = (targets.len(), case.densities);
+    let options = Options {
+        gradient: case.gradient,
+        dipoles: case.dipoles.is_some(),
+        densities: k,
+        ..options.clone()
+    };
+    let mut plan = Plan::new(case.sources, case.targets, &options).unwrap();
+    let mut potential = vec![f64::NAN; k * m];
+    let mut gradient = vec![f64::NAN; if case.gradient { 3 * k * m } else { 0 }];
+    // Twice: the second apply must not remember the first.
+    for _ in 0..2 {
+        let densities = Densities { charges: case.charges, dipoles: case.dipoles };
+        let potentials = Potentials {
+            potential: Some(&mut potential),
+            gradient: case.gradient.then_some(&mut gradient[..]),
+        };
+        plan.apply(densities, potentials).unwrap();
+    }
+    let picked: Vec<usize> = (0..m).step_by(m.div_ceil(1000)).collect();
+    let at: Vec<[f64; 3]> = picked.iter().map(|&i| targets[i]).collect();
+    let mut worst = (0.0f64, 0.0f64);
+    for density in 0..k {
+        let charges = case.charges.map(|q| &q[density * n..(density + 1) * n]);
+        let dipoles = case.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
+        let mut exact = vec![0.0; at.len()];
+        let mut exact_gradient = vec![0.0; 3 * at.len()];
+        let mut potentials =
+            Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
+        direct::sum(case.sources, &at, Densities { charges, dipoles }, &mut potentials).unwrap();
+        let found: Vec<f64> = picked.iter().map(|&i| potential[density * m + i]).collect();
+        worst.0 = worst.0.max(error(&found, &exact));
+        if case.gradient {
+            let found: Vec<f64> = picked
+                .iter()
+                .flat_map(|&i| (0..3).map(move |a| 3 * i + a))
+                .map(|i| gradient[density * 3 * m + i])
+                .collect();
+            worst.1 = worst.1.max(error(&found, &exact_gradient));
+        }
+    }
+    worst
+}
+
+fn charges_only<'a>(points: &'a [[f64; 3]], charges: &'a [f64]) -> Case<'a> {
+    Case {
+        sources: points,
+        targets: None,
+        charges: Some(charges),
+        dipoles: None,
+        densities: 1,
+        gradient: false,
+    }
+}
+
+#[test]
+fn potentials_and_gradients_keep_every_tolerance() {
+    for distribution in DISTRIBUTIONS {
+        let points = distribution.points(8000, 1);
+        for kind in [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave] {
+            let charges = kind.charges(&points, 2);
+            for exponent in 2..=11 {
+                let tolerance = 10f64.powi(-exponent);
+                let options = Options { tolerance, ..Options::default() };
+                let case = Case { gradient: true, ..charges_only(&points, &charges) };
+                let (potential, gradient) = measure(&case, &options);
+                let what = format!("{distribution:?} {kind:?} 1e-{exponent}");
+                assert!(potential <= tolerance, "{what}: potential {potential:.2e}");
+                assert!(gradient <= tolerance, "{what}: gradient {gradient:.2e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn single_precision_keeps_1e_5() {
+    for distribution in DISTRIBUTIONS {
+        let points = distribution.points(30_000, 3);
+        let charges = ChargeKind::Mixed.charges(&points, 4);
+        let options =
+            Options { tolerance: 1e-5, precision: Some(Precision::Single), ..Options::default() };
+        let case = Case { gradient: true, ..charges_only(&points, &charges) };
+        let (potential, gradient) = measure(&case, &options);
+        assert!(potential <= 1e-5, "{distribution:?}: potential {potential:.2e}");
+        assert!(gradient <= 1e-5, "{distribution:?}: gradient {gradient:.2e}");
+    }
+}
+
+#[test]
+fn any_number_of_points_from_none_to_1e5() {
+    for n in [1, 2, 10, 100, 1000, 100_000] {
+        for distribution in DISTRIBUTIONS {
+            let points = distribution.points(n, n as u64);
+            let charges = ChargeKind::Mixed.charges(&points, 5);
+            for tolerance in [1e-4, 1e-8] {
+                let options = Options { tolerance, ..Options::default() };
+                let (potential, _) = measure(&charges_only(&points, &charges), &options);
+                assert!(potential <= tolerance, "{distribution:?} {n}: {potential:.2e}");
+            }
+        }
+    }
+    let mut plan = Plan::new(&[], None, &Options::default()).unwrap();
+    let potentials = Potentials { potential: Some(&mut []), gradient: None };
+    plan.apply(Densities { charges: Some(&[]), dipoles: None }, potentials).unwrap();
+}
+
+#[test]
+fn dipoles_and_several_densities_share_a_plan() {
+    let points = Distribution::Sphere.points(6000, 7);
+    let mut random = Random::new(8);
+    for densities in [1, 3, 5, 8] {
+        let charges: Vec<f64> = (0..densities * points.len()).map(|_| random.unit() - 0.5).collect();
+        let dipoles: Vec<f64> =
+            (0..3 * densities * points.len()).map(|_| 0.02 * (random.unit() - 0.5)).collect();
+        for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
+            for gradient in [false, true] {
+                for tolerance in [1e-4, 1e-9] {
+                    let case = Case {
+                        sources: &points,
+                        targets: None,
+                        charges: with_charges.then_some(&charges[..]),
+                        dipoles: with_dipoles.then_some(&dipoles[..]),
+                        densities,
+                        gradient,
+                    };
+                    let options = Options { tolerance, ..Options::default() };
+                    let (potential, of_gradient) = measure(&case, &options);
+                    let what = format!("{densities} {with_charges} {with_dipoles} {tolerance:e}");
+                    assert!(potential <= tolerance, "{what}: potential {potential:.2e}");
+                    assert!(of_gradient <= tolerance, "{what}: gradient {of_gradient:.2e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn targets_apart_from_the_sources() {
+    let sources = Distribution::Sphere.points(20_000, 9);
+    let charges = ChargeKind::Mixed.charges(&sources, 10);
+    let line: Vec<[f64; 3]> = (0..500).map(|i| [-2.0 + 0.008 * f64::from(i), 0.1, 0.2]).collect();
+    let mut cube = Distribution::Cube.points(30_000, 11);
+    // Some targets at the very place of sources, which contribute nothing there.
+    cube[..1000].copy_from_slice(&sources[..1000]);
+    let far: Vec<[f64; 3]> = (0..10).map(|i| [50.0 + f64::from(i), 0.0, 0.0]).collect();
+    for targets in [&line[..], &cube, &far, &sources[..1]] {
+        for tolerance in [1e-3, 1e-7] {
+            let case = Case {
+                targets: Some(targets),
+                gradient: true,
+                ..charges_only(&sources, &charges)
+            };
+            let options = Options { tolerance, ..Options::default() };
+            let (potential, gradient) = measure(&case, &options);
+            assert!(potential <= tolerance, "{}: {potential:.2e}", targets.len());
+            assert!(gradient <= tolerance, "{}: {gradient:.2e}", targets.len());
+        }
+    }
+}
+
+#[test]
+fn coincident_points_contribute_nothing_to_each_other() {
+    let mut points = Distribution::Cube.points(3000, 12);
+    let copies: Vec<_> = points[..1500].to_vec();
+    points.extend(copies);
+    points.extend(vec![[0.5, 0.25, 0.125]; 500]);
+    let charges = ChargeKind::Mixed.charges(&points, 13);
+    for tolerance in [1e-4, 1e-8] {
+        let options = Options { tolerance, ..Options::default() };
+        let (potential, _) = measure(&charges_only(&points, &charges), &options);
+        assert!(potential <= tolerance, "{potential:.2e}");
+    }
+}
+
+#[test]
+fn sizes_and_places_do_not_matter() {
+    let unit = Distribution::Cube.points(5000, 14);
+    let charges = ChargeKind::Mixed.charges(&unit, 15);
+    for (scale, shift) in [(1e-9, 0.0), (1e9, 0.0), (1.0, 1000.0)] {
+        let points: Vec<[f64; 3]> =
+            unit.iter().map(|x| x.map(|c| scale * (c + shift))).collect();
+        for tolerance in [1e-4, 1e-9] {
+            let options = Options { tolerance, ..Options::default() };
+            let case = Case { gradient: true, ..charges_only(&points, &charges) };
+            let (potential, gradient) = measure(&case, &options);
+            assert!(potential <= tolerance, "{scale:e} {shift}: {potential:.2e}");
+            assert!(gradient <= tolerance, "{scale:e} {shift}: {gradient:.2e}");
+        }
+    }
+}
+
+#[test]
+fn every_stencil_and_truncation_keeps_the_tolerance() {
+    let points = Distribution::Cube.points(20_000, 16);
+    let charges = ChargeKind::Mixed.charges(&points, 17);
+    for stencil in [Stencil::Full, Stencil::Reduced] {
+        for truncation in [Truncation::Fixed, Truncation::WorstCaseBound, Truncation::Measured] {
+            let options =
+                Options { tolerance: 1e-5, stencil, truncation, ..Options::default() };
+            let (potential, _) = measure(&charges_only(&points, &charges), &options);
+            assert!(potential <= 1e-5, "{stencil:?} {truncation:?}: {potential:.2e}");
+        }
+    }
+}
+
+#[test]
+fn a_full_tree_takes_119_translations_an_interior_box() {
+    // A lattice of 32^3 points with one point a leaf: the mean over all boxes lacks what the boundary lacks.
+    let points: Vec<[f64; 3]> = (0..32 * 32 * 32)
+        .map(|i| [i % 32, i / 32 % 32, i / 1024].map(|c| (f64::from(c) + 0.5) / 32.0))
+        .collect();
+    let per_box = |stencil| {
+        let options = Options {
+            tolerance: 1e-2,
+            leaf_size: Some(1),
+            stencil,
+            truncation: Truncation::Fixed,
+            truncation_number: Some(3),
+            ..Options::default()
+        };
+        Plan::new(&points, None, &options).unwrap().info().m2l_per_box
+    };
+    // Counted by brute force over the boxes of levels 2 to 5.
+    let (full, reduced) = (per_box(Stencil::Full), per_box(Stencil::Reduced));
+    assert!(full <= 189.0 && reduced <= 125.0, "{full} {reduced}");
+    assert!((0.6..0.68).contains(&(reduced / full)), "{full} {reduced}: 119/189 = 0.63");
+}
+
+#[test]
+fn misuse_is_an_error_that_names_what_is_wrong() {
+    let points = Distribution::Cube.points(10, 18);
+    let mut plan = Plan::new(&points, None, &Options::default()).unwrap();
+    let mut potential = vec![0.0; 10];
+    let short = plan.apply(
+        Densities { charges: Some(&[1.0; 9]), dipoles: None },
+        Potentials { potential: Some(&mut potential), gradient: None },
+    );
+    assert!(matches!(short, Err(fmm::Error::Length { .. })), "{short:?}");
+    let mut gradient = vec![0.0; 30];
+    let unplanned = plan.apply(
+        Densities { charges: Some(&[1.0; 10]), dipoles: None },
+        Potentials { potential: None, gradient: Some(&mut gradient) },
+    );
+    assert!(matches!(unplanned, Err(fmm::Error::NotPlanned { what: "gradient" })));
+    let nan = Plan::new(&[[0.0, f64::NAN, 0.0]], None, &Options::default());
+    assert!(matches!(nan, Err(fmm::Error::NotFinite { index: 0, .. })));
+    let silly = Plan::new(&points, None, &Options { tolerance: 0.0, ..Options::default() });
+    assert!(matches!(silly, Err(fmm::Error::Option { option: "tolerance", .. })));
+}
