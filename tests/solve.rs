@@ -10,7 +10,7 @@ use crate::support::{Workplace, maxwell, repository};
 const CUBE: f64 = 0.660_678_154_099_57;
 
 /// C/(4 pi eps0) of the disk of radius 1: 2/pi.
-const DISK: f64 = 0.636_619_772_367_581_4;
+const DISK: f64 = std::f64::consts::FRAC_2_PI;
 
 /// C11 and C12 over 4 pi eps0 of two unit spheres with centres 3 apart: series of image charges.
 const TWO_SPHERES: (f64, f64) = (1.146_287_441_941_130_2, -0.389_083_066_895_122_84);

@@ -235,8 +235,9 @@ impl<'d> Section<'d> {
         let Some(table) = self.table else { return };
         for (key, _) in table.iter() {
             let name: &str = key.get_ref();
-            let known = schema::keys_of(self.name).any(|known| known.name == name);
-            if !known && !(self.name.is_empty() && TABLES.contains(&name)) {
+            let is_key = schema::keys_of(self.name).any(|known| known.name == name);
+            let is_table = self.name.is_empty() && TABLES.contains(&name);
+            if !is_key && !is_table {
                 self.defects.push(self.unknown(name, key.span()));
             }
         }

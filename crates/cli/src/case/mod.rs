@@ -10,7 +10,7 @@ mod schema;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
+pub(crate) use diagnostics::{Defect, Located, Sort};
 
 use crate::exit::Failure;
 use crate::units::LengthUnit;

@@ -11,7 +11,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     Output::default().data(&format!(
         "farad      {}\nprocessor  {processor}\nsimd       {}\nthreads    {}\nmemory     {memory} available\ngpus       none: {}",
         env!("CARGO_PKG_VERSION"),
-        machine::simd_level(),
+        fmm::simd::level(),
         machine::threads(),
         backend::NO_GPU,
     ))
