@@ -96,34 +96,33 @@ struct Block {
 }
 
 fn block<'a, N: Numbers>(numbers: N, input: Input<'a>) -> Parsed<'a, Block> {
-    let (mut rest, mut tag_of_text) = (input, None);
-    if numbers.is_text() {
-        let (after, element) = tag(numbers, input, "an element tag")?;
-        (rest, tag_of_text) = (after, Some(element));
+    if !numbers.is_text() {
+        return block_header(numbers, input, None);
     }
-    let about = |parsed: Parsed<'a, Block>| match tag_of_text {
-        Some(element) => parsed.about(Subject::Element(element)),
-        None => parsed,
+    let (rest, element) = tag(numbers, input, "an element tag")?;
+    block_header(numbers, rest, Some(element)).about(Subject::Element(element))
+}
+
+fn block_header<'a, N: Numbers>(
+    numbers: N,
+    input: Input<'a>,
+    element: Option<u64>,
+) -> Parsed<'a, Block> {
+    let (rest, number) = numbers.int(input, "an element type")?;
+    let Some(kind) = Kind::of(number) else {
+        return fail(input, Problem::UnknownType(number));
     };
-    let parsed = (|| {
-        let place = rest;
-        let (rest, number) = numbers.int(rest, "an element type")?;
-        let Some(kind) = Kind::of(number) else {
-            return fail(place, Problem::UnknownType(number));
-        };
-        let (rest, elements) = match tag_of_text {
-            Some(_) => (rest, 1),
-            None => tag(numbers, rest, "the number of elements")?,
-        };
-        let place = rest;
-        let (rest, tags) = numbers.int(rest, "the number of an element's tags")?;
-        if tags < 0 {
-            let what = "the number of an element's tags";
-            return fail(place, Problem::Tag { what, allowed: "0 or more", value: tags });
-        }
-        Ok((rest, Block { number, kind, elements, tags, tag: tag_of_text }))
-    })();
-    about(parsed)
+    let (rest, elements) = match element {
+        Some(_) => (rest, 1),
+        None => tag(numbers, rest, "the number of elements")?,
+    };
+    let place = rest;
+    let what = "the number of an element's tags";
+    let (rest, tags) = numbers.int(rest, what)?;
+    if tags < 0 {
+        return fail(place, Problem::Tag { what, allowed: "0 or more", value: tags });
+    }
+    Ok((rest, Block { number, kind, elements, tags, tag: element }))
 }
 
 fn element<'a, N: Numbers>(
