@@ -17,7 +17,7 @@ use crate::simd::{Level, Real, Simd, Task};
 use crate::translate::{Expansions, Kind, Tables, Vector, batch};
 use crate::tree::{Cell, Order, Root, Tree, side};
 use crate::truncation::Orders;
-use crate::{l2p, p2m, p2p};
+use crate::{Precision, l2p, p2m, p2p};
 
 /// Boxes whose expansions one M2M, L2L, P2M or L2P job owns.
 const JOB_CELLS: usize = 256;
@@ -44,6 +44,8 @@ pub(crate) struct Engine<T> {
     target_order: Option<Order>,
     sources: Particles<T>,
     targets: Option<Particles<T>>,
+    /// For each job of P2P, by row of the near list: where its close pairs end, and the pairs.
+    close: Vec<CloseRows<T>>,
     harmonics: Harmonics<T>,
     gradient: Gradient<T>,
     m2l: Tables<T>,
@@ -115,8 +117,18 @@ impl<T: Real> Engine<T> {
             tree.levels.iter().zip(orders).map(of).collect()
         };
         let (multipoles, locals) = (storage(&orders.multipole), storage(&orders.local));
+        let close = find_close(
+            simd,
+            &Places { root: &root, tree: &tree, lists: &lists },
+            (&source_particles, &source_order, sources),
+            match (&target_particles, &target_order, targets) {
+                (Some(particles), Some(order), Some(points)) => (particles, order, points),
+                _ => (&source_particles, &source_order, sources),
+            },
+        );
         Self {
             simd,
+            close,
             sources: source_particles,
             targets: target_particles,
             harmonics: Harmonics::new(p),
@@ -269,7 +281,7 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2p(&mut self) {
-        let Self { simd, tree, lists, sources, targets, strengths, .. } = self;
+        let Self { simd, tree, lists, sources, targets, strengths, close, .. } = self;
         let particles = targets.as_ref().unwrap_or(sources);
         let cells = &lists.near.cells;
         // The leaves' target ranges follow one another only level by level; hand each job its own pieces.
@@ -281,6 +293,7 @@ impl<T: Real> Engine<T> {
                 sources,
                 targets: particles,
                 strengths,
+                close: close.get(i),
                 sums: Vec::new(),
             })
             .collect();
@@ -342,6 +355,7 @@ impl<T: Real> Engine<T> {
             + expansions
             + pairs
             + 4 * self.lists.near.entries.len()
+            + self.close.iter().map(|c| c.pairs.len() * size_of::<p2p::ClosePair<T>>()).sum::<usize>()
             + self.tree.cells.len() * size_of::<Cell>()
             + order(&self.source_order)
             + self.target_order.as_ref().map_or(0, order)
@@ -613,7 +627,100 @@ struct P2pJob<'a, T> {
     sources: &'a Particles<T>,
     targets: &'a Particles<T>,
     strengths: &'a Strengths<T>,
+    close: Option<&'a CloseRows<T>>,
     sums: Vec<p2p::Sums<'a, T>>,
+}
+
+/// The close pairs of one P2P job.
+#[derive(Clone, Debug)]
+struct CloseRows<T> {
+    /// For each row of the job where its pairs end.
+    ends: Vec<u32>,
+    pairs: Vec<p2p::ClosePair<T>>,
+}
+
+/// Boxes and what they are near to.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    root: &'a Root,
+    tree: &'a Tree,
+    lists: &'a Lists,
+}
+
+/// One set of points: as the loops see them, their order, as the caller gave them.
+type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
+
+/// The close pairs of every P2P job; none in double precision, which needs no such care.
+fn find_close<T: Real>(
+    simd: Level,
+    places: &Places<'_>,
+    sources: Points<'_, T>,
+    targets: Points<'_, T>,
+) -> Vec<CloseRows<T>> {
+    if T::PRECISION == Precision::Double {
+        return Vec::new();
+    }
+    let rows = places.lists.near.cells.len();
+    (0..rows.div_ceil(P2P_LEAVES))
+        .into_par_iter()
+        .map(|i| {
+            let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
+            T::dispatch(simd, CloseJob { places, sources, targets, rows })
+        })
+        .collect()
+}
+
+struct CloseJob<'a, T> {
+    places: &'a Places<'a>,
+    sources: Points<'a, T>,
+    targets: Points<'a, T>,
+    rows: Range<usize>,
+}
+
+impl<T: Real> Task<T> for CloseJob<'_, T> {
+    type Output = CloseRows<T>;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) -> CloseRows<T> {
+        let Places { root, tree, lists } = *self.places;
+        let (sources, source_order, source_points) = self.sources;
+        let (targets, target_order, target_points) = self.targets;
+        let mut found = CloseRows { ends: Vec::with_capacity(self.rows.len()), pairs: Vec::new() };
+        let mut near = Vec::new();
+        for row in self.rows {
+            let target = &tree.cells[lists.near.cells[row] as usize];
+            near_sources(tree, target, lists.near.row(row), &mut near);
+            let range = target.targets.start as usize..target.targets.end as usize;
+            p2p::close_pairs::<V>(range.clone(), targets, &near, sources, |t, s| {
+                let x = &target_points[target_order.index[t] as usize];
+                let y = &source_points[source_order.index[s] as usize];
+                let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
+                // Coincident points contribute nothing, so they need no entry.
+                if x != y {
+                    let target = (t - range.start) as u32;
+                    found.pairs.push(p2p::ClosePair { target, source: s as u32, displacement });
+                }
+            });
+            found.ends.push(found.pairs.len() as u32);
+        }
+        found.pairs.shrink_to_fit();
+        found
+    }
+}
+
+/// The source leaves near `target` as P2P sees them.
+fn near_sources<T: Real>(tree: &Tree, target: &Cell, row: &[u32], near: &mut Vec<p2p::Near<T>>) {
+    let centre = target.centre();
+    near.clear();
+    near.extend(row.iter().map(|&s| {
+        let source = &tree.cells[s as usize];
+        let there = source.centre();
+        p2p::Near {
+            sources: source.sources.start as usize..source.sources.end as usize,
+            shift: std::array::from_fn(|i| T::of(centre[i] - there[i])),
+            threshold: p2p::threshold(side(target.level.min(source.level))),
+        }
+    }));
 }
 
 impl<T: Real> Task<T> for P2pJob<'_, T> {
@@ -622,18 +729,10 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
         let mut near = Vec::new();
-        for (row, mut sums) in self.rows.zip(self.sums) {
+        let mut begin = 0;
+        for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
             let target = &self.tree.cells[self.lists.near.cells[row] as usize];
-            let centre = target.centre();
-            near.clear();
-            for &s in self.lists.near.row(row) {
-                let source = &self.tree.cells[s as usize];
-                let there = source.centre();
-                near.push(p2p::Near {
-                    sources: source.sources.start as usize..source.sources.end as usize,
-                    shift: std::array::from_fn(|i| T::of(centre[i] - there[i])),
-                });
-            }
+            near_sources(self.tree, target, self.lists.near.row(row), &mut near);
             p2p::p2p::<V>(
                 target.targets.start as usize..target.targets.end as usize,
                 self.targets,
@@ -642,6 +741,11 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
                 self.strengths,
                 &mut sums,
             );
+            if let Some(close) = self.close {
+                let end = close.ends[i] as usize;
+                p2p::add_close(&close.pairs[begin..end], self.strengths, &mut sums);
+                begin = end;
+            }
         }
     }
 }

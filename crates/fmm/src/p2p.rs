@@ -3,9 +3,14 @@
 //! Targets sit in lanes, sources are broadcast; a block of target vectors keeps its sums in registers over all near leaves.
 //! Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One distance serves all
 //! densities of a group.
+//!
+//! In single precision a coordinate is good to 1e-7 of a leaf's side, which ruins the distance of points much closer than
+//! that side. Pairs closer than [`CLOSE`] sides are therefore found once, in [`close_pairs`], and kept with the
+//! displacement that double precision gives; the vector loop leaves out exactly these.
 
 use std::ops::Range;
 
+use crate::Precision;
 use crate::l2p::add;
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Real, Simd};
@@ -16,6 +21,29 @@ pub(crate) struct Near<T> {
     pub sources: Range<usize>,
     /// Centre of the target leaf minus centre of the source leaf.
     pub shift: [T; 3],
+    /// Squared distance up to which the vector loop leaves a pair out: [`threshold`].
+    pub threshold: T,
+}
+
+/// Sides of the larger leaf below which single precision keeps a pair apart.
+const CLOSE: f64 = 1.0 / 32.0;
+
+/// Squared distance of close pairs of two leaves, the larger of side `side`.
+pub(crate) fn threshold<T: Real>(side: f64) -> T {
+    match T::PRECISION {
+        Precision::Single => T::of((CLOSE * side) * (CLOSE * side)),
+        Precision::Double => T::default(),
+    }
+}
+
+/// A pair that the vector loop leaves out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosePair<T> {
+    /// Target within its leaf.
+    pub target: u32,
+    pub source: u32,
+    /// Target minus source.
+    pub displacement: [T; 3],
 }
 
 /// Where one target leaf's sums go: k densities, each over the leaf's targets.
@@ -25,7 +53,67 @@ pub(crate) struct Sums<'a, T> {
     pub gradient: Vec<[&'a mut [T]; 3]>,
 }
 
-/// Adds the sums over all `near` sources at the targets `range`.
+/// Calls `put(target, source)` for every pair within its threshold: the pairs that the vector loop leaves out, decided by
+/// the same arithmetic.
+#[inline(always)]
+pub(crate) fn close_pairs<V: Simd>(
+    range: Range<usize>,
+    targets: &Particles<V::Scalar>,
+    near: &[Near<V::Scalar>],
+    sources: &Particles<V::Scalar>,
+    mut put: impl FnMut(usize, usize),
+) {
+    for first in range.clone().step_by(V::LANES) {
+        let point = targets.lanes::<V>(first);
+        let valid = (range.end - first).min(V::LANES);
+        for near in near {
+            let point: [V; 3] = std::array::from_fn(|i| point[i].add(V::splat(near.shift[i])));
+            let [x, y, z] = sources.range(near.sources.clone());
+            let threshold = V::splat(near.threshold);
+            for j in 0..x.len() {
+                let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
+                let (_, r2) = separation(&point, &source);
+                if r2.any_at_most(threshold) {
+                    let mut lanes = [V::Scalar::default(); crate::particles::PADDING];
+                    r2.store(&mut lanes);
+                    for (lane, r2) in lanes[..valid].iter().enumerate() {
+                        if *r2 <= near.threshold {
+                            put(first + lane, near.sources.start + j);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Adds the pairs that the vector loop left out.
+pub(crate) fn add_close<T: Real>(
+    pairs: &[ClosePair<T>],
+    strengths: &Strengths<T>,
+    sums: &mut Sums<'_, T>,
+) {
+    for pair in pairs {
+        let r = pair.displacement.map(Real::to_f64);
+        let (target, source) = (pair.target as usize, pair.source as usize);
+        let inverse = 1.0 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
+        let inverse3 = inverse * inverse * inverse;
+        for (density, potential) in sums.potential.iter_mut().enumerate() {
+            let q = strengths.charges.get(density).map_or(0.0, |q| q[source].to_f64());
+            let d = strengths.dipoles.get(density).map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
+            let along = (d[0] * r[0] + d[1] * r[1] + d[2] * r[2]) * inverse3;
+            potential[target] += T::of(q * inverse + along);
+            if let Some(gradient) = sums.gradient.get_mut(density) {
+                let factor = q * inverse3 + 3.0 * along * inverse * inverse;
+                for axis in 0..3 {
+                    gradient[axis][target] += T::of(d[axis] * inverse3 - factor * r[axis]);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
 #[inline(always)]
 pub(crate) fn p2p<V: Simd>(
     range: Range<usize>,
@@ -112,6 +200,7 @@ fn charges_block<V: Simd, const B: usize, const K: usize>(
     let mut totals = [[V::zero(); B]; K];
     for near in group.near {
         let shift = near.shift.map(V::splat);
+        let threshold = V::splat(near.threshold);
         let points: [[V; 3]; B] =
             std::array::from_fn(|b| std::array::from_fn(|axis| points[b][axis].add(shift[axis])));
         let [x, y, z] = group.sources.range(near.sources.clone());
@@ -121,7 +210,7 @@ fn charges_block<V: Simd, const B: usize, const K: usize>(
         for j in 0..x.len() {
             let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
             for b in 0..B {
-                let inverse = inverse_distance(&points[b], &source);
+                let inverse = separation(&points[b], &source).1.rsqrt_above(threshold);
                 for k in 0..K {
                     totals[k][b] = V::splat(charges[k][j]).mul_add(inverse, totals[k][b]);
                 }
@@ -138,11 +227,11 @@ fn charges_block<V: Simd, const B: usize, const K: usize>(
     }
 }
 
-/// `1 / |x - y|`, 0 where the points coincide.
+/// `x - y` and its square.
 #[inline(always)]
-fn inverse_distance<V: Simd>(x: &[V; 3], y: &[V; 3]) -> V {
-    let [dx, dy, dz] = [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])];
-    dz.mul_add(dz, dy.mul_add(dy, dx.mul(dx))).rsqrt_or_zero()
+fn separation<V: Simd>(x: &[V; 3], y: &[V; 3]) -> ([V; 3], V) {
+    let r = [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])];
+    (r, r[2].mul_add(r[2], r[1].mul_add(r[1], r[0].mul(r[0]))))
 }
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one target vector, one density.
@@ -159,6 +248,7 @@ fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bo
         let mut gradient = [V::zero(); 3];
         for near in group.near {
             let point: [V; 3] = std::array::from_fn(|i| point[i].add(V::splat(near.shift[i])));
+            let threshold = V::splat(near.threshold);
             let [x, y, z] = group.sources.range(near.sources.clone());
             let charges = if CHARGES {
                 &group.strengths.charges[density][near.sources.clone()]
@@ -171,13 +261,9 @@ fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bo
                 [x, y, z]
             };
             for j in 0..x.len() {
-                let r = [
-                    point[0].sub(V::splat(x[j])),
-                    point[1].sub(V::splat(y[j])),
-                    point[2].sub(V::splat(z[j])),
-                ];
-                let r2 = r[2].mul_add(r[2], r[1].mul_add(r[1], r[0].mul(r[0])));
-                let inverse = r2.rsqrt_or_zero();
+                let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
+                let (r, r2) = separation(&point, &source);
+                let inverse = r2.rsqrt_above(threshold);
                 let inverse2 = inverse.mul(inverse);
                 // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
                 let mut along_r = V::zero();

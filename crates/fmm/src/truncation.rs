@@ -612,7 +612,7 @@ fn optimise(
     let work: f64 = classes.values().map(|s| s.count * cost(p_max)).sum();
     // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
     let (mut low, mut high) = (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
-    if strict && error(high) > budget && p_max >= P_MAX {
+    if strict && error(high) > SAFETY * SAFETY * budget && p_max >= P_MAX {
         return Err(Error::Option {
             option: "tolerance",
             value: "smaller than truncation number 50 reaches".into(),

@@ -60,8 +60,15 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn mul_add(self, a: Self, b: Self) -> Self;
     /// `b - self * a`.
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
+    /// `1 / sqrt(self)` to nearly working precision where `self` is above `threshold` (at least 0), 0 elsewhere.
+    fn rsqrt_above(self, threshold: Self) -> Self;
     /// `1 / sqrt(self)` to nearly working precision, 0 where `self` is 0.
-    fn rsqrt_or_zero(self) -> Self;
+    #[inline(always)]
+    fn rsqrt_or_zero(self) -> Self {
+        self.rsqrt_above(Self::zero())
+    }
+    /// Whether any lane is at most `threshold`.
+    fn any_at_most(self, threshold: Self) -> bool;
     /// Sum of the lanes.
     fn sum(self) -> Self::Scalar;
 

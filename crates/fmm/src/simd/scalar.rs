@@ -60,10 +60,15 @@ macro_rules! array {
             }
 
             #[inline(always)]
-            fn rsqrt_or_zero(self) -> Self {
+            fn rsqrt_above(self, threshold: Self) -> Self {
                 Self(std::array::from_fn(|i| {
-                    if self.0[i] > 0.0 { 1.0 / self.0[i].sqrt() } else { 0.0 }
+                    if self.0[i] > threshold.0[i] { 1.0 / self.0[i].sqrt() } else { 0.0 }
                 }))
+            }
+
+            #[inline(always)]
+            fn any_at_most(self, threshold: Self) -> bool {
+                (0..N).any(|i| self.0[i] <= threshold.0[i])
             }
 
             #[inline(always)]

@@ -114,13 +114,21 @@ impl Simd for F32x8 {
     );
 
     #[inline(always)]
-    fn rsqrt_or_zero(self) -> Self {
+    fn rsqrt_above(self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
             let guess = Self(_mm256_rsqrt_ps(self.0));
             let root = newton(self, guess, Self::splat(0.5), Self::splat(1.5));
-            let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, _mm256_setzero_ps());
+            let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, threshold.0);
             Self(_mm256_and_ps(root.0, positive))
+        }
+    }
+
+    #[inline(always)]
+    fn any_at_most(self, threshold: Self) -> bool {
+        // SAFETY: module documentation.
+        unsafe {
+            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, threshold.0)) != 0
         }
     }
 
@@ -182,15 +190,23 @@ impl Simd for F64x4 {
     // The seed is a single-precision estimate: squared distances are in units of the root box, where two distinct points
     // are at least 1e-17 apart, well inside the range of single precision.
     #[inline(always)]
-    fn rsqrt_or_zero(self) -> Self {
+    fn rsqrt_above(self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
             let guess = Self(_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(self.0))));
             let (half, three_halves) = (Self::splat(0.5), Self::splat(1.5));
             let better = newton(self, guess, half, three_halves);
             let root = newton(self, better, half, three_halves);
-            let positive = _mm256_cmp_pd::<_CMP_GT_OQ>(self.0, _mm256_setzero_pd());
+            let positive = _mm256_cmp_pd::<_CMP_GT_OQ>(self.0, threshold.0);
             Self(_mm256_and_pd(root.0, positive))
+        }
+    }
+
+    #[inline(always)]
+    fn any_at_most(self, threshold: Self) -> bool {
+        // SAFETY: module documentation.
+        unsafe {
+            _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, threshold.0)) != 0
         }
     }
 
@@ -235,13 +251,19 @@ impl Simd for F32x16 {
     );
 
     #[inline(always)]
-    fn rsqrt_or_zero(self) -> Self {
+    fn rsqrt_above(self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, _mm512_setzero_ps());
+            let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, threshold.0);
             let guess = Self(_mm512_maskz_rsqrt14_ps(positive, self.0));
             newton(self, guess, Self::splat(0.5), Self::splat(1.5))
         }
+    }
+
+    #[inline(always)]
+    fn any_at_most(self, threshold: Self) -> bool {
+        // SAFETY: module documentation.
+        unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, threshold.0) != 0 }
     }
 
     #[inline(always)]
@@ -258,15 +280,21 @@ impl Simd for F64x8 {
     );
 
     #[inline(always)]
-    fn rsqrt_or_zero(self) -> Self {
+    fn rsqrt_above(self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let positive = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, _mm512_setzero_pd());
+            let positive = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, threshold.0);
             let guess = Self(_mm512_maskz_rsqrt14_pd(positive, self.0));
             let (half, three_halves) = (Self::splat(0.5), Self::splat(1.5));
             let better = newton(self, guess, half, three_halves);
             newton(self, better, half, three_halves)
         }
+    }
+
+    #[inline(always)]
+    fn any_at_most(self, threshold: Self) -> bool {
+        // SAFETY: module documentation.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, threshold.0) != 0 }
     }
 
     #[inline(always)]
