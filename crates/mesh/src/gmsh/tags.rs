@@ -1,11 +1,16 @@
 //! Tags of nodes and elements: unique, but sparse and huge if they like.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
-/// A set of tags kept as runs of consecutive ones, each tag with the number of those entered before it.
+/// With more runs than this, of which an average one is shorter than [`SHORT`], tags count as shuffled.
+const MANY: usize = 4096;
+const SHORT: usize = 8;
+
+/// A set of tags, each with the number of those entered before it.
 ///
-/// Files number almost everything consecutively, so that there are few runs; memory never exceeds what the tags themselves
-/// take, whatever they are.
+/// Files number almost everything consecutively, so that runs of consecutive tags describe them; shuffled tags go to a hash
+/// table. Memory never exceeds a small multiple of what the tags themselves take, whatever they are.
 #[derive(Default)]
 pub(super) struct Tags {
     /// Finished runs by their first tag.
@@ -13,6 +18,8 @@ pub(super) struct Tags {
     current: Option<Run>,
     /// The first tag of the finished run after the current one.
     ceiling: u64,
+    /// All tags, once they count as shuffled; the runs are empty then.
+    shuffled: Option<HashMap<u64, u32>>,
     count: u32,
 }
 
@@ -23,6 +30,12 @@ pub(super) struct Run {
     last: u64,
     /// The place of the first tag in the order of entry.
     place: u32,
+}
+
+impl Run {
+    fn entries(self) -> impl Iterator<Item = (u64, u32)> {
+        (self.first..=self.last).zip(self.place..)
+    }
 }
 
 /// Why a tag cannot be entered.
@@ -38,53 +51,63 @@ impl Tags {
     /// Enters a tag.
     pub fn insert(&mut self, tag: u64) -> Result<(), Refused> {
         // The last number is reserved, as a mark for "none".
-        if self.count == u32::MAX - 1 {
+        if self.count == NONE - 1 {
             return Err(Refused::Full);
         }
-        match &mut self.current {
-            Some(run) if run.last.checked_add(1) == Some(tag) && tag < self.ceiling => {
+        match (&mut self.current, &mut self.shuffled) {
+            (Some(run), _) if run.last.checked_add(1) == Some(tag) && tag < self.ceiling => {
                 run.last = tag;
             }
-            _ => self.start_run(tag)?,
+            (_, None) => self.start_run(tag)?,
+            (_, Some(places)) => match places.entry(tag) {
+                Entry::Vacant(entry) => {
+                    entry.insert(self.count);
+                }
+                Entry::Occupied(_) => return Err(Refused::Repeated),
+            },
         }
         self.count += 1;
         Ok(())
     }
 
     fn start_run(&mut self, tag: u64) -> Result<(), Refused> {
-        if let Some(run) = self.current.take() {
-            self.finished.insert(run.first, run);
-        }
+        self.finish_run();
         let below = self.finished.range(..=tag).next_back();
         if below.is_some_and(|(_, run)| run.last >= tag) {
             return Err(Refused::Repeated);
         }
+        let run = Run { first: tag, last: tag, place: self.count };
+        if self.finished.len() > MANY && (self.count as usize) < SHORT * self.finished.len() {
+            let runs = std::mem::take(&mut self.finished).into_values();
+            self.shuffled = Some(runs.chain([run]).flat_map(Run::entries).collect());
+            return Ok(());
+        }
         // No tag can be entered above u64::MAX, so that it serves as "no ceiling" up to that very tag, which starts a run.
         self.ceiling = self.finished.range(tag..).next().map_or(u64::MAX, |(first, _)| *first);
-        self.current = Some(Run { first: tag, last: tag, place: self.count });
+        self.current = Some(run);
         Ok(())
+    }
+
+    fn finish_run(&mut self) {
+        if let Some(run) = self.current.take() {
+            self.finished.insert(run.first, run);
+        }
     }
 
     /// Makes the set ready for looking up many tags.
     pub fn into_places(mut self) -> Places {
-        if let Some(run) = self.current.take() {
-            self.finished.insert(run.first, run);
+        self.finish_run();
+        if let Some(places) = self.shuffled {
+            let range = places.keys().min().zip(places.keys().max());
+            let entries = places.iter().map(|(tag, place)| (*tag, *place));
+            return table(range, self.count, entries).unwrap_or(Places::Hash(places));
         }
         let runs: Vec<Run> = self.finished.into_values().collect();
-        let base = runs.first().map_or(0, |run| run.first);
-        let span = runs.last().map_or(0, |run| run.last - base).saturating_add(1);
-        // A table, as long as it takes no more than a few times the memory of the tags.
-        if runs.len() > 1 && span <= 4 * u64::from(self.count) {
-            let mut table = vec![NONE; span as usize];
-            for run in &runs {
-                let start = (run.first - base) as usize;
-                for offset in 0..=(run.last - run.first) as usize {
-                    table[start + offset] = run.place + offset as u32;
-                }
-            }
-            return Places::Table { base, table };
-        }
-        Places::Runs(runs)
+        let range = runs.first().map(|run| &run.first).zip(runs.last().map(|run| &run.last));
+        let entries = runs.iter().copied().flat_map(Run::entries);
+        // A single run is as fast as a table.
+        let table = if runs.len() > 1 { table(range, self.count, entries) } else { None };
+        table.unwrap_or(Places::Runs(runs))
     }
 }
 
@@ -96,6 +119,26 @@ pub(super) enum Places {
     Table { base: u64, table: Vec<u32> },
     /// Sorted by tag.
     Runs(Vec<Run>),
+    /// By tag.
+    Hash(HashMap<u64, u32>),
+}
+
+/// A table, if it takes no more than a few times the memory of the tags.
+fn table(
+    range: Option<(&u64, &u64)>,
+    count: u32,
+    entries: impl Iterator<Item = (u64, u32)>,
+) -> Option<Places> {
+    let (&base, &last) = range?;
+    let span = (last - base).saturating_add(1);
+    if span > 4 * u64::from(count) {
+        return None;
+    }
+    let mut table = vec![NONE; span as usize];
+    for (tag, place) in entries {
+        table[(tag - base) as usize] = place;
+    }
+    Some(Places::Table { base, table })
 }
 
 impl Places {
@@ -110,6 +153,7 @@ impl Places {
                 let run = &runs[runs.partition_point(|run| run.first <= tag).checked_sub(1)?];
                 (tag <= run.last).then(|| run.place + (tag - run.first) as u32)
             }
+            Self::Hash(places) => places.get(&tag).copied(),
         }
     }
 }
@@ -142,6 +186,17 @@ mod tests {
         check(&[u64::MAX, 0, u64::MAX - 1, 1, u64::MAX, u64::MAX - 1, 0]);
         check(&[]);
         check(&[5, 6, 7, 3, 4, 5]);
+    }
+
+    #[test]
+    fn shuffled_tags() {
+        let count = 20_011;
+        for spread in [1, 1 << 40] {
+            let mut tags: Vec<u64> =
+                (0..count).map(|k| k * 7919 % count * spread + u64::from(spread > 1)).collect();
+            tags.extend([tags[0], tags[count as usize - 1], u64::MAX, 3 * spread / 2 + 1]);
+            check(&tags);
+        }
     }
 
     proptest! {
