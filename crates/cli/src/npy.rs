@@ -203,6 +203,8 @@ fn tuple(rest: &mut &str) -> Result<Vec<usize>, String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -257,6 +259,18 @@ mod tests {
         ] {
             let error = parse(&bytes).unwrap_err();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    proptest! {
+        /// Any bytes after a plausible beginning, and any dict of plausible words.
+        #[test]
+        fn nothing_makes_the_reader_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..64),
+            header in "[{]('(descr|shape|fortran_order)'|: |'<f8'|True|[(]|[)]|[0-9]{1,20}|, |[}]){0,12}",
+        ) {
+            let _ = parse(&[MAGIC, &bytes].concat());
+            let _ = parse(&file(&header, &bytes));
         }
     }
 }

@@ -113,6 +113,11 @@ pub(crate) fn decimals(size: f64) -> usize {
     usize::try_from(DIGITS as i64 - magnitude).unwrap_or(0)
 }
 
+/// The shortest text that reads back to the same number.
+pub(crate) fn shortest(value: f64) -> String {
+    if (1e-3..1e6).contains(&value.abs()) { format!("{value:?}") } else { format!("{value:e}") }
+}
+
 /// Seconds with three digits: "0.012 s", "34.5 s", "12 min 3 s".
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
@@ -202,6 +207,14 @@ mod tests {
         ];
         for (value, expected) in pairs {
             assert_eq!(significant(value), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_read_back() {
+        for value in [1.0, 3e-7, 0.1, 81.25, 1e12, 0.3 * 1e-6] {
+            let table: toml::Table = format!("x = {}", shortest(value)).parse().unwrap();
+            assert_eq!(table["x"].as_float(), Some(value));
         }
     }
 }

@@ -8,6 +8,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::diagnostics::{Defect, Located, Sort, nearest, quoted};
 use super::schema::{self, Absent, KEYS, Key, Kind, TABLES};
+use crate::units::shortest;
 
 /// Defects found so far; shared by all sections of one document.
 #[derive(Debug, Default)]
@@ -141,7 +142,8 @@ impl<'d> Section<'d> {
         match parsed {
             Some(number) if (low..=high).contains(&number) => Some(Located { value: number, span }),
             _ => {
-                self.out_of_range(name, span, &format!("{low:e} to {high:e}"));
+                let allowed = format!("{} to {}", shortest(low), shortest(high));
+                self.out_of_range(name, span, &allowed);
                 None
             }
         }

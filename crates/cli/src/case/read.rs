@@ -208,6 +208,8 @@ fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::case::schema::{FORMAT, KEYS};
 
@@ -322,6 +324,22 @@ mod tests {
                 key.table,
                 key.name
             );
+        }
+    }
+
+    proptest! {
+        /// Whatever is cut out of a case, put in, or said twice: an error at worst, and one that can be shown.
+        #[test]
+        fn no_text_makes_the_reader_panic(at in 0usize..600, cut in 0usize..40, put in "[\\[\\]=\"\\n.,0-9a-zµ ]{0,8}") {
+            let case = good() + "ignore = [\"w\"]\n[[conductor]]\nname = \"a\"\ngroup = \"g\"\n[solver]\ntolerance = 1e-6\n";
+            let chars: Vec<char> = case.chars().collect();
+            let at = at % chars.len();
+            let end = (at + cut).min(chars.len());
+            let text: String = chars[..at].iter().copied().chain(put.chars()).chain(chars[end..].iter().copied()).collect();
+            if let Err(failure) = parse(Path::new("case.toml"), &text, &Overrides::default()) {
+                let shown = format!("{:?}", failure.report.unwrap());
+                prop_assert!(shown.contains("case.toml"), "{shown}");
+            }
         }
     }
 }

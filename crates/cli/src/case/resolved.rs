@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Case, ResolvedConductor};
 use crate::paths;
+use crate::units::shortest as number;
 
 /// The text of `case.resolved.toml` for a file in `folder`.
 pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor]) -> String {
@@ -66,22 +67,9 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("[{}]", names.map(string).collect::<Vec<_>>().join(", "))
 }
 
-/// The shortest text that reads back to the same number.
-fn number(value: f64) -> String {
-    if (1e-3..1e6).contains(&value.abs()) { format!("{value:?}") } else { format!("{value:e}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_read_back() {
-        for value in [1.0, 3e-7, 0.1, 81.25, 1e12, 0.3 * 1e-6] {
-            let table: toml::Table = format!("x = {}", number(value)).parse().unwrap();
-            assert_eq!(table["x"].as_float(), Some(value));
-        }
-    }
 
     #[test]
     fn strings_are_escaped() {

@@ -110,7 +110,7 @@ impl Folder {
     }
 
     fn temporary(&self, name: &str) -> PathBuf {
-        self.path.join(format!(".{name}.{}.tmp", std::process::id()))
+        files::temporary(&self.path.join(name))
     }
 }
 
@@ -151,7 +151,8 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
         return Ok(previous.unwrap_or_default());
     }
     let Some(previous) = previous else {
-        let empty = fs::read_dir(path).map_err(unreadable)?.next().is_none();
+        let mut entries = fs::read_dir(path).map_err(unreadable)?.filter_map(Result::ok);
+        let empty = entries.all(|entry| files::is_temporary(&entry.file_name()));
         let what = "holds something else than results of farad";
         return if empty { Ok(Vec::new()) } else { Err(refuse(what.to_owned())) };
     };
