@@ -6,6 +6,8 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
 
+use crate::units;
+
 /// How the program ended, as a shell sees it. 1 and 101 are left to crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -122,7 +124,15 @@ impl From<bem::Error> for Failure {
         match error {
             bem::Error::Interrupted => Self::interrupted(),
             bem::Error::Fmm(inner) => inner.into(),
-            bem::Error::Memory { .. } => Self::new(Exit::Memory, error),
+            bem::Error::Memory { what, needed, available, advice } => Self::with_help(
+                Exit::Memory,
+                format!(
+                    "{what} needs {}, more than the {} that may be used",
+                    units::bytes(needed),
+                    units::bytes(available)
+                ),
+                format!("{advice}; or raise --memory-limit"),
+            ),
             other => Self::new(Exit::BadInput, other),
         }
     }

@@ -1,5 +1,7 @@
 //! `-v`: what the libraries report through `tracing`, on stderr.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 
 /// Shows warnings, with `-v` what happens, with `-vv` how, with `-vvv` everything; without `-v`, RUST_LOG decides.
@@ -11,7 +13,9 @@ pub(crate) fn install(verbosity: u8) {
         2 => EnvFilter::new("debug"),
         _ => EnvFilter::new("trace"),
     };
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     tracing_subscriber::fmt()
+        .with_ansi(std::io::stderr().is_terminal() && !no_color)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_target(false)

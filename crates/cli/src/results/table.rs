@@ -27,8 +27,13 @@ pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> S
 }
 
 fn heading(run: &Run<'_>) -> String {
+    let warning = if super::converged(run.answer) {
+        ""
+    } else {
+        "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
+    };
     format!(
-        "{}\nfarad {}, method {}, {} with {} threads\n",
+        "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
         run.case.title,
         env!("CARGO_PKG_VERSION"),
         super::method_name(run.answer.method),
