@@ -1,6 +1,10 @@
 //! Boundary element electrostatics: spaces, quadrature, operators, Krylov solvers, the physical problems. No files.
 
+mod accuracy;
 mod capacitance;
+mod cholesky;
+mod coarse;
+mod cost;
 mod dense;
 mod edge;
 mod error;
@@ -10,6 +14,7 @@ mod pair;
 mod panels;
 mod points;
 mod preconditioner;
+mod problem;
 mod quadrature;
 mod single_layer;
 mod triangle;

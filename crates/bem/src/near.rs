@@ -26,30 +26,58 @@ pub(crate) type Sparse = CsMatI<f64, u32, usize>;
 /// Rows that one task works at a time.
 const ROWS: usize = 256;
 
-/// Panels nearer to each other than the reach of either: the pattern of a symmetric sparse matrix, diagonal included.
-pub(crate) fn pattern(panels: &Panels, reach: &[f64]) -> (Vec<usize>, Vec<u32>) {
-    let centroids: Vec<Vec3> = (0..panels.len()).map(|i| panels.centroid(i)).collect();
-    let search = Neighbours::new(&centroids, reach);
-    let starts: Vec<usize> = (0..panels.len()).step_by(ROWS).collect();
-    let rows = |&start: &usize| {
-        let (mut ends, mut columns) = (Vec::with_capacity(ROWS), Vec::new());
-        for i in start..panels.len().min(start + ROWS) {
-            search.of(i, &mut columns);
-            ends.push(columns.len());
+/// Points of two panels nearer than this share of the smaller panel's size add terms that dwarf what is left of them.
+const COINCIDENT: f64 = 1e-3;
+
+/// A symmetric sparse pattern, diagonal included, columns of a row in increasing order.
+pub(crate) struct Pattern {
+    row_starts: Vec<usize>,
+    columns: Vec<u32>,
+}
+
+impl Pattern {
+    /// Panels whose centroids are nearer to each other than the reach of either.
+    pub(crate) fn new(panels: &Panels, reach: &[f64]) -> Self {
+        let n = panels.len();
+        let centroids: Vec<Vec3> = (0..n).map(|i| panels.centroid(i)).collect();
+        let search = Neighbours::new(&centroids, reach);
+        let starts: Vec<usize> = (0..n).step_by(ROWS).collect();
+        let rows = |&start: &usize| {
+            let (mut ends, mut columns) = (Vec::with_capacity(ROWS), Vec::new());
+            for i in start..n.min(start + ROWS) {
+                search.of(i, &mut columns);
+                ends.push(columns.len());
+            }
+            (ends, columns)
+        };
+        let blocks: Vec<(Vec<usize>, Vec<u32>)> = starts.par_iter().map(rows).collect();
+        let total = blocks.iter().map(|(_, columns)| columns.len()).sum();
+        let mut pattern =
+            Self { row_starts: Vec::with_capacity(n + 1), columns: Vec::with_capacity(total) };
+        pattern.row_starts.push(0);
+        for (ends, block) in blocks {
+            let before = pattern.columns.len();
+            pattern.row_starts.extend(ends.iter().map(|end| before + end));
+            pattern.columns.extend_from_slice(&block);
         }
-        (ends, columns)
-    };
-    let blocks: Vec<(Vec<usize>, Vec<u32>)> = starts.par_iter().map(rows).collect();
-    let total = blocks.iter().map(|(_, columns)| columns.len()).sum();
-    let mut row_starts = Vec::with_capacity(panels.len() + 1);
-    let mut columns = Vec::with_capacity(total);
-    row_starts.push(0);
-    for (ends, block) in blocks {
-        let before = columns.len();
-        row_starts.extend(ends.iter().map(|end| before + end));
-        columns.extend_from_slice(&block);
+        pattern
     }
-    (row_starts, columns)
+
+    fn row(&self, i: usize) -> &[u32] {
+        &self.columns[self.row_starts[i]..self.row_starts[i + 1]]
+    }
+
+    /// Whether points of different panels nearly coincide, as on sheets that face each other at a tiny distance.
+    pub(crate) fn has_coincident(&self, panels: &Panels, points: &Points<'_>) -> bool {
+        let row = |i: usize| {
+            let others = self.row(i).iter().map(|&j| j as usize).filter(|&j| j > i);
+            others.into_iter().any(|j| {
+                let size = panels.areas()[i].min(panels.areas()[j]).sqrt();
+                points.nearest(i, j, size) < COINCIDENT * size
+            })
+        };
+        (0..panels.len()).into_par_iter().any(row)
+    }
 }
 
 /// Exact entries A_ij on a symmetric pattern, each pair integrated once.
@@ -58,7 +86,7 @@ pub(crate) fn pattern(panels: &Panels, reach: &[f64]) -> (Vec<usize>, Vec<u32>) 
 /// [`Error::Interrupted`].
 pub(crate) fn assemble(
     panels: &Panels,
-    (row_starts, columns): (Vec<usize>, Vec<u32>),
+    Pattern { row_starts, columns }: Pattern,
     pairs: &PairQuadrature,
     progress: &dyn Progress,
 ) -> Result<Sparse, Error> {
@@ -97,7 +125,7 @@ pub(crate) fn assemble(
 }
 
 /// Takes the quadrature's entries from exact ones: what is left corrects a sum over the points.
-pub(crate) fn subtract_quadrature(near: Sparse, points: &Points) -> Sparse {
+pub(crate) fn subtract_quadrature(near: Sparse, points: &Points<'_>) -> Sparse {
     let n = near.rows();
     let (row_starts, columns, mut values) = near.into_raw_storage();
     let mut rows = Vec::with_capacity(n);

@@ -1,13 +1,13 @@
 //! Overlapping local inverses of a near-field matrix.
 //!
 //! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
-//! inverse is row i of the preconditioner. On the scale of the neighbourhood that is the exact inverse; nothing is passed to a
-//! coarser scale. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.)
+//! inverse is row i of the preconditioner. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.)
 
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
 use crate::near::Sparse;
 use crate::points::Points;
@@ -27,7 +27,7 @@ pub(crate) struct LocalInverse {
 
 impl LocalInverse {
     /// From exact entries on close pairs; entries of pairs that are missing there are taken from the quadrature points.
-    pub(crate) fn new(near: &Sparse, points: &Points, neighbours: usize) -> Self {
+    pub(crate) fn new(near: &Sparse, points: &Points<'_>, neighbours: usize) -> Self {
         let n = near.rows();
         let blocks: Vec<usize> = (0..n).step_by(ROWS).collect();
         let diagonal: Vec<f64> =
@@ -89,7 +89,7 @@ impl Scratch {
         self.chosen.sort_unstable();
     }
 
-    fn fill(&mut self, near: &Sparse, points: &Points) {
+    fn fill(&mut self, near: &Sparse, points: &Points<'_>) {
         let m = self.chosen.len();
         self.matrix.resize_mut(m, m, 0.0);
         for (a, &i) in self.chosen.iter().enumerate() {
@@ -122,20 +122,49 @@ impl Scratch {
     }
 }
 
-impl LinearOperator for LocalInverse {
+impl LocalInverse {
+    fn add_product(&self, x: &[f64], y: &mut [f64]) {
+        let (starts, columns, values) = (&self.starts, &self.columns, &self.values);
+        y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(i, y)| {
+            let row = starts[i] as usize..starts[i + 1] as usize;
+            let terms = columns[row.clone()].iter().zip(&values[row]);
+            *y += terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum::<f64>();
+        });
+    }
+}
+
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - mean of v over its cluster).
+///
+/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge;
+/// the clusters' means keep these from them.
+pub(crate) struct TwoLevel {
+    local: LocalInverse,
+    coarse: Option<Coarse>,
+}
+
+impl TwoLevel {
+    pub(crate) fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
+        Self { local, coarse }
+    }
+}
+
+impl LinearOperator for TwoLevel {
     fn len(&self) -> usize {
-        self.starts.len() - 1
+        self.local.starts.len() - 1
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
         let n = self.len();
-        let (starts, columns, values) = (&self.starts, &self.columns, &self.values);
+        y.fill(0.0);
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-            y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(i, y)| {
-                let row = starts[i] as usize..starts[i + 1] as usize;
-                let terms = columns[row.clone()].iter().zip(&values[row]);
-                *y = terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum();
-            });
+            let Some(coarse) = &self.coarse else {
+                self.local.add_product(x, y);
+                continue;
+            };
+            let mut rest = x.to_vec();
+            let means = coarse.remove_means(&mut rest);
+            self.local.add_product(&rest, y);
+            coarse.add_solution(means, y);
         }
         Ok(())
     }

@@ -8,8 +8,8 @@ use crate::points::Points;
 /// y_i = sum_j A_ij x_j with x_j the charge of panel j and y_i the mean potential on panel i; no factor 1/(4 pi).
 ///
 /// A is symmetric and positive definite up to the fast sum's error.
-pub struct SingleLayer {
-    points: Points,
+pub struct SingleLayer<'a> {
+    points: Points<'a>,
     plan: fmm::Plan,
     /// Exact minus quadrature on close pairs.
     correction: Sparse,
@@ -20,8 +20,8 @@ pub struct SingleLayer {
     seconds: f64,
 }
 
-impl SingleLayer {
-    pub(crate) fn new(points: Points, plan: fmm::Plan, correction: Sparse) -> Self {
+impl<'a> SingleLayer<'a> {
+    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Sparse) -> Self {
         Self {
             points,
             plan,
@@ -54,10 +54,10 @@ impl SingleLayer {
         )?;
         let step = (count / samples).max(1);
         let chosen: Vec<usize> = (0..count).step_by(step).collect();
-        let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at()[p]).collect();
+        let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at(p)).collect();
         let mut exact = vec![0.0; targets.len()];
         fmm::direct::sum(
-            self.points.at(),
+            &self.points.all(),
             &targets,
             fmm::Densities { charges: Some(&self.charges), dipoles: None },
             &mut fmm::Potentials { potential: Some(&mut exact), gradient: None },
@@ -71,7 +71,7 @@ impl SingleLayer {
     }
 }
 
-impl LinearOperator for SingleLayer {
+impl LinearOperator for SingleLayer<'_> {
     fn len(&self) -> usize {
         self.correction.rows()
     }

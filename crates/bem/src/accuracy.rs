@@ -1,0 +1,39 @@
+//! How exactly the Galerkin matrix is worked.
+
+use crate::pair::PairQuadrature;
+use crate::preconditioner::NEIGHBOURS;
+use crate::quadrature::TriangleRule;
+
+/// Solver tolerances from here on are content with the coarser of two settings.
+const COARSE: f64 = 1e-5;
+
+/// How exactly the Galerkin matrix is worked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accuracy {
+    /// Points that stand for a panel in the fast sum.
+    pub(crate) rule: TriangleRule,
+    /// Pairs closer than this many diameters of either panel are integrated exactly.
+    pub(crate) reach: f64,
+    /// Exact integrals.
+    pub(crate) pairs: PairQuadrature,
+    /// Panels in a neighbourhood of the preconditioner.
+    pub(crate) neighbours: usize,
+}
+
+impl Accuracy {
+    /// For a solver's `tolerance`, every rule raised by `increment` orders.
+    ///
+    /// What rule and reach leave in C, measured against 12 points and 4 diameters: 3 points with 2 diameters 2e-6 on spheres
+    /// and cubes and 1e-5 at gaps narrower than a panel; 6 points with 1.5 diameters 1e-7 and 4e-7. Exact pairs to 1e-5 leave
+    /// 1e-9: the bound holds for the worst of them, and errors differ in sign.
+    pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
+        let rules = TriangleRule::ALL;
+        let (rule, reach) = if tolerance < COARSE { (2, 1.5) } else { (1, 2.0) };
+        Self {
+            rule: rules[(rule + increment).min(rules.len() - 1)],
+            reach,
+            pairs: PairQuadrature::new(1e-5, increment),
+            neighbours: NEIGHBOURS,
+        }
+    }
+}

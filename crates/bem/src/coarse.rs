@@ -1,0 +1,203 @@
+//! The coarse level of the preconditioner: the same equation over clusters of panels.
+//!
+//! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over its area. Its matrix is
+//! R^T A R with R that spreading. Being part of a preconditioner it may be rough: far clusters are points to each other, near
+//! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they are.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use nalgebra::DMatrix;
+use rayon::prelude::*;
+
+use crate::cholesky::Factor;
+use crate::near::Sparse;
+use crate::panels::Panels;
+use crate::triangle::Vec3;
+
+/// Clusters at most, before they are parted by conductor: their matrix is dense and factorised.
+const MOST_CLUSTERS: usize = 2048;
+
+/// Panels in a cluster at least: about what a neighbourhood of the fine level holds.
+const LEAST_PANELS: usize = 24;
+
+/// Panels in a cell at most.
+const CELL: usize = 8;
+
+/// Clusters farther apart than this many times their radii together are points to each other.
+const FAR: f64 = 1.5;
+
+/// Clusters of panels and the factor of their matrix.
+pub(crate) struct Coarse {
+    /// Cluster of each panel.
+    cluster: Vec<u32>,
+    /// Each panel's share of its cluster's area.
+    shares: Vec<f64>,
+    factor: Factor,
+}
+
+impl Coarse {
+    /// Clusters within conductors, from the exact entries on close pairs. `None` if there are too few panels for a coarse
+    /// level to help, or if its matrix is not positive definite.
+    pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Sparse) -> Option<Self> {
+        let clusters = Groups::new(panels, conductor, |range, all| {
+            range.len() / 2 < LEAST_PANELS || all / range.len() >= MOST_CLUSTERS
+        });
+        if clusters.len() < 2 {
+            return None;
+        }
+        let cells = Groups::new(panels, conductor, |range, _| range.len() <= CELL);
+        let shares: Vec<f64> = (0..panels.len())
+            .map(|i| panels.areas()[i] / clusters.areas[clusters.of[i] as usize])
+            .collect();
+        let matrix = matrix(panels, &clusters, &cells, &shares, near);
+        Some(Self { cluster: clusters.of, shares, factor: Factor::new(matrix)? })
+    }
+
+    /// Means of a potential over the clusters, which are taken out of it.
+    pub(crate) fn remove_means(&self, v: &mut [f64]) -> Vec<f64> {
+        let mut means = vec![0.0; self.factor.len()];
+        for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
+            means[c as usize] += share * v;
+        }
+        for (&c, v) in self.cluster.iter().zip(v) {
+            *v -= means[c as usize];
+        }
+        means
+    }
+
+    /// Adds to panel charges `x` those that give the clusters these mean potentials.
+    pub(crate) fn add_solution(&self, mut means: Vec<f64>, x: &mut [f64]) {
+        self.factor.solve(&mut means);
+        for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
+            *x += share * means[c as usize];
+        }
+    }
+}
+
+/// Panels in groups that are compact and of one conductor.
+struct Groups {
+    /// Group of each panel.
+    of: Vec<u32>,
+    /// Panels of each group.
+    members: Vec<Vec<u32>>,
+    areas: Vec<f64>,
+    centres: Vec<Vec3>,
+    /// Distance from the centre to the farthest centroid.
+    radii: Vec<f64>,
+}
+
+impl Groups {
+    /// Halves the tree's ranges until `whole(range, panels in all)`, then parts them by conductor.
+    fn new(
+        panels: &Panels,
+        conductor: &[u32],
+        whole: impl Fn(&Range<usize>, usize) -> bool,
+    ) -> Self {
+        let mut members: Vec<Vec<u32>> = Vec::new();
+        let mut open = vec![(0, panels.len())];
+        while let Some((start, end)) = open.pop() {
+            let range = start..end;
+            if range.len() > 1 && !whole(&range, panels.len()) {
+                let middle = start + range.len() / 2;
+                open.extend([(middle, end), (start, middle)]);
+                continue;
+            }
+            let mut known = HashMap::new();
+            for i in range {
+                let group = *known.entry(conductor[i]).or_insert(members.len());
+                if group == members.len() {
+                    members.push(Vec::new());
+                }
+                members[group].push(i as u32);
+            }
+        }
+        let mut of = vec![0; panels.len()];
+        let (mut areas, mut centres, mut radii) = (Vec::new(), Vec::new(), Vec::new());
+        for (group, members) in members.iter().enumerate() {
+            members.iter().for_each(|&i| of[i as usize] = group as u32);
+            let members = || members.iter().map(|&i| i as usize);
+            let area: f64 = members().map(|i| panels.areas()[i]).sum();
+            let moment: Vec3 = members().map(|i| panels.centroid(i) * panels.areas()[i]).sum();
+            let centre = moment / area;
+            areas.push(area);
+            centres.push(centre);
+            radii.push(members().map(|i| (panels.centroid(i) - centre).norm()).fold(0.0, f64::max));
+        }
+        Self { of, members, areas, centres, radii }
+    }
+
+    fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    fn distance(&self, a: usize, b: usize) -> f64 {
+        (self.centres[a] - self.centres[b]).norm()
+    }
+}
+
+fn matrix(
+    panels: &Panels,
+    clusters: &Groups,
+    cells: &Groups,
+    shares: &[f64],
+    near: &Sparse,
+) -> DMatrix<f64> {
+    let count = clusters.len();
+    let far = |c: usize, d: usize| {
+        let distance = clusters.distance(c, d);
+        (c != d && distance > FAR * (clusters.radii[c] + clusters.radii[d])).then_some(distance)
+    };
+    let mut cells_of = vec![Vec::new(); count];
+    for (cell, members) in cells.members.iter().enumerate() {
+        let share: f64 = members.iter().map(|&i| shares[i as usize]).sum();
+        let cluster = clusters.of[members[0] as usize];
+        cells_of[cluster as usize].push((cell, share));
+    }
+    // What a pair of panels counts unless the near-field matrix has it.
+    let rough = |i: usize, j: usize| {
+        let (a, b) = (cells.of[i] as usize, cells.of[j] as usize);
+        let r = if a == b {
+            (panels.centroid(i) - panels.centroid(j)).norm()
+        } else {
+            cells.distance(a, b)
+        };
+        if r > 0.0 { 1.0 / r } else { 0.0 }
+    };
+    let mut matrix = DMatrix::zeros(count, count);
+    matrix.as_mut_slice().par_chunks_mut(count).enumerate().for_each(|(c, column)| {
+        for (d, entry) in column.iter_mut().enumerate() {
+            if let Some(distance) = far(c, d) {
+                *entry = 1.0 / distance;
+                continue;
+            }
+            for &(a, share_a) in &cells_of[c] {
+                for &(b, share_b) in &cells_of[d] {
+                    if a != b {
+                        let r = cells.distance(a, b);
+                        *entry += if r > 0.0 { share_a * share_b / r } else { 0.0 };
+                        continue;
+                    }
+                    for &i in &cells.members[a] {
+                        for &j in &cells.members[a] {
+                            let (i, j) = (i as usize, j as usize);
+                            *entry += shares[i] * shares[j] * rough(i, j);
+                        }
+                    }
+                }
+            }
+        }
+        for &i in &clusters.members[c] {
+            let i = i as usize;
+            let Some(row) = near.outer_view(i) else { continue };
+            for (&j, &exact) in row.indices().iter().zip(row.data()) {
+                let j = j as usize;
+                let d = clusters.of[j] as usize;
+                if far(c, d).is_none() {
+                    column[d] += shares[i] * shares[j] * (exact - rough(i, j));
+                }
+            }
+        }
+    });
+    matrix
+}

@@ -1,0 +1,266 @@
+//! The capacitance problem in scaled panels, solved densely or fast.
+
+use std::time::Instant;
+
+use fmm::Precision;
+use mesh::Mesh;
+use rayon::prelude::*;
+
+use crate::accuracy::Accuracy;
+use crate::coarse::Coarse;
+use crate::dense::Dense;
+use crate::gmres::{GmresParams, Metric, StopReason, gmres};
+use crate::near::{self, Pattern};
+use crate::panels::Panels;
+use crate::points::Points;
+use crate::preconditioner::{LocalInverse, TwoLevel};
+use crate::single_layer::SingleLayer;
+use crate::{
+    Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Solve, Stage, Timings,
+    cost,
+};
+
+/// The fast sum's tolerance as a share of the solver's.
+const FMM_SHARE: f64 = 0.3;
+
+/// Excitations that share one product with the operator at most.
+pub(crate) const GROUP: usize = 8;
+
+/// Points at which the fast sum is compared with direct sums at the end.
+const ERROR_SAMPLES: usize = 1000;
+
+/// What of the problem does not depend on how it is solved.
+pub(crate) struct Problem {
+    panels: Panels,
+    /// Conductor of each panel.
+    conductor: Vec<u32>,
+    /// How many conductors.
+    count: usize,
+    /// Weights of the residual's norm: each conductor's weights are its panels' shares of its area.
+    weights: Vec<f64>,
+    triangles: usize,
+}
+
+impl Problem {
+    pub(crate) fn new(mesh: &Mesh, conductors: Conductors<'_>) -> Result<Self, Error> {
+        let found = conductors.of_triangle.len();
+        let expected = mesh.triangles.len();
+        if found != expected {
+            return Err(Error::Length { what: "conductors.of_triangle", expected, found });
+        }
+        let count = conductors.count;
+        let of = |i: usize| conductors.of_triangle[i].filter(|&c| (c as usize) < count);
+        let panels = Panels::new(mesh, |i| of(i).is_some());
+        let conductor: Vec<u32> =
+            panels.triangles().iter().filter_map(|&i| of(i as usize)).collect();
+        let mut area = vec![0.0; count];
+        for (&c, a) in conductor.iter().zip(panels.areas()) {
+            area[c as usize] += a;
+        }
+        let weights =
+            conductor.iter().zip(panels.areas()).map(|(&c, a)| a / area[c as usize]).collect();
+        Ok(Self { panels, conductor, count, weights, triangles: mesh.triangles.len() })
+    }
+
+    /// Number of panels.
+    pub(crate) fn len(&self) -> usize {
+        self.panels.len()
+    }
+
+    /// Potential 1 on each conductor in turn, shape (conductors, panels).
+    fn excitations(&self) -> Vec<f64> {
+        let column =
+            |k: usize| self.conductor.iter().map(move |&c| if c as usize == k { 1.0 } else { 0.0 });
+        (0..self.count).flat_map(column).collect()
+    }
+
+    /// The largest over the conductors of the root mean square of a residual, relative to the excitation's potential 1.
+    fn measure(&self, r: &[f64]) -> f64 {
+        let mut squares = vec![0.0; self.count];
+        for ((&c, w), r) in self.conductor.iter().zip(&self.weights).zip(r) {
+            squares[c as usize] += w * r * r;
+        }
+        // NaN must come through: f64::max drops it.
+        squares.into_iter().fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a }).sqrt()
+    }
+
+    pub(crate) fn dense(
+        &self,
+        options: &CapacitanceOptions,
+        accuracy: &Accuracy,
+        progress: &dyn Progress,
+    ) -> Result<Capacitance, Error> {
+        let n = self.panels.len();
+        cost::check(
+            "the dense matrix",
+            Dense::bytes(n),
+            options.memory_limit,
+            "use method = \"fmm\" or a coarser mesh",
+        )?;
+        let mut timings = Timings::default();
+        let started = Instant::now();
+        let dense = Dense::new(&self.panels, &accuracy.pairs, progress)?;
+        timings.near_field = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let mut charges = Vec::with_capacity(self.count * n);
+        let mut solves = Vec::with_capacity(self.count);
+        for (excitation, b) in self.excitations().chunks_exact(n.max(1)).enumerate() {
+            let (x, relative_residual) = match &dense {
+                Some(dense) => {
+                    let x = dense.solve(b);
+                    let y = dense.multiply(&x);
+                    let r: Vec<f64> = b.iter().zip(&y).map(|(b, y)| b - y).collect();
+                    (x, self.measure(&r))
+                }
+                None => (vec![0.0; n], 1.0),
+            };
+            let reason = if relative_residual.is_nan() {
+                StopReason::Nan
+            } else if relative_residual <= options.tolerance {
+                StopReason::Converged
+            } else {
+                StopReason::Breakdown
+            };
+            let history = vec![1.0, relative_residual];
+            solves.push(Solve { excitation, iterations: 0, reason, relative_residual, history });
+            charges.extend(x);
+            if !progress.advance(Stage::Solve, excitation as u64 + 1, self.count as u64) {
+                return Err(Error::Interrupted);
+            }
+        }
+        timings.solve = started.elapsed().as_secs_f64();
+        Ok(self.answer(Method::Dense, options, &charges, solves, timings))
+    }
+
+    pub(crate) fn fast(
+        &self,
+        options: &CapacitanceOptions,
+        accuracy: &Accuracy,
+        progress: &dyn Progress,
+    ) -> Result<Capacitance, Error> {
+        let n = self.panels.len();
+        cost::check(
+            "the fast solve",
+            cost::fast_bytes(n, accuracy.rule.len(), self.count),
+            options.memory_limit,
+            "use a coarser mesh or fewer conductors",
+        )?;
+        let fmm_tolerance =
+            options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(1e-12, 0.1);
+        let mut timings = Timings::default();
+        go_on(progress.advance(Stage::Plan, 0, 1))?;
+        let started = Instant::now();
+        let points = Points::new(&self.panels, accuracy.rule);
+        let pattern = self.near_pattern(accuracy);
+        let plan_options = fmm::Options {
+            tolerance: fmm_tolerance,
+            // Terms that nearly coincident points add to the sum and the correction takes away again need all digits.
+            precision: pattern.has_coincident(&self.panels, &points).then_some(Precision::Double),
+            densities: self.count.clamp(1, GROUP),
+            ..fmm::Options::default()
+        };
+        let plan = fmm::Plan::new(&points.all(), None, &plan_options)?;
+        timings.plan = started.elapsed().as_secs_f64();
+        go_on(progress.advance(Stage::Plan, 1, 1))?;
+
+        let started = Instant::now();
+        let near = near::assemble(&self.panels, pattern, &accuracy.pairs, progress)?;
+        let assembled = started.elapsed().as_secs_f64();
+        let local = LocalInverse::new(&near, &points, accuracy.neighbours);
+        let coarse = Coarse::new(&self.panels, &self.conductor, &near);
+        let mut preconditioner = TwoLevel::new(local, coarse);
+        let correction = near::subtract_quadrature(near, &points);
+        timings.near_field = started.elapsed().as_secs_f64();
+        tracing::debug!(
+            rows = n,
+            entries_per_row = correction.nnz() as f64 / n.max(1) as f64,
+            assembly_s = assembled,
+            preconditioner_s = timings.near_field - assembled,
+            "near field"
+        );
+        let mut operator = SingleLayer::new(points, plan, correction);
+
+        let started = Instant::now();
+        let mut charges = vec![0.0; self.count * n];
+        let params = GmresParams {
+            tolerance: options.tolerance,
+            restart: options.restart.max(1),
+            max_iterations: options.max_iterations,
+            group: GROUP,
+        };
+        let infos = gmres(
+            &mut operator,
+            &mut preconditioner,
+            Metric { weights: &self.weights, measure: Some(&|r| self.measure(r)) },
+            &self.excitations(),
+            &mut charges,
+            &params,
+            &mut |iteration, residual| {
+                progress.residual(iteration, residual);
+                progress.advance(Stage::Solve, iteration as u64, 0)
+            },
+        )?;
+        timings.solve = started.elapsed().as_secs_f64();
+        timings.matvec_mean = operator.mean_seconds();
+        let solves = infos.into_iter().enumerate().map(|(excitation, info)| Solve {
+            excitation,
+            iterations: info.iterations,
+            reason: info.reason,
+            relative_residual: info.relative_residual,
+            history: info.history,
+        });
+        let solves = solves.collect();
+        let error = match charges.get(..n) {
+            Some(first) if n > 0 => Some(operator.sampled_error(first, ERROR_SAMPLES)?),
+            _ => None,
+        };
+        let mut answer = self.answer(Method::Fmm, options, &charges, solves, timings);
+        answer.fmm_tolerance = Some(fmm_tolerance);
+        answer.fmm_error_sampled = error;
+        answer.fmm = Some(operator.plan().info().clone());
+        Ok(answer)
+    }
+
+    fn near_pattern(&self, accuracy: &Accuracy) -> Pattern {
+        let reach = |i: usize| accuracy.reach * self.panels.panel(i).diameter();
+        let reach: Vec<f64> = (0..self.panels.len()).into_par_iter().map(reach).collect();
+        Pattern::new(&self.panels, &reach)
+    }
+
+    fn answer(
+        &self,
+        method: Method,
+        options: &CapacitanceOptions,
+        charges: &[f64],
+        solves: Vec<Solve>,
+        timings: Timings,
+    ) -> Capacitance {
+        let n = self.panels.len();
+        let scale = self.panels.scale();
+        let mut maxwell = vec![vec![0.0; self.count]; self.count];
+        let mut density = vec![vec![0.0; self.triangles]; self.count];
+        for (k, x) in charges.chunks_exact(n.max(1)).enumerate() {
+            for (i, x) in x.iter().enumerate() {
+                // The potential of a charge q is q / (4 pi eps r): x is q / (4 pi eps), a length, at 1 V.
+                maxwell[self.conductor[i] as usize][k] += x * scale;
+                density[k][self.panels.triangles()[i] as usize] =
+                    4.0 * std::f64::consts::PI * x / (self.panels.areas()[i] * scale);
+            }
+        }
+        Capacitance {
+            method,
+            maxwell,
+            density,
+            solves,
+            tolerance: options.tolerance,
+            fmm_tolerance: None,
+            fmm_error_sampled: None,
+            fmm: None,
+            timings,
+        }
+    }
+}
+
+fn go_on(go_on: bool) -> Result<(), Error> {
+    if go_on { Ok(()) } else { Err(Error::Interrupted) }
+}

@@ -1,0 +1,261 @@
+//! Capacitances of bodies whose answer is known, and the ways to get them against each other.
+
+use bem::{
+    Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Quiet, Stage, StopReason,
+    capacitance,
+};
+use mesh::Mesh;
+use mesh::generate::{Bus, Cube, Disk, Plate, Resolution, Sphere, SphereBase, TwoSpheres};
+
+fn reference() -> serde_json::Value {
+    serde_json::from_str(include_str!("data/capacitance.json")).unwrap()
+}
+
+/// Each physical group is a conductor.
+fn solve_with(mesh: &Mesh, options: &CapacitanceOptions) -> Capacitance {
+    let group = |&m: &u32| mesh.memberships[m as usize].first().copied();
+    let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(group).collect();
+    let conductors = Conductors { of_triangle: &of_triangle, count: mesh.groups.len() };
+    let answer = capacitance(mesh, conductors, options, &Quiet).unwrap();
+    for solve in &answer.solves {
+        assert_eq!(solve.reason, StopReason::Converged, "{solve:?}");
+        assert!(solve.relative_residual <= options.tolerance);
+    }
+    answer
+}
+
+fn options(method: Method, tolerance: f64) -> CapacitanceOptions {
+    CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() }
+}
+
+fn one(mesh: &Mesh, method: Method) -> f64 {
+    solve_with(mesh, &options(method, 1e-7)).maxwell[0][0]
+}
+
+fn sphere(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution }.build().unwrap()
+}
+
+fn cube(elements: usize, grade: f64) -> Mesh {
+    Cube { edge: 1.0, grade, resolution: Resolution::Elements(elements) }.build().unwrap()
+}
+
+fn two_spheres(distance: f64, elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    TwoSpheres { radius: 1.0, distance, base: SphereBase::Octahedron, resolution }.build().unwrap()
+}
+
+/// Largest difference of two matrices relative to the largest entry.
+fn difference(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    let pairs = a.iter().flatten().zip(b.iter().flatten());
+    let largest = a.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
+}
+
+#[test]
+fn sphere_converges_with_second_order() {
+    let levels = [128, 512, 2048, 8192];
+    let errors: Vec<f64> = levels.iter().map(|&n| 1.0 - one(&sphere(n), Method::Auto)).collect();
+    println!("{errors:?}");
+    for pair in errors.windows(2) {
+        // Inscribed facets: from below; second order with a remainder of fourth.
+        assert!(pair[1] > 0.0);
+        let order = (pair[0] / pair[1]).log2();
+        assert!((order - 2.0).abs() < 0.1, "order {order}");
+    }
+    assert!(errors[3] < 4.95e-4, "bempp-cl has 4.9e-4 at 8,192: {}", errors[3]);
+}
+
+#[test]
+fn cube_is_approached_from_below() {
+    let exact = reference()["cube"]["value"].as_f64().unwrap();
+    let error = |n, grade| 1.0 - one(&cube(n, grade), Method::Fmm) / exact;
+    let uniform = error(8200, 1.0);
+    assert!(uniform > 0.0 && uniform < 4.7e-4, "uniform {uniform:.2e}");
+    let graded = error(7000, 1000.0);
+    println!("{uniform:.2e} {graded:.2e}");
+    assert!(graded > 0.0 && graded < 1e-5, "graded {graded:.2e}");
+}
+
+#[test]
+fn open_surfaces() {
+    let exact = &reference();
+    let resolution = Resolution::Elements(3000);
+    let plate = Plate { width: 1.0, height: 1.0, grade: 30.0, resolution }.build().unwrap();
+    let disk = Disk { radius: 1.0, grade: 30.0, resolution }.build().unwrap();
+    let plate = one(&plate, Method::Fmm) / exact["square_plate"]["value"].as_f64().unwrap() - 1.0;
+    let disk = one(&disk, Method::Fmm) / exact["disk"]["value"].as_f64().unwrap() - 1.0;
+    println!("plate {plate:.2e} disk {disk:.2e}");
+    // A lower bound on the meshed body: the plate is meshed exactly, the disk from within.
+    assert!(plate < 5e-6 && plate > -5e-4, "{plate:.2e}");
+    assert!(disk < 0.0 && disk > -2e-3, "{disk:.2e}");
+}
+
+#[test]
+fn two_spheres_give_the_full_symmetric_matrix() {
+    let exact = &reference()["two_unit_spheres_distance_3"];
+    let exact = [exact["c11"].as_f64().unwrap(), exact["c12"].as_f64().unwrap()];
+    let error = |n| {
+        let answer = solve_with(&two_spheres(3.0, n), &options(Method::Fmm, 1e-8));
+        let c = &answer.maxwell;
+        let asymmetry = (c[0][1] - c[1][0]).abs() / c[0][0];
+        println!("{c:?} {asymmetry:.1e} {:?}", answer.fmm_error_sampled);
+        assert!(asymmetry < 1e-6, "{asymmetry:.1e}");
+        [c[0][0] / exact[0] - 1.0, c[0][1] / exact[1] - 1.0]
+    };
+    let (coarse, fine) = (error(1024), error(4096));
+    for k in 0..2 {
+        let order = (coarse[k] / fine[k]).log2();
+        assert!((order - 2.0).abs() < 0.15, "entry {k}: order {order}");
+    }
+}
+
+#[test]
+fn fast_and_dense_agree() {
+    let resolution = Resolution::Elements(1500);
+    let bus = Bus { bars: 2, width: 1.0, spacing: 1.0, gap: 1.0, grade: 5.0, resolution }
+        .build()
+        .unwrap();
+    for (name, mesh) in [
+        ("graded cube", cube(1200, 300.0)),
+        ("two spheres, narrow gap", two_spheres(2.02, 1500)),
+        ("bus", bus),
+    ] {
+        let dense = solve_with(&mesh, &options(Method::Dense, 1e-6));
+        let fast = solve_with(&mesh, &options(Method::Fmm, 1e-6));
+        let allowed = 10.0 * fast.fmm_tolerance.unwrap();
+        let found = difference(&dense.maxwell, &fast.maxwell);
+        println!("{name} {found:.1e} {:?}", fast.fmm_error_sampled);
+        assert!(found < allowed, "{name}: {found:.1e}");
+        assert!(fast.fmm_error_sampled.unwrap() < fast.fmm_tolerance.unwrap());
+    }
+}
+
+/// Two square plates face each other, panel by panel: the closer, the more their entries cancel.
+#[test]
+fn facing_sheets() {
+    for gap in [0.1, 1e-2, 1e-3, 1e-5] {
+        let resolution = Resolution::Elements(400);
+        let mut mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+        let (vertices, triangles) = (mesh.vertices.len() as u32, mesh.triangles.len());
+        mesh.vertices.extend(mesh.vertices.clone().iter().map(|v| [v[0], v[1], v[2] + gap]));
+        mesh.triangles.extend(mesh.triangles.clone().iter().map(|t| t.map(|v| v + vertices)));
+        let of_triangle: Vec<Option<u32>> =
+            (0..2 * triangles).map(|i| Some(u32::from(i >= triangles))).collect();
+        let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
+        let solve =
+            |method| capacitance(&mesh, conductors, &options(method, 1e-6), &Quiet).unwrap();
+        let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
+        println!(
+            "{gap} {:?} {:?} {:?} {:?} {:.1e}",
+            dense.maxwell,
+            fast.solves[0].iterations,
+            fast.solves[0].reason,
+            fast.fmm_error_sampled,
+            difference(&dense.maxwell, &fast.maxwell)
+        );
+        // Mutual capacitance: above the ideal plate's by the stray field, which is less for a smaller gap.
+        let ideal = 1.0 / (4.0 * std::f64::consts::PI * gap);
+        let ratio = -dense.maxwell[0][1] / ideal;
+    }
+}
+
+#[test]
+fn size_and_place_change_nothing_but_rounding() {
+    let mesh = two_spheres(2.5, 1000);
+    let moved = |scale: f64, shift: f64| {
+        let mut mesh = mesh.clone();
+        let place =
+            |v: &mut [f64; 3]| *v = [v[0] + shift, v[1] - shift, v[2] + shift].map(|x| x * scale);
+        mesh.vertices.iter_mut().for_each(place);
+        mesh
+    };
+    for method in [Method::Dense, Method::Fmm] {
+        let base = solve_with(&mesh, &options(method, 1e-8)).maxwell;
+        // A shift of 1,000 sizes rounds the coordinates themselves to 1e-13 of the size, and rounding may tip the choice of a
+        // quadrature order, good to 1e-6, for one pair in 1e6.
+        for (scale, shift, allowed) in [(1e-9, 0.0, 1e-9), (1e9, 0.0, 1e-9), (1.0, 4500.0, 1e-9)] {
+            let answer = solve_with(&moved(scale, shift), &options(method, 1e-8)).maxwell;
+            let answer: Vec<Vec<f64>> =
+                answer.iter().map(|row| row.iter().map(|c| c / scale).collect()).collect();
+            let found = difference(&base, &answer);
+            println!("{method:?} {scale} {shift} {found:.1e}");
+            assert!(found < allowed, "{method:?} {scale} {shift}: {found:.1e}");
+        }
+    }
+}
+
+#[test]
+fn higher_quadrature_orders_change_less_than_a_millionth() {
+    for (name, mesh) in [
+        ("sphere", sphere(512)),
+        ("graded cube", cube(1200, 300.0)),
+        ("narrow gap", two_spheres(2.02, 2000)),
+    ] {
+        for method in [Method::Dense, Method::Fmm] {
+            let at = |quadrature_increment| {
+                let options = CapacitanceOptions { quadrature_increment, ..options(method, 1e-8) };
+                solve_with(&mesh, &options).maxwell
+            };
+            let found = difference(&at(0), &at(2));
+            println!("{name} {method:?} {found:.1e}");
+            assert!(found < 1e-6, "{name} {method:?}: {found:.1e}");
+        }
+    }
+}
+
+#[test]
+fn density_integrates_to_the_charge_and_ignored_triangles_have_none() {
+    let mesh = two_spheres(3.0, 500);
+    let group = |&m: &u32| mesh.memberships[m as usize].first().copied();
+    let of_triangle: Vec<Option<u32>> =
+        mesh.membership.iter().map(group).map(|g| g.filter(|&g| g == 1).map(|_| 0)).collect();
+    let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
+    let answer = capacitance(&mesh, conductors, &options(Method::Auto, 1e-8), &Quiet).unwrap();
+    let mut charge = 0.0;
+    for (i, triangle) in mesh.triangles.iter().enumerate() {
+        let area = bem::Triangle::new(triangle.map(|v| mesh.vertices[v as usize])).area();
+        charge += area * answer.density[0][i];
+        assert_eq!(answer.density[0][i] == 0.0, of_triangle[i].is_none());
+    }
+    // Q / eps = 4 pi C at 1 V.
+    let expected = 4.0 * std::f64::consts::PI * answer.maxwell[0][0];
+    assert!((charge / expected - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn many_triangles_go_through_the_fast_sum() {
+    let mesh = cube(7000, 1.0);
+    let answer = solve_with(&mesh, &CapacitanceOptions::default());
+    assert_eq!(answer.method, Method::Fmm);
+    assert!(answer.solves[0].iterations <= 12);
+    assert_eq!(answer.solves[0].history.len(), answer.solves[0].iterations + 1);
+}
+
+struct StopAt(Stage);
+
+impl Progress for StopAt {
+    fn advance(&self, stage: Stage, done: u64, _: u64) -> bool {
+        !(stage == self.0 && done > 0)
+    }
+}
+
+#[test]
+fn it_stops_when_asked_and_says_what_does_not_fit() {
+    let mesh = sphere(512);
+    let of_triangle = vec![Some(0); mesh.triangles.len()];
+    let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
+    for stage in [Stage::Plan, Stage::NearField, Stage::Solve] {
+        let stopped = capacitance(&mesh, conductors, &options(Method::Fmm, 1e-6), &StopAt(stage));
+        assert!(matches!(stopped, Err(Error::Interrupted)), "{stage:?}");
+    }
+    for method in [Method::Dense, Method::Fmm] {
+        let options = CapacitanceOptions { memory_limit: Some(1000), ..options(method, 1e-6) };
+        let refused = capacitance(&mesh, conductors, &options, &Quiet);
+        assert!(matches!(refused, Err(Error::Memory { .. })));
+    }
+    let short = Conductors { of_triangle: &of_triangle[1..], count: 1 };
+    let refused = capacitance(&mesh, short, &CapacitanceOptions::default(), &Quiet);
+    assert!(matches!(refused, Err(Error::Length { .. })));
+}
