@@ -105,10 +105,18 @@ impl<T: Real> Engine<T> {
         let levels = tree.levels.len();
         let upward = (0..levels.saturating_sub(1))
             .rev()
-            .map(|level| if orders.multipole[level] > 0 { parents(&tree, level) } else { Vec::new() })
+            .map(
+                |level| {
+                    if orders.multipole[level] > 0 { parents(&tree, level) } else { Vec::new() }
+                },
+            )
             .collect();
         let downward = (1..levels)
-            .map(|level| if orders.local[level - 1] > 0 { children(&tree, level) } else { Vec::new() })
+            .map(
+                |level| {
+                    if orders.local[level - 1] > 0 { children(&tree, level) } else { Vec::new() }
+                },
+            )
             .collect();
         let storage = |orders: &[usize]| -> Vec<Vec<T>> {
             let of = |(level, &p): (&Range<usize>, &usize)| {
@@ -198,7 +206,9 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2m(&mut self, density: usize) {
-        let Self { simd, tree, orders, harmonics, gradient, sources, strengths, multipoles, .. } = self;
+        let Self {
+            simd, tree, orders, harmonics, gradient, sources, strengths, multipoles, ..
+        } = self;
         let tables = p2m::Tables { harmonics, gradient };
         for (level, multipoles) in multipoles.iter_mut().enumerate() {
             let p = orders.multipole[level];
@@ -213,7 +223,16 @@ impl<T: Real> Engine<T> {
                 .for_each(|(multipoles, cells)| {
                     T::dispatch(
                         *simd,
-                        P2mJob { tables, p, stride, cells, sources, strengths, density, multipoles },
+                        P2mJob {
+                            tables,
+                            p,
+                            stride,
+                            cells,
+                            sources,
+                            strengths,
+                            density,
+                            multipoles,
+                        },
                     );
                 });
         }
@@ -252,7 +271,8 @@ impl<T: Real> Engine<T> {
             let stride = stride::<T>(orders.local[level]);
             let mut begin = tree.levels[level].start;
             while let Some(chunk) = chunks.next_if(|c| c.level as usize == level) {
-                let (_, after) = std::mem::take(&mut rest).split_at_mut((chunk.cells.start - begin) * stride);
+                let (_, after) =
+                    std::mem::take(&mut rest).split_at_mut((chunk.cells.start - begin) * stride);
                 let (own, after) = after.split_at_mut(chunk.cells.len() * stride);
                 (begin, rest) = (chunk.cells.end, after);
                 jobs.push((chunk, own, stride));
@@ -264,7 +284,9 @@ impl<T: Real> Engine<T> {
     }
 
     fn l2p(&mut self, density: usize, with_gradient: bool) {
-        let Self { simd, tree, lists, orders, harmonics, gradient, sources, targets, locals, .. } = self;
+        let Self {
+            simd, tree, lists, orders, harmonics, gradient, sources, targets, locals, ..
+        } = self;
         let tables = p2m::Tables { harmonics, gradient };
         let particles = targets.as_ref().unwrap_or(sources);
         let potential = &mut self.potential[density][..];
@@ -281,7 +303,7 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2p(&mut self) {
-        let Self { simd, tree, lists, sources, targets, strengths, close, .. } = self;
+        let Self { simd, root, tree, lists, sources, targets, strengths, close, .. } = self;
         let particles = targets.as_ref().unwrap_or(sources);
         let cells = &lists.near.cells;
         // The leaves' target ranges follow one another only level by level; hand each job its own pieces.
@@ -289,6 +311,7 @@ impl<T: Real> Engine<T> {
             .map(|i| P2pJob {
                 rows: i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(cells.len()),
                 lists,
+                root,
                 tree,
                 sources,
                 targets: particles,
@@ -355,7 +378,11 @@ impl<T: Real> Engine<T> {
             + expansions
             + pairs
             + 4 * self.lists.near.entries.len()
-            + self.close.iter().map(|c| c.pairs.len() * size_of::<p2p::ClosePair<T>>()).sum::<usize>()
+            + self
+                .close
+                .iter()
+                .map(|c| c.pairs.len() * size_of::<p2p::ClosePair<T>>())
+                .sum::<usize>()
             + self.tree.cells.len() * size_of::<Cell>()
             + order(&self.source_order)
             + self.target_order.as_ref().map_or(0, order)
@@ -623,6 +650,7 @@ const P2P_LEAVES: usize = 64;
 struct P2pJob<'a, T> {
     rows: Range<usize>,
     lists: &'a Lists,
+    root: &'a Root,
     tree: &'a Tree,
     sources: &'a Particles<T>,
     targets: &'a Particles<T>,
@@ -689,7 +717,7 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
         let mut near = Vec::new();
         for row in self.rows {
             let target = &tree.cells[lists.near.cells[row] as usize];
-            near_sources(tree, target, lists.near.row(row), &mut near);
+            near_sources(root, tree, target, lists.near.row(row), &mut near);
             let range = target.targets.start as usize..target.targets.end as usize;
             p2p::close_pairs::<V>(range.clone(), targets, &near, sources, |t, s| {
                 let x = &target_points[target_order.index[t] as usize];
@@ -709,15 +737,21 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
 }
 
 /// The source leaves near `target` as P2P sees them.
-fn near_sources<T: Real>(tree: &Tree, target: &Cell, row: &[u32], near: &mut Vec<p2p::Near<T>>) {
-    let centre = target.centre();
+fn near_sources<T: Real>(
+    root: &Root,
+    tree: &Tree,
+    target: &Cell,
+    row: &[u32],
+    near: &mut Vec<p2p::Near<T>>,
+) {
+    let centre = root.centre(target);
     near.clear();
     near.extend(row.iter().map(|&s| {
         let source = &tree.cells[s as usize];
-        let there = source.centre();
+        let there = root.centre(source);
         p2p::Near {
             sources: source.sources.start as usize..source.sources.end as usize,
-            shift: std::array::from_fn(|i| T::of(centre[i] - there[i])),
+            shift: std::array::from_fn(|i| T::of((centre[i] - there[i]) / root.side)),
             threshold: p2p::threshold(side(target.level.min(source.level))),
         }
     }));
@@ -732,7 +766,7 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
         let mut begin = 0;
         for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
             let target = &self.tree.cells[self.lists.near.cells[row] as usize];
-            near_sources(self.tree, target, self.lists.near.row(row), &mut near);
+            near_sources(self.root, self.tree, target, self.lists.near.row(row), &mut near);
             p2p::p2p::<V>(
                 target.targets.start as usize..target.targets.end as usize,
                 self.targets,

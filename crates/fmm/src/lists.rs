@@ -184,10 +184,16 @@ fn visit(
         let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
         let comparable = stencil == Stencil::Reduced || difference == 0 || {
             // The full stencil crosses levels only where a leaf ends one side.
-            (source.level < target.level && source.is_leaf()) || (source.level > target.level && target.is_leaf())
+            (source.level < target.level && source.is_leaf())
+                || (source.level > target.level && target.is_leaf())
         };
-        if comparable && difference <= MAX_LEVEL_DIFFERENCE && r2 >= acceptance[difference as usize] {
-            found.far.push((pack(source.level as i32 - target.level as i32, offset), s, index as u32));
+        if comparable && difference <= MAX_LEVEL_DIFFERENCE && r2 >= acceptance[difference as usize]
+        {
+            found.far.push((
+                pack(source.level as i32 - target.level as i32, offset),
+                s,
+                index as u32,
+            ));
         } else if !source.is_leaf() && (source.level <= target.level || target.is_leaf()) {
             stack.extend(source.children().map(|c| c as u32));
         } else if !target.is_leaf() {
@@ -211,7 +217,8 @@ fn group(tree: &Tree, cells: Range<usize>, far: &mut [(u64, u32, u32)]) -> (Chun
     // Sources in Morton order within a batch keep their expansions in the cache.
     far.sort_unstable();
     let level = tree.cells[cells.start].level;
-    let mut chunk = Chunk { level, cells, batches: Vec::new(), pairs: Vec::with_capacity(far.len()) };
+    let mut chunk =
+        Chunk { level, cells, batches: Vec::new(), pairs: Vec::with_capacity(far.len()) };
     let mut keys = Vec::new();
     for (i, &(key, s, t)) in far.iter().enumerate() {
         let source_level = tree.cells[s as usize].level;
@@ -219,7 +226,12 @@ fn group(tree: &Tree, cells: Range<usize>, far: &mut [(u64, u32, u32)]) -> (Chun
         match chunk.batches.last_mut() {
             Some(batch) if keys.last() == Some(&key) => batch.pairs.end = end,
             _ => {
-                chunk.batches.push(Batch { vector: 0, order: 0, source_level, pairs: i as u32..end });
+                chunk.batches.push(Batch {
+                    vector: 0,
+                    order: 0,
+                    source_level,
+                    pairs: i as u32..end,
+                });
                 keys.push(key);
             }
         }

@@ -86,7 +86,8 @@ impl Default for Options {
 impl Options {
     /// Checks every range.
     pub(crate) fn check(&self) -> Result<(), crate::Error> {
-        let bad = |option, value: String, allowed| Err(crate::Error::Option { option, value, allowed });
+        let bad =
+            |option, value: String, allowed| Err(crate::Error::Option { option, value, allowed });
         if !(1e-13..=0.5).contains(&self.tolerance) {
             return bad("tolerance", self.tolerance.to_string(), "1e-13 to 0.5");
         }

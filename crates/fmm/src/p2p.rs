@@ -100,7 +100,10 @@ pub(crate) fn add_close<T: Real>(
         let inverse3 = inverse * inverse * inverse;
         for (density, potential) in sums.potential.iter_mut().enumerate() {
             let q = strengths.charges.get(density).map_or(0.0, |q| q[source].to_f64());
-            let d = strengths.dipoles.get(density).map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
+            let d = strengths
+                .dipoles
+                .get(density)
+                .map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
             let along = (d[0] * r[0] + d[1] * r[1] + d[2] * r[2]) * inverse3;
             potential[target] += T::of(q * inverse + along);
             if let Some(gradient) = sums.gradient.get_mut(density) {
@@ -250,11 +253,8 @@ fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bo
             let point: [V; 3] = std::array::from_fn(|i| point[i].add(V::splat(near.shift[i])));
             let threshold = V::splat(near.threshold);
             let [x, y, z] = group.sources.range(near.sources.clone());
-            let charges = if CHARGES {
-                &group.strengths.charges[density][near.sources.clone()]
-            } else {
-                x
-            };
+            let charges =
+                if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
             let dipoles = if DIPOLES {
                 group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
             } else {

@@ -29,7 +29,8 @@ impl<T: Real> Particles<T> {
     ) -> Self {
         let n = points.len();
         let mut axes: [Vec<T>; 3] = std::array::from_fn(|_| vec![T::default(); n + PADDING]);
-        let mut leaves: Vec<_> = tree.cells.iter().filter(|c| c.is_leaf() && !range(c).is_empty()).collect();
+        let mut leaves: Vec<_> =
+            tree.cells.iter().filter(|c| c.is_leaf() && !range(c).is_empty()).collect();
         leaves.sort_unstable_by_key(|c| range(c).start);
         // Each leaf owns a contiguous piece of the arrays.
         let [mut x, mut y, mut z] = axes.each_mut().map(|a| &mut a[..n]);
@@ -42,12 +43,12 @@ impl<T: Real> Particles<T> {
             pieces.push((leaf, [px, py, pz]));
             (x, y, z) = (rx, ry, rz);
         }
-        pieces.into_par_iter().with_min_len(64).for_each(|(leaf, mut piece)| {
-            let centre = leaf.centre();
+        pieces.into_par_iter().with_min_len(64).for_each(|(leaf, piece)| {
+            let centre = root.centre(leaf);
             for (slot, i) in range(leaf).enumerate() {
-                let scaled = root.scaled(&points[order.index[i as usize] as usize]);
+                let point = &points[order.index[i as usize] as usize];
                 for axis in 0..3 {
-                    piece[axis][slot] = T::of(scaled[axis] - centre[axis]);
+                    piece[axis][slot] = T::of((point[axis] - centre[axis]) / root.side);
                 }
             }
         });

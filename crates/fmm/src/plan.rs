@@ -202,7 +202,8 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
     if points.len() > MAX_POINTS {
         return Err(Error::TooMany { what, count: points.len(), limit: MAX_POINTS });
     }
-    let bad = points.par_iter().with_min_len(4096).position_first(|x| x.iter().any(|c| !c.is_finite()));
+    let bad =
+        points.par_iter().with_min_len(4096).position_first(|x| x.iter().any(|c| !c.is_finite()));
     match bad {
         Some(index) => Err(Error::NotFinite { what, index, point: points[index] }),
         None => Ok(()),
@@ -258,7 +259,8 @@ fn work_out(
 
 /// Fills the counts of `info`.
 fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
-    info.truncation_number = orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0);
+    info.truncation_number =
+        orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0);
     info.mean_translation_order = orders.mean;
     info.depth = tree.depth();
     info.m2l_count = lists.chunks.iter().map(|c| c.pairs.len() as u64).sum();
@@ -275,7 +277,8 @@ fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
     info.p2p_pairs = (0..lists.near.cells.len())
         .map(|row| {
             let targets = tree.cells[lists.near.cells[row] as usize].targets.len() as u64;
-            let sources = lists.near.row(row).iter().map(|&s| tree.cells[s as usize].sources.len() as u64);
+            let sources =
+                lists.near.row(row).iter().map(|&s| tree.cells[s as usize].sources.len() as u64);
             targets * sources.sum::<u64>()
         })
         .sum();

@@ -7,7 +7,7 @@
 use crate::coaxial::Coaxial;
 use crate::harmonics::{cosine, sine};
 use crate::rotation::{Azimuth, Polar, block};
-use crate::simd::{Real, Simd, scalars_mut};
+use crate::simd::{Real, Simd};
 
 /// Vectors that travel together: two keep 8 accumulators and their operands in 16 registers.
 pub(crate) const BLOCK: usize = 2;
@@ -170,12 +170,7 @@ const fn column(p: usize, m: usize) -> usize {
 
 /// Rotates about y, degree by degree, and leaves the result ordered m by m: all cosines, then all sines.
 #[inline(always)]
-fn polar_to_columns<V: Simd>(
-    blocks: &[V::Scalar],
-    p: usize,
-    a: &[Lanes<V>],
-    b: &mut [Lanes<V>],
-) {
+fn polar_to_columns<V: Simd>(blocks: &[V::Scalar], p: usize, a: &[Lanes<V>], b: &mut [Lanes<V>]) {
     // The sines of m = 1 follow the p(p+1)/2 cosines.
     let sines = p * (p + 1) / 2 - p;
     for n in 0..p {
@@ -204,11 +199,7 @@ fn polar<V: Simd>(blocks: &[V::Scalar], p: usize, a: &[Lanes<V>], b: &mut [Lanes
 
 /// Translates along z, order by order: from columns (m by m) to degrees.
 #[inline(always)]
-fn coaxial<V: Simd>(
-    translation: &Translation<'_, V::Scalar>,
-    b: &[Lanes<V>],
-    a: &mut [Lanes<V>],
-) {
+fn coaxial<V: Simd>(translation: &Translation<'_, V::Scalar>, b: &[Lanes<V>], a: &mut [Lanes<V>]) {
     let (p_in, p_out) = (translation.order_in, translation.order_out);
     let sines = p_in * (p_in + 1) / 2 - p_in;
     for m in 0..p_out {
@@ -415,14 +406,11 @@ fn gcd(a: i64, b: i64) -> i64 {
 mod tests {
     use super::*;
     use crate::harmonics::Harmonics;
-    use crate::simd::{Level, One, Task};
+    use crate::simd::{Level, One, Task, scalars_mut};
 
     const P: usize = 26;
 
-    fn expand(
-        singular: bool,
-        point: [f64; 3],
-    ) -> Vec<f64> {
+    fn expand(singular: bool, point: [f64; 3]) -> Vec<f64> {
         let mut out = vec![One::<f64>::splat(0.0); P * P];
         let harmonics = Harmonics::<f64>::new(P);
         let lanes = point.map(One::splat);
@@ -492,7 +480,8 @@ mod tests {
         let (y, x) = ([0.2, -0.1, 0.15], [-0.25, 0.3, 0.1]);
         for offset in [[8, 0, 0], [0, -8, 0], [0, 0, -10], [6, -4, 8], [-6, 8, 4], [6, 6, -6]] {
             for finer_target in [-1i8, 0, 1] {
-                let vector = Vector { kind: Kind::M2l { finer_target }, offset: offset.map(|o| o * 2) };
+                let vector =
+                    Vector { kind: Kind::M2l { finer_target }, offset: offset.map(|o| o * 2) };
                 // The smaller box has side 1.
                 let source = if finer_target > 0 { 2.0 } else { 1.0 };
                 let target = if finer_target < 0 { 2.0 } else { 1.0 };
@@ -502,7 +491,10 @@ mod tests {
                 let there: [f64; 3] = std::array::from_fn(|i| centre[i] + target * x[i]);
                 let exact = 1.0 / distance(there, y.map(|c| c * source));
                 // Truncation: ((|x| + |y|) / distance)^26 or so.
-                assert!((potential - exact).abs() < 1e-11 * exact, "{offset:?} {finer_target} {potential} {exact}");
+                assert!(
+                    (potential - exact).abs() < 1e-11 * exact,
+                    "{offset:?} {finer_target} {potential} {exact}"
+                );
             }
         }
     }
@@ -510,7 +502,8 @@ mod tests {
     #[test]
     fn m2m_and_l2l_move_the_centre() {
         for octant in 0..8 {
-            let offset: [i32; 3] = std::array::from_fn(|i| if octant >> i & 1 == 1 { 1 } else { -1 });
+            let offset: [i32; 3] =
+                std::array::from_fn(|i| if octant >> i & 1 == 1 { 1 } else { -1 });
             // Parent of side 1 about the origin, child of side 1/2 about `centre`.
             let centre = offset.map(|o| f64::from(o) / 4.0);
             let y = [0.3, -0.4, 0.2];

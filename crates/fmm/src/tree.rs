@@ -99,6 +99,13 @@ impl Root {
         std::array::from_fn(|i| (x[i] - self.corner[i]) / self.side)
     }
 
+    /// Centre of a box in the caller's coordinates. Points and boxes near it are subtracted from this very number, so that
+    /// small differences stay exact where scaled coordinates would round.
+    pub(crate) fn centre(&self, cell: &Cell) -> [f64; 3] {
+        let centre = cell.centre();
+        std::array::from_fn(|i| self.corner[i] + self.side * centre[i])
+    }
+
     fn key(&self, x: &[f64; 3]) -> u64 {
         let cells = (1u64 << MAX_DEPTH) as f64;
         let [x, y, z] = self.scaled(x).map(|c| ((c * cells) as u64).min((1 << MAX_DEPTH) - 1));
@@ -220,8 +227,10 @@ fn children(cell: &Cell, parent: u32, source_keys: &[u64], target_keys: &[u64]) 
     let (mut s, mut t) = (cell.sources.start, cell.targets.start);
     let mut out = Vec::with_capacity(8);
     for octant in 0..8u64 {
-        let (s_end, t_end) =
-            (end(source_keys, &cell.sources, s, octant), end(target_keys, &cell.targets, t, octant));
+        let (s_end, t_end) = (
+            end(source_keys, &cell.sources, s, octant),
+            end(target_keys, &cell.targets, t, octant),
+        );
         if s_end > s || t_end > t {
             out.push(Cell {
                 place: std::array::from_fn(|i| 2 * cell.place[i] + (octant >> i & 1) as u32),

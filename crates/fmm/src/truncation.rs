@@ -36,10 +36,6 @@ const DRAWN: usize = 128;
 /// The measured rms error is that of a sample, and one set of charges may do worse than the mean; seen: up to 3.5.
 const SAFETY: f64 = 4.0;
 
-/// Near pairs dominate a gradient even more than a potential, but truncation errors grow by about the degree over the side of
-/// a box: measured, the relative error of the gradient is up to 3 times that of the potential.
-const GRADIENT_SAFETY: f64 = 3.0;
-
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
 
@@ -104,6 +100,41 @@ impl Class {
     }
 }
 
+/// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Norms {
+    /// `sum 1/r^2`: potentials.
+    potential: f64,
+    /// `sum 1/r^4`: gradients, and potentials of dipoles.
+    gradient: f64,
+}
+
+/// In which quantities the error is measured.
+#[derive(Clone, Copy, Debug)]
+struct Measures {
+    norms: Norms,
+    gradient: bool,
+    dipoles: bool,
+}
+
+impl Measures {
+    /// Squared relative errors for a unit sum of squared errors of potentials of charges. A derivative multiplies the error of
+    /// the last degree by about p' over half the side of the box in which it is taken.
+    fn factor(&self, class: &Class, p: usize) -> f64 {
+        let target = side(class.level);
+        let source = target * f64::from(class.finer_target).exp2();
+        let derivative = |side: f64| (2.0 * p as f64 / side).powi(2) / self.norms.gradient;
+        let mut factor = 1.0 / self.norms.potential;
+        if self.gradient {
+            factor = factor.max(derivative(target));
+        }
+        if self.dipoles {
+            factor = factor.max(derivative(source));
+        }
+        factor
+    }
+}
+
 /// What is known of one class.
 #[derive(Clone, Debug, Default)]
 struct Statistics {
@@ -111,7 +142,7 @@ struct Statistics {
     count: f64,
     /// `sum N_source N_target` over them.
     weight: f64,
-    /// Mean squared error of 1/r for each p' (index), in units of the root's side.
+    /// What the class adds to the squared relative error for each p' (index).
     error2: Vec<f64>,
     /// Pairs of boxes, each with the weight that it stands for.
     candidates: Vec<([u32; 2], f64)>,
@@ -128,20 +159,20 @@ pub(crate) fn choose(
     simd: Level,
 ) -> Result<Orders, Error> {
     let mut classes = collect(geometry.tree, lists);
-    let p_max = options.truncation_number.unwrap_or_else(|| guess(options.tolerance / if options.gradient { 10.0 } else { 1.0 })).min(P_MAX);
+    let p_max = options.truncation_number.unwrap_or_else(|| guess(options)).min(P_MAX);
     let chosen: BTreeMap<Class, usize> = match (options.truncation, options.truncation_number) {
         (Truncation::Fixed, Some(p)) => classes.keys().map(|&class| (class, p)).collect(),
-        (Truncation::WorstCaseBound, Some(p)) => classes.keys().map(|c| (*c, bound(c, p))).collect(),
+        (Truncation::WorstCaseBound, Some(p)) => {
+            classes.keys().map(|c| (*c, bound(c, p))).collect()
+        }
         (truncation, limit) => {
-            let budget = {
-                let gradient = if options.gradient { GRADIENT_SAFETY } else { 1.0 };
-                let tolerance = options.tolerance / (SAFETY * gradient);
-                tolerance * tolerance * squared_potential(geometry, lists, &classes)
-            };
+            let norms = norms(geometry, lists, &classes);
+            let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
+            let budget = (options.tolerance / SAFETY).powi(2);
             let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
-            measure(geometry, &mut classes, p_max, negligible, simd);
+            measure(geometry, &mut classes, p_max, &measures, negligible, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
-                classes.iter().map(|(c, s)| s.weight * s.error2[of(c)]).sum()
+                classes.iter().map(|(c, s)| s.error2[of(c)]).sum()
             };
             match truncation {
                 Truncation::Measured => optimise(&classes, budget, p_max, limit.is_none())?,
@@ -162,8 +193,10 @@ pub(crate) fn choose(
 }
 
 /// A truncation number that no class exceeds at this tolerance: the closest pairs converge like 0.55^p on average.
-fn guess(tolerance: f64) -> usize {
-    ((tolerance.ln() / 0.55f64.ln()).ceil() as usize + 3).clamp(6, P_MAX)
+fn guess(options: &Options) -> usize {
+    let derivatives = usize::from(options.gradient) + usize::from(options.dipoles);
+    let p = (options.tolerance.ln() / 0.55f64.ln()).ceil() as usize + 3 + 3 * derivatives;
+    p.clamp(6, P_MAX)
 }
 
 /// Paper 001, eq. 24: `p' = p ln(eta*) / ln(eta)`.
@@ -329,12 +362,13 @@ fn relative(root: &Root, cell: &Cell, point: &[f64; 3]) -> ([f64; 3], f64) {
     (x, radius / (0.5 * 3f64.sqrt()))
 }
 
-/// Measures the mean squared error of every class for every p' up to `p_max`, or until a class adds less than `negligible`
-/// to the sum of squared errors: from there on its error is taken as constant.
+/// Measures what every class adds to the squared relative error for every p' up to `p_max`, or until that is less than
+/// `negligible`: from there on it is taken as constant.
 fn measure(
     geometry: &Geometry<'_>,
     classes: &mut BTreeMap<Class, Statistics>,
     p_max: usize,
+    measures: &Measures,
     negligible: f64,
     simd: Level,
 ) {
@@ -394,20 +428,32 @@ fn measure(
                 (y, x, aligned(source, target), of_x * of_y)
             })
             .collect();
+        let weight = statistics.weight;
         let error2 = |pairs: &[Sample], p_max: usize| {
             let task = Errors { harmonics: &harmonics, coaxial, class: *class, pairs, p_max };
-            f64::dispatch(simd, task)
+            let mut error = f64::dispatch(simd, task);
+            for (p, e) in error.iter_mut().enumerate() {
+                *e *= weight / unit2 * measures.factor(class, p);
+            }
+            error
         };
         // The pilots are spread over all pairs of boxes.
         let pilots: Vec<Sample> =
             of_level.iter().copied().step_by(SAMPLES / PILOTS).take(PILOTS).collect();
-        let enough = negligible / statistics.weight * unit2;
         let pilot = error2(&pilots, p_max);
-        let limit = pilot.iter().position(|&e| e < enough).map_or(p_max, |p| (p + 1).min(p_max));
-        let mut error = error2(&of_level, limit);
-        for (e, other) in error.iter_mut().zip(error2(&of_boxes, limit)) {
-            *e = e.max(other) / unit2;
-        }
+        let mut limit =
+            pilot.iter().position(|&e| e < negligible).map_or(p_max, |p| (p + 1).min(p_max));
+        let mut error = loop {
+            let mut error = error2(&of_level, limit);
+            for (e, other) in error.iter_mut().zip(error2(&of_boxes, limit)) {
+                *e = e.max(other);
+            }
+            // The pilots may have missed the rare points that decide.
+            if limit == p_max || error[limit] <= 2.0 * negligible {
+                break error;
+            }
+            limit = (limit + 4).min(p_max);
+        };
         error.resize(p_max + 1, error[limit]);
         statistics.error2 = error;
     });
@@ -536,57 +582,62 @@ fn frame(axis: [f64; 3]) -> [[f64; 3]; 3] {
     [[z * c, z * s, -rho], [-s, c, 0.0], [rho * c, rho * s, z]]
 }
 
-/// `sum 1/r^2` over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of
-/// squared potentials.
+/// The sums over all pairs of points.
 ///
 /// Far pairs count by their boxes' distance, near ones by a sample of targets. Close encounters are rare, so the
 /// estimate errs on the small side, which only tightens the truncation.
-fn squared_potential(
-    geometry: &Geometry<'_>,
-    lists: &Lists,
-    classes: &BTreeMap<Class, Statistics>,
-) -> f64 {
+fn norms(geometry: &Geometry<'_>, lists: &Lists, classes: &BTreeMap<Class, Statistics>) -> Norms {
     const TARGETS: usize = 2000;
-    let far: f64 = classes
-        .iter()
-        .map(|(class, s)| {
-            let (_, _, distance) = class.spheres();
-            let (_, target_side) = class.sides();
-            let d = distance / target_side * side(class.level);
-            s.weight / (d * d)
-        })
-        .sum();
+    let mut norms = Norms::default();
+    for (class, statistics) in classes {
+        let (_, _, distance) = class.spheres();
+        let (_, target_side) = class.sides();
+        let d2 = (distance / target_side * side(class.level)).powi(2);
+        norms.potential += statistics.weight / d2;
+        norms.gradient += statistics.weight / (d2 * d2);
+    }
     let tree = geometry.tree;
     let leaves = &lists.near.cells;
     let picked = TARGETS.min(4 * leaves.len());
-    let (sum, targets) = (0..picked)
+    let (near, targets) = (0..picked)
         .into_par_iter()
         .map(|i| {
             let row = i * leaves.len() / picked;
             let leaf = &tree.cells[leaves[row] as usize];
             let count = leaf.targets.len();
+            let mut near = Norms::default();
             if count == 0 {
-                return (0.0, 0.0);
+                return (near, 0.0);
             }
             let t = leaf.targets.start as usize + mix(i as u64, 3) as usize % count;
             let x = geometry.root.scaled(&geometry.targets.1[geometry.targets.0.index[t] as usize]);
-            let mut sum = 0.0;
             for &s in lists.near.row(row) {
                 for j in tree.cells[s as usize].sources.clone() {
                     let j = geometry.sources.0.index[j as usize] as usize;
                     let y = geometry.root.scaled(&geometry.sources.1[j]);
                     let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
                     if r2 > 0.0 {
-                        sum += 1.0 / r2;
+                        // One target stands for all of its leaf.
+                        near.potential += count as f64 / r2;
+                        // One close encounter in the sample would count for thousands.
+                        let r2 = r2.max((side(leaf.level) / 16.0).powi(2));
+                        near.gradient += count as f64 / (r2 * r2);
                     }
                 }
             }
-            // One target stands for all of its leaf.
-            (sum * count as f64, count as f64)
+            (near, count as f64)
         })
-        .reduce(|| (0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
-    let m = geometry.targets.1.len() as f64;
-    far + if targets > 0.0 { sum / targets * m } else { 0.0 }
+        .reduce(Default::default, |(a, n), (b, m)| {
+            let sum =
+                Norms { potential: a.potential + b.potential, gradient: a.gradient + b.gradient };
+            (sum, n + m)
+        });
+    if targets > 0.0 {
+        let scale = geometry.targets.1.len() as f64 / targets;
+        norms.potential += near.potential * scale;
+        norms.gradient += near.gradient * scale;
+    }
+    norms
 }
 
 /// Relative time of one translation.
@@ -603,15 +654,14 @@ fn optimise(
     strict: bool,
 ) -> Result<BTreeMap<Class, usize>, Error> {
     let best = |s: &Statistics, lambda: f64| {
-        let objective = |p: usize| s.count * cost(p) + lambda * s.weight * s.error2[p];
+        let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
         (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
     };
-    let error = |lambda: f64| -> f64 {
-        classes.values().map(|s| s.weight * s.error2[best(s, lambda)]).sum()
-    };
+    let error = |lambda: f64| -> f64 { classes.values().map(|s| s.error2[best(s, lambda)]).sum() };
     let work: f64 = classes.values().map(|s| s.count * cost(p_max)).sum();
     // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
-    let (mut low, mut high) = (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
+    let (mut low, mut high) =
+        (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
     if strict && error(high) > SAFETY * SAFETY * budget && p_max >= P_MAX {
         return Err(Error::Option {
             option: "tolerance",
@@ -633,8 +683,7 @@ fn optimise(
 /// Writes the truncation numbers into the batches and derives those of the stored expansions.
 fn assign(tree: &Tree, lists: &mut Lists, chosen: &BTreeMap<Class, usize>) -> Orders {
     let levels = tree.levels.len();
-    let mut orders =
-        Orders { multipole: vec![0; levels], local: vec![0; levels], mean: 0.0 };
+    let mut orders = Orders { multipole: vec![0; levels], local: vec![0; levels], mean: 0.0 };
     let mut count = 0;
     for chunk in &mut lists.chunks {
         for batch in &mut chunk.batches {

@@ -25,7 +25,8 @@ pub(crate) fn occupancy(options: &Options, precision: Precision, simd: Level) ->
         Precision::Single => 16.0,
         Precision::Double => 28.0,
     };
-    let kernels = if options.dipoles { 1.5 } else { 1.0 } * if options.gradient { 1.6 } else { 1.0 };
+    let kernels =
+        if options.dipoles { 1.5 } else { 1.0 } * if options.gradient { 1.6 } else { 1.0 };
     // k densities share a distance; the translations do not.
     let k = options.densities.max(1) as f64;
     let per_density = pair * kernels * (0.25 + 0.75 / k);

@@ -100,9 +100,7 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
 pub(crate) fn scalars_mut<V: Simd>(vectors: &mut [V]) -> &mut [V::Scalar] {
     // SAFETY: a vector is exactly LANES scalars without padding, any bit pattern of which is valid for both types, and the
     // alignment of a vector is at least that of its scalars.
-    unsafe {
-        std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::LANES)
-    }
+    unsafe { std::slice::from_raw_parts_mut(vectors.as_mut_ptr().cast(), vectors.len() * V::LANES) }
 }
 
 /// Instruction sets that the loops are compiled for.
@@ -218,7 +216,8 @@ mod tests {
                     (0..V::LANES).map(|l| value(base + l + offset)).collect()
                 };
                 let (a, b, c) = (V::load(&lanes(0)), V::load(&lanes(64)), V::load(&lanes(128)));
-                let mut results = [a.add(b), a.sub(b), a.mul(b), a.mul_add(b, c), a.neg_mul_add(b, c)];
+                let mut results =
+                    [a.add(b), a.sub(b), a.mul(b), a.mul_add(b, c), a.neg_mul_add(b, c)];
                 let mut root = [a.rsqrt_or_zero()];
                 out.extend(scalars_mut(&mut results).iter().map(|x| x.to_f64()));
                 out.extend(scalars_mut(&mut root).iter().map(|x| x.to_f64()));

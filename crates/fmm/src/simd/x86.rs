@@ -109,8 +109,16 @@ fn newton<V: Simd>(x: V, guess: V, half: V, three_halves: V) -> V {
 
 impl Simd for F32x8 {
     arithmetic!(
-        f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_sub_ps,
-        _mm256_mul_ps, _mm256_fmadd_ps, _mm256_fnmadd_ps
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_add_ps,
+        _mm256_sub_ps,
+        _mm256_mul_ps,
+        _mm256_fmadd_ps,
+        _mm256_fnmadd_ps
     );
 
     #[inline(always)]
@@ -127,16 +135,15 @@ impl Simd for F32x8 {
     #[inline(always)]
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
-        unsafe {
-            _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, threshold.0)) != 0
-        }
+        unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, threshold.0)) != 0 }
     }
 
     #[inline(always)]
     fn sum(self) -> f32 {
         // SAFETY: module documentation.
         unsafe {
-            let half = _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
+            let half =
+                _mm_add_ps(_mm256_castps256_ps128(self.0), _mm256_extractf128_ps::<1>(self.0));
             let quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
             _mm_cvtss_f32(_mm_add_ss(quarter, _mm_shuffle_ps::<1>(quarter, quarter)))
         }
@@ -183,8 +190,16 @@ impl Simd for F32x8 {
 
 impl Simd for F64x4 {
     arithmetic!(
-        f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_sub_pd,
-        _mm256_mul_pd, _mm256_fmadd_pd, _mm256_fnmadd_pd
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_add_pd,
+        _mm256_sub_pd,
+        _mm256_mul_pd,
+        _mm256_fmadd_pd,
+        _mm256_fnmadd_pd
     );
 
     // The seed is a single-precision estimate: squared distances are in units of the root box, where two distinct points
@@ -205,16 +220,15 @@ impl Simd for F64x4 {
     #[inline(always)]
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
-        unsafe {
-            _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, threshold.0)) != 0
-        }
+        unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, threshold.0)) != 0 }
     }
 
     #[inline(always)]
     fn sum(self) -> f64 {
         // SAFETY: module documentation.
         unsafe {
-            let half = _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
+            let half =
+                _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
             _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)))
         }
     }
@@ -246,8 +260,16 @@ impl Simd for F64x4 {
 
 impl Simd for F32x16 {
     arithmetic!(
-        f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_sub_ps,
-        _mm512_mul_ps, _mm512_fmadd_ps, _mm512_fnmadd_ps
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_add_ps,
+        _mm512_sub_ps,
+        _mm512_mul_ps,
+        _mm512_fmadd_ps,
+        _mm512_fnmadd_ps
     );
 
     #[inline(always)]
@@ -275,8 +297,16 @@ impl Simd for F32x16 {
 
 impl Simd for F64x8 {
     arithmetic!(
-        f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_sub_pd,
-        _mm512_mul_pd, _mm512_fmadd_pd, _mm512_fnmadd_pd
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_add_pd,
+        _mm512_sub_pd,
+        _mm512_mul_pd,
+        _mm512_fmadd_pd,
+        _mm512_fnmadd_pd
     );
 
     #[inline(always)]
