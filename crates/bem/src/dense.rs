@@ -35,7 +35,8 @@ impl Dense {
         let done = std::sync::atomic::AtomicU64::new(0);
         let column = |(j, column): (usize, &mut [f64])| {
             for (i, entry) in column.iter_mut().enumerate().skip(j) {
-                let (s, t) = (&triangles[i], &triangles[j]);
+                let (first, second) = panels.ordered(i, j);
+                let (s, t) = (&triangles[first], &triangles[second]);
                 *entry = pairs.single_layer(s, t) / (s.area * t.area);
             }
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;

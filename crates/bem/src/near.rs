@@ -26,9 +26,6 @@ pub(crate) type Sparse = CsMatI<f64, u32, usize>;
 /// Rows that one task works at a time.
 const ROWS: usize = 256;
 
-/// Points of two panels nearer than this share of the smaller panel's size add terms that dwarf what is left of them.
-const COINCIDENT: f64 = 1e-3;
-
 /// A symmetric sparse pattern, diagonal included, columns of a row in increasing order.
 pub(crate) struct Pattern {
     row_starts: Vec<usize>,
@@ -67,16 +64,19 @@ impl Pattern {
         &self.columns[self.row_starts[i]..self.row_starts[i + 1]]
     }
 
-    /// Whether points of different panels nearly coincide, as on sheets that face each other at a tiny distance.
-    pub(crate) fn has_coincident(&self, panels: &Panels, points: &Points<'_>) -> bool {
+    /// Smallest distance of points of two panels, relative to the smaller panel's size (root of its area), at most 1.
+    ///
+    /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be that much better.
+    pub(crate) fn closest(&self, panels: &Panels, points: &Points<'_>) -> f64 {
         let row = |i: usize| {
             let others = self.row(i).iter().map(|&j| j as usize).filter(|&j| j > i);
-            others.into_iter().any(|j| {
+            let relative = |j: usize| {
                 let size = panels.areas()[i].min(panels.areas()[j]).sqrt();
-                points.nearest(i, j, size) < COINCIDENT * size
-            })
+                points.nearest(i, j, size) / size
+            };
+            others.map(relative).fold(1.0, f64::min)
         };
-        (0..panels.len()).into_par_iter().any(row)
+        (0..panels.len()).into_par_iter().map(row).reduce(|| 1.0, f64::min)
     }
 }
 
@@ -97,14 +97,14 @@ pub(crate) fn assemble(
     let rows = |&start: &usize| {
         let end = n.min(start + ROWS);
         for i in start..end {
-            let panel = panels.panel(i);
             for at in row_starts[i]..row_starts[i + 1] {
                 let j = columns[at] as usize;
                 if j < i {
                     continue;
                 }
-                let other = panels.panel(j);
-                let entry = pairs.single_layer(&panel, &other) / (panel.area * other.area);
+                let (first, second) = panels.ordered(i, j);
+                let (s, t) = (panels.panel(first), panels.panel(second));
+                let entry = pairs.single_layer(&s, &t) / (s.area * t.area);
                 let bits = entry.to_bits();
                 values[at].store(bits, Ordering::Relaxed);
                 let row = &columns[row_starts[j]..row_starts[j + 1]];

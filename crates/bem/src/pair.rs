@@ -33,8 +33,11 @@ const ONE_PLANE: f64 = 1e-10;
 /// about 1e-15.
 const FAR_MEETING: f64 = 1e5;
 
+/// Sizes that differ by less are equal: choices between them are not left to rounding.
+const TIE: f64 = 1.0 + 1e-6;
+
 /// Degrees beyond this cost more than the integrals along edges.
-const MAX_SMOOTH_DEGREE: f64 = 9.0;
+const MAX_SMOOTH_DEGREE: f64 = 11.0;
 
 /// How far quadrature errors stay below the bound of [`PairQuadrature::degree`].
 const BELOW_BOUND: f64 = 1e-2;
@@ -57,12 +60,17 @@ impl PairQuadrature {
         Self { accuracy: accuracy.clamp(1e-12, 1e-2), increment }
     }
 
+    /// The same rule with its accuracy multiplied by `factor`.
+    pub(crate) fn tightened(self, factor: f64) -> Self {
+        Self { accuracy: (self.accuracy * factor).max(1e-12), ..self }
+    }
+
     /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
     pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
         if s.vertices == t.vertices {
             return s.self_integral();
         }
-        let (small, large) = if s.radius <= t.radius { (s, t) } else { (t, s) };
+        let (small, large) = if s.radius <= t.radius * TIE { (s, t) } else { (t, s) };
         self.smooth(small, large).unwrap_or_else(|| self.close(small, large))
     }
 
@@ -148,7 +156,7 @@ impl Origin {
                         arms += d;
                     }
                 }
-                if best.is_none_or(|(e, a, _)| edges < e || (edges == e && arms < a)) {
+                if best.is_none_or(|(e, a, _)| edges < e || (edges == e && arms * TIE < a)) {
                     best = Some((edges, arms, *v));
                 }
             }

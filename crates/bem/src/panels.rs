@@ -78,6 +78,11 @@ impl Panels {
         Triangle::of(self.vertices[i])
     }
 
+    /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
+    pub(crate) fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
+        if self.triangle[i] <= self.triangle[j] { (i, j) } else { (j, i) }
+    }
+
     pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
         &self.vertices[i]
     }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::dense::Dense;
-use crate::gmres::{GmresParams, Metric, StopReason, gmres};
+use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres};
 use crate::near::{self, Pattern};
 use crate::panels::Panels;
 use crate::points::Points;
@@ -22,6 +22,15 @@ use crate::{
 
 /// The fast sum's tolerance as a share of the solver's.
 const FMM_SHARE: f64 = 0.3;
+
+/// The least tolerance that a fast sum can meet.
+const TIGHTEST: f64 = 1e-12;
+
+/// How often a fast sum that proves too rough is replaced by a tighter one.
+const TIGHTENINGS: usize = 2;
+
+/// Points nearer than this share of their panels' size add terms that dwarf what the correction leaves of them.
+const COINCIDENT: f64 = 1e-3;
 
 /// Excitations that share one product with the operator at most.
 pub(crate) const GROUP: usize = 8;
@@ -99,7 +108,10 @@ impl Problem {
         )?;
         let mut timings = Timings::default();
         let started = Instant::now();
-        let dense = Dense::new(&self.panels, &accuracy.pairs, progress)?;
+        let points = Points::new(&self.panels, accuracy.rule);
+        let closest = self.near_pattern(accuracy.reach).closest(&self.panels, &points);
+        let pairs = accuracy.for_closest(closest).pairs;
+        let dense = Dense::new(&self.panels, &pairs, progress)?;
         timings.near_field = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let mut charges = Vec::with_capacity(self.count * n);
@@ -145,26 +157,31 @@ impl Problem {
             options.memory_limit,
             "use a coarser mesh or fewer conductors",
         )?;
-        let fmm_tolerance =
-            options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(1e-12, 0.1);
+        let mut fmm_tolerance =
+            options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(TIGHTEST, 0.1);
         let mut timings = Timings::default();
         go_on(progress.advance(Stage::Plan, 0, 1))?;
         let started = Instant::now();
         let points = Points::new(&self.panels, accuracy.rule);
-        let pattern = self.near_pattern(accuracy);
-        let plan_options = fmm::Options {
-            tolerance: fmm_tolerance,
-            // Terms that nearly coincident points add to the sum and the correction takes away again need all digits.
-            precision: pattern.has_coincident(&self.panels, &points).then_some(Precision::Double),
-            densities: self.count.clamp(1, GROUP),
-            ..fmm::Options::default()
+        let pattern = self.near_pattern(accuracy.reach);
+        let closest = pattern.closest(&self.panels, &points);
+        let plan = |tolerance: f64| {
+            let plan_options = fmm::Options {
+                tolerance,
+                // What nearly coincident points add to the sum the correction takes away again: that needs all digits.
+                precision: (closest < COINCIDENT).then_some(Precision::Double),
+                densities: self.count.clamp(1, GROUP),
+                ..fmm::Options::default()
+            };
+            fmm::Plan::new(&points.all(), None, &plan_options)
         };
-        let plan = fmm::Plan::new(&points.all(), None, &plan_options)?;
+        let first_plan = plan(fmm_tolerance)?;
         timings.plan = started.elapsed().as_secs_f64();
         go_on(progress.advance(Stage::Plan, 1, 1))?;
 
         let started = Instant::now();
-        let near = near::assemble(&self.panels, pattern, &accuracy.pairs, progress)?;
+        let pairs = accuracy.for_closest(closest).pairs;
+        let near = near::assemble(&self.panels, pattern, &pairs, progress)?;
         let assembled = started.elapsed().as_secs_f64();
         let local = LocalInverse::new(&near, &points, accuracy.neighbours);
         let coarse = Coarse::new(&self.panels, &self.conductor, &near);
@@ -178,10 +195,67 @@ impl Problem {
             preconditioner_s = timings.near_field - assembled,
             "near field"
         );
-        let mut operator = SingleLayer::new(points, plan, correction);
 
         let started = Instant::now();
+        let mut operator = SingleLayer::new(points, first_plan, correction);
         let mut charges = vec![0.0; self.count * n];
+        let mut solves =
+            self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
+        let mut error = operator.sampled_error(&charges[..n.min(charges.len())], ERROR_SAMPLES)?;
+        // Charges that face each other closely cancel, and the sum's relative error is large against what is left.
+        for _ in 0..TIGHTENINGS {
+            let off = error.absolute / options.tolerance;
+            if off.is_nan()
+                || off <= 1.0
+                || options.fmm_tolerance.is_some()
+                || fmm_tolerance <= TIGHTEST
+            {
+                break;
+            }
+            fmm_tolerance = (FMM_SHARE * fmm_tolerance / off).max(TIGHTEST);
+            tracing::info!(
+                error_v = error.absolute,
+                fmm_tolerance,
+                "charges nearly cancel: solving on with a tighter sum"
+            );
+            operator.set_plan(plan(fmm_tolerance)?);
+            let again =
+                self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
+            for (solve, again) in solves.iter_mut().zip(again) {
+                let earlier = solve.iterations;
+                solve.history.extend(again.history.into_iter().skip(1));
+                *solve = Solve {
+                    iterations: earlier + again.iterations,
+                    history: std::mem::take(&mut solve.history),
+                    ..again
+                };
+            }
+            error = operator.sampled_error(&charges[..n], ERROR_SAMPLES)?;
+        }
+        if error.absolute > options.tolerance {
+            tracing::warn!(
+                error_v = error.absolute,
+                "the fast sum's error exceeds the solver's tolerance"
+            );
+        }
+        timings.solve = started.elapsed().as_secs_f64();
+        timings.matvec_mean = operator.mean_seconds();
+        let mut answer = self.answer(Method::Fmm, options, &charges, solves, timings);
+        answer.fmm_tolerance = Some(fmm_tolerance);
+        answer.fmm_error_sampled = (n > 0 && self.count > 0).then_some(error.relative);
+        answer.fmm = Some(operator.plan().info().clone());
+        Ok(answer)
+    }
+
+    /// GMRES for all excitations from the charges that are there.
+    fn iterate(
+        &self,
+        operator: &mut SingleLayer<'_>,
+        preconditioner: &mut TwoLevel,
+        charges: &mut [f64],
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Solve>, Error> {
         let params = GmresParams {
             tolerance: options.tolerance,
             restart: options.restart.max(1),
@@ -189,40 +263,30 @@ impl Problem {
             group: GROUP,
         };
         let infos = gmres(
-            &mut operator,
-            &mut preconditioner,
+            operator,
+            preconditioner,
             Metric { weights: &self.weights, measure: Some(&|r| self.measure(r)) },
             &self.excitations(),
-            &mut charges,
+            charges,
             &params,
             &mut |iteration, residual| {
                 progress.residual(iteration, residual);
                 progress.advance(Stage::Solve, iteration as u64, 0)
             },
         )?;
-        timings.solve = started.elapsed().as_secs_f64();
-        timings.matvec_mean = operator.mean_seconds();
-        let solves = infos.into_iter().enumerate().map(|(excitation, info)| Solve {
+        let solve = |(excitation, info): (usize, GmresInfo)| Solve {
             excitation,
             iterations: info.iterations,
             reason: info.reason,
             relative_residual: info.relative_residual,
             history: info.history,
-        });
-        let solves = solves.collect();
-        let error = match charges.get(..n) {
-            Some(first) if n > 0 => Some(operator.sampled_error(first, ERROR_SAMPLES)?),
-            _ => None,
         };
-        let mut answer = self.answer(Method::Fmm, options, &charges, solves, timings);
-        answer.fmm_tolerance = Some(fmm_tolerance);
-        answer.fmm_error_sampled = error;
-        answer.fmm = Some(operator.plan().info().clone());
-        Ok(answer)
+        Ok(infos.into_iter().enumerate().map(solve).collect())
     }
 
-    fn near_pattern(&self, accuracy: &Accuracy) -> Pattern {
-        let reach = |i: usize| accuracy.reach * self.panels.panel(i).diameter();
+    /// Pairs closer than `diameters` of either panel.
+    fn near_pattern(&self, diameters: f64) -> Pattern {
+        let reach = |i: usize| diameters * self.panels.panel(i).diameter();
         let reach: Vec<f64> = (0..self.panels.len()).into_par_iter().map(reach).collect();
         Pattern::new(&self.panels, &reach)
     }

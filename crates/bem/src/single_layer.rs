@@ -42,8 +42,17 @@ impl<'a> SingleLayer<'a> {
         &self.plan
     }
 
-    /// Relative L2 error of the fast sum for panel charges `x` at about `samples` points, against direct sums.
-    pub(crate) fn sampled_error(&mut self, x: &[f64], samples: usize) -> Result<f64, Error> {
+    /// Takes another plan over the same points.
+    pub(crate) fn set_plan(&mut self, plan: fmm::Plan) {
+        self.plan = plan;
+    }
+
+    /// Error of the fast sum for panel charges `x` at about `samples` points, against direct sums.
+    pub(crate) fn sampled_error(
+        &mut self,
+        x: &[f64],
+        samples: usize,
+    ) -> Result<SampledError, Error> {
         let count = self.points.len();
         self.charges.resize(count, 0.0);
         self.potentials.resize(count, 0.0);
@@ -52,7 +61,8 @@ impl<'a> SingleLayer<'a> {
             fmm::Densities { charges: Some(&self.charges), dipoles: None },
             fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
         )?;
-        let step = (count / samples).max(1);
+        // An odd stride visits all points of the rule in turn.
+        let step = ((count / samples).max(1) - 1) | 1;
         let chosen: Vec<usize> = (0..count).step_by(step).collect();
         let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at(p)).collect();
         let mut exact = vec![0.0; targets.len()];
@@ -67,8 +77,18 @@ impl<'a> SingleLayer<'a> {
             error += (self.potentials[p] - exact).powi(2);
             size += exact * exact;
         }
-        Ok(if size > 0.0 { (error / size).sqrt() } else { 0.0 })
+        let relative = if size > 0.0 { (error / size).sqrt() } else { 0.0 };
+        Ok(SampledError { relative, absolute: (error / chosen.len().max(1) as f64).sqrt() })
     }
+}
+
+/// How far the fast sum is off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SampledError {
+    /// L2 norm of the error over that of the sum.
+    pub(crate) relative: f64,
+    /// Root mean square, as a potential.
+    pub(crate) absolute: f64,
 }
 
 impl LinearOperator for SingleLayer<'_> {

@@ -1,5 +1,7 @@
 //! Capacitances of bodies whose answer is known, and the ways to get them against each other.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bem::{
     Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Quiet, Stage, StopReason,
     capacitance,
@@ -57,7 +59,6 @@ fn difference(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 fn sphere_converges_with_second_order() {
     let levels = [128, 512, 2048, 8192];
     let errors: Vec<f64> = levels.iter().map(|&n| 1.0 - one(&sphere(n), Method::Auto)).collect();
-    println!("{errors:?}");
     for pair in errors.windows(2) {
         // Inscribed facets: from below; second order with a remainder of fourth.
         assert!(pair[1] > 0.0);
@@ -74,7 +75,6 @@ fn cube_is_approached_from_below() {
     let uniform = error(8200, 1.0);
     assert!(uniform > 0.0 && uniform < 4.7e-4, "uniform {uniform:.2e}");
     let graded = error(7000, 1000.0);
-    println!("{uniform:.2e} {graded:.2e}");
     assert!(graded > 0.0 && graded < 1e-5, "graded {graded:.2e}");
 }
 
@@ -86,7 +86,6 @@ fn open_surfaces() {
     let disk = Disk { radius: 1.0, grade: 30.0, resolution }.build().unwrap();
     let plate = one(&plate, Method::Fmm) / exact["square_plate"]["value"].as_f64().unwrap() - 1.0;
     let disk = one(&disk, Method::Fmm) / exact["disk"]["value"].as_f64().unwrap() - 1.0;
-    println!("plate {plate:.2e} disk {disk:.2e}");
     // A lower bound on the meshed body: the plate is meshed exactly, the disk from within.
     assert!(plate < 5e-6 && plate > -5e-4, "{plate:.2e}");
     assert!(disk < 0.0 && disk > -2e-3, "{disk:.2e}");
@@ -100,7 +99,6 @@ fn two_spheres_give_the_full_symmetric_matrix() {
         let answer = solve_with(&two_spheres(3.0, n), &options(Method::Fmm, 1e-8));
         let c = &answer.maxwell;
         let asymmetry = (c[0][1] - c[1][0]).abs() / c[0][0];
-        println!("{c:?} {asymmetry:.1e} {:?}", answer.fmm_error_sampled);
         assert!(asymmetry < 1e-6, "{asymmetry:.1e}");
         [c[0][0] / exact[0] - 1.0, c[0][1] / exact[1] - 1.0]
     };
@@ -126,7 +124,6 @@ fn fast_and_dense_agree() {
         let fast = solve_with(&mesh, &options(Method::Fmm, 1e-6));
         let allowed = 10.0 * fast.fmm_tolerance.unwrap();
         let found = difference(&dense.maxwell, &fast.maxwell);
-        println!("{name} {found:.1e} {:?}", fast.fmm_error_sampled);
         assert!(found < allowed, "{name}: {found:.1e}");
         assert!(fast.fmm_error_sampled.unwrap() < fast.fmm_tolerance.unwrap());
     }
@@ -147,17 +144,17 @@ fn facing_sheets() {
         let solve =
             |method| capacitance(&mesh, conductors, &options(method, 1e-6), &Quiet).unwrap();
         let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
-        println!(
-            "{gap} {:?} {:?} {:?} {:?} {:.1e}",
-            dense.maxwell,
-            fast.solves[0].iterations,
-            fast.solves[0].reason,
-            fast.fmm_error_sampled,
-            difference(&dense.maxwell, &fast.maxwell)
-        );
-        // Mutual capacitance: above the ideal plate's by the stray field, which is less for a smaller gap.
+        let finer = CapacitanceOptions { quadrature_increment: 2, ..options(Method::Dense, 1e-6) };
+        let finer = capacitance(&mesh, conductors, &finer, &Quiet).unwrap();
+        let (fast, finer) =
+            (difference(&dense.maxwell, &fast.maxwell), difference(&dense.maxwell, &finer.maxwell));
+        // Ten times the fast sum's tolerance, and what the issue asks of quadrature.
+        assert!(fast < 3e-6, "gap {gap}: {fast:.1e}");
+        assert!(finer < 1e-6, "gap {gap}: {finer:.1e}");
+        // Above the ideal plate's by the stray field.
         let ideal = 1.0 / (4.0 * std::f64::consts::PI * gap);
         let ratio = -dense.maxwell[0][1] / ideal;
+        assert!(ratio > 1.0 && ratio < 1.0 + 10.0 * gap, "gap {gap}: {ratio}");
     }
 }
 
@@ -171,16 +168,15 @@ fn size_and_place_change_nothing_but_rounding() {
         mesh.vertices.iter_mut().for_each(place);
         mesh
     };
-    for method in [Method::Dense, Method::Fmm] {
+    // A shift of 1,000 sizes rounds the coordinates themselves to 1e-13 of the size. Rounding also moves points between the
+    // boxes of the fast sum, which changes it within its tolerance.
+    for (method, allowed) in [(Method::Dense, 1e-11), (Method::Fmm, 3e-9)] {
         let base = solve_with(&mesh, &options(method, 1e-8)).maxwell;
-        // A shift of 1,000 sizes rounds the coordinates themselves to 1e-13 of the size, and rounding may tip the choice of a
-        // quadrature order, good to 1e-6, for one pair in 1e6.
-        for (scale, shift, allowed) in [(1e-9, 0.0, 1e-9), (1e9, 0.0, 1e-9), (1.0, 4500.0, 1e-9)] {
+        for (scale, shift) in [(1e-9, 0.0), (1e9, 0.0), (1.0, 4500.0)] {
             let answer = solve_with(&moved(scale, shift), &options(method, 1e-8)).maxwell;
             let answer: Vec<Vec<f64>> =
                 answer.iter().map(|row| row.iter().map(|c| c / scale).collect()).collect();
             let found = difference(&base, &answer);
-            println!("{method:?} {scale} {shift} {found:.1e}");
             assert!(found < allowed, "{method:?} {scale} {shift}: {found:.1e}");
         }
     }
@@ -199,7 +195,6 @@ fn higher_quadrature_orders_change_less_than_a_millionth() {
                 solve_with(&mesh, &options).maxwell
             };
             let found = difference(&at(0), &at(2));
-            println!("{name} {method:?} {found:.1e}");
             assert!(found < 1e-6, "{name} {method:?}: {found:.1e}");
         }
     }

@@ -1,5 +1,7 @@
 //! GMRES on small matrices: what it solves, and how it says that it cannot.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bem::{Error, GmresInfo, GmresParams, Identity, LinearOperator, Metric, StopReason, gmres};
 
 /// A dense matrix by rows; counts its products.

@@ -1,5 +1,7 @@
 //! Pair integrals against reference values, and against themselves: the whole is the sum of its parts.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bem::{PairQuadrature, Triangle};
 
 fn cases() -> Vec<serde_json::Value> {
