@@ -4,6 +4,7 @@
 //! a multipole of a box with side s holds `sum q C(y / s)`, a local expansion stands for `(1 / s) sum L C(x / s)`, so the
 //! matrices depend on ratios alone and one table serves all levels.
 
+use crate::harmonics::parity;
 use crate::simd::Real;
 
 /// The matrices of one coaxial translation, for `m < p`.
@@ -23,13 +24,13 @@ impl<T: Real> Coaxial<T> {
         let binomial = Binomials::new(2 * p);
         let (a, b) = (target / distance, source / distance);
         Self::build(p, |m, n, k| {
-            let sign = if n % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = parity(n);
             let root = (binomial.of(n + k, n - m) * binomial.of(n + k, n + m)).sqrt();
             sign * root * a.powi(n as i32 + 1) * b.powi(k as i32)
         })
     }
 
-    /// A child's multipole to its parent's, the child's centre at `distance` (in units of the parent's side) along +z.
+    /// A child's multipole to its parent's, times `(-1)^m`, the child's centre at `distance` (in units of the parent's side) along +z.
     pub(crate) fn m2m(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {
@@ -41,7 +42,7 @@ impl<T: Real> Coaxial<T> {
         })
     }
 
-    /// A parent's local expansion to its child's, the child's centre at `distance` (in units of the parent's side) along +z.
+    /// A parent's local expansion to its child's, times `(-1)^m`, the child's centre at `distance` (in units of the parent's side) along +z.
     pub(crate) fn l2l(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {
@@ -71,11 +72,6 @@ impl<T: Real> Coaxial<T> {
         let squares = |n: usize| n * (n + 1) * (2 * n + 1) / 6;
         (&self.matrices[squares(self.p) - squares(q)..], q)
     }
-}
-
-/// The sign left by the way back of the rotation about y.
-fn parity(m: usize) -> f64 {
-    if m % 2 == 0 { 1.0 } else { -1.0 }
 }
 
 /// Binomial coefficients up to a row, as doubles.

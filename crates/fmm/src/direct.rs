@@ -88,7 +88,7 @@ pub(crate) fn count_densities(
     let mut k = None;
     for (what, length, unit) in arrays {
         let Some(found) = length else { continue };
-        let here = if unit == 0 { 0 } else { found / unit };
+        let here = found.checked_div(unit).unwrap_or(0);
         let expected = k.unwrap_or(here.max(1)) * unit;
         if found != expected {
             return Err(Error::Length { what, expected, found });

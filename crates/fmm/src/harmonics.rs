@@ -26,6 +26,11 @@ pub(crate) const fn cosine(n: usize, m: usize) -> usize {
     n * n + n + m
 }
 
+/// `(-1)^n`.
+pub(crate) fn parity(n: usize) -> f64 {
+    if n.is_multiple_of(2) { 1.0 } else { -1.0 }
+}
+
 /// Scalars between the starts of two stored expansions with truncation number `p`: whole cache lines.
 pub(crate) const fn stride<T: Real>(p: usize) -> usize {
     (p * p).next_multiple_of(T::PER_LINE)
@@ -59,11 +64,6 @@ impl<T: Real> Harmonics<T> {
             }
         }
         Self { p, diagonal, columns }
-    }
-
-    /// Truncation number that the factors reach.
-    pub(crate) fn truncation_number(&self) -> usize {
-        self.p
     }
 
     /// Regular harmonics of `n < p` at one point a lane; `out` has p^2 vectors, p at most the table's.
@@ -102,8 +102,8 @@ impl<T: Real> Harmonics<T> {
         }
     }
 
-    /// Singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the inverted point, over r. Zero at the origin.
-    #[inline(always)]
+    /// For tests: singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the inverted point, over r. Zero at the origin.
+    #[cfg(test)]
     pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
         let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
         let inverse = r2.rsqrt_or_zero();

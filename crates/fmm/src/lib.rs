@@ -15,6 +15,7 @@ mod p2m;
 mod p2p;
 mod particles;
 mod plan;
+mod random;
 mod rotation;
 pub mod samples;
 pub mod simd;

@@ -13,7 +13,7 @@ use crate::simd::Real;
 pub(crate) struct Azimuth<T> {
     /// `cos(m phi), sin(m phi)` for m = 0 .. p.
     pub forward: Vec<[T; 2]>,
-    /// The same times `(-1)^m`: what is left of the transpose of the rotation about y.
+    /// The way back: opposite angles, times `(-1)^m` as is left of the transpose of the rotation about y.
     pub backward: Vec<[T; 2]>,
 }
 
@@ -26,9 +26,9 @@ impl<T: Real> Azimuth<T> {
         let mut forward = Vec::with_capacity(p);
         let mut backward = Vec::with_capacity(p);
         for m in 0..p {
-            let sign = if m % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = crate::harmonics::parity(m);
             forward.push([T::of(cm), T::of(sm)]);
-            backward.push([T::of(sign * cm), T::of(sign * sm)]);
+            backward.push([T::of(sign * cm), T::of(-sign * sm)]);
             (cm, sm) = (cm * c - sm * s, sm * c + cm * s);
         }
         Self { forward, backward }
@@ -166,7 +166,7 @@ mod tests {
         let azimuth = Azimuth::<f64>::new(4, 3.0, -4.0);
         assert!((azimuth.forward[1][0] - 0.6).abs() < 1e-15);
         assert!((azimuth.forward[1][1] + 0.8).abs() < 1e-15);
-        assert!((azimuth.backward[1][1] - 0.8).abs() < 1e-15);
+        assert!((azimuth.backward[1][1] + 0.8).abs() < 1e-15);
         assert_eq!(Azimuth::<f64>::new(2, 0.0, 0.0).forward[1], [1.0, 0.0]);
     }
 }

@@ -1,18 +1,88 @@
-//! Points and charges for tests and benchmarks: fixed by their seed, the same on every machine.
+//! Points and charges that fast sums are tested and timed on: fixed by their seed, the same on every machine.
 
-use std::f64::consts::PI;
+use std::f64::consts::TAU;
 
-/// Where benchmark points lie.
+pub use crate::random::Random;
+
+/// Coarsest over finest spacing of [`Distribution::GradedPlate`].
+const GRADING: f64 = 1000.0;
+
+/// Thickness of the plate, whose sides have length 1: about the finest spacing.
+const THICKNESS: f64 = 1e-3;
+
+/// Share of a Plummer model's mass that is kept: it has no edge, and the last thousandth reaches far out.
+const PLUMMER_MASS: f64 = 0.999;
+
+/// How points are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Uniform in the unit cube.
     Cube,
-    /// Uniform on the unit sphere's surface.
+    /// Uniform on the surface of the unit sphere.
     Sphere,
-    /// Plummer's star cluster of scale 1, cut at radius 20: dense in the middle.
+    /// Plummer's star cluster of scale radius 1.
     Plummer,
-    /// A square plate of edge 1 and thickness 1e-3, top and bottom, with spacings that shrink 1:1000 toward the edges.
+    /// Both faces of a thin unit plate, spacing graded 1:1000 toward the edges.
     GradedPlate,
+}
+
+impl Distribution {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Cube, Self::Sphere, Self::Plummer, Self::GradedPlate];
+
+    /// The name in options and results.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cube => "cube",
+            Self::Sphere => "sphere",
+            Self::Plummer => "plummer",
+            Self::GradedPlate => "graded-plate",
+        }
+    }
+
+    /// `count` points, shape (count, 3).
+    pub fn points(self, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
+        let point = match self {
+            Self::Cube => cube,
+            Self::Sphere => sphere,
+            Self::Plummer => plummer,
+            Self::GradedPlate => graded_plate,
+        };
+        (0..count).map(|_| point(random)).collect()
+    }
+}
+
+fn cube(random: &mut Random) -> [f64; 3] {
+    std::array::from_fn(|_| random.uniform())
+}
+
+/// Archimedes: height and longitude are uniform.
+fn sphere(random: &mut Random) -> [f64; 3] {
+    let z = 2.0 * random.uniform() - 1.0;
+    let (sin, cos) = (TAU * random.uniform()).sin_cos();
+    let radius = (1.0 - z * z).sqrt();
+    [radius * cos, radius * sin, z]
+}
+
+/// Mass within r is r^3 / (1 + r^2)^(3/2), solved for r.
+fn plummer(random: &mut Random) -> [f64; 3] {
+    // 1 - u avoids the division by zero at u = 0.
+    let mass = PLUMMER_MASS * (1.0 - random.uniform());
+    let radius = (mass.powf(-2.0 / 3.0) - 1.0).sqrt().recip();
+    sphere(random).map(|x| radius * x)
+}
+
+fn graded_plate(random: &mut Random) -> [f64; 3] {
+    let (x, y) = (graded(random), graded(random));
+    [x, y, if random.uniform() < 0.5 { 0.0 } else { THICKNESS }]
+}
+
+/// A coordinate in [0, 1] whose density is inverse to d + d0, d being the distance to the nearer end: the spacing then
+/// grows linearly with d, by [`GRADING`] in all.
+fn graded(random: &mut Random) -> f64 {
+    let closest = 0.5 / (GRADING - 1.0);
+    let distance = closest * (GRADING.powf(random.uniform()) - 1.0);
+    if random.uniform() < 0.5 { distance } else { 1.0 - distance }
 }
 
 /// Signs and smoothness of benchmark charges.
@@ -26,79 +96,66 @@ pub enum ChargeKind {
     PlaneWave,
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014): passes statistical tests, needs one word of state.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    /// The sequence of `seed`.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Uniform in [0, 1).
-    pub fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ x >> 31) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Uniform on the unit sphere.
-    fn direction(&mut self) -> [f64; 3] {
-        let z = 2.0 * self.unit() - 1.0;
-        let (s, c) = (2.0 * PI * self.unit()).sin_cos();
-        let r = (1.0 - z * z).sqrt();
-        [r * c, r * s, z]
-    }
-}
-
-impl Distribution {
-    /// `n` points, shape (n, 3).
-    pub fn points(self, n: usize, seed: u64) -> Vec<[f64; 3]> {
-        let mut random = Random::new(seed);
-        (0..n).map(|_| self.point(&mut random)).collect()
-    }
-
-    fn point(self, random: &mut Random) -> [f64; 3] {
-        match self {
-            Self::Cube => [random.unit(), random.unit(), random.unit()],
-            Self::Sphere => random.direction(),
-            Self::Plummer => loop {
-                // Mass within r is r^3 / (1 + r^2)^(3/2).
-                let mass = random.unit().max(1e-12);
-                let r = 1.0 / (mass.powf(-2.0 / 3.0) - 1.0).sqrt();
-                if r < 20.0 {
-                    return random.direction().map(|c| r * c);
-                }
-            },
-            Self::GradedPlate => {
-                let sign = |random: &mut Random| if random.unit() < 0.5 { -1.0 } else { 1.0 };
-                let side = sign(random);
-                let mut graded = || {
-                    // Density proportional to 1 / (distance to the edge), distances 1e-3 to 1 of the half edge.
-                    let distance = 1000f64.powf(-random.unit());
-                    sign(random) * 0.5 * (1.0 - distance)
-                };
-                [graded(), graded(), 5e-4 * side]
-            }
-        }
-    }
-}
-
 impl ChargeKind {
     /// One charge a point.
-    pub fn charges(self, points: &[[f64; 3]], seed: u64) -> Vec<f64> {
-        let mut random = Random::new(seed ^ 0x5eed);
+    pub fn charges(self, points: &[[f64; 3]], random: &mut Random) -> Vec<f64> {
         let wave = [11.0, -7.0, 5.0];
         points
             .iter()
             .map(|x| match self {
-                Self::Mixed => random.unit() - 0.5,
-                Self::Positive => random.unit(),
+                Self::Mixed => random.uniform() - 0.5,
+                Self::Positive => random.uniform(),
                 Self::PlaneWave => (wave[0] * x[0] + wave[1] * x[1] + wave[2] * x[2]).cos(),
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use approx::assert_relative_eq;
+
+    fn sample(distribution: Distribution) -> Vec<[f64; 3]> {
+        distribution.points(20_000, &mut Random::new(7))
+    }
+
+    fn radius(p: &[f64; 3]) -> f64 {
+        p.iter().map(|x| x * x).sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn seeds_fix_the_points() {
+        assert_eq!(sample(Distribution::Plummer), sample(Distribution::Plummer));
+    }
+
+    #[test]
+    fn points_lie_where_they_should() {
+        assert!(sample(Distribution::Cube).iter().flatten().all(|x| (0.0..1.0).contains(x)));
+        for p in sample(Distribution::Sphere) {
+            assert_relative_eq!(radius(&p), 1.0, epsilon = 1e-14);
+        }
+        for p in sample(Distribution::GradedPlate) {
+            assert!((0.0..=1.0).contains(&p[0]) && (0.0..=1.0).contains(&p[1]));
+        }
+    }
+
+    #[test]
+    fn half_the_plummer_mass_is_within_its_half_mass_radius() {
+        // r_h = (2^(2/3) - 1)^(-1/2) for the whole; the cut at 0.999 shifts it by less than the sample's spread.
+        let half_mass = (2f64.powf(2.0 / 3.0) - 1.0).powf(-0.5);
+        let inside = sample(Distribution::Plummer).iter().filter(|p| radius(p) < half_mass).count();
+        // Four standard deviations of a binomial of 20,000: 283.
+        assert!((inside as f64 - 10_000.0).abs() < 283.0 + 20.0, "{inside}");
+    }
+
+    #[test]
+    fn the_plate_is_a_thousand_times_denser_at_its_edges() {
+        let xs: Vec<f64> =
+            sample(Distribution::GradedPlate).iter().map(|p| p[0].min(1.0 - p[0])).collect();
+        let closest = 0.5 / (GRADING - 1.0);
+        // ln(2) of ln(1000) of all points are as near to an edge as the finest spacing's length.
+        let near = xs.iter().filter(|d| **d < closest).count() as f64 / xs.len() as f64;
+        assert_relative_eq!(near, 2f64.ln() / GRADING.ln(), epsilon = 0.01);
     }
 }

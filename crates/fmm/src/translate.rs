@@ -66,7 +66,7 @@ pub(crate) fn batch<V: Simd>(
         polar_to_columns(&translation.polar.blocks, translation.order_in, a, b);
         coaxial(translation, b, a);
         polar(&translation.polar.blocks, translation.order_out, a, b);
-        turn_back(&translation.azimuth.backward, translation.order_out, b);
+        turn(&translation.azimuth.backward, translation.order_out, b);
         scatter(translation.order_out, pairs, b, targets, target_stride);
     }
 }
@@ -136,28 +136,9 @@ fn turn<V: Simd>(azimuth: &[[V::Scalar; 2]], p: usize, a: &mut [Lanes<V>]) {
         let (c, s) = (V::splat(c), V::splat(s));
         for n in m..p {
             let (ic, is) = (cosine(n, m), sine(n, m));
-            for half in 0..BLOCK {
-                let (x, y) = (a[ic][half], a[is][half]);
-                a[ic][half] = y.mul_add(s, x.mul(c));
-                a[is][half] = x.neg_mul_add(s, y.mul(c));
-            }
-        }
-    }
-}
-
-/// Turns the frame back about z; odd orders of `m = 0` cannot occur, so the sign of the backward table is complete.
-#[inline(always)]
-fn turn_back<V: Simd>(azimuth: &[[V::Scalar; 2]], p: usize, a: &mut [Lanes<V>]) {
-    for m in 1..p {
-        let [c, s] = azimuth[m];
-        let (c, s) = (V::splat(c), V::splat(s));
-        for n in m..p {
-            let (ic, is) = (cosine(n, m), sine(n, m));
-            for half in 0..BLOCK {
-                let (x, y) = (a[ic][half], a[is][half]);
-                a[ic][half] = y.neg_mul_add(s, x.mul(c));
-                a[is][half] = x.mul_add(s, y.mul(c));
-            }
+            let (x, y) = (a[ic], a[is]);
+            a[ic] = std::array::from_fn(|half| y[half].mul_add(s, x[half].mul(c)));
+            a[is] = std::array::from_fn(|half| x[half].neg_mul_add(s, y[half].mul(c)));
         }
     }
 }
@@ -401,7 +382,6 @@ fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a.abs() } else { gcd(b, a % b) }
 }
 
-/// A batch as a task, for every vector width.
 #[cfg(test)]
 mod tests {
     use super::*;

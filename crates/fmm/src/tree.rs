@@ -175,7 +175,8 @@ impl Tree {
             sources: 0..source_keys.len() as u32,
             targets: 0..target_keys.len() as u32,
         }];
-        let mut levels = vec![0..1];
+        let mut levels = Vec::with_capacity(MAX_DEPTH + 1);
+        levels.push(0..1);
         for level in 0..MAX_DEPTH {
             let current = levels[level].clone();
             let begin = cells.len();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use crate::coaxial::Coaxial;
-use crate::harmonics::{Harmonics, cosine, sine};
+use crate::harmonics::{Harmonics, cosine, parity, sine};
 use crate::lists::{Chunk, Lists};
 use crate::simd::{Level, Real, Simd, Task, scalars_mut};
 use crate::translate::{Kind, Vector};
@@ -548,7 +548,7 @@ fn shell<V: Simd<Scalar = f64>>(coaxial: &Coaxial<f64>, q: usize, x: &[V], y: &[
     for m in 0..=q {
         let (matrix, stride) = coaxial.matrix(m);
         // The table carries the sign (-1)^m of the way back of a rotation, which does not happen here.
-        let sign = V::splat(if m % 2 == 0 { 1.0 } else { -1.0 });
+        let sign = V::splat(parity(m));
         let mut row = [V::zero(); 2];
         let mut column = [V::zero(); 2];
         for n in m..=q {

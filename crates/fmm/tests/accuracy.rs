@@ -1,5 +1,7 @@
 //! The promise of the tolerance: relative L2 errors against direct double-precision sums.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Options, Plan, Potentials, Precision, Stencil, Truncation, direct};
 
@@ -85,9 +87,10 @@ fn charges_only<'a>(points: &'a [[f64; 3]], charges: &'a [f64]) -> Case<'a> {
 #[test]
 fn potentials_and_gradients_keep_every_tolerance() {
     for distribution in DISTRIBUTIONS {
-        let points = distribution.points(8000, 1);
+        let points = distribution.points(8000, &mut Random::new(1));
         let kinds = [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave];
-        let charges: Vec<f64> = kinds.iter().flat_map(|kind| kind.charges(&points, 2)).collect();
+        let charges: Vec<f64> =
+            kinds.iter().flat_map(|kind| kind.charges(&points, &mut Random::new(2))).collect();
         for exponent in 2..=11 {
             let tolerance = 10f64.powi(-exponent);
             let options = Options { tolerance, ..Options::default() };
@@ -104,8 +107,8 @@ fn potentials_and_gradients_keep_every_tolerance() {
 #[test]
 fn single_precision_keeps_1e_5() {
     for distribution in DISTRIBUTIONS {
-        let points = distribution.points(30_000, 3);
-        let charges = ChargeKind::Mixed.charges(&points, 4);
+        let points = distribution.points(30_000, &mut Random::new(3));
+        let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(4));
         let options =
             Options { tolerance: 1e-5, precision: Some(Precision::Single), ..Options::default() };
         let case = Case { gradient: true, ..charges_only(&points, &charges) };
@@ -119,8 +122,8 @@ fn single_precision_keeps_1e_5() {
 fn any_number_of_points_from_none_to_1e5() {
     for n in [1, 2, 10, 100, 1000, 100_000] {
         for distribution in DISTRIBUTIONS {
-            let points = distribution.points(n, n as u64);
-            let charges = ChargeKind::Mixed.charges(&points, 5);
+            let points = distribution.points(n, &mut Random::new(n as u64));
+            let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(5));
             for tolerance in [1e-4, 1e-8] {
                 let options = Options { tolerance, ..Options::default() };
                 let (potential, _) = measure(&charges_only(&points, &charges), &options);
@@ -135,13 +138,13 @@ fn any_number_of_points_from_none_to_1e5() {
 
 #[test]
 fn dipoles_and_several_densities_share_a_plan() {
-    let points = Distribution::Sphere.points(6000, 7);
+    let points = Distribution::Sphere.points(6000, &mut Random::new(7));
     let mut random = Random::new(8);
     for densities in [1, 3, 5, 8] {
         let charges: Vec<f64> =
-            (0..densities * points.len()).map(|_| random.unit() - 0.5).collect();
+            (0..densities * points.len()).map(|_| random.uniform() - 0.5).collect();
         let dipoles: Vec<f64> =
-            (0..3 * densities * points.len()).map(|_| 0.02 * (random.unit() - 0.5)).collect();
+            (0..3 * densities * points.len()).map(|_| 0.02 * (random.uniform() - 0.5)).collect();
         for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
             for gradient in [false, true] {
                 for tolerance in [1e-4, 1e-9] {
@@ -166,15 +169,15 @@ fn dipoles_and_several_densities_share_a_plan() {
 
 #[test]
 fn targets_apart_from_the_sources() {
-    let sources = Distribution::Sphere.points(20_000, 9);
-    let charges = ChargeKind::Mixed.charges(&sources, 10);
+    let sources = Distribution::Sphere.points(20_000, &mut Random::new(9));
+    let charges = ChargeKind::Mixed.charges(&sources, &mut Random::new(10));
     let line: Vec<[f64; 3]> = (0..500).map(|i| [-2.0 + 0.008 * f64::from(i), 0.1, 0.2]).collect();
-    let mut cube = Distribution::Cube.points(30_000, 11);
+    let mut cube = Distribution::Cube.points(30_000, &mut Random::new(11));
     // Some targets at the very place of sources, which contribute nothing there.
     cube[..1000].copy_from_slice(&sources[..1000]);
     let far: Vec<[f64; 3]> = (0..10).map(|i| [50.0 + f64::from(i), 0.0, 0.0]).collect();
     // Far away the mixed charges' potentials cancel but for a few numbers, so there the charges have one sign.
-    let positive = ChargeKind::Positive.charges(&sources, 10);
+    let positive = ChargeKind::Positive.charges(&sources, &mut Random::new(10));
     for (targets, charges) in
         [(&line[..], &charges), (&cube, &charges), (&far, &positive), (&sources[..1], &charges)]
     {
@@ -191,11 +194,11 @@ fn targets_apart_from_the_sources() {
 
 #[test]
 fn coincident_points_contribute_nothing_to_each_other() {
-    let mut points = Distribution::Cube.points(3000, 12);
+    let mut points = Distribution::Cube.points(3000, &mut Random::new(12));
     let copies: Vec<_> = points[..1500].to_vec();
     points.extend(copies);
     points.extend(vec![[0.5, 0.25, 0.125]; 500]);
-    let charges = ChargeKind::Mixed.charges(&points, 13);
+    let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(13));
     for tolerance in [1e-4, 1e-8] {
         let options = Options { tolerance, ..Options::default() };
         let (potential, _) = measure(&charges_only(&points, &charges), &options);
@@ -205,8 +208,8 @@ fn coincident_points_contribute_nothing_to_each_other() {
 
 #[test]
 fn sizes_and_places_do_not_matter() {
-    let unit = Distribution::Cube.points(5000, 14);
-    let charges = ChargeKind::Mixed.charges(&unit, 15);
+    let unit = Distribution::Cube.points(5000, &mut Random::new(14));
+    let charges = ChargeKind::Mixed.charges(&unit, &mut Random::new(15));
     for (scale, shift) in [(1e-9, 0.0), (1e9, 0.0), (1.0, 1000.0)] {
         let points: Vec<[f64; 3]> = unit.iter().map(|x| x.map(|c| scale * (c + shift))).collect();
         for tolerance in [1e-4, 1e-9] {
@@ -221,8 +224,8 @@ fn sizes_and_places_do_not_matter() {
 
 #[test]
 fn every_stencil_and_truncation_keeps_the_tolerance() {
-    let points = Distribution::Cube.points(20_000, 16);
-    let charges = ChargeKind::Mixed.charges(&points, 17);
+    let points = Distribution::Cube.points(20_000, &mut Random::new(16));
+    let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(17));
     for stencil in [Stencil::Full, Stencil::Reduced] {
         for truncation in [Truncation::Fixed, Truncation::WorstCaseBound, Truncation::Measured] {
             let options = Options { tolerance: 1e-5, stencil, truncation, ..Options::default() };
@@ -257,7 +260,7 @@ fn a_full_tree_takes_119_translations_an_interior_box() {
 
 #[test]
 fn misuse_is_an_error_that_names_what_is_wrong() {
-    let points = Distribution::Cube.points(10, 18);
+    let points = Distribution::Cube.points(10, &mut Random::new(18));
     let mut plan = Plan::new(&points, None, &Options::default()).unwrap();
     let mut potential = vec![0.0; 10];
     let short = plan.apply(

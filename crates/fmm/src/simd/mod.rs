@@ -62,8 +62,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn neg_mul_add(self, a: Self, b: Self) -> Self;
     /// `1 / sqrt(self)` to nearly working precision where `self` is above `threshold` (at least 0), 0 elsewhere.
     fn rsqrt_above(self, threshold: Self) -> Self;
-    /// `1 / sqrt(self)` to nearly working precision, 0 where `self` is 0.
-    #[inline(always)]
+    /// For tests: `1 / sqrt(self)`, 0 where `self` is 0.
+    #[cfg(test)]
     fn rsqrt_or_zero(self) -> Self {
         self.rsqrt_above(Self::zero())
     }

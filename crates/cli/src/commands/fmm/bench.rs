@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fmm::Densities;
+use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Problem};
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::points::Distribution;
-use crate::random::Random;
 
 /// Arguments of `farad fmm bench`.
 #[derive(Debug, clap::Args)]
@@ -17,8 +17,9 @@ pub(crate) struct Args {
     /// Number of points, sources and targets at once
     #[arg(long, value_name = "N")]
     n: NonZeroUsize,
-    /// How the points are spread
-    #[arg(long, value_enum)]
+    /// How the points are spread: uniform in the unit cube, uniform on the unit sphere, Plummer's star cluster, or on both
+    /// faces of a thin plate with spacings graded 1:1000 toward the edges
+    #[arg(long, value_parser = distributions())]
     distribution: Distribution,
     /// Signs of the charges
     #[arg(long, value_enum, default_value_t)]
@@ -43,6 +44,14 @@ enum Charges {
     Mixed,
     /// Uniform in [0, 1)
     Positive,
+}
+
+/// Takes the names of all distributions.
+fn distributions() -> impl TypedValueParser<Value = Distribution> {
+    let names = Distribution::ALL.map(Distribution::name);
+    PossibleValuesParser::new(names).try_map(|name| {
+        Distribution::ALL.into_iter().find(|d| d.name() == name).ok_or("unknown distribution")
+    })
 }
 
 /// Makes the points, sums, reports.

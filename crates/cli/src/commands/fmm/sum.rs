@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 
 use clap::ValueEnum;
+use fmm::samples::Random;
 use fmm::{Densities, Options, Plan, Potentials, StageSeconds, direct};
 use serde::Serialize;
 
 use crate::backend::Backend;
 use crate::commands::arguments::parse_tolerance;
 use crate::exit::Failure;
-use crate::random::Random;
 use crate::{backend, interrupt, machine, units};
 
 /// Targets at which the error is measured; all of them where there are fewer.

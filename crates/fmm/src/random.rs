@@ -4,10 +4,11 @@
 
 /// A generator; equal seeds give equal sequences.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// The sequence of `seed`.
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -20,12 +21,12 @@ impl Random {
     }
 
     /// Uniform in [0, 1), all 53 bits random.
-    pub(crate) fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// Uniform in 0 .. count.
-    pub(crate) fn below(&mut self, count: usize) -> usize {
+    pub fn below(&mut self, count: usize) -> usize {
         // The bias of a multiplication is count / 2^64: nothing for indices of points.
         ((u128::from(self.bits()) * count as u128) >> 64) as usize
     }
