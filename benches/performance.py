@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Prints the tables of docs/performance.md, measured with the program itself.
+
+    cargo build --release
+    python benches/performance.py [path of farad]
+
+Needs nothing but Python, an otherwise idle machine, about 4 GiB of memory and some minutes.
+"""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from validation import ROOT, Farad, matrix
+
+
+def fast_sums(farad):
+    print("\n**Fast sums**, charges of random sign, tolerance 1e-5\n")
+    print("| points | N | precision | mean p' | setup / s | apply / s | us a point | error | peak / MiB |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for distribution in ("cube", "sphere"):
+        for n in (100_000, 1 << 20, 4_000_000):
+            out = farad.run("fmm", "bench", "--n", n, "--distribution", distribution, "--tolerance", 1e-5, "--json")
+            r = json.loads(out)
+            print(
+                f"| {distribution} | {n:,} | {r['precision']} | {r['mean_p_prime']:.2f} | {r['setup_s']:.2f} | {r['apply_s']:.3f} "
+                f"| {1e6 * r['apply_s'] / n:.2f} | {r['relative_l2_error']:.1e} | {r['peak_memory_bytes'] / 2**20:.0f} |",
+                flush=True,
+            )
+
+
+def solves(farad):
+    print("\n**Solves** by the fast method, tolerance 1e-5\n")
+    print("| case | triangles | conductors | iterations | plan / s | near field / s | solve / s | total / s | kB a triangle |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    shapes = [
+        ("sphere", ("sphere", "--base", "icosahedron", "--elements", 20480)),
+        ("sphere", ("sphere", "--base", "icosahedron", "--elements", 81920)),
+        ("sphere", ("sphere", "--base", "icosahedron", "--elements", 327680)),
+        ("cube, uniform", ("cube", "--elements", 10000)),
+        ("cube, uniform", ("cube", "--elements", 40000)),
+        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 10000)),
+        ("cube, graded 1:1000", ("cube", "--grade", 1000, "--elements", 40000)),
+        ("spheres, gap 0.02 radii", ("two-spheres", "--distance", 2.02, "--elements", 10000)),
+        ("spheres, gap 0.02 radii", ("two-spheres", "--distance", 2.02, "--elements", 40000)),
+        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 10000)),
+        ("bus 5 x 5", ("bus", "--bars", 5, "--elements", 40000)),
+    ]
+    for name, shape in shapes:
+        r = farad.solve(shape, tolerance=1e-5)
+        n, t = r["mesh"]["triangles"], r["timings_s"]
+        iterations = max(solve["iterations"] for solve in r["solves"])
+        print(
+            f"| {name} | {n:,} | {len(matrix(r))} | {iterations} | {t['plan']:.2f} | {t['near_field']:.2f} | {t['solve']:.2f} "
+            f"| {t['total']:.2f} | {r['memory_bytes']['peak'] / 1000 / n:.2f} |",
+            flush=True,
+        )
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as folder:
+        farad = Farad(program, Path(folder))
+        print(farad.run("info"))
+        fast_sums(farad)
+        solves(farad)
+
+
+if __name__ == "__main__":
+    main(str(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/farad").resolve()))

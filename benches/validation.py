@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Prints the tables of docs/validation.md, measured with the program itself.
+
+    cargo build --release
+    python benches/validation.py [path of farad]
+
+Takes some minutes. Needs nothing but Python; exact values are those of crates/bem/tests/data/capacitance.json.
+"""
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+EXACT = json.loads((ROOT / "crates/bem/tests/data/capacitance.json").read_text(encoding="utf-8"))
+
+
+class Farad:
+    def __init__(self, program, folder):
+        self.program = program
+        self.folder = folder
+
+    def run(self, *arguments):
+        done = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"farad {' '.join(map(str, arguments))}\n{done.stderr}")
+        return done.stdout
+
+    def solve(self, shape, *more, tolerance=1e-6, method="fmm"):
+        """Results of a generated shape, by the fast method."""
+        self.run("mesh", "generate", *shape, "-o", "mesh.msh", "--overwrite")
+        (self.folder / "case.toml").write_text('format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "m"\n', encoding="utf-8")
+        options = ["--method", method, "--tolerance", tolerance, "--json", "--overwrite"]
+        return json.loads(self.run("solve", "case.toml", *options, *more))
+
+
+def matrix(results):
+    return results["capacitance"]["maxwell_over_4pi_eps0"]
+
+
+def convergence(farad, title, exact, shapes, error_of=lambda c, exact: c / exact - 1):
+    print(f"\n**{title}**, exact {exact:.10g}\n")
+    print("| triangles | C/(4 pi eps0) | relative error | order in h | iterations |")
+    print("|---|---|---|---|---|")
+    before = None
+    for shape in shapes:
+        results = farad.solve(shape)
+        n, c = results["mesh"]["triangles"], matrix(results)[0][0]
+        error = error_of(c, exact)
+        order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(n / before[0]):.2f}"
+        print(f"| {n:,} | {c:.8f} | {error:+.2e} | {order} | {results['solves'][0]['iterations']} |", flush=True)
+        before = (n, error)
+
+
+def main(program):
+    with tempfile.TemporaryDirectory() as folder:
+        farad = Farad(program, Path(folder))
+        elements = lambda *shape: lambda n: (*shape, "--elements", n)
+
+        sphere = elements("sphere", "--radius", 1)
+        convergence(farad, "Unit sphere", 1.0, map(sphere, (512, 2048, 8192, 32768)))
+        cube = elements("cube", "--edge", 1)
+        exact = EXACT["cube"]["value"]
+        convergence(farad, "Unit cube, uniform mesh", exact, map(cube, (512, 2048, 8112, 32448)))
+        graded = elements("cube", "--edge", 1, "--grade", 800)
+        convergence(farad, "Unit cube, graded 1:800", exact, map(graded, (1728, 3888, 6912)))
+        disk = elements("disk", "--radius", 1, "--grade", 100)
+        convergence(farad, "Unit disk, graded 1:100", EXACT["disk"]["value"], map(disk, (1000, 4000, 16000)))
+        plate = elements("plate", "--grade", 100)
+        convergence(farad, "Unit square plate, graded 1:100", EXACT["square_plate"]["value"], map(plate, (1000, 4000, 16000)))
+
+        reference = EXACT["two_unit_spheres_distance_3"]
+        print(f"\n**Two unit spheres, centres 3 apart**, exact C11 = {reference['c11']:.10g}, C12 = {reference['c12']:.10g}\n")
+        print("| triangles | C11 error | C12 error | relative asymmetry |")
+        print("|---|---|---|---|")
+        for n in (1024, 4096, 16384):
+            results = farad.solve(("two-spheres", "--radius", 1, "--distance", 3, "--elements", n), tolerance=1e-8)
+            c = matrix(results)
+            errors = [c[0][0] / reference["c11"] - 1, c[0][1] / reference["c12"] - 1]
+            asymmetry = results["capacitance"]["relative_asymmetry"]
+            print(f"| {results['mesh']['triangles']:,} | {errors[0]:+.2e} | {errors[1]:+.2e} | {asymmetry:.1e} |", flush=True)
+
+        print("\n**FMM against direct sums**, relative L2 error, 1e5 points, charges of random sign\n")
+        print("| tolerance | cube | sphere | plummer | graded-plate |")
+        print("|---|---|---|---|---|")
+        for digits in range(2, 12):
+            errors = []
+            for distribution in ("cube", "sphere", "plummer", "graded-plate"):
+                out = farad.run("fmm", "bench", "--n", 100_000, "--distribution", distribution,
+                                "--tolerance", f"1e-{digits}", "--repeat", 1, "--json")
+                errors.append(f"{json.loads(out)['relative_l2_error']:.1e}")
+            print(f"| 1e-{digits} | {' | '.join(errors)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(str(Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target/release/farad").resolve()))
