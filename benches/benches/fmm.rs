@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use fmm::samples::{ChargeKind, Distribution};
+use fmm::samples::{ChargeKind, Distribution, Random};
 use fmm::{Densities, Options, Plan, Potentials};
 
 const POINTS: usize = 1 << 17;
@@ -18,8 +18,8 @@ fn apply(
     distribution: Distribution,
     options: &Options,
 ) {
-    let points = distribution.points(POINTS, SEED);
-    let charges = ChargeKind::Mixed.charges(&points, SEED);
+    let points = distribution.points(POINTS, &mut Random::new(SEED));
+    let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(SEED + 1));
     let mut plan = Plan::new(&points, None, options).expect("points of a sample can be planned");
     let mut potential = vec![0.0; POINTS];
     let mut group = c.benchmark_group(group);
@@ -64,7 +64,7 @@ fn plans(c: &mut Criterion) {
     group.sample_size(10).measurement_time(Duration::from_secs(5));
     group.throughput(Throughput::Elements(POINTS as u64));
     for (name, distribution) in [("cube", Distribution::Cube), ("sphere", Distribution::Sphere)] {
-        let points = distribution.points(POINTS, SEED);
+        let points = distribution.points(POINTS, &mut Random::new(SEED));
         let options = Options { tolerance: 1e-5, ..Options::default() };
         group.bench_function(name, |b| b.iter(|| Plan::new(black_box(&points), None, &options)));
     }
