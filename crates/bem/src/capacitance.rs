@@ -98,9 +98,10 @@ pub struct Solve {
     pub iterations: usize,
     /// Why it stopped.
     pub reason: StopReason,
-    /// True relative residual at the end: the largest over the conductors, in the area-scaled norm.
+    /// True residual at the end, relative to the excitation's potential: the largest over the conductors of the root mean
+    /// square over the conductor's area of b - A x, where b is 1 on the excited conductor and 0 on the others.
     pub relative_residual: f64,
-    /// Relative residual after each iteration, beginning with 1.
+    /// Relative residual after each iteration, beginning with 1: the root of the sum over the conductors of those squares.
     pub history: Vec<f64>,
 }
 

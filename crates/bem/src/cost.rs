@@ -1,6 +1,7 @@
 //! What a solve will take, before it is begun.
 
 use crate::Error;
+use crate::preconditioner::NEIGHBOURS;
 use crate::problem::GROUP;
 
 /// Whether a dense solve of `n` panels and `k` conductors beats the fast one.
@@ -14,13 +15,23 @@ pub(crate) fn dense_is_faster(n: usize, k: usize) -> bool {
     dense < fast
 }
 
-/// Bytes at the peak of a fast solve: points, plan, near field, preconditioner and Krylov vectors.
-pub(crate) fn fast_bytes(n: usize, points: usize, conductors: usize) -> u64 {
-    const POINT: usize = 200;
-    const NEAR: usize = 45 * 12 + 30 * 8 + 150;
+/// Entries of a row of the near field on a mesh of regular triangles.
+pub(crate) const REGULAR_ROW: usize = 45;
+
+/// Bytes at the peak of a fast solve of `n` panels with `points` points each and `entries` near-field entries in all: plan,
+/// near field, preconditioner and Krylov vectors.
+pub(crate) fn fast_bytes(n: usize, points: usize, entries: usize, conductors: usize) -> u64 {
+    /// Plan, and scratch of a sum (measured).
+    const POINT: usize = 550;
+    /// Value and column.
+    const ENTRY: usize = 12;
+    /// Geometry, local inverse, coarse level.
+    const PANEL: usize = 150 + NEIGHBOURS * 8 + 100;
+    /// Basis of a solve of some 20 iterations.
     const KRYLOV: usize = 20 * 8;
     let columns = conductors.clamp(1, GROUP);
-    (n * (points * (POINT + 16 * columns) + NEAR + KRYLOV * columns + 16 * conductors)) as u64
+    let of_panel = points * (POINT + 16 * columns) + PANEL + KRYLOV * columns + 16 * conductors;
+    (n * of_panel + entries * ENTRY) as u64
 }
 
 pub(crate) fn check(

@@ -140,7 +140,7 @@ impl Line {
         rule: &EdgeRule,
         f: impl Fn(&Vec3) -> f64,
     ) -> f64 {
-        let mut pieces = vec_of_one((0.0, 1.0));
+        let mut pieces = vec![(0.0, 1.0)];
         let mut sum = 0.0;
         while let Some((a, b)) = pieces.pop() {
             match plan(a, b, singular, rule) {
@@ -171,10 +171,6 @@ impl Line {
         }
         sum
     }
-}
-
-fn vec_of_one(piece: (f64, f64)) -> Vec<(f64, f64)> {
-    vec![piece]
 }
 
 /// What to do with a piece of an edge.

@@ -1,4 +1,10 @@
 //! Boundary element electrostatics: spaces, quadrature, operators, Krylov solvers, the physical problems. No files.
+//!
+//! [`capacitance`] solves the whole problem. Its parts, from the inside out: the closed-form potential of a [`Triangle`];
+//! integrals over pairs of them ([`PairQuadrature`]); the Galerkin matrix, dense or as a fast sum with a near-field
+//! correction; [`gmres`] over any [`LinearOperator`]; a preconditioner of overlapping local inverses below a coarse level.
+//!
+//! Kernels have no factor 1/(4 pi): a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
 
 mod accuracy;
 mod capacitance;
@@ -28,7 +34,4 @@ pub use gmres::{
     GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, StopReason, gmres,
 };
 pub use pair::PairQuadrature;
-pub use panels::Panels;
-pub use quadrature::TriangleRule;
-pub use single_layer::SingleLayer;
 pub use triangle::Triangle;

@@ -60,6 +60,11 @@ impl Pattern {
         pattern
     }
 
+    /// Entries in all.
+    pub(crate) fn entries(&self) -> usize {
+        self.columns.len()
+    }
+
     fn row(&self, i: usize) -> &[u32] {
         &self.columns[self.row_starts[i]..self.row_starts[i + 1]]
     }

@@ -13,7 +13,7 @@ const SEQUENTIAL: usize = 4096;
 
 /// Triangles x' = (x - centre) / scale, in tree order.
 #[derive(Clone, Debug)]
-pub struct Panels {
+pub(crate) struct Panels {
     vertices: Vec<[Vec3; 3]>,
     areas: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
@@ -23,7 +23,7 @@ pub struct Panels {
 
 impl Panels {
     /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box.
-    pub fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Self {
+    pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Self {
         let mut triangle: Vec<u32> =
             (0..mesh.triangles.len()).filter(|&i| keep(i)).map(|i| i as u32).collect();
         let corners =
@@ -49,32 +49,27 @@ impl Panels {
     }
 
     /// Number of panels.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.vertices.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.vertices.is_empty()
-    }
-
     /// Length in the mesh's unit that is 1 here.
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         self.scale
     }
 
     /// Scaled areas, one a panel.
-    pub fn areas(&self) -> &[f64] {
+    pub(crate) fn areas(&self) -> &[f64] {
         &self.areas
     }
 
     /// Index of each panel's triangle in the mesh.
-    pub fn triangles(&self) -> &[u32] {
+    pub(crate) fn triangles(&self) -> &[u32] {
         &self.triangle
     }
 
     /// Panel `i` with its scaled geometry.
-    pub fn panel(&self, i: usize) -> Triangle {
+    pub(crate) fn panel(&self, i: usize) -> Triangle {
         Triangle::of(self.vertices[i])
     }
 

@@ -1,7 +1,8 @@
 //! Overlapping local inverses of a near-field matrix.
 //!
 //! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
-//! inverse is row i of the preconditioner. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.)
+//! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
+//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;

@@ -151,12 +151,15 @@ impl Problem {
         progress: &dyn Progress,
     ) -> Result<Capacitance, Error> {
         let n = self.panels.len();
-        cost::check(
-            "the fast solve",
-            cost::fast_bytes(n, accuracy.rule.len(), self.count),
-            options.memory_limit,
-            "use a coarser mesh or fewer conductors",
-        )?;
+        let check = |entries: usize| {
+            cost::check(
+                "the fast solve",
+                cost::fast_bytes(n, accuracy.rule.len(), entries, self.count),
+                options.memory_limit,
+                "use a coarser mesh or fewer conductors",
+            )
+        };
+        check(n * cost::REGULAR_ROW)?;
         let mut fmm_tolerance =
             options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(TIGHTEST, 0.1);
         let mut timings = Timings::default();
@@ -164,6 +167,7 @@ impl Problem {
         let started = Instant::now();
         let points = Points::new(&self.panels, accuracy.rule);
         let pattern = self.near_pattern(accuracy.reach);
+        check(pattern.entries())?;
         let closest = pattern.closest(&self.panels, &points);
         let plan = |tolerance: f64| {
             let plan_options = fmm::Options {

@@ -45,7 +45,7 @@ pub(crate) fn triangle(degree: usize) -> &'static [TriangleNode] {
 
 /// Fully symmetric rules with positive weights and inner points: what the operator's points are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TriangleRule {
+pub(crate) enum TriangleRule {
     /// The centroid, degree 1.
     Points1,
     /// Degree 2.
@@ -60,11 +60,11 @@ pub enum TriangleRule {
 
 impl TriangleRule {
     /// All rules, cheapest first.
-    pub const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Points1, Self::Points3, Self::Points6, Self::Points7, Self::Points12];
 
     /// Number of points.
-    pub fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         match self {
             Self::Points1 => 1,
             Self::Points3 => 3,
@@ -74,13 +74,8 @@ impl TriangleRule {
         }
     }
 
-    /// Never; a rule has points.
-    pub fn is_empty(self) -> bool {
-        false
-    }
-
     /// Polynomials up to this degree are integrated exactly.
-    pub fn degree(self) -> usize {
+    pub(crate) fn degree(self) -> usize {
         match self {
             Self::Points1 => 1,
             Self::Points3 => 2,

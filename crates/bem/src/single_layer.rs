@@ -8,7 +8,7 @@ use crate::points::Points;
 /// y_i = sum_j A_ij x_j with x_j the charge of panel j and y_i the mean potential on panel i; no factor 1/(4 pi).
 ///
 /// A is symmetric and positive definite up to the fast sum's error.
-pub struct SingleLayer<'a> {
+pub(crate) struct SingleLayer<'a> {
     points: Points<'a>,
     plan: fmm::Plan,
     /// Exact minus quadrature on close pairs.
