@@ -107,7 +107,7 @@ impl Plan {
         Self::at_level(sources, targets, options, Level::detect())
     }
 
-    /// As [`Plan::new`], with one of the instruction sets in [`Level::available`].
+    /// As [`Plan::new`], with an instruction set that the processor has.
     pub(crate) fn at_level(
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
@@ -282,4 +282,56 @@ fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
             targets * sources.sum::<u64>()
         })
         .sum();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{ChargeKind, Distribution, Random};
+
+    /// Potentials and gradients of charges and dipoles, two densities.
+    fn sums(points: &[[f64; 3]], options: &Options, simd: Level) -> Vec<f64> {
+        let n = points.len();
+        let mut random = Random::new(4);
+        let charges: Vec<f64> =
+            (0..2).flat_map(|_| ChargeKind::Mixed.charges(points, &mut random)).collect();
+        let dipoles: Vec<f64> = (0..6 * n).map(|_| 0.1 * (random.uniform() - 0.5)).collect();
+        let mut plan = Plan::at_level(points, None, options, simd).unwrap();
+        let (mut potential, mut gradient) = (vec![0.0; 2 * n], vec![0.0; 6 * n]);
+        let mut all = Vec::new();
+        for dipoles in [None, Some(&dipoles[..])] {
+            let densities = Densities { charges: Some(&charges), dipoles };
+            let potentials =
+                Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+            plan.apply(densities, potentials).unwrap();
+            all.extend_from_slice(&potential);
+            let potentials = Potentials { potential: Some(&mut potential), gradient: None };
+            plan.apply(densities, potentials).unwrap();
+            all.extend_from_slice(&potential);
+            all.extend_from_slice(&gradient);
+        }
+        all
+    }
+
+    #[test]
+    fn every_instruction_set_gives_the_scalar_twins_sums() {
+        let points = Distribution::Sphere.points(3000, &mut Random::new(3));
+        // Rounding of a few thousand terms; a wrong lane would be off by 1e-2.
+        for (precision, rounding) in [(Precision::Single, 1e-5), (Precision::Double, 1e-12)] {
+            let options = Options {
+                tolerance: 1e-3,
+                precision: Some(precision),
+                gradient: true,
+                dipoles: true,
+                ..Options::default()
+            };
+            let expected = sums(&points, &options, Level::Scalar);
+            let norm: f64 = expected.iter().map(|v| v * v).sum();
+            for level in Level::available() {
+                let found = sums(&points, &options, level);
+                let error: f64 = found.iter().zip(&expected).map(|(a, b)| (a - b) * (a - b)).sum();
+                assert!((error / norm).sqrt() < rounding, "{level:?} {precision:?}");
+            }
+        }
+    }
 }

@@ -7,6 +7,7 @@ mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+#[cfg(test)]
 pub(crate) use scalar::One;
 
 /// The scalar types of the FMM.
@@ -107,6 +108,7 @@ pub(crate) fn scalars_mut<V: Simd>(vectors: &mut [V]) -> &mut [V::Scalar] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// One lane, no intrinsics: the twin for tests.
+    #[cfg(test)]
     Scalar,
     /// What every x86-64 (or any other processor) has: four lanes that the compiler vectorises.
     Baseline,
@@ -138,7 +140,8 @@ impl Level {
     }
 
     /// Every level that the processor at hand can run.
-    pub fn available() -> impl Iterator<Item = Self> {
+    #[cfg(test)]
+    pub(crate) fn available() -> impl Iterator<Item = Self> {
         let best = Self::detect();
         [Self::Scalar, Self::Baseline, Self::Avx2, Self::Avx512]
             .into_iter()
@@ -148,6 +151,7 @@ impl Level {
     /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
+            #[cfg(test)]
             Self::Scalar => "scalar",
             Self::Baseline => "baseline",
             Self::Avx2 => "AVX2",
@@ -179,6 +183,7 @@ macro_rules! real {
 
             fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output {
                 match level {
+                    #[cfg(test)]
                     Level::Scalar => task.run::<One<$scalar>>(),
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: a `Level` above the baseline comes from `Level::detect` or `Level::available` alone, which

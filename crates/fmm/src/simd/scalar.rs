@@ -3,6 +3,7 @@
 use super::{Real, Simd};
 
 /// One lane.
+#[cfg(test)]
 pub(crate) type One<T> = Array<T, 1>;
 
 /// `N` lanes that the compiler may vectorise.
