@@ -33,8 +33,11 @@ const CANDIDATES: usize = 8192;
 const POWERS: [i32; 4] = [0, 8, 24, 60];
 const DRAWN: usize = 128;
 
-/// The measured rms error is that of a sample, and one set of charges may do worse than the mean; seen: up to 3.5.
-const SAFETY: f64 = 4.0;
+/// Margin between the tolerance and the error that is predicted. The prediction rests on a sample, which misses rare pairs the
+/// more the higher the truncation numbers are, and one set of charges may do worse than the mean. Seen: 2 at 1e-3, 5 at 1e-9.
+fn safety(tolerance: f64) -> f64 {
+    2.0 - 0.25 * tolerance.ln()
+}
 
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
@@ -168,14 +171,17 @@ pub(crate) fn choose(
         (truncation, limit) => {
             let norms = norms(geometry, lists, &classes);
             let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
-            let budget = (options.tolerance / SAFETY).powi(2);
+            let budget = (options.tolerance / safety(options.tolerance)).powi(2);
             let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
             measure(geometry, &mut classes, p_max, &measures, negligible, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
                 classes.iter().map(|(c, s)| s.error2[of(c)]).sum()
             };
             match truncation {
-                Truncation::Measured => optimise(&classes, budget, p_max, limit.is_none())?,
+                Truncation::Measured => {
+                    let most = options.tolerance * options.tolerance;
+                    optimise(&classes, budget, p_max, limit.is_none().then_some(most))?
+                }
                 Truncation::Fixed | Truncation::WorstCaseBound => {
                     let of = |p: usize| {
                         move |c: &Class| match truncation {
@@ -646,12 +652,15 @@ fn cost(p: usize) -> f64 {
     2.0 * p * p * p + 10.0 * p * p + 30.0
 }
 
-/// The cheapest truncation numbers whose summed squared error is at most `budget`.
+/// The cheapest truncation numbers whose summed squared error is at most `budget`, or the most exact ones there are.
+///
+/// # Errors
+/// [`Error::Option`] if even these leave more than `most`.
 fn optimise(
     classes: &BTreeMap<Class, Statistics>,
     budget: f64,
     p_max: usize,
-    strict: bool,
+    most: Option<f64>,
 ) -> Result<BTreeMap<Class, usize>, Error> {
     let best = |s: &Statistics, lambda: f64| {
         let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
@@ -662,7 +671,7 @@ fn optimise(
     // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
     let (mut low, mut high) =
         (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
-    if strict && error(high) > SAFETY * SAFETY * budget && p_max >= P_MAX {
+    if p_max >= P_MAX && most.is_some_and(|most| error(high) > most) {
         return Err(Error::Option {
             option: "tolerance",
             value: "smaller than truncation number 50 reaches".into(),
