@@ -72,8 +72,10 @@ impl<T: Real> Polar<T> {
 /// The rotation of degree n from that of degree n - 1.
 ///
 /// Multiplying a harmonic of degree n - 1 by a coordinate gives, up to a multiple of r^2, `1/(2n-1)` times the transposed
-/// gradient applied to degree n. With the rotated coordinates `x' = cos x - sin z`, `z' = sin x + cos z` the recursions
-/// that raise the degree (module `harmonics`) therefore raise the rows of the matrix.
+/// gradient applied to degree n. So with the rotated coordinates `x' = cos x - sin z`, `y' = y`, `z' = sin x + cos z` a row of
+/// order m follows from the row of order m by `sqrt(n^2-m^2) Q(n,m) = (2n-1) z' Q(n-1,m)`, or from that of order m - 1 by
+/// `sqrt((n+m)(n+m-1)) Q(n,m) = (2n-1) (x' + i y') Q(n-1,m-1)`. Either divides by the smaller a root the farther it is
+/// taken from its end of the orders; with the better of the two, errors stay below 1e-13 at degree 50.
 fn next_degree(
     n: usize,
     previous: &[Vec<f64>],
@@ -98,27 +100,35 @@ fn next_degree(
     let base = n * n;
     let base_previous = (n - 1) * (n - 1);
     let mut rows = vec![Vec::new(); 2 * n + 1];
-    for m in 0..n {
-        let scale = 1.0 / ((n * n - m * m) as f64).sqrt();
-        let mut put = |place: usize, from: usize| {
-            let row = raise(&previous[from - base_previous], z);
-            rows[place - base] = row.into_iter().map(|v| v * scale).collect();
-        };
-        put(cosine(n, m), cosine(n - 1, m));
-        if m > 0 {
-            put(sine(n, m), sine(n - 1, m));
+    let scaled = |row: Vec<f64>, scale: f64| row.into_iter().map(|v| v * scale).collect();
+    for m in 0..=n {
+        if 5 * m <= 3 * n {
+            let scale = 1.0 / ((n * n - m * m) as f64).sqrt();
+            let mut put = |place: usize, from: usize| {
+                rows[place - base] = scaled(raise(&previous[from - base_previous], z), scale);
+            };
+            put(cosine(n, m), cosine(n - 1, m));
+            if m > 0 {
+                put(sine(n, m), sine(n - 1, m));
+            }
+            continue;
         }
+        let scale = 1.0 / (((n + m) * (n + m - 1)) as f64).sqrt();
+        let c = &previous[cosine(n - 1, m - 1) - base_previous];
+        let (of_cosine, of_sine) = if m == 1 {
+            // Q(n-1,0) is real, and C(n-1,0) lacks the others' sqrt(2).
+            let scale = scale * 2f64.sqrt();
+            (scaled(raise(c, x), scale), scaled(raise(c, y), scale))
+        } else {
+            let s = &previous[sine(n - 1, m - 1) - base_previous];
+            let combine = |a: Vec<f64>, b: Vec<f64>, sign: f64| -> Vec<f64> {
+                a.iter().zip(&b).map(|(a, b)| scale * (a + sign * b)).collect()
+            };
+            (combine(raise(c, x), raise(s, y), -1.0), combine(raise(s, x), raise(c, y), 1.0))
+        };
+        rows[cosine(n, m) - base] = of_cosine;
+        rows[sine(n, m) - base] = of_sine;
     }
-    let factor = if n == 1 { 1.0 } else { ((2 * n - 1) as f64 / (2 * n) as f64).sqrt() };
-    let scale = factor / (2 * n - 1) as f64;
-    let c = &previous[cosine(n - 1, n - 1) - base_previous];
-    let combine = |a: Vec<f64>, b: Vec<f64>, sign: f64| -> Vec<f64> {
-        a.iter().zip(&b).map(|(a, b)| scale * (a + sign * b)).collect()
-    };
-    let zeros = vec![0.0; 2 * n - 1];
-    let s = if n == 1 { &zeros } else { &previous[sine(n - 1, n - 1) - base_previous] };
-    rows[cosine(n, n) - base] = combine(raise(c, x), raise(s, y), -1.0);
-    rows[sine(n, n) - base] = combine(raise(s, x), raise(c, y), 1.0);
     rows
 }
 
@@ -130,7 +140,7 @@ mod tests {
 
     #[test]
     fn rotating_an_expansion_is_expanding_the_rotated_point() {
-        const P: usize = 32;
+        const P: usize = 50;
         let gradient = Gradient::<f64>::new(P);
         let harmonics = Harmonics::<f64>::new(P);
         let regular = |point: [f64; 3]| {
@@ -150,12 +160,14 @@ mod tests {
                 for m in 0..=n {
                     let row = &rows[m * (n + 1)..(m + 1) * (n + 1)];
                     let sum: f64 = (0..=n).map(|k| row[k] * here[cosine(n, k)]).sum();
-                    assert!((sum - there[cosine(n, m)]).abs() < 1e-13, "n {n} m {m}");
+                    let error = (sum - there[cosine(n, m)]).abs();
+                    assert!(error < 1e-13, "n {n} m {m} theta {theta}: {error:e}");
                 }
                 for m in 1..=n {
                     let row = &polar.blocks[sines + (m - 1) * n..sines + m * n];
                     let sum: f64 = (1..=n).map(|k| row[k - 1] * here[sine(n, k)]).sum();
-                    assert!((sum - there[sine(n, m)]).abs() < 1e-13, "n {n} m {m}");
+                    let error = (sum - there[sine(n, m)]).abs();
+                    assert!(error < 1e-13, "n {n} m {m} theta {theta}: {error:e}");
                 }
             }
         }

@@ -99,7 +99,11 @@ pub enum ChargeKind {
 impl ChargeKind {
     /// One charge a point.
     pub fn charges(self, points: &[[f64; 3]], random: &mut Random) -> Vec<f64> {
-        let wave = [11.0, -7.0, 5.0];
+        let coordinates = || points.iter().flatten().copied();
+        let low = coordinates().fold(f64::INFINITY, f64::min);
+        let high = coordinates().fold(f64::NEG_INFINITY, f64::max);
+        // |k| = 14 over an extent of 1: 2.2 waves.
+        let wave = [11.0, -7.0, 5.0].map(|k| k / (high - low).max(f64::MIN_POSITIVE));
         points
             .iter()
             .map(|x| match self {

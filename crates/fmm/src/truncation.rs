@@ -23,8 +23,14 @@ use crate::{Error, Options, Truncation};
 /// Largest truncation number.
 pub(crate) const P_MAX: usize = 50;
 
-/// Pairs of points sampled for each class and level: a multiple of every vector width.
+/// Pairs of points sampled for a class with many translations: a multiple of every vector width.
 const SAMPLES: usize = 192;
+
+/// Translations of a class for each of its samples: measuring must cost less than what it saves.
+const TRANSLATIONS_A_SAMPLE: usize = 8;
+
+/// What is added to the squared error of a class, times the error, divided by the number of samples: few samples miss more.
+const DOUBT: f64 = 96.0;
 
 /// Points of a level among which samples are drawn.
 const CANDIDATES: usize = 8192;
@@ -38,6 +44,10 @@ const DRAWN: usize = 128;
 fn safety(tolerance: f64) -> f64 {
     2.0 - 0.25 * tolerance.ln()
 }
+
+/// Times the tolerance: a predicted error above which a plan is refused. Predictions near the largest truncation number are
+/// on the large side.
+const UNREACHABLE: f64 = 10.0;
 
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
@@ -179,7 +189,7 @@ pub(crate) fn choose(
             };
             match truncation {
                 Truncation::Measured => {
-                    let most = options.tolerance * options.tolerance;
+                    let most = (UNREACHABLE * options.tolerance).powi(2);
                     optimise(&classes, budget, p_max, limit.is_none().then_some(most))?
                 }
                 Truncation::Fixed | Truncation::WorstCaseBound => {
@@ -198,10 +208,11 @@ pub(crate) fn choose(
     Ok(assign(geometry.tree, lists, &chosen))
 }
 
-/// A truncation number that no class exceeds at this tolerance: the closest pairs converge like 0.55^p on average.
+/// A truncation number that hardly any class exceeds at this tolerance: the closest pairs converge like 0.55^p on average, the
+/// corners of boxes like 0.6^p.
 fn guess(options: &Options) -> usize {
     let derivatives = usize::from(options.gradient) + usize::from(options.dipoles);
-    let p = (options.tolerance.ln() / 0.55f64.ln()).ceil() as usize + 3 + 3 * derivatives;
+    let p = (options.tolerance.ln() / 0.6f64.ln()).ceil() as usize + 6 + 3 * derivatives;
     p.clamp(6, P_MAX)
 }
 
@@ -409,7 +420,10 @@ fn measure(
         let source_level = class.level as i32 - i32::from(class.finer_target);
         let from = &source_pools[source_level as usize];
         let to = &target_pools[class.level as usize];
-        let boxes = resample(&statistics.candidates, statistics.weight);
+        let samples = (statistics.count as usize / TRANSLATIONS_A_SAMPLE)
+            .next_multiple_of(PILOTS)
+            .clamp(PILOTS, SAMPLES);
+        let boxes = resample(&statistics.candidates, statistics.weight, samples);
         statistics.candidates = Vec::new();
         // Points of the whole level resolve the corners best; points of the very boxes know on which side of a box its
         // points crowd. The larger error of the two counts.
@@ -439,13 +453,13 @@ fn measure(
             let task = Errors { harmonics: &harmonics, coaxial, class: *class, pairs, p_max };
             let mut error = f64::dispatch(simd, task);
             for (p, e) in error.iter_mut().enumerate() {
-                *e *= weight / unit2 * measures.factor(class, p);
+                *e *= weight / unit2 * measures.factor(class, p) * (1.0 + DOUBT / samples as f64);
             }
             error
         };
         // The pilots are spread over all pairs of boxes.
         let pilots: Vec<Sample> =
-            of_level.iter().copied().step_by(SAMPLES / PILOTS).take(PILOTS).collect();
+            of_level.iter().copied().step_by(samples / PILOTS).take(PILOTS).collect();
         let pilot = error2(&pilots, p_max);
         let mut limit =
             pilot.iter().position(|&e| e < negligible).map_or(p_max, |p| (p + 1).min(p_max));
@@ -465,18 +479,18 @@ fn measure(
     });
 }
 
-/// [`SAMPLES`] pairs of boxes in proportion to their weight.
-fn resample(candidates: &[([u32; 2], f64)], weight: f64) -> Vec<[u32; 2]> {
-    let mut boxes = Vec::with_capacity(SAMPLES);
+/// `samples` pairs of boxes in proportion to their weight.
+fn resample(candidates: &[([u32; 2], f64)], weight: f64, samples: usize) -> Vec<[u32; 2]> {
+    let mut boxes = Vec::with_capacity(samples);
     let mut cumulative = 0.0;
     for (pair, share) in candidates {
-        cumulative += share / weight * SAMPLES as f64;
-        while boxes.len() < SAMPLES && cumulative > boxes.len() as f64 + 0.5 {
+        cumulative += share / weight * samples as f64;
+        while boxes.len() < samples && cumulative > boxes.len() as f64 + 0.5 {
             boxes.push(*pair);
         }
     }
     let last = candidates[candidates.len() - 1].0;
-    boxes.resize(SAMPLES, last);
+    boxes.resize(samples, last);
     boxes
 }
 

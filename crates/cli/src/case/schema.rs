@@ -95,7 +95,7 @@ pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
     KEYS.iter().filter(move |key| key.table == table)
 }
 
-/// How a table is written: "[mesh]", "[[conductor]]", or words for the top of the file.
+/// How a table is written: `[mesh]`, `[[conductor]]`, or words for the top of the file.
 pub(crate) fn heading(table: &str) -> String {
     match table {
         "" => "the top of the file".to_owned(),

@@ -22,7 +22,7 @@ use crate::{interrupt, machine, units};
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md)
     case: PathBuf,
-    /// Folder for the results [default: the case's output.directory, else <case>.out beside the case]
+    /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Where to compute

@@ -1,7 +1,7 @@
 //! Vectors of floating-point lanes, chosen at run time.
 //!
-//! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`dispatch`] runs it with the widest vectors that
-//! the processor at hand has. The scalar implementation (`Simd` for one-lane `[T; 1]`) is the twin that tests compare with.
+//! Every hot loop is written once, generic over `Simd`, as a `Task`; `Real::dispatch` runs it with the widest vectors that the
+//! processor at hand has. The scalar implementation (`Simd` for one lane) is the twin that tests compare with.
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]

@@ -15,7 +15,7 @@ use crate::{files, vtk};
 pub(crate) struct Args {
     /// Gmsh mesh, MSH 2.2 or 4.1, ASCII or binary
     file: PathBuf,
-    /// VTK file for the defects, if there are any [default: <FILE>.defects.vtu in the current folder]
+    /// VTK file for the defects, if there are any [default: FILE.defects.vtu in the current folder]
     #[arg(short, long, value_name = "FILE.vtu")]
     output: Option<PathBuf>,
 }
