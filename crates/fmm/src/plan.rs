@@ -211,7 +211,7 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
 }
 
 /// Target boxes of one M2L chunk: their local expansions stay in a cache of this size.
-const CHUNK_BYTES: usize = 192 << 10;
+const CHUNK_BYTES: usize = 384 << 10;
 
 /// Tree, lists and truncation numbers.
 fn work_out(
@@ -238,7 +238,7 @@ fn work_out(
     let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
     let scalar = if precision == Precision::Single { 4 } else { 8 };
     let p = (-0.8 * options.tolerance.ln()) as usize + 2;
-    let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 1024);
+    let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
     let mut lists = Lists::new(&tree, options.stencil, chunk_size);
     let geometry = truncation::Geometry {
         root: &root,

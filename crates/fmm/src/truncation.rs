@@ -132,11 +132,12 @@ struct Measures {
 
 impl Measures {
     /// Squared relative errors for a unit sum of squared errors of potentials of charges. A derivative multiplies the error of
-    /// the last degree by about p' over half the side of the box in which it is taken.
+    /// the last degree by about p' over half the side of the box in which it is taken; twice that, as the worst points are
+    /// the ones that decide.
     fn factor(&self, class: &Class, p: usize) -> f64 {
         let target = side(class.level);
         let source = target * f64::from(class.finer_target).exp2();
-        let derivative = |side: f64| (2.0 * p as f64 / side).powi(2) / self.norms.gradient;
+        let derivative = |side: f64| (4.0 * p as f64 / side).powi(2) / self.norms.gradient;
         let mut factor = 1.0 / self.norms.potential;
         if self.gradient {
             factor = factor.max(derivative(target));

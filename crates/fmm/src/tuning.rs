@@ -31,7 +31,7 @@ pub(crate) fn occupancy(options: &Options, precision: Precision, simd: Level) ->
     let k = options.densities.max(1) as f64;
     let per_density = pair * kernels * (0.25 + 0.75 / k);
     let _ = simd;
-    (136.0 * translation * 1.5 / (27.0 * per_density)).sqrt().clamp(8.0, 512.0)
+    (136.0 * translation * 6.6 / (27.0 * per_density)).sqrt().clamp(12.0, 512.0)
 }
 
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:
