@@ -128,7 +128,7 @@ impl Plan {
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
-            let parts = work_out(sources, targets, options, precision, simd, &mut info)?;
+            let parts = work_out(sources, targets, options, precision, simd, &mut info);
             match precision {
                 Precision::Single => {
                     let engine = engine::Engine::new(parts, sources, targets);
@@ -221,7 +221,7 @@ fn work_out(
     precision: Precision,
     simd: Level,
     info: &mut Info,
-) -> Result<Parts, Error> {
+) -> Parts {
     let occupancy = tuning::occupancy(options, precision, simd);
     let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
     let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
@@ -249,12 +249,12 @@ fn work_out(
             _ => (&source_order, sources),
         },
     };
-    let orders = truncation::choose(&geometry, &mut lists, options, simd)?;
+    let orders = truncation::choose(&geometry, &mut lists, options, simd);
     describe(&tree, &lists, &orders, info);
     info.leaf_size = leaf_size;
     source_order.keys = Vec::new();
     let target_order = target_order.map(|order| Order { keys: Vec::new(), ..order });
-    Ok(Parts { simd, root, tree, lists, orders, source_order, target_order })
+    Parts { simd, root, tree, lists, orders, source_order, target_order }
 }
 
 /// Fills the counts of `info`.

@@ -18,10 +18,10 @@ use crate::lists::{Chunk, Lists};
 use crate::simd::{Level, Real, Simd, Task, scalars_mut};
 use crate::translate::{Kind, Vector};
 use crate::tree::{Cell, Order, Root, Tree, side};
-use crate::{Error, Options, Truncation};
+use crate::{Options, Truncation};
 
 /// Largest truncation number.
-pub(crate) const P_MAX: usize = 50;
+pub(crate) const P_MAX: usize = 60;
 
 /// Pairs of points sampled for a class with many translations: a multiple of every vector width.
 const SAMPLES: usize = 192;
@@ -44,10 +44,6 @@ const DRAWN: usize = 128;
 fn safety(tolerance: f64) -> f64 {
     2.0 - 0.25 * tolerance.ln()
 }
-
-/// Times the tolerance: a predicted error above which a plan is refused. Predictions near the largest truncation number are
-/// on the large side.
-const UNREACHABLE: f64 = 10.0;
 
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
@@ -163,15 +159,12 @@ struct Statistics {
 }
 
 /// Chooses p' of every batch of `lists`.
-///
-/// # Errors
-/// [`Error::Option`] when the tolerance asks for more than [`P_MAX`].
 pub(crate) fn choose(
     geometry: &Geometry<'_>,
     lists: &mut Lists,
     options: &Options,
     simd: Level,
-) -> Result<Orders, Error> {
+) -> Orders {
     let mut classes = collect(geometry.tree, lists);
     let p_max = options.truncation_number.unwrap_or_else(|| guess(options)).min(P_MAX);
     let chosen: BTreeMap<Class, usize> = match (options.truncation, options.truncation_number) {
@@ -179,7 +172,7 @@ pub(crate) fn choose(
         (Truncation::WorstCaseBound, Some(p)) => {
             classes.keys().map(|c| (*c, bound(c, p))).collect()
         }
-        (truncation, limit) => {
+        (truncation, _) => {
             let norms = norms(geometry, lists, &classes);
             let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
             let budget = (options.tolerance / safety(options.tolerance)).powi(2);
@@ -189,10 +182,7 @@ pub(crate) fn choose(
                 classes.iter().map(|(c, s)| s.error2[of(c)]).sum()
             };
             match truncation {
-                Truncation::Measured => {
-                    let most = (UNREACHABLE * options.tolerance).powi(2);
-                    optimise(&classes, budget, p_max, limit.is_none().then_some(most))?
-                }
+                Truncation::Measured => optimise(&classes, budget, p_max),
                 Truncation::Fixed | Truncation::WorstCaseBound => {
                     let of = |p: usize| {
                         move |c: &Class| match truncation {
@@ -206,7 +196,7 @@ pub(crate) fn choose(
             }
         }
     };
-    Ok(assign(geometry.tree, lists, &chosen))
+    assign(geometry.tree, lists, &chosen)
 }
 
 /// A truncation number that hardly any class exceeds at this tolerance: the closest pairs converge like 0.55^p on average, the
@@ -668,15 +658,11 @@ fn cost(p: usize) -> f64 {
 }
 
 /// The cheapest truncation numbers whose summed squared error is at most `budget`, or the most exact ones there are.
-///
-/// # Errors
-/// [`Error::Option`] if even these leave more than `most`.
 fn optimise(
     classes: &BTreeMap<Class, Statistics>,
     budget: f64,
     p_max: usize,
-    most: Option<f64>,
-) -> Result<BTreeMap<Class, usize>, Error> {
+) -> BTreeMap<Class, usize> {
     let best = |s: &Statistics, lambda: f64| {
         let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
         (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
@@ -686,13 +672,6 @@ fn optimise(
     // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
     let (mut low, mut high) =
         (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
-    if p_max >= P_MAX && most.is_some_and(|most| error(high) > most) {
-        return Err(Error::Option {
-            option: "tolerance",
-            value: "smaller than truncation number 50 reaches".into(),
-            allowed: "raise it, or use Mode::Direct",
-        });
-    }
     for _ in 0..60 {
         let middle = (low * high).sqrt();
         if error(middle) > budget {
@@ -701,7 +680,7 @@ fn optimise(
             high = middle;
         }
     }
-    Ok(classes.iter().map(|(class, s)| (*class, best(s, high))).collect())
+    classes.iter().map(|(class, s)| (*class, best(s, high))).collect()
 }
 
 /// Writes the truncation numbers into the batches and derives those of the stored expansions.
