@@ -51,9 +51,12 @@ const PILOTS: usize = 32;
 /// Part of the error budget below which the errors of all classes together are negligible.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// A child's expansion needs this fraction of its parent's truncation number: it is seen from at least twice as far in
-/// units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
+/// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]: it is seen from at least
+/// twice as far in units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
 const CHILD_FRACTION: f64 = 0.7;
+
+/// At two digits, where truncation numbers are 2 to 5, the fraction alone leaves errors of the size of the tolerance.
+const CHILD_MORE: usize = 1;
 
 /// Geometry that the measurement samples.
 pub(crate) struct Geometry<'a> {
@@ -702,8 +705,11 @@ fn assign(tree: &Tree, lists: &mut Lists, chosen: &BTreeMap<Class, usize>) -> Or
     orders.mean /= count.max(1) as f64;
     for level in 1..levels {
         for stored in [&mut orders.multipole, &mut orders.local] {
-            let inherited = (CHILD_FRACTION * stored[level - 1] as f64).ceil() as usize;
-            stored[level] = stored[level].max(inherited);
+            let above = stored[level - 1];
+            if above > 0 {
+                let inherited = (CHILD_FRACTION * above as f64).ceil() as usize + CHILD_MORE;
+                stored[level] = stored[level].max(inherited.min(above));
+            }
         }
     }
     orders
