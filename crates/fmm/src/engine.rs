@@ -9,27 +9,17 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::close::{CloseRows, P2P_LEAVES, Places, find_close};
+use crate::families::{Family, FamilyJob, JOB_CELLS, run_families};
 use crate::harmonics::{Gradient, Harmonics, stride};
 use crate::lists::Lists;
-use crate::particles::{Particles, Strengths};
+use crate::particles::{Particles, Strengths, split};
 use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::simd::{Level, Real, Simd, Task};
-use crate::translate::{Expansions, Kind, Tables, Vector, batch};
-use crate::tree::{Cell, Order, Root, Tree, side};
+use crate::simd::{Level, Real};
+use crate::translate::{Kind, Tables, Vector};
+use crate::tree::{Cell, Order, Root, Tree};
 use crate::truncation::Orders;
-use crate::{Precision, l2p, p2m, p2p};
-
-/// Boxes whose expansions one M2M, L2L, P2M or L2P job owns.
-const JOB_CELLS: usize = 256;
-
-/// Parents and children of one run of boxes, by octant of the child.
-#[derive(Clone, Debug)]
-struct Family {
-    /// The boxes that are written: parents in M2M, children in L2L.
-    cells: Range<usize>,
-    /// For each octant: box that is read, within its level; box that is written, within `cells`.
-    octants: [Vec<[u32; 2]>; 8],
-}
+use crate::{l2l, l2p, m2l, m2m, p2m, p2p};
 
 /// Everything that `apply` needs, with its buffers.
 #[derive(Debug)]
@@ -103,21 +93,27 @@ impl<T: Real> Engine<T> {
                 .collect()
         };
         let levels = tree.levels.len();
-        let upward = (0..levels.saturating_sub(1))
-            .rev()
-            .map(
-                |level| {
-                    if orders.multipole[level] > 0 { parents(&tree, level) } else { Vec::new() }
-                },
-            )
-            .collect();
-        let downward = (1..levels)
-            .map(
-                |level| {
-                    if orders.local[level - 1] > 0 { children(&tree, level) } else { Vec::new() }
-                },
-            )
-            .collect();
+        let upward =
+            (0..levels.saturating_sub(1))
+                .rev()
+                .map(|level| {
+                    if orders.multipole[level] > 0 {
+                        m2m::parents(&tree, level)
+                    } else {
+                        Vec::new()
+                    }
+                })
+                .collect();
+        let downward =
+            (1..levels)
+                .map(|level| {
+                    if orders.local[level - 1] > 0 {
+                        l2l::children(&tree, level)
+                    } else {
+                        Vec::new()
+                    }
+                })
+                .collect();
         let storage = |orders: &[usize]| -> Vec<Vec<T>> {
             let of = |(level, &p): (&Range<usize>, &usize)| {
                 vec![T::default(); if p > 0 { level.len() * stride::<T>(p) } else { 0 }]
@@ -223,7 +219,7 @@ impl<T: Real> Engine<T> {
                 .for_each(|(multipoles, cells)| {
                     T::dispatch(
                         *simd,
-                        P2mJob {
+                        p2m::P2mJob {
                             tables,
                             p,
                             stride,
@@ -279,7 +275,10 @@ impl<T: Real> Engine<T> {
             }
         }
         jobs.into_par_iter().with_max_len(1).for_each(|(chunk, locals, stride)| {
-            T::dispatch(*simd, M2lJob { chunk, tables: m2l, orders, multipoles, locals, stride });
+            T::dispatch(
+                *simd,
+                m2l::M2lJob { chunk, tables: m2l, orders, multipoles, locals, stride },
+            );
         });
     }
 
@@ -295,9 +294,9 @@ impl<T: Real> Engine<T> {
         } else {
             [None, None, None]
         };
-        let jobs = split_targets(tree, &lists.near.cells, potential, gradients);
+        let jobs = l2p::leaves(tree, &lists.near.cells, potential, gradients);
         jobs.into_par_iter().for_each(|job| {
-            let task = L2pJob { tables, tree, orders, locals, particles, job };
+            let task = l2p::L2pJob { tables, tree, orders, locals, particles, job };
             T::dispatch(*simd, task);
         });
     }
@@ -307,8 +306,8 @@ impl<T: Real> Engine<T> {
         let particles = targets.as_ref().unwrap_or(sources);
         let cells = &lists.near.cells;
         // The leaves' target ranges follow one another only level by level; hand each job its own pieces.
-        let mut jobs: Vec<P2pJob<'_, T>> = (0..cells.len().div_ceil(P2P_LEAVES))
-            .map(|i| P2pJob {
+        let mut jobs: Vec<p2p::P2pJob<'_, T>> = (0..cells.len().div_ceil(P2P_LEAVES))
+            .map(|i| p2p::P2pJob {
                 rows: i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(cells.len()),
                 lists,
                 root,
@@ -394,392 +393,4 @@ fn timed(seconds: &mut f64, work: impl FnOnce()) {
     let started = Instant::now();
     work();
     *seconds += started.elapsed().as_secs_f64();
-}
-
-/// The families of M2M onto `level`.
-fn parents(tree: &Tree, level: usize) -> Vec<Family> {
-    let below = tree.levels[level + 1].start;
-    families(&tree.levels[level], |cells, octants| {
-        for (slot, cell) in tree.cells[cells].iter().enumerate() {
-            for child in cell.children().filter(|_| !cell.is_leaf()) {
-                if !tree.cells[child].sources.is_empty() {
-                    octants[octant(&tree.cells[child])].push([(child - below) as u32, slot as u32]);
-                }
-            }
-        }
-    })
-}
-
-/// The families of L2L onto `level`.
-fn children(tree: &Tree, level: usize) -> Vec<Family> {
-    let above = tree.levels[level - 1].start as u32;
-    families(&tree.levels[level], |cells, octants| {
-        for (slot, cell) in tree.cells[cells].iter().enumerate() {
-            if !cell.targets.is_empty() {
-                octants[octant(cell)].push([cell.parent - above, slot as u32]);
-            }
-        }
-    })
-}
-
-fn families(
-    level: &Range<usize>,
-    fill: impl Fn(Range<usize>, &mut [Vec<[u32; 2]>; 8]),
-) -> Vec<Family> {
-    level
-        .clone()
-        .step_by(JOB_CELLS)
-        .map(|start| {
-            let cells = start..(start + JOB_CELLS).min(level.end);
-            let mut octants: [Vec<[u32; 2]>; 8] = Default::default();
-            fill(cells.clone(), &mut octants);
-            Family { cells, octants }
-        })
-        .collect()
-}
-
-/// Which child of its parent a box is: bit i tells the upper half of axis i.
-fn octant(cell: &Cell) -> usize {
-    (0..3).map(|i| ((cell.place[i] & 1) as usize) << i).sum()
-}
-
-#[derive(Clone, Copy)]
-struct FamilyJob<'a, T> {
-    tables: &'a Tables<T>,
-    order_in: usize,
-    order_out: usize,
-}
-
-/// Translates between two levels.
-fn run_families<T: Real>(
-    simd: Level,
-    job: FamilyJob<'_, T>,
-    families: &[Family],
-    from: &[T],
-    to: &mut [T],
-) {
-    if families.is_empty() || job.order_in == 0 || job.order_out == 0 {
-        return;
-    }
-    let stride_out = stride::<T>(job.order_out);
-    families.par_iter().zip(to.par_chunks_mut(stride_out * JOB_CELLS)).for_each(|(family, to)| {
-        debug_assert_eq!(to.len(), family.cells.len() * stride_out);
-        T::dispatch(simd, FamilyTask { job, family, from, to });
-    });
-}
-
-struct FamilyTask<'a, T> {
-    job: FamilyJob<'a, T>,
-    family: &'a Family,
-    from: &'a [T],
-    to: &'a mut [T],
-}
-
-impl<T: Real> Task<T> for FamilyTask<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let FamilyJob { tables, order_in, order_out } = self.job;
-        let mut scratch = crate::translate::Scratch::<V>::new(order_in.max(order_out));
-        let sources = Expansions { values: self.from, stride: stride::<T>(order_in) };
-        let stride_out = stride::<T>(order_out);
-        for (octant, pairs) in self.family.octants.iter().enumerate() {
-            let translation = tables.translation(octant, order_in, order_out);
-            batch(&translation, pairs, sources, self.to, stride_out, &mut scratch);
-        }
-    }
-}
-
-struct P2mJob<'a, T> {
-    tables: p2m::Tables<'a, T>,
-    p: usize,
-    stride: usize,
-    cells: &'a [Cell],
-    sources: &'a Particles<T>,
-    strengths: &'a Strengths<T>,
-    density: usize,
-    multipoles: &'a mut [T],
-}
-
-impl<T: Real> Task<T> for P2mJob<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let mut scratch = p2m::Scratch::<V>::new(self.p);
-        for (cell, multipole) in self.cells.iter().zip(self.multipoles.chunks_mut(self.stride)) {
-            multipole.fill(T::default());
-            if cell.is_leaf() && !cell.sources.is_empty() {
-                p2m::p2m(
-                    self.tables,
-                    self.p,
-                    side(cell.level),
-                    cell.sources.start as usize..cell.sources.end as usize,
-                    self.sources,
-                    self.strengths,
-                    self.density,
-                    multipole,
-                    &mut scratch,
-                );
-            }
-        }
-    }
-}
-
-struct M2lJob<'a, T> {
-    chunk: &'a crate::lists::Chunk,
-    tables: &'a Tables<T>,
-    orders: &'a Orders,
-    multipoles: &'a [Vec<T>],
-    locals: &'a mut [T],
-    stride: usize,
-}
-
-impl<T: Real> Task<T> for M2lJob<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let chunk = self.chunk;
-        let p = chunk.batches.iter().map(|b| b.order as usize).max().unwrap_or(1);
-        let mut scratch = crate::translate::Scratch::<V>::new(p);
-        for b in &chunk.batches {
-            let level = b.source_level as usize;
-            let order = b.order as usize;
-            let sources = Expansions {
-                values: &self.multipoles[level],
-                stride: stride::<T>(self.orders.multipole[level]),
-            };
-            let pairs = &chunk.pairs[b.pairs.start as usize..b.pairs.end as usize];
-            let translation = self.tables.translation(b.vector as usize, order, order);
-            batch(&translation, pairs, sources, self.locals, self.stride, &mut scratch);
-        }
-    }
-}
-
-/// Leaves of one L2P job with their pieces of the outputs.
-struct Leaves<'a, T> {
-    cells: &'a [u32],
-    potential: Vec<&'a mut [T]>,
-    gradient: Option<[Vec<&'a mut [T]>; 3]>,
-}
-
-/// The pieces of `array` that belong to each of `cells`, which between them own every target once.
-fn split<'a, T>(tree: &Tree, cells: &[u32], array: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_unstable_by_key(|&i| tree.cells[cells[i] as usize].targets.start);
-    let mut pieces: Vec<&mut [T]> = Vec::with_capacity(cells.len());
-    pieces.resize_with(cells.len(), Default::default);
-    let mut rest = array;
-    for i in order {
-        let length = tree.cells[cells[i] as usize].targets.len();
-        let (piece, after) = std::mem::take(&mut rest).split_at_mut(length);
-        (pieces[i], rest) = (piece, after);
-    }
-    pieces
-}
-
-fn split_targets<'a, T>(
-    tree: &Tree,
-    cells: &'a [u32],
-    potential: &'a mut [T],
-    gradient: [Option<&'a mut [T]>; 3],
-) -> Vec<Leaves<'a, T>> {
-    let mut potential = split(tree, cells, potential).into_iter();
-    let mut gradient = match gradient {
-        [Some(x), Some(y), Some(z)] => Some([x, y, z].map(|g| split(tree, cells, g).into_iter())),
-        _ => None,
-    };
-    cells
-        .chunks(JOB_CELLS)
-        .map(|cells| Leaves {
-            cells,
-            potential: potential.by_ref().take(cells.len()).collect(),
-            gradient: gradient
-                .as_mut()
-                .map(|g| g.each_mut().map(|axis| axis.by_ref().take(cells.len()).collect())),
-        })
-        .collect()
-}
-
-struct L2pJob<'a, T> {
-    tables: p2m::Tables<'a, T>,
-    tree: &'a Tree,
-    orders: &'a Orders,
-    locals: &'a [Vec<T>],
-    particles: &'a Particles<T>,
-    job: Leaves<'a, T>,
-}
-
-impl<T: Real> Task<T> for L2pJob<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let p_max = self.orders.local.iter().copied().max().unwrap_or(0);
-        let mut scratch = l2p::Scratch::<V>::new(p_max);
-        let Leaves { cells, potential, mut gradient } = self.job;
-        for (i, (&index, potential)) in cells.iter().zip(potential).enumerate() {
-            let cell = &self.tree.cells[index as usize];
-            let level = cell.level as usize;
-            let p = self.orders.local[level];
-            if p == 0 {
-                continue;
-            }
-            let stride = stride::<T>(p);
-            let begin = (index as usize - self.tree.levels[level].start) * stride;
-            l2p::l2p(
-                self.tables,
-                p,
-                side(cell.level),
-                cell.targets.start as usize..cell.targets.end as usize,
-                self.particles,
-                &self.locals[level][begin..begin + stride],
-                potential,
-                gradient.as_mut().map(|g| g.each_mut().map(|axis| std::mem::take(&mut axis[i]))),
-                &mut scratch,
-            );
-        }
-    }
-}
-
-/// Target leaves of one P2P job.
-const P2P_LEAVES: usize = 64;
-
-struct P2pJob<'a, T> {
-    rows: Range<usize>,
-    lists: &'a Lists,
-    root: &'a Root,
-    tree: &'a Tree,
-    sources: &'a Particles<T>,
-    targets: &'a Particles<T>,
-    strengths: &'a Strengths<T>,
-    close: Option<&'a CloseRows<T>>,
-    sums: Vec<p2p::Sums<'a, T>>,
-}
-
-/// The close pairs of one P2P job.
-#[derive(Clone, Debug)]
-struct CloseRows<T> {
-    /// For each row of the job where its pairs end.
-    ends: Vec<u32>,
-    pairs: Vec<p2p::ClosePair<T>>,
-}
-
-/// Boxes and what they are near to.
-#[derive(Clone, Copy)]
-struct Places<'a> {
-    root: &'a Root,
-    tree: &'a Tree,
-    lists: &'a Lists,
-}
-
-/// One set of points: as the loops see them, their order, as the caller gave them.
-type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
-
-/// The close pairs of every P2P job; none in double precision, which needs no such care.
-fn find_close<T: Real>(
-    simd: Level,
-    places: &Places<'_>,
-    sources: Points<'_, T>,
-    targets: Points<'_, T>,
-) -> Vec<CloseRows<T>> {
-    if T::PRECISION == Precision::Double {
-        return Vec::new();
-    }
-    let rows = places.lists.near.cells.len();
-    (0..rows.div_ceil(P2P_LEAVES))
-        .into_par_iter()
-        .map(|i| {
-            let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
-            T::dispatch(simd, CloseJob { places, sources, targets, rows })
-        })
-        .collect()
-}
-
-struct CloseJob<'a, T> {
-    places: &'a Places<'a>,
-    sources: Points<'a, T>,
-    targets: Points<'a, T>,
-    rows: Range<usize>,
-}
-
-impl<T: Real> Task<T> for CloseJob<'_, T> {
-    type Output = CloseRows<T>;
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) -> CloseRows<T> {
-        let Places { root, tree, lists } = *self.places;
-        let (sources, source_order, source_points) = self.sources;
-        let (targets, target_order, target_points) = self.targets;
-        let mut found = CloseRows { ends: Vec::with_capacity(self.rows.len()), pairs: Vec::new() };
-        let mut near = Vec::new();
-        for row in self.rows {
-            let target = &tree.cells[lists.near.cells[row] as usize];
-            near_sources(root, tree, target, lists.near.row(row), &mut near);
-            let range = target.targets.start as usize..target.targets.end as usize;
-            p2p::close_pairs::<V>(range.clone(), targets, &near, sources, |t, s| {
-                let x = &target_points[target_order.index[t] as usize];
-                let y = &source_points[source_order.index[s] as usize];
-                let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
-                // Coincident points contribute nothing, so they need no entry.
-                if x != y {
-                    let target = (t - range.start) as u32;
-                    found.pairs.push(p2p::ClosePair { target, source: s as u32, displacement });
-                }
-            });
-            found.ends.push(found.pairs.len() as u32);
-        }
-        found.pairs.shrink_to_fit();
-        found
-    }
-}
-
-/// The source leaves near `target` as P2P sees them.
-fn near_sources<T: Real>(
-    root: &Root,
-    tree: &Tree,
-    target: &Cell,
-    row: &[u32],
-    near: &mut Vec<p2p::Near<T>>,
-) {
-    let centre = root.centre(target);
-    near.clear();
-    near.extend(row.iter().map(|&s| {
-        let source = &tree.cells[s as usize];
-        let there = root.centre(source);
-        p2p::Near {
-            sources: source.sources.start as usize..source.sources.end as usize,
-            shift: std::array::from_fn(|i| T::of((centre[i] - there[i]) / root.side)),
-            threshold: p2p::threshold(side(target.level.min(source.level))),
-        }
-    }));
-}
-
-impl<T: Real> Task<T> for P2pJob<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let mut near = Vec::new();
-        let mut begin = 0;
-        for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
-            let target = &self.tree.cells[self.lists.near.cells[row] as usize];
-            near_sources(self.root, self.tree, target, self.lists.near.row(row), &mut near);
-            p2p::p2p::<V>(
-                target.targets.start as usize..target.targets.end as usize,
-                self.targets,
-                &near,
-                self.sources,
-                self.strengths,
-                &mut sums,
-            );
-            if let Some(close) = self.close {
-                let end = close.ends[i] as usize;
-                p2p::add_close(&close.pairs[begin..end], self.strengths, &mut sums);
-                begin = end;
-            }
-        }
-    }
 }

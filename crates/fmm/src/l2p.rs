@@ -2,9 +2,12 @@
 
 use std::ops::Range;
 
+use crate::harmonics::stride;
 use crate::p2m::Tables;
-use crate::particles::{PADDING, Particles};
-use crate::simd::{Real, Simd};
+use crate::particles::{PADDING, Particles, split};
+use crate::simd::{Real, Simd, Task};
+use crate::tree::{Tree, side};
+use crate::truncation::Orders;
 
 /// Buffers of one thread.
 pub(crate) struct Scratch<V: Simd> {
@@ -88,5 +91,78 @@ pub(crate) fn add<V: Simd>(sum: V, to: &mut [V::Scalar]) {
     sum.store(&mut lanes);
     for (to, lane) in to.iter_mut().zip(lanes) {
         *to += lane;
+    }
+}
+
+/// Leaves of one L2P job with their pieces of the outputs.
+pub(crate) struct Leaves<'a, T> {
+    pub(crate) cells: &'a [u32],
+    pub(crate) potential: Vec<&'a mut [T]>,
+    pub(crate) gradient: Option<[Vec<&'a mut [T]>; 3]>,
+}
+
+/// Runs of leaves with their pieces of the outputs.
+pub(crate) fn leaves<'a, T>(
+    tree: &Tree,
+    cells: &'a [u32],
+    potential: &'a mut [T],
+    gradient: [Option<&'a mut [T]>; 3],
+) -> Vec<Leaves<'a, T>> {
+    let mut potential = split(tree, cells, potential).into_iter();
+    let mut gradient = match gradient {
+        [Some(x), Some(y), Some(z)] => Some([x, y, z].map(|g| split(tree, cells, g).into_iter())),
+        _ => None,
+    };
+    cells
+        .chunks(crate::families::JOB_CELLS)
+        .map(|cells| Leaves {
+            cells,
+            potential: potential.by_ref().take(cells.len()).collect(),
+            gradient: gradient
+                .as_mut()
+                .map(|g| g.each_mut().map(|axis| axis.by_ref().take(cells.len()).collect())),
+        })
+        .collect()
+}
+
+/// A run of leaves.
+pub(crate) struct L2pJob<'a, T> {
+    pub(crate) tables: Tables<'a, T>,
+    pub(crate) tree: &'a Tree,
+    pub(crate) orders: &'a Orders,
+    pub(crate) locals: &'a [Vec<T>],
+    pub(crate) particles: &'a Particles<T>,
+    pub(crate) job: Leaves<'a, T>,
+}
+
+impl<T: Real> Task<T> for L2pJob<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) {
+        let p_max = self.orders.local.iter().copied().max().unwrap_or(0);
+        let mut scratch = Scratch::<V>::new(p_max);
+        let Leaves { cells, potential, mut gradient } = self.job;
+        for (i, (&index, potential)) in cells.iter().zip(potential).enumerate() {
+            let cell = &self.tree.cells[index as usize];
+            let level = cell.level as usize;
+            let p = self.orders.local[level];
+            if p == 0 {
+                continue;
+            }
+            let stride = stride::<T>(p);
+            let begin = (index as usize - self.tree.levels[level].start) * stride;
+            l2p(
+                self.tables,
+                p,
+                side(cell.level),
+                cell.targets.start as usize..cell.targets.end as usize,
+                self.particles,
+                &self.locals[level][begin..begin + stride],
+                potential,
+                gradient.as_mut().map(|g| g.each_mut().map(|axis| std::mem::take(&mut axis[i]))),
+                &mut scratch,
+            );
+        }
     }
 }

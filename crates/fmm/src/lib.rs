@@ -3,13 +3,18 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
+mod close;
 mod coaxial;
 pub mod direct;
 mod engine;
 mod error;
+mod families;
 mod harmonics;
+mod l2l;
 mod l2p;
 mod lists;
+mod m2l;
+mod m2m;
 mod options;
 mod p2m;
 mod p2p;

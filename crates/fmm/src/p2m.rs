@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::harmonics::{Gradient, Harmonics};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Real, Simd};
+use crate::simd::{Real, Simd, Task};
+use crate::tree::{Cell, side};
 
 /// Buffers of one thread.
 pub(crate) struct Scratch<V: Simd> {
@@ -95,4 +96,41 @@ fn lanes<V: Simd>(strengths: &[V::Scalar], first: usize, valid: usize) -> V {
     let mut some = [V::Scalar::default(); crate::particles::PADDING];
     some[..valid].copy_from_slice(&strengths[first..first + valid]);
     V::load(&some)
+}
+
+/// The expansions of a run of boxes of one level; those of boxes that are not leaves are zeroed for M2M.
+pub(crate) struct P2mJob<'a, T> {
+    pub(crate) tables: Tables<'a, T>,
+    pub(crate) p: usize,
+    pub(crate) stride: usize,
+    pub(crate) cells: &'a [Cell],
+    pub(crate) sources: &'a Particles<T>,
+    pub(crate) strengths: &'a Strengths<T>,
+    pub(crate) density: usize,
+    pub(crate) multipoles: &'a mut [T],
+}
+
+impl<T: Real> Task<T> for P2mJob<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) {
+        let mut scratch = Scratch::<V>::new(self.p);
+        for (cell, multipole) in self.cells.iter().zip(self.multipoles.chunks_mut(self.stride)) {
+            multipole.fill(T::default());
+            if cell.is_leaf() && !cell.sources.is_empty() {
+                p2m(
+                    self.tables,
+                    self.p,
+                    side(cell.level),
+                    cell.sources.start as usize..cell.sources.end as usize,
+                    self.sources,
+                    self.strengths,
+                    self.density,
+                    multipole,
+                    &mut scratch,
+                );
+            }
+        }
+    }
 }

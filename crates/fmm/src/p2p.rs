@@ -11,9 +11,12 @@
 use std::ops::Range;
 
 use crate::Precision;
+use crate::close::{CloseRows, near_sources};
 use crate::l2p::add;
+use crate::lists::Lists;
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Real, Simd};
+use crate::simd::{Real, Simd, Task};
+use crate::tree::{Root, Tree};
 
 /// A near source leaf as seen from the target leaf.
 #[derive(Clone, Debug)]
@@ -298,6 +301,46 @@ fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bo
         if GRADIENT {
             for i in 0..3 {
                 add(gradient[i], &mut sums.gradient[density][i][slot..slot + valid]);
+            }
+        }
+    }
+}
+
+/// A run of target leaves.
+pub(crate) struct P2pJob<'a, T> {
+    pub(crate) rows: Range<usize>,
+    pub(crate) lists: &'a Lists,
+    pub(crate) root: &'a Root,
+    pub(crate) tree: &'a Tree,
+    pub(crate) sources: &'a Particles<T>,
+    pub(crate) targets: &'a Particles<T>,
+    pub(crate) strengths: &'a Strengths<T>,
+    pub(crate) close: Option<&'a CloseRows<T>>,
+    pub(crate) sums: Vec<Sums<'a, T>>,
+}
+
+impl<T: Real> Task<T> for P2pJob<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) {
+        let mut near = Vec::new();
+        let mut begin = 0;
+        for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
+            let target = &self.tree.cells[self.lists.near.cells[row] as usize];
+            near_sources(self.root, self.tree, target, self.lists.near.row(row), &mut near);
+            p2p::<V>(
+                target.targets.start as usize..target.targets.end as usize,
+                self.targets,
+                &near,
+                self.sources,
+                self.strengths,
+                &mut sums,
+            );
+            if let Some(close) = self.close {
+                let end = close.ends[i] as usize;
+                add_close(&close.pairs[begin..end], self.strengths, &mut sums);
+                begin = end;
             }
         }
     }

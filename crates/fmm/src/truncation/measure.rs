@@ -1,27 +1,16 @@
-//! The truncation number p' of every batch of translations, from measured errors (docs/math.md, "Truncation").
-//!
-//! For charges of random sign the squared errors of all translations add up, each weighted by the sources and targets that
-//! it serves. So the batches of one level and class (equal up to the symmetries of the cube) are given the truncation
-//! numbers that cost least for a given sum: minimise `sum count cost(p') + lambda sum weight error(p')^2`, with the
-//! multiplier lambda that meets the tolerance. Errors are measured on the plan's own points: pairs of points placed in
-//! two boxes of the class, the truncated expansion against 1/r, for every p' at once. High powers of the radius decide,
-//! which few points near the corners of a box contribute, so those are sampled more often and weighted less. Paper 001's
-//! eq. 24 equalises worst-case bounds instead, which is far from optimal (docs/performance.md has the comparison).
+//! What each class of translations adds to the error for every truncation number, measured on the plan's own points.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::Class;
+use super::sampling::{self, Pool, mix};
 use crate::coaxial::Coaxial;
 use crate::harmonics::{Harmonics, cosine, parity, sine};
 use crate::lists::{Chunk, Lists};
 use crate::simd::{Level, Real, Simd, Task, scalars_mut};
-use crate::translate::{Kind, Vector};
 use crate::tree::{Cell, Order, Root, Tree, side};
-use crate::{Options, Truncation};
-
-/// Largest truncation number.
-pub(crate) const P_MAX: usize = 60;
 
 /// Pairs of points sampled for a class with many translations: a multiple of every vector width.
 const SAMPLES: usize = 192;
@@ -32,31 +21,8 @@ const TRANSLATIONS_A_SAMPLE: usize = 8;
 /// What is added to the squared error of a class, times the error, divided by the number of samples: few samples miss more.
 const DOUBT: f64 = 96.0;
 
-/// Points of a level among which samples are drawn.
-const CANDIDATES: usize = 8192;
-
-/// Points drawn with a probability that goes with each of these powers of the radius, so many for each.
-const POWERS: [i32; 4] = [0, 8, 24, 60];
-const DRAWN: usize = 128;
-
-/// Margin between the tolerance and the error that is predicted. The prediction rests on a sample, which misses rare pairs the
-/// more the higher the truncation numbers are, and one set of charges may do worse than the mean. Seen: 2 at 1e-3, 5 at 1e-9.
-fn safety(tolerance: f64) -> f64 {
-    2.0 - 0.25 * tolerance.ln()
-}
-
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
-
-/// Part of the error budget below which the errors of all classes together are negligible.
-const NEGLIGIBLE: f64 = 0.02;
-
-/// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]: it is seen from at least
-/// twice as far in units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
-const CHILD_FRACTION: f64 = 0.7;
-
-/// At two digits, where truncation numbers are 2 to 5, the fraction alone leaves errors of the size of the tolerance.
-const CHILD_MORE: usize = 1;
 
 /// Geometry that the measurement samples.
 pub(crate) struct Geometry<'a> {
@@ -66,67 +32,21 @@ pub(crate) struct Geometry<'a> {
     pub targets: (&'a Order, &'a [[f64; 3]]),
 }
 
-/// The truncation numbers of a plan.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Orders {
-    /// Of the multipole expansions of each level; 0 = none is needed.
-    pub multipole: Vec<usize>,
-    /// Of the local expansions of each level; 0 = none is needed.
-    pub local: Vec<usize>,
-    /// Mean p' over all translations.
-    pub mean: f64,
-}
-
-/// Translations of one target level that are equal up to symmetries of the cube.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Class {
-    level: u8,
-    finer_target: i8,
-    /// Sorted absolute offsets.
-    offset: [i32; 3],
-}
-
-impl Class {
-    fn of(level: u8, vector: &Vector) -> Self {
-        let mut offset = vector.offset.map(i32::abs);
-        offset.sort_unstable();
-        let finer_target = match vector.kind {
-            Kind::M2l { finer_target } => finer_target,
-            Kind::M2m | Kind::L2l => 0,
-        };
-        Self { level, finer_target, offset }
-    }
-
-    /// `(R_source, R_target, D)` of the boxes' spheres, in sides of the smaller box.
-    fn spheres(&self) -> (f64, f64, f64) {
-        let (source, target) = self.sides();
-        let half_diagonal = 0.5 * 3f64.sqrt();
-        let r2: f64 = self.offset.iter().map(|&o| f64::from(o) * f64::from(o)).sum();
-        (half_diagonal * source, half_diagonal * target, 0.5 * r2.sqrt())
-    }
-
-    /// Sides of source and target in units of the smaller.
-    fn sides(&self) -> (f64, f64) {
-        let ratio = f64::from(self.finer_target).exp2();
-        if self.finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) }
-    }
-}
-
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of squares.
 #[derive(Clone, Copy, Debug, Default)]
-struct Norms {
+pub(super) struct Norms {
     /// `sum 1/r^2`: potentials.
-    potential: f64,
+    pub(super) potential: f64,
     /// `sum 1/r^4`: gradients, and potentials of dipoles.
-    gradient: f64,
+    pub(super) gradient: f64,
 }
 
 /// In which quantities the error is measured.
 #[derive(Clone, Copy, Debug)]
-struct Measures {
-    norms: Norms,
-    gradient: bool,
-    dipoles: bool,
+pub(super) struct Measures {
+    pub(super) norms: Norms,
+    pub(super) gradient: bool,
+    pub(super) dipoles: bool,
 }
 
 impl Measures {
@@ -150,76 +70,19 @@ impl Measures {
 
 /// What is known of one class.
 #[derive(Clone, Debug, Default)]
-struct Statistics {
+pub(super) struct Statistics {
     /// Translations.
-    count: f64,
+    pub(super) count: f64,
     /// `sum N_source N_target` over them.
-    weight: f64,
+    pub(super) weight: f64,
     /// What the class adds to the squared relative error for each p' (index).
-    error2: Vec<f64>,
+    pub(super) error2: Vec<f64>,
     /// Pairs of boxes, each with the weight that it stands for.
-    candidates: Vec<([u32; 2], f64)>,
-}
-
-/// Chooses p' of every batch of `lists`.
-pub(crate) fn choose(
-    geometry: &Geometry<'_>,
-    lists: &mut Lists,
-    options: &Options,
-    simd: Level,
-) -> Orders {
-    let mut classes = collect(geometry.tree, lists);
-    let p_max = options.truncation_number.unwrap_or_else(|| guess(options)).min(P_MAX);
-    let chosen: BTreeMap<Class, usize> = match (options.truncation, options.truncation_number) {
-        (Truncation::Fixed, Some(p)) => classes.keys().map(|&class| (class, p)).collect(),
-        (Truncation::WorstCaseBound, Some(p)) => {
-            classes.keys().map(|c| (*c, bound(c, p))).collect()
-        }
-        (truncation, _) => {
-            let norms = norms(geometry, lists, &classes);
-            let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
-            let budget = (options.tolerance / safety(options.tolerance)).powi(2);
-            let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
-            measure(geometry, &mut classes, p_max, &measures, negligible, simd);
-            let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
-                classes.iter().map(|(c, s)| s.error2[of(c)]).sum()
-            };
-            match truncation {
-                Truncation::Measured => optimise(&classes, budget, p_max),
-                Truncation::Fixed | Truncation::WorstCaseBound => {
-                    let of = |p: usize| {
-                        move |c: &Class| match truncation {
-                            Truncation::Fixed => p,
-                            _ => bound(c, p),
-                        }
-                    };
-                    let p = (1..p_max).find(|&p| error(&of(p)) <= budget).unwrap_or(p_max);
-                    classes.keys().map(|c| (*c, of(p)(c))).collect()
-                }
-            }
-        }
-    };
-    assign(geometry.tree, lists, &chosen)
-}
-
-/// A truncation number that hardly any class exceeds at this tolerance: the closest pairs converge like 0.55^p on average, the
-/// corners of boxes like 0.6^p.
-fn guess(options: &Options) -> usize {
-    let derivatives = usize::from(options.gradient) + usize::from(options.dipoles);
-    let p = (options.tolerance.ln() / 0.6f64.ln()).ceil() as usize + 6 + 3 * derivatives;
-    p.clamp(6, P_MAX)
-}
-
-/// Paper 001, eq. 24: `p' = p ln(eta*) / ln(eta)`.
-fn bound(class: &Class, p: usize) -> usize {
-    let (source, target, distance) = class.spheres();
-    let eta = source.max(target) / (distance - source.min(target));
-    let standard = 3f64.sqrt() / (4.0 - 3f64.sqrt());
-    ((p as f64 * standard.ln() / eta.ln()).ceil() as usize).clamp(1, p)
+    pub(super) candidates: Vec<([u32; 2], f64)>,
 }
 
 /// Counts, weights and candidate pairs of boxes of every class.
-fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics> {
+pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics> {
     let of_chunk = |chunk: &Chunk| {
         let mut classes = BTreeMap::<Class, Statistics>::new();
         for batch in &chunk.batches {
@@ -259,123 +122,9 @@ fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics> {
     classes
 }
 
-/// A deterministic hash for choosing samples.
-fn mix(a: u64, b: u64) -> u64 {
-    let mut x = a.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b.wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
-}
-
-/// Points of the boxes of one level, each relative to its box and in units of it, with the inverse of the probability of
-/// being drawn relative to a uniform draw.
-type Pool = Vec<([f64; 3], f64)>;
-
-/// Draws points of the boxes of `level`.
-fn draw(
-    root: &Root,
-    tree: &Tree,
-    level: usize,
-    (order, points): (&Order, &[[f64; 3]]),
-    range: impl Fn(&Cell) -> std::ops::Range<u32>,
-) -> Pool {
-    let cells = &tree.cells[tree.levels[level].clone()];
-    let total: usize = cells.iter().map(|c| range(c).len()).sum();
-    let step = total.div_ceil(CANDIDATES).max(1);
-    let mut candidates = Vec::with_capacity(total.div_ceil(step));
-    let mut skip = step / 2;
-    for cell in cells {
-        let range = range(cell);
-        while skip < range.len() {
-            let i = order.index[range.start as usize + skip] as usize;
-            candidates.push(relative(root, cell, &points[i]));
-            skip += step;
-        }
-        skip -= range.len();
-    }
-    if candidates.is_empty() {
-        return Vec::new();
-    }
-    let mut pool = Vec::with_capacity(POWERS.len() * DRAWN);
-    draw_by_radius(&candidates, DRAWN, |x, weight| pool.push((x, weight)));
-    pool
-}
-
-/// Draws `count` of the candidates (point, radius) for each of [`POWERS`], and passes each with the inverse of its probability
-/// relative to a uniform draw.
-fn draw_by_radius(
-    candidates: &[([f64; 3], f64)],
-    count: usize,
-    mut put: impl FnMut([f64; 3], f64),
-) {
-    let uniform = 1.0 / candidates.len() as f64;
-    let sums = POWERS.map(|power| {
-        candidates.iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
-    });
-    for (power, sum) in POWERS.into_iter().zip(sums) {
-        // Systematic draw: one point for each part of the cumulative probability.
-        let mut cumulative = 0.0;
-        let mut drawn = 0;
-        for (x, r) in candidates {
-            cumulative += r.powi(power) / sum * count as f64;
-            while drawn < count && cumulative > drawn as f64 + 0.5 {
-                let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
-                let probability = terms.sum::<f64>() / POWERS.len() as f64;
-                put(*x, uniform / probability);
-                drawn += 1;
-            }
-        }
-    }
-}
-
-/// One point of a box, drawn by radius among a few, with its weight.
-fn draw_in_cell(
-    root: &Root,
-    cell: &Cell,
-    (order, points): (&Order, &[[f64; 3]]),
-    range: &std::ops::Range<u32>,
-    salt: u64,
-) -> ([f64; 3], f64) {
-    const FEW: usize = 16;
-    let count = range.len().min(FEW);
-    let mut candidates = [([0.0; 3], 0.0); FEW];
-    let first = mix(salt, u64::from(range.start)) as usize;
-    for (i, candidate) in candidates[..count].iter_mut().enumerate() {
-        let slot = range.start as usize + (first + i * range.len() / count) % range.len();
-        *candidate = relative(root, cell, &points[order.index[slot] as usize]);
-    }
-    let power = POWERS[salt as usize % POWERS.len()];
-    let mut drawn = (candidates[0].0, 1.0);
-    // The stratum of this draw within the power's cumulative probability.
-    let sum: f64 = candidates[..count].iter().map(|(_, r)| r.powi(power)).sum();
-    let goal = (mix(salt, 77) % 1024) as f64 / 1024.0 * sum;
-    let mut cumulative = 0.0;
-    let sums = POWERS.map(|power| {
-        candidates[..count].iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
-    });
-    for (x, r) in &candidates[..count] {
-        cumulative += r.powi(power);
-        if cumulative > goal {
-            let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
-            let probability = terms.sum::<f64>() / POWERS.len() as f64;
-            drawn = (*x, 1.0 / (count as f64 * probability));
-            break;
-        }
-    }
-    drawn
-}
-
-/// A point relative to its box in units of the box, and its distance from the centre in half diagonals.
-fn relative(root: &Root, cell: &Cell, point: &[f64; 3]) -> ([f64; 3], f64) {
-    let (scaled, centre, side) = (root.scaled(point), cell.centre(), side(cell.level));
-    let x: [f64; 3] = std::array::from_fn(|k| (scaled[k] - centre[k]) / side);
-    let radius = (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]).sqrt();
-    (x, radius / (0.5 * 3f64.sqrt()))
-}
-
 /// Measures what every class adds to the squared relative error for every p' up to `p_max`, or until that is less than
 /// `negligible`: from there on it is taken as constant.
-fn measure(
+pub(super) fn measure(
     geometry: &Geometry<'_>,
     classes: &mut BTreeMap<Class, Statistics>,
     p_max: usize,
@@ -388,11 +137,11 @@ fn measure(
     let source_pools: Vec<Pool> = levels
         .clone()
         .into_par_iter()
-        .map(|level| draw(root, tree, level, *sources, |c| c.sources.clone()))
+        .map(|level| sampling::draw(root, tree, level, *sources, |c| c.sources.clone()))
         .collect();
     let target_pools: Vec<Pool> = levels
         .into_par_iter()
-        .map(|level| draw(root, tree, level, *targets, |c| c.targets.clone()))
+        .map(|level| sampling::draw(root, tree, level, *targets, |c| c.targets.clone()))
         .collect();
     let harmonics = Harmonics::<f64>::new(p_max);
     let coaxials: BTreeMap<_, _> = {
@@ -417,7 +166,7 @@ fn measure(
         let samples = (statistics.count as usize / TRANSLATIONS_A_SAMPLE)
             .next_multiple_of(PILOTS)
             .clamp(PILOTS, SAMPLES);
-        let boxes = resample(&statistics.candidates, statistics.weight, samples);
+        let boxes = sampling::resample(&statistics.candidates, statistics.weight, samples);
         statistics.candidates = Vec::new();
         // Points of the whole level resolve the corners best; points of the very boxes know on which side of a box its
         // points crowd. The larger error of the two counts.
@@ -437,8 +186,10 @@ fn measure(
             .map(|(i, &[s, t])| {
                 let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
                 let salt = mix(i as u64, distance.to_bits()) & !15 | (i as u64 & 15);
-                let (y, of_y) = draw_in_cell(root, source, *sources, &source.sources, salt);
-                let (x, of_x) = draw_in_cell(root, target, *targets, &target.targets, salt >> 2);
+                let (y, of_y) =
+                    sampling::draw_in_cell(root, source, *sources, &source.sources, salt);
+                let (x, of_x) =
+                    sampling::draw_in_cell(root, target, *targets, &target.targets, salt >> 2);
                 (y, x, aligned(source, target), of_x * of_y)
             })
             .collect();
@@ -471,21 +222,6 @@ fn measure(
         error.resize(p_max + 1, error[limit]);
         statistics.error2 = error;
     });
-}
-
-/// `samples` pairs of boxes in proportion to their weight.
-fn resample(candidates: &[([u32; 2], f64)], weight: f64, samples: usize) -> Vec<[u32; 2]> {
-    let mut boxes = Vec::with_capacity(samples);
-    let mut cumulative = 0.0;
-    for (pair, share) in candidates {
-        cumulative += share / weight * samples as f64;
-        while boxes.len() < samples && cumulative > boxes.len() as f64 + 0.5 {
-            boxes.push(*pair);
-        }
-    }
-    let last = candidates[candidates.len() - 1].0;
-    boxes.resize(samples, last);
-    boxes
 }
 
 /// The unit vector from source to target.
@@ -600,7 +336,11 @@ fn frame(axis: [f64; 3]) -> [[f64; 3]; 3] {
 ///
 /// Far pairs count by their boxes' distance, near ones by a sample of targets. Close encounters are rare, so the
 /// estimate errs on the small side, which only tightens the truncation.
-fn norms(geometry: &Geometry<'_>, lists: &Lists, classes: &BTreeMap<Class, Statistics>) -> Norms {
+pub(super) fn norms(
+    geometry: &Geometry<'_>,
+    lists: &Lists,
+    classes: &BTreeMap<Class, Statistics>,
+) -> Norms {
     const TARGETS: usize = 2000;
     let mut norms = Norms::default();
     for (class, statistics) in classes {
@@ -654,67 +394,6 @@ fn norms(geometry: &Geometry<'_>, lists: &Lists, classes: &BTreeMap<Class, Stati
     norms
 }
 
-/// Relative time of one translation.
-fn cost(p: usize) -> f64 {
-    let p = p as f64;
-    2.0 * p * p * p + 10.0 * p * p + 30.0
-}
-
-/// The cheapest truncation numbers whose summed squared error is at most `budget`, or the most exact ones there are.
-fn optimise(
-    classes: &BTreeMap<Class, Statistics>,
-    budget: f64,
-    p_max: usize,
-) -> BTreeMap<Class, usize> {
-    let best = |s: &Statistics, lambda: f64| {
-        let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
-        (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
-    };
-    let error = |lambda: f64| -> f64 { classes.values().map(|s| s.error2[best(s, lambda)]).sum() };
-    let work: f64 = classes.values().map(|s| s.count * cost(p_max)).sum();
-    // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
-    let (mut low, mut high) =
-        (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
-    for _ in 0..60 {
-        let middle = (low * high).sqrt();
-        if error(middle) > budget {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    classes.iter().map(|(class, s)| (*class, best(s, high))).collect()
-}
-
-/// Writes the truncation numbers into the batches and derives those of the stored expansions.
-fn assign(tree: &Tree, lists: &mut Lists, chosen: &BTreeMap<Class, usize>) -> Orders {
-    let levels = tree.levels.len();
-    let mut orders = Orders { multipole: vec![0; levels], local: vec![0; levels], mean: 0.0 };
-    let mut count = 0;
-    for chunk in &mut lists.chunks {
-        for batch in &mut chunk.batches {
-            let p = chosen[&Class::of(chunk.level, &lists.vectors[batch.vector as usize])];
-            batch.order = p as u16;
-            let (source, target) = (batch.source_level as usize, chunk.level as usize);
-            orders.multipole[source] = orders.multipole[source].max(p);
-            orders.local[target] = orders.local[target].max(p);
-            orders.mean += p as f64 * batch.pairs.len() as f64;
-            count += batch.pairs.len();
-        }
-    }
-    orders.mean /= count.max(1) as f64;
-    for level in 1..levels {
-        for stored in [&mut orders.multipole, &mut orders.local] {
-            let above = stored[level - 1];
-            if above > 0 {
-                let inherited = (CHILD_FRACTION * above as f64).ceil() as usize + CHILD_MORE;
-                stored[level] = stored[level].max(inherited.min(above));
-            }
-        }
-    }
-    orders
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -732,13 +411,5 @@ mod tests {
                 assert!((z - if i == 2 { 1.0 } else { 0.0 }).abs() < 1e-15);
             }
         }
-    }
-
-    #[test]
-    fn the_worst_case_bound_is_paper_001_eq_24() {
-        let class = |finer_target, offset| Class { level: 3, finer_target, offset };
-        assert_eq!(bound(&class(0, [0, 0, 4]), 8), 8);
-        // The corner pair of the text: eta = 0.199.
-        assert_eq!(bound(&class(0, [6, 6, 6]), 8), 2);
     }
 }

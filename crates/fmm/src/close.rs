@@ -1,0 +1,112 @@
+//! Close pairs: those that P2P's vector loop leaves out in single precision, found once for a plan.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::lists::Lists;
+use crate::particles::Particles;
+use crate::simd::{Level, Real, Simd, Task};
+use crate::tree::{Cell, Order, Root, Tree, side};
+use crate::{Precision, p2p};
+
+/// Target leaves of one P2P job.
+pub(crate) const P2P_LEAVES: usize = 64;
+
+/// The close pairs of one P2P job.
+#[derive(Clone, Debug)]
+pub(crate) struct CloseRows<T> {
+    /// For each row of the job where its pairs end.
+    pub(crate) ends: Vec<u32>,
+    pub(crate) pairs: Vec<p2p::ClosePair<T>>,
+}
+
+/// Boxes and what they are near to.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) tree: &'a Tree,
+    pub(crate) lists: &'a Lists,
+}
+
+/// One set of points: as the loops see them, their order, as the caller gave them.
+pub(crate) type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
+
+/// The close pairs of every P2P job; none in double precision, which needs no such care.
+pub(crate) fn find_close<T: Real>(
+    simd: Level,
+    places: &Places<'_>,
+    sources: Points<'_, T>,
+    targets: Points<'_, T>,
+) -> Vec<CloseRows<T>> {
+    if T::PRECISION == Precision::Double {
+        return Vec::new();
+    }
+    let rows = places.lists.near.cells.len();
+    (0..rows.div_ceil(P2P_LEAVES))
+        .into_par_iter()
+        .map(|i| {
+            let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
+            T::dispatch(simd, CloseJob { places, sources, targets, rows })
+        })
+        .collect()
+}
+
+struct CloseJob<'a, T> {
+    places: &'a Places<'a>,
+    sources: Points<'a, T>,
+    targets: Points<'a, T>,
+    rows: Range<usize>,
+}
+
+impl<T: Real> Task<T> for CloseJob<'_, T> {
+    type Output = CloseRows<T>;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) -> CloseRows<T> {
+        let Places { root, tree, lists } = *self.places;
+        let (sources, source_order, source_points) = self.sources;
+        let (targets, target_order, target_points) = self.targets;
+        let mut found = CloseRows { ends: Vec::with_capacity(self.rows.len()), pairs: Vec::new() };
+        let mut near = Vec::new();
+        for row in self.rows {
+            let target = &tree.cells[lists.near.cells[row] as usize];
+            near_sources(root, tree, target, lists.near.row(row), &mut near);
+            let range = target.targets.start as usize..target.targets.end as usize;
+            p2p::close_pairs::<V>(range.clone(), targets, &near, sources, |t, s| {
+                let x = &target_points[target_order.index[t] as usize];
+                let y = &source_points[source_order.index[s] as usize];
+                let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
+                // Coincident points contribute nothing, so they need no entry.
+                if x != y {
+                    let target = (t - range.start) as u32;
+                    found.pairs.push(p2p::ClosePair { target, source: s as u32, displacement });
+                }
+            });
+            found.ends.push(found.pairs.len() as u32);
+        }
+        found.pairs.shrink_to_fit();
+        found
+    }
+}
+
+/// The source leaves near `target` as P2P sees them.
+pub(crate) fn near_sources<T: Real>(
+    root: &Root,
+    tree: &Tree,
+    target: &Cell,
+    row: &[u32],
+    near: &mut Vec<p2p::Near<T>>,
+) {
+    let centre = root.centre(target);
+    near.clear();
+    near.extend(row.iter().map(|&s| {
+        let source = &tree.cells[s as usize];
+        let there = root.centre(source);
+        p2p::Near {
+            sources: source.sources.start as usize..source.sources.end as usize,
+            shift: std::array::from_fn(|i| T::of((centre[i] - there[i]) / root.side)),
+            threshold: p2p::threshold(side(target.level.min(source.level))),
+        }
+    }));
+}
