@@ -58,11 +58,31 @@ def solves(farad):
         )
 
 
+def ten_conductors(farad):
+    """The 5 x 5 bus with its ten bars apart, and with all of them one conductor."""
+    print("\n**Ten conductors against one** on the same mesh, tolerance 1e-5: medians of three\n")
+    print("| triangles | one conductor / s | ten conductors / s | ratio |")
+    print("|---|---|---|---|")
+    for elements in (10000, 40000):
+        ten, one = [], []
+        for _ in range(3):
+            results = farad.solve(("bus", "--bars", 5, "--elements", elements), tolerance=1e-5)
+            ten.append(results["timings_s"]["total"])
+            names = json.dumps([c["name"] for c in results["mesh"]["conductors"]])
+            case = f'format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "m"\n[[conductor]]\nname = "all"\ngroup = {names}\n'
+            (farad.folder / "one.toml").write_text(case, encoding="utf-8")
+            options = ["--method", "fmm", "--tolerance", 1e-5, "--json", "--overwrite"]
+            one.append(json.loads(farad.run("solve", "one.toml", *options))["timings_s"]["total"])
+        a, b = sorted(one)[1], sorted(ten)[1]
+        print(f"| {results['mesh']['triangles']:,} | {a:.2f} | {b:.2f} | {b / a:.2f} |", flush=True)
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         farad = Farad(program, Path(folder))
         print(farad.run("info"))
         fast_sums(farad)
+        ten_conductors(farad)
         solves(farad)
 
 
