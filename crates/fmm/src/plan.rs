@@ -222,7 +222,7 @@ fn work_out(
     simd: Level,
     info: &mut Info,
 ) -> Parts {
-    let occupancy = tuning::occupancy(options, precision, simd);
+    let occupancy = tuning::occupancy(options, precision);
     let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
     let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
     let mut root = Root::around(&all, 1.0);

@@ -1,6 +1,5 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
-use crate::simd::Level;
 use crate::tree::Order;
 use crate::{Options, Precision};
 
@@ -16,22 +15,27 @@ pub(crate) fn precision(options: &Options) -> Precision {
     })
 }
 
-/// Points a leaf for which P2P and M2L cost the same: about 27 n pairs a point against 136 / n translations.
-pub(crate) fn occupancy(options: &Options, precision: Precision, simd: Level) -> f64 {
-    // Mean p' that the tolerance leads to, and the ratio of a multiply-add on a lane to a pair.
+/// Time of one near pair in units of the time of one multiply-add of a translation, gathering and scattering included: ratios
+/// of kernels measured on AVX2, at the leaf sizes where whole sums were fastest.
+fn pair_cost(precision: Precision) -> f64 {
+    match precision {
+        Precision::Single => 2.4,
+        Precision::Double => 4.2,
+    }
+}
+
+/// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its share, 136 / n, of the
+/// translations of all levels (docs/math.md, "Cost model").
+pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
+    // The mean p' that the tolerance leads to.
     let p = (-0.62 * options.tolerance.ln()).max(2.0);
     let translation = 2.0 * p * p * p + 10.0 * p * p + 30.0;
-    let pair = match precision {
-        Precision::Single => 16.0,
-        Precision::Double => 28.0,
-    };
-    let kernels =
-        if options.dipoles { 1.5 } else { 1.0 } * if options.gradient { 1.6 } else { 1.0 };
-    // k densities share a distance; the translations do not.
-    let k = options.densities.max(1) as f64;
-    let per_density = pair * kernels * (0.25 + 0.75 / k);
-    let _ = simd;
-    (136.0 * translation * 6.6 / (27.0 * per_density)).sqrt().clamp(12.0, 512.0)
+    let dipoles = if options.dipoles { 1.5 } else { 1.0 };
+    let gradient = if options.gradient { 1.6 } else { 1.0 };
+    // k densities share a distance, which is three quarters of a pair; they share nothing of a translation.
+    let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
+    let pair = pair_cost(precision) * dipoles * gradient * shared;
+    (136.0 * translation / (27.0 * pair)).sqrt().clamp(12.0, 512.0)
 }
 
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:
