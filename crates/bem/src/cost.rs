@@ -6,12 +6,13 @@ use crate::problem::GROUP;
 
 /// Whether a dense solve of `n` panels and `k` conductors beats the fast one.
 ///
-/// Seconds of one core, measured: a pair integral 0.4e-6, a multiply-add of the factorisation 1.5e-10; near field and
-/// preconditioner of a panel 40e-6, a fast sum over its points 12e-6 and about 10 of them.
+/// Seconds of two cores, measured at the default tolerance on cubes of 300 to 3,072 panels, where the two meet near 1,500: half
+/// a pair integral 0.2e-6, a multiply-add of the factorisation 1.5e-10; near field and preconditioner of a panel 160e-6, a
+/// fast sum over its points 20e-6 and about 10 of them.
 pub(crate) fn dense_is_faster(n: usize, k: usize) -> bool {
     let (n, k) = (n as f64, k as f64);
     let dense = n * n * (0.2e-6 + n / 6.0 * 1.5e-10 + 2e-9 * k);
-    let fast = n * (40e-6 + 10.0 * 12e-6 * (1.0 + 0.3 * (k - 1.0)));
+    let fast = n * (160e-6 + 10.0 * 20e-6 * (1.0 + 0.3 * (k - 1.0)));
     dense < fast
 }
 
