@@ -75,7 +75,7 @@ impl<T: Real> Polar<T> {
 /// gradient applied to degree n. So with the rotated coordinates `x' = cos x - sin z`, `y' = y`, `z' = sin x + cos z` a row of
 /// order m follows from the row of order m by `sqrt(n^2-m^2) Q(n,m) = (2n-1) z' Q(n-1,m)`, or from that of order m - 1 by
 /// `sqrt((n+m)(n+m-1)) Q(n,m) = (2n-1) (x' + i y') Q(n-1,m-1)`. Either divides by the smaller a root the farther it is
-/// taken from its end of the orders; with the better of the two, errors stay below 1e-12 at degree 60.
+/// taken from its end of the orders; with the better of the two, errors stay below 1e-13 up to degree 50 and 1e-12 up to 60.
 fn next_degree(
     n: usize,
     previous: &[Vec<f64>],
@@ -156,18 +156,19 @@ mod tests {
             let [x, y, z] = point;
             let there = regular([cos * x - sin * z, y, sin * x + cos * z]);
             for n in 0..P {
+                let bound = if n < 50 { 1e-13 } else { 1e-12 };
                 let (rows, sines) = (&polar.blocks[block(n)..], block(n) + (n + 1) * (n + 1));
                 for m in 0..=n {
                     let row = &rows[m * (n + 1)..(m + 1) * (n + 1)];
                     let sum: f64 = (0..=n).map(|k| row[k] * here[cosine(n, k)]).sum();
                     let error = (sum - there[cosine(n, m)]).abs();
-                    assert!(error < 1e-12, "n {n} m {m} theta {theta}: {error:e}");
+                    assert!(error < bound, "n {n} m {m} theta {theta}: {error:e}");
                 }
                 for m in 1..=n {
                     let row = &polar.blocks[sines + (m - 1) * n..sines + m * n];
                     let sum: f64 = (1..=n).map(|k| row[k - 1] * here[sine(n, k)]).sum();
                     let error = (sum - there[sine(n, m)]).abs();
-                    assert!(error < 1e-12, "n {n} m {m} theta {theta}: {error:e}");
+                    assert!(error < bound, "n {n} m {m} theta {theta}: {error:e}");
                 }
             }
         }

@@ -178,11 +178,15 @@ fn targets_apart_from_the_sources() {
     // Some targets at the very place of sources, which contribute nothing there.
     cube[..1000].copy_from_slice(&sources[..1000]);
     let far: Vec<[f64; 3]> = (0..10).map(|i| [50.0 + f64::from(i), 0.0, 0.0]).collect();
-    // Far away the mixed charges' potentials cancel but for a few numbers, so there the charges have one sign.
+    // Far away mixed charges' potentials cancel but for a few numbers; charges of one sign add up.
     let positive = ChargeKind::Positive.charges(&sources, &mut Random::new(10));
-    for (targets, charges) in
-        [(&line[..], &charges), (&cube, &charges), (&far, &positive), (&sources[..1], &charges)]
-    {
+    for (targets, charges) in [
+        (&line[..], &charges),
+        (&cube, &charges),
+        (&far, &charges),
+        (&far, &positive),
+        (&sources[..1], &charges),
+    ] {
         for tolerance in [1e-3, 1e-7] {
             let case =
                 Case { targets: Some(targets), gradient: true, ..charges_only(&sources, charges) };
