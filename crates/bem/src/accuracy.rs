@@ -2,6 +2,7 @@
 
 use crate::pair::PairQuadrature;
 use crate::preconditioner::NEIGHBOURS;
+use crate::product::Rule;
 use crate::quadrature::TriangleRule;
 
 /// Solver tolerances from here on are content with the coarser of two settings.
@@ -14,9 +15,9 @@ const SIDE_BY_SIDE: f64 = 0.1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Accuracy {
     /// Points that stand for a panel in the fast sum.
-    pub(crate) rule: TriangleRule,
+    pub(crate) rule: &'static Rule,
     /// Pairs closer than this many diameters of either panel are integrated exactly.
-    pub(crate) reach: f64,
+    pub(crate) diameters: f64,
     /// Exact integrals.
     pub(crate) pairs: PairQuadrature,
     /// Panels in a neighbourhood of the preconditioner.
@@ -31,10 +32,10 @@ impl Accuracy {
     /// 1e-9: the bound holds for the worst of them, and errors differ in sign.
     pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
-        let (rule, reach) = if tolerance < COARSE { (2, 1.5) } else { (1, 2.0) };
+        let (rule, diameters) = if tolerance < COARSE { (2, 1.5) } else { (1, 2.0) };
         Self {
-            rule: rules[(rule + increment).min(rules.len() - 1)],
-            reach,
+            rule: Rule::of_degree(rules[(rule + increment).min(rules.len() - 1)].degree()),
+            diameters,
             pairs: PairQuadrature::new(1e-5, increment),
             neighbours: NEIGHBOURS,
         }

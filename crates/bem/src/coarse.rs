@@ -11,7 +11,7 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use crate::cholesky::Factor;
-use crate::near::Sparse;
+use crate::near::Near;
 use crate::panels::Panels;
 use crate::triangle::Vec3;
 
@@ -39,7 +39,7 @@ pub(crate) struct Coarse {
 impl Coarse {
     /// Clusters within conductors, from the exact entries on close pairs. `None` if there are too few panels for a coarse
     /// level to help, or if its matrix is not positive definite.
-    pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Sparse) -> Option<Self> {
+    pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         let clusters = Groups::new(panels, conductor, |range, all| {
             range.len() / 2 < LEAST_PANELS || all / range.len() >= MOST_CLUSTERS
         });
@@ -141,7 +141,7 @@ fn matrix(
     clusters: &Groups,
     cells: &Groups,
     shares: &[f64],
-    near: &Sparse,
+    near: &Near,
 ) -> DMatrix<f64> {
     let count = clusters.len();
     let far = |c: usize, d: usize| {
@@ -187,17 +187,18 @@ fn matrix(
                 }
             }
         }
-        for &i in &clusters.members[c] {
-            let i = i as usize;
-            let Some(row) = near.outer_view(i) else { continue };
-            for (&j, &exact) in row.indices().iter().zip(row.data()) {
-                let j = j as usize;
-                let d = clusters.of[j] as usize;
-                if far(c, d).is_none() {
-                    column[d] += shares[i] * shares[j] * (exact - rough(i, j));
-                }
-            }
-        }
     });
+    for i in 0..panels.len() {
+        let c = clusters.of[i] as usize;
+        matrix[(c, c)] += shares[i] * shares[i] * (near.diagonal(i) - rough(i, i));
+        near.later(i, |j, exact| {
+            let d = clusters.of[j] as usize;
+            if far(c, d).is_none() {
+                let more = shares[i] * shares[j] * (exact - rough(i, j));
+                matrix[(c, d)] += more;
+                matrix[(d, c)] += more;
+            }
+        });
+    }
     matrix
 }

@@ -5,6 +5,7 @@
 //! rho^(-2n), with rho + 1/rho = the sum of the distances from the singularity to the interval's ends over half its length.
 //! So the singularities are worked out first, and the interval is cut until a rule of moderate order does.
 
+use crate::potentials::Nodes;
 use crate::quadrature::{self, MAX_LINE_POINTS};
 use crate::triangle::{Triangle, Vec3};
 
@@ -28,15 +29,18 @@ impl EdgeRule {
     }
 }
 
-/// int Phi_source ds along edge `i` of `of`.
-pub(crate) fn potential(of: &Triangle, i: usize, source: &Triangle, rule: &EdgeRule) -> f64 {
+/// Appends nodes with which sum w Phi_source(x) is `factor` times int Phi_source ds along edge `i` of `of`.
+pub(crate) fn push_nodes(
+    of: &Triangle,
+    i: usize,
+    source: &Triangle,
+    factor: f64,
+    rule: &EdgeRule,
+    nodes: &mut Nodes,
+) {
     let line = Line::of(of, i);
-    let mut singular = Singularities::default();
-    for k in 0..3 {
-        line.add_vertex(&source.vertices[k], &mut singular);
-        line.add_edge(source, k, &mut singular);
-    }
-    line.integrate(&singular, rule, |x| source.potential_at(x))
+    let singular = line.singularities(source);
+    line.for_nodes(&singular, rule, |x, weight| nodes.push(x, factor * weight));
 }
 
 /// sum_ij (m_i . n_j) int_(edge i of s) int_(edge j of t) ln(h + |x - y|) dt ds for planes a distance `h` apart; t's plane is
@@ -45,14 +49,10 @@ pub(crate) fn parallel_layers(s: &Triangle, t: &Triangle, h: f64, rule: &EdgeRul
     let mut sum = 0.0;
     for i in 0..3 {
         let line = Line::of(s, i);
-        let mut singular = Singularities::default();
-        for k in 0..3 {
-            line.add_vertex(&t.vertices[k], &mut singular);
-            line.add_edge(t, k, &mut singular);
-        }
+        let singular = line.singularities(t);
         let weights: [f64; 3] = std::array::from_fn(|j| s.edge_normals[i].dot(&t.edge_normals[j]));
-        sum += line.integrate(&singular, rule, |x| {
-            (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum()
+        line.for_nodes(&singular, rule, |x, weight| {
+            sum += weight * (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum::<f64>();
         });
     }
     sum
@@ -134,42 +134,36 @@ impl Line {
         }
     }
 
-    fn integrate(
-        &self,
-        singular: &Singularities,
-        rule: &EdgeRule,
-        f: impl Fn(&Vec3) -> f64,
-    ) -> f64 {
-        let mut pieces = vec![(0.0, 1.0)];
-        let mut sum = 0.0;
-        while let Some((a, b)) = pieces.pop() {
-            match plan(a, b, singular, rule) {
-                Piece::Gauss(n) => {
-                    sum += (b - a) * self.gauss(n, &f, |u| (a + (b - a) * u, 1.0));
-                }
-                Piece::GradedToStart(n) => {
-                    sum += (b - a) * self.gauss(n, &f, |u| (a + (b - a) * u * u * u, 3.0 * u * u));
-                }
-                Piece::GradedToEnd(n) => {
-                    sum += (b - a) * self.gauss(n, &f, |u| (b - (b - a) * u * u * u, 3.0 * u * u));
-                }
-                Piece::Cut(at) => {
-                    pieces.push((at, b));
-                    pieces.push((a, at));
-                }
-            }
+    /// Where the potential of `source` along this line is singular.
+    fn singularities(&self, source: &Triangle) -> Singularities {
+        let mut singular = Singularities::default();
+        for k in 0..3 {
+            self.add_vertex(&source.vertices[k], &mut singular);
+            self.add_edge(source, k, &mut singular);
         }
-        self.length * sum
+        singular
     }
 
-    /// sum w f(x(t(u))) t'(u) with `n` points.
-    fn gauss(&self, n: usize, f: &impl Fn(&Vec3) -> f64, map: impl Fn(f64) -> (f64, f64)) -> f64 {
-        let mut sum = 0.0;
-        for node in quadrature::line(n) {
-            let (t, slope) = map(node.at);
-            sum += node.weight * slope * f(&(self.start + self.tangent * (t * self.length)));
+    /// Gives `f` the points and weights that integrate over the edge.
+    fn for_nodes(&self, singular: &Singularities, rule: &EdgeRule, mut f: impl FnMut(&Vec3, f64)) {
+        let mut pieces = vec![(0.0, 1.0)];
+        while let Some((a, b)) = pieces.pop() {
+            let width = b - a;
+            let (points, map): (usize, fn(f64) -> (f64, f64)) = match plan(a, b, singular, rule) {
+                Piece::Gauss(n) => (n, |u| (u, 1.0)),
+                Piece::GradedToStart(n) => (n, |u| (u * u * u, 3.0 * u * u)),
+                Piece::GradedToEnd(n) => (n, |u| (1.0 - u * u * u, 3.0 * u * u)),
+                Piece::Cut(at) => {
+                    pieces.extend([(at, b), (a, at)]);
+                    continue;
+                }
+            };
+            for node in quadrature::line(points) {
+                let (u, slope) = map(node.at);
+                let x = self.start + self.tangent * ((a + width * u) * self.length);
+                f(&x, self.length * width * node.weight * slope);
+            }
         }
-        sum
     }
 }
 

@@ -20,7 +20,8 @@
 //! (The homogeneity argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
 
 use crate::edge::{self, EdgeRule};
-use crate::quadrature;
+use crate::potentials::Nodes;
+use crate::product::{self, Rule};
 use crate::triangle::{Triangle, Vec3};
 
 /// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
@@ -67,31 +68,37 @@ impl PairQuadrature {
 
     /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
     pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
+        self.single_layer_with(s, t, &mut Nodes::default())
+    }
+
+    /// The same with a place for nodes that many pairs share.
+    pub(crate) fn single_layer_with(&self, s: &Triangle, t: &Triangle, nodes: &mut Nodes) -> f64 {
         if s.vertices == t.vertices {
             return s.self_integral();
         }
         let (small, large) = if s.radius <= t.radius * TIE { (s, t) } else { (t, s) };
-        self.smooth(small, large).unwrap_or_else(|| self.close(small, large))
+        self.smooth(small, large, nodes).unwrap_or_else(|| self.close(small, large, nodes))
     }
 
     /// Plain quadrature over one triangle or both, where the potential is smooth enough.
-    fn smooth(&self, small: &Triangle, large: &Triangle) -> Option<f64> {
+    fn smooth(&self, small: &Triangle, large: &Triangle, nodes: &mut Nodes) -> Option<f64> {
         let between = (small.centroid - large.centroid).norm();
         if between <= large.radius {
             return None;
         }
         let outer = self.degree(small.radius, distance_to(large, &small.centroid));
         let inner = self.degree(large.radius, between - small.radius);
-        let outer_points = quadrature::triangle(outer?);
+        let outer = Rule::of_degree(outer?);
         if let Some(inner) = inner {
-            let inner_points = quadrature::triangle(inner);
-            if inner_points.len() < POTENTIAL_COST {
-                return Some(product(small, outer_points, large, inner_points));
+            let inner = Rule::of_degree(inner);
+            if inner.len() < POTENTIAL_COST {
+                let mean = product::sum(outer, &small.vertices, inner, &large.vertices);
+                return Some(small.area * large.area * mean);
             }
         }
-        let nodes = outer_points.iter();
-        let mean = nodes.map(|q| q.weight * large.potential_at(&at(small, q))).sum::<f64>();
-        Some(small.area * mean)
+        nodes.clear();
+        outer.on(&small.vertices).for_each(|(x, weight)| nodes.push(&x, weight));
+        Some(small.area * nodes.sum_potential(large))
     }
 
     /// Degree of a rule for a triangle of this radius, the singularities of what it integrates being at `distance`; none if
@@ -109,7 +116,7 @@ impl PairQuadrature {
     }
 
     /// Integrals along the edges; holds for every pair, meant for touching and close ones.
-    fn close(&self, s: &Triangle, t: &Triangle) -> f64 {
+    fn close(&self, s: &Triangle, t: &Triangle, nodes: &mut Nodes) -> f64 {
         let size = s.diameter().max(t.diameter());
         let origin = Origin::choose(s, t, size);
         // Far meeting points make large terms that cancel.
@@ -117,12 +124,14 @@ impl PairQuadrature {
         let rule = EdgeRule::new(self.accuracy / far.max(1.0), self.increment);
         let mut sum = 0.0;
         for (of, source, o) in [(s, t, &origin.s), (t, s, &origin.t)] {
+            nodes.clear();
             for i in 0..3 {
                 let d = (of.vertices[i] - o).dot(&of.edge_normals[i]);
                 if d.abs() > IN_PLANE * size {
-                    sum += d * edge::potential(of, i, source, &rule);
+                    edge::push_nodes(of, i, source, d, &rule, nodes);
                 }
             }
+            sum += nodes.sum_potential(source);
         }
         if origin.height > ONE_PLANE * size {
             sum += origin.height * edge::parallel_layers(s, t, origin.height, &rule);
@@ -181,28 +190,6 @@ impl Origin {
     }
 }
 
-/// Quadrature node in space.
-fn at(triangle: &Triangle, node: &quadrature::TriangleNode) -> Vec3 {
-    let [a, b, c] = node.barycentric;
-    triangle.vertices[0] * a + triangle.vertices[1] * b + triangle.vertices[2] * c
-}
-
-/// Quadrature over both triangles.
-fn product(
-    s: &Triangle,
-    s_nodes: &[quadrature::TriangleNode],
-    t: &Triangle,
-    t_nodes: &[quadrature::TriangleNode],
-) -> f64 {
-    let mut sum = 0.0;
-    for p in s_nodes {
-        let x = at(s, p);
-        let inner: f64 = t_nodes.iter().map(|q| q.weight / (x - at(t, q)).norm()).sum();
-        sum += p.weight * inner;
-    }
-    s.area * t.area * sum
-}
-
 /// Distance from a point to a triangle.
 pub(crate) fn distance_to(triangle: &Triangle, x: &Vec3) -> f64 {
     let mut inside = true;
@@ -219,6 +206,7 @@ pub(crate) fn distance_to(triangle: &Triangle, x: &Vec3) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quadrature;
 
     /// Orders as they are chosen against integrals along edges, or where these cancel against a rule of high order.
     #[test]
@@ -228,6 +216,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
+        let highest = Rule::of_degree(quadrature::MAX_TRIANGLE_DEGREE);
         for accuracy in [1e-5, 1e-6, 1e-8, 1e-10] {
             let rule = PairQuadrature::new(accuracy, 0);
             for distance in [0.6, 0.9, 1.3, 2.0, 3.0, 5.0, 20.0] {
@@ -243,11 +232,10 @@ mod tests {
                         continue;
                     }
                     left -= 1;
-                    let nodes = quadrature::triangle(quadrature::MAX_TRIANGLE_DEGREE);
                     let exact = if distance < 2.0 {
-                        PairQuadrature::new(1e-12, 0).close(&s, &t)
+                        PairQuadrature::new(1e-12, 0).close(&s, &t, &mut Nodes::default())
                     } else {
-                        product(&s, nodes, &t, nodes)
+                        s.area * t.area * product::sum(highest, &s.vertices, highest, &t.vertices)
                     };
                     let error = (rule.single_layer(&s, &t) / exact - 1.0).abs();
                     assert!(error < 2.0 * accuracy, "{accuracy} at {distance}: {error:.1e}");

@@ -1,18 +1,18 @@
 //! The quadrature points that stand for the panels in the fast sum.
 
 use crate::panels::Panels;
-use crate::quadrature::TriangleRule;
+use crate::product::Rule;
 use crate::triangle::Vec3;
 
 /// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share w_p of the panel's charge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points<'a> {
     panels: &'a Panels,
-    rule: TriangleRule,
+    rule: &'static Rule,
 }
 
 impl<'a> Points<'a> {
-    pub(crate) fn new(panels: &'a Panels, rule: TriangleRule) -> Self {
+    pub(crate) fn new(panels: &'a Panels, rule: &'static Rule) -> Self {
         Self { panels, rule }
     }
 
@@ -22,11 +22,7 @@ impl<'a> Points<'a> {
     }
 
     fn of(&self, panel: usize) -> impl Iterator<Item = (Vec3, f64)> {
-        let v = self.panels.vertices(panel);
-        self.rule.nodes().iter().map(move |node| {
-            let [a, b, c] = node.barycentric;
-            (v[0] * a + v[1] * b + v[2] * c, node.weight)
-        })
+        self.rule.on(self.panels.vertices(panel))
     }
 
     /// Point `index` of the sum.
@@ -42,29 +38,6 @@ impl<'a> Points<'a> {
             (0..self.panels.len()).flat_map(|i| self.of(i)).map(|(x, _)| <[f64; 3]>::from(x)),
         );
         all
-    }
-
-    /// sum_pq w_p w_q / |x_p - x_q| over the points of two panels; coincident points contribute nothing, as in the fast sum.
-    pub(crate) fn entry(&self, i: usize, j: usize) -> f64 {
-        let mut sum = 0.0;
-        for (x, w) in self.of(i) {
-            let mut inner = 0.0;
-            for (y, w) in self.of(j) {
-                let r2 = (x - y).norm_squared();
-                inner += if r2 > 0.0 { w / r2.sqrt() } else { 0.0 };
-            }
-            sum += w * inner;
-        }
-        sum
-    }
-
-    /// Smallest distance of points of two panels, if their centroids are within twice `within`; infinite if not.
-    pub(crate) fn nearest(&self, i: usize, j: usize, within: f64) -> f64 {
-        if (self.panels.centroid(i) - self.panels.centroid(j)).norm() > 2.0 * within {
-            return f64::INFINITY;
-        }
-        let to = |x: Vec3| self.of(j).map(move |(y, _)| (x - y).norm());
-        self.of(i).flat_map(|(x, _)| to(x)).fold(f64::INFINITY, f64::min)
     }
 
     /// Charges of panels, shape (k, panels), to charges of points, shape (k, points).

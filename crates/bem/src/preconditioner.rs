@@ -4,14 +4,15 @@
 //! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
 //! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
-use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
 use crate::Error;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
-use crate::near::Sparse;
-use crate::points::Points;
+use crate::lanes::{self, Lanes, Task};
+use crate::local::Local;
+use crate::near::{FullRows, Near};
+use crate::panels::Panels;
 
 /// Panels of a neighbourhood, itself among them.
 pub(crate) const NEIGHBOURS: usize = 30;
@@ -27,99 +28,127 @@ pub(crate) struct LocalInverse {
 }
 
 impl LocalInverse {
-    /// From exact entries on close pairs; entries of pairs that are missing there are taken from the quadrature points.
-    pub(crate) fn new(near: &Sparse, points: &Points<'_>, neighbours: usize) -> Self {
-        let n = near.rows();
-        let blocks: Vec<usize> = (0..n).step_by(ROWS).collect();
-        let diagonal: Vec<f64> =
-            (0..n).map(|i| near.get(i, i).copied().unwrap_or(f64::NAN)).collect();
-        let work = |&start: &usize| {
-            let mut block = (Vec::with_capacity(ROWS), Vec::new(), Vec::new());
-            let mut scratch = Scratch::default();
-            for i in start..n.min(start + ROWS) {
-                scratch.choose(near, &diagonal, i, neighbours);
-                scratch.fill(near, points);
-                let row = scratch.row_of_inverse(i);
-                block.0.push(row.len() as u32);
-                block.1.extend_from_slice(&scratch.chosen);
-                block.2.extend(row.iter().map(|&v| v as f32));
-            }
-            block
-        };
-        let parts: Vec<(Vec<u32>, Vec<u32>, Vec<f32>)> = blocks.par_iter().map(work).collect();
-        let total = parts.iter().map(|part| part.1.len()).sum();
+    /// From exact entries on close pairs; panels of a pair that is missing there are points to each other.
+    pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
+        let work =
+            |block: usize| lanes::dispatch(RowsOfInverse { near, panels, block, neighbours });
+        let parts: Vec<Rows> = (0..near.blocks()).into_par_iter().map(work).collect();
+        let total = parts.iter().map(|part| part.columns.len()).sum();
         let mut all = Self {
-            starts: Vec::with_capacity(n + 1),
+            starts: Vec::with_capacity(near.len() + 1),
             columns: Vec::with_capacity(total),
             values: Vec::with_capacity(total),
         };
         all.starts.push(0);
         let mut end = 0;
-        for (lengths, columns, values) in parts {
-            for length in lengths {
+        for part in parts {
+            for length in part.lengths {
                 end += length;
                 all.starts.push(end);
             }
-            all.columns.extend(columns);
-            all.values.extend(values);
+            all.columns.extend(part.columns);
+            all.values.extend(part.values);
         }
         all
     }
 }
 
+/// Consecutive rows of S.
 #[derive(Default)]
-struct Scratch {
-    ranked: Vec<(f64, u32)>,
-    chosen: Vec<u32>,
-    matrix: DMatrix<f64>,
+struct Rows {
+    lengths: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<f32>,
 }
 
-impl Scratch {
-    fn choose(&mut self, near: &Sparse, diagonal: &[f64], i: usize, neighbours: usize) {
-        self.ranked.clear();
-        if let Some(row) = near.outer_view(i) {
-            let strength = |(&j, &v): (&u32, &f64)| (-v / diagonal[j as usize].sqrt(), j);
-            self.ranked.extend(row.indices().iter().zip(row.data()).map(strength));
-        }
-        if self.ranked.len() > neighbours {
-            self.ranked.select_nth_unstable_by(neighbours, |a, b| a.0.total_cmp(&b.0));
-            self.ranked.truncate(neighbours);
-        }
-        self.chosen.clear();
-        self.chosen.extend(self.ranked.iter().map(|&(_, j)| j));
-        self.chosen.sort_unstable();
-    }
+/// The rows of S that belong to a block of the near field, as many at a time as there are lanes.
+struct RowsOfInverse<'a> {
+    near: &'a Near,
+    panels: &'a Panels,
+    block: usize,
+    neighbours: usize,
+}
 
-    fn fill(&mut self, near: &Sparse, points: &Points<'_>) {
-        let m = self.chosen.len();
-        self.matrix.resize_mut(m, m, 0.0);
-        for (a, &i) in self.chosen.iter().enumerate() {
-            let Some(row) = near.outer_view(i as usize) else { continue };
-            let (columns, values) = (row.indices(), row.data());
-            // Both lists are sorted: walk them together.
-            let mut at = columns.partition_point(|&j| j < i);
-            for (b, &j) in self.chosen.iter().enumerate().skip(a) {
-                while at < columns.len() && columns[at] < j {
-                    at += 1;
-                }
-                let known = at < columns.len() && columns[at] == j;
-                let entry = if known { values[at] } else { points.entry(i as usize, j as usize) };
-                self.matrix[(a, b)] = entry;
-                self.matrix[(b, a)] = entry;
+impl Task for RowsOfInverse<'_> {
+    type Output = Rows;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Rows {
+        let full = self.near.full_rows(self.block);
+        let mut rows = Rows::default();
+        let mut local = Local::<V>::new();
+        let mut chosen = vec![Vec::new(); V::COUNT];
+        let panels: Vec<usize> = full.rows.clone().collect();
+        for panels in panels.chunks(V::COUNT) {
+            for (&i, chosen) in panels.iter().zip(&mut chosen) {
+                self.choose(&full, i, chosen);
+            }
+            let chosen = &chosen[..panels.len()];
+            local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
+            for (lane, chosen) in chosen.iter().enumerate() {
+                self.fill(&full, chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
+            }
+            local.solve();
+            for (lane, chosen) in chosen.iter().enumerate() {
+                rows.lengths.push(chosen.len() as u32);
+                rows.columns.extend(chosen);
+                // Should the neighbours be no positive definite system, the panel goes alone.
+                let alone = 1.0 / self.near.diagonal(panels[lane]);
+                rows.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
+                    (true, a) => local.solution(a, lane) as f32,
+                    (false, 0) => alone as f32,
+                    (false, _) => 0.0,
+                }));
             }
         }
+        rows
+    }
+}
+
+impl RowsOfInverse<'_> {
+    /// Panel `i`, then its strongest neighbours in decreasing order.
+    fn choose(&self, full: &FullRows, i: usize, chosen: &mut Vec<u32>) {
+        let strength = |&(j, v): &(u32, f64)| (-v / self.near.diagonal(j as usize).sqrt(), j);
+        let others = full.row(i).iter().filter(|(j, _)| *j as usize != i);
+        let mut ranked: Vec<(f64, u32)> = others.map(strength).collect();
+        if ranked.len() >= self.neighbours {
+            ranked.select_nth_unstable_by(self.neighbours - 1, |a, b| a.0.total_cmp(&b.0));
+            ranked.truncate(self.neighbours - 1);
+        }
+        chosen.clear();
+        chosen.extend(ranked.iter().map(|&(_, j)| j));
+        chosen.sort_unstable_by(|a, b| b.cmp(a));
+        chosen.insert(0, i as u32);
     }
 
-    /// Row of panel `i` in the inverse of the local matrix, or of its diagonal should that be singular.
-    fn row_of_inverse(&mut self, i: usize) -> Vec<f64> {
-        let m = self.chosen.len();
-        let at = self.chosen.binary_search(&(i as u32)).unwrap_or(0);
-        let mut unit = DVector::zeros(m);
-        unit[at] = 1.0;
-        let matrix = std::mem::take(&mut self.matrix);
-        let diagonal = matrix[(at, at)];
-        let solved = matrix.cholesky().map(|factor| factor.solve(&unit));
-        solved.unwrap_or_else(|| unit / diagonal).iter().copied().collect()
+    /// Entries (a, b), a <= b, of the near field between the chosen panels.
+    fn fill(&self, full: &FullRows, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64)) {
+        let Some((&first, others)) = chosen.split_first() else { return };
+        set(0, 0, self.near.diagonal(first as usize));
+        for &(j, entry) in full.row(first as usize) {
+            if let Ok(b) = others.binary_search_by(|k| j.cmp(k)) {
+                set(0, b + 1, entry);
+            }
+        }
+        for (b, &i) in others.iter().enumerate() {
+            let i = i as usize;
+            set(b + 1, b + 1, self.near.diagonal(i));
+            // Points to each other, unless the near field has the pair.
+            let x = self.panels.centroid(i);
+            for (a, &j) in others[..b].iter().enumerate() {
+                let r = (self.panels.centroid(j as usize) - x).norm();
+                set(a + 1, b + 1, if r > 0.0 { 1.0 / r } else { 0.0 });
+            }
+            let mut left = b;
+            self.near.later(i, |j, entry| {
+                while left > 0 && (others[left - 1] as usize) < j {
+                    left -= 1;
+                }
+                if left > 0 && others[left - 1] as usize == j {
+                    set(left, b + 1, entry);
+                }
+            });
+        }
     }
 }
 

@@ -4,17 +4,16 @@ use std::time::Instant;
 
 use fmm::Precision;
 use mesh::Mesh;
-use rayon::prelude::*;
 
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::dense::Dense;
 use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres};
-use crate::near::{self, Pattern};
+use crate::near::{self, Near, Selection};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, TwoLevel};
-use crate::single_layer::SingleLayer;
+use crate::single_layer::{SingleLayer, SingleLayerPairs};
 use crate::{
     Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Solve, Stage, Timings,
     cost,
@@ -31,6 +30,10 @@ const TIGHTENINGS: usize = 2;
 
 /// Points nearer than this share of their panels' size add terms that dwarf what the correction leaves of them.
 const COINCIDENT: f64 = 1e-3;
+
+/// Solver tolerances from here on let the near field be stored in single precision: rounding takes 6e-8 of the potential of
+/// close panels, which is itself a small share.
+const SINGLE: f64 = 1e-6;
 
 /// Excitations that share one product with the operator at most.
 pub(crate) const GROUP: usize = 8;
@@ -108,9 +111,7 @@ impl Problem {
         )?;
         let mut timings = Timings::default();
         let started = Instant::now();
-        let points = Points::new(&self.panels, accuracy.rule);
-        let closest = self.near_pattern(accuracy.reach).closest(&self.panels, &points);
-        let pairs = accuracy.for_closest(closest).pairs;
+        let pairs = accuracy.for_closest(near::closest(&self.panels, accuracy.rule)).pairs;
         let dense = Dense::new(&self.panels, &pairs, progress)?;
         timings.near_field = started.elapsed().as_secs_f64();
         let started = Instant::now();
@@ -166,9 +167,7 @@ impl Problem {
         go_on(progress.advance(Stage::Plan, 0, 1))?;
         let started = Instant::now();
         let points = Points::new(&self.panels, accuracy.rule);
-        let pattern = self.near_pattern(accuracy.reach);
-        check(pattern.entries())?;
-        let closest = pattern.closest(&self.panels, &points);
+        let closest = near::closest(&self.panels, accuracy.rule);
         let plan = |tolerance: f64| {
             let plan_options = fmm::Options {
                 tolerance,
@@ -184,24 +183,33 @@ impl Problem {
         go_on(progress.advance(Stage::Plan, 1, 1))?;
 
         let started = Instant::now();
-        let pairs = accuracy.for_closest(closest).pairs;
-        let near = near::assemble(&self.panels, pattern, &pairs, progress)?;
+        let integrals = SingleLayerPairs {
+            panels: &self.panels,
+            quadrature: accuracy.for_closest(closest).pairs,
+        };
+        let selection = Selection { diameters: accuracy.diameters };
+        let precision = if options.tolerance >= SINGLE && closest >= COINCIDENT {
+            near::Precision::Single
+        } else {
+            near::Precision::Double
+        };
+        let mut near = Near::new(&self.panels, &selection, &integrals, precision, check, progress)?;
         let assembled = started.elapsed().as_secs_f64();
-        let local = LocalInverse::new(&near, &points, accuracy.neighbours);
+        let local = LocalInverse::new(&near, &self.panels, accuracy.neighbours);
         let coarse = Coarse::new(&self.panels, &self.conductor, &near);
         let mut preconditioner = TwoLevel::new(local, coarse);
-        let correction = near::subtract_quadrature(near, &points);
+        near.subtract_points(&self.panels, &integrals, accuracy.rule);
         timings.near_field = started.elapsed().as_secs_f64();
         tracing::debug!(
             rows = n,
-            entries_per_row = correction.nnz() as f64 / n.max(1) as f64,
+            entries_per_row = near.entries() as f64 / n.max(1) as f64,
             assembly_s = assembled,
             preconditioner_s = timings.near_field - assembled,
             "near field"
         );
 
         let started = Instant::now();
-        let mut operator = SingleLayer::new(points, first_plan, correction);
+        let mut operator = SingleLayer::new(points, first_plan, near);
         let mut charges = vec![0.0; self.count * n];
         let mut solves =
             self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
@@ -286,13 +294,6 @@ impl Problem {
             history: info.history,
         };
         Ok(infos.into_iter().enumerate().map(solve).collect())
-    }
-
-    /// Pairs closer than `diameters` of either panel.
-    fn near_pattern(&self, diameters: f64) -> Pattern {
-        let reach = |i: usize| diameters * self.panels.panel(i).diameter();
-        let reach: Vec<f64> = (0..self.panels.len()).into_par_iter().map(reach).collect();
-        Pattern::new(&self.panels, &reach)
     }
 
     fn answer(

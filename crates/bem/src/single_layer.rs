@@ -2,8 +2,48 @@
 
 use crate::Error;
 use crate::gmres::LinearOperator;
-use crate::near::{self, Sparse};
+use crate::near::{Near, PairIntegrals};
+use crate::pair::PairQuadrature;
+use crate::panels::Panels;
 use crate::points::Points;
+use crate::potentials::Nodes;
+use crate::product::{self, Rule};
+use crate::triangle::Triangle;
+
+/// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit charge spread evenly over panel j.
+pub(crate) struct SingleLayerPairs<'a> {
+    pub(crate) panels: &'a Panels,
+    pub(crate) quadrature: PairQuadrature,
+}
+
+/// What integrals of many pairs share: nodes, and the panel they have in common.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    nodes: Nodes,
+    last: Option<(usize, Triangle)>,
+}
+
+impl PairIntegrals for SingleLayerPairs<'_> {
+    const SYMMETRIC: bool = true;
+    type Scratch = Scratch;
+
+    fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+        let last = scratch.last.take();
+        let panel = |k: usize| match last {
+            Some((known, triangle)) if known == k => triangle,
+            _ => self.panels.panel(k),
+        };
+        let (s, t) = (panel(i), panel(j));
+        scratch.last = last.filter(|&(known, _)| known == j).or(Some((i, s)));
+        let entry =
+            self.quadrature.single_layer_with(&s, &t, &mut scratch.nodes) / (s.area * t.area);
+        [entry; 2]
+    }
+
+    fn by_points(&self, rule: &Rule, i: usize, j: usize) -> [f64; 2] {
+        [product::sum(rule, self.panels.vertices(i), rule, self.panels.vertices(j)); 2]
+    }
+}
 
 /// y_i = sum_j A_ij x_j with x_j the charge of panel j and y_i the mean potential on panel i; no factor 1/(4 pi).
 ///
@@ -12,7 +52,7 @@ pub(crate) struct SingleLayer<'a> {
     points: Points<'a>,
     plan: fmm::Plan,
     /// Exact minus quadrature on close pairs.
-    correction: Sparse,
+    correction: Near,
     charges: Vec<f64>,
     potentials: Vec<f64>,
     /// Products made, and the seconds they took.
@@ -21,7 +61,7 @@ pub(crate) struct SingleLayer<'a> {
 }
 
 impl<'a> SingleLayer<'a> {
-    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Sparse) -> Self {
+    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Near) -> Self {
         Self {
             points,
             plan,
@@ -93,7 +133,7 @@ pub(crate) struct SampledError {
 
 impl LinearOperator for SingleLayer<'_> {
     fn len(&self) -> usize {
-        self.correction.rows()
+        self.correction.len()
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
@@ -107,7 +147,7 @@ impl LinearOperator for SingleLayer<'_> {
             fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
         )?;
         self.points.average(&self.potentials, y);
-        near::multiply_add(&self.correction, x, y);
+        self.correction.multiply_add(x, y);
         self.products += 1;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())

@@ -19,7 +19,7 @@ pub(crate) type Vec3 = Vector3<f64>;
 
 /// Keeps the logarithm finite on an edge, where its factor d_i vanishes. Far below any square of a distance that the
 /// scaled geometry can tell from zero, far above the smallest number.
-const ON_EDGE: f64 = 1e-200;
+pub(crate) const ON_EDGE: f64 = 1e-200;
 
 /// A flat triangle with what its integrals need, worked out once.
 #[derive(Clone, Copy, Debug, PartialEq)]
