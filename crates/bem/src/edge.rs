@@ -149,7 +149,7 @@ impl Line {
         let mut pieces = vec![(0.0, 1.0)];
         while let Some((a, b)) = pieces.pop() {
             let width = b - a;
-            let (points, map): (usize, fn(f64) -> (f64, f64)) = match plan(a, b, singular, rule) {
+            let (points, map): (usize, Grading) = match plan(a, b, singular, rule) {
                 Piece::Gauss(n) => (n, |u| (u, 1.0)),
                 Piece::GradedToStart(n) => (n, |u| (u * u * u, 3.0 * u * u)),
                 Piece::GradedToEnd(n) => (n, |u| (1.0 - u * u * u, 3.0 * u * u)),
@@ -166,6 +166,9 @@ impl Line {
         }
     }
 }
+
+/// Maps [0, 1] to itself: the image and the slope.
+type Grading = fn(f64) -> (f64, f64);
 
 /// What to do with a piece of an edge.
 #[derive(Debug, PartialEq)]

@@ -2,57 +2,23 @@
 
 use std::ops::Range;
 
-/// Floating-point format of stored entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Precision {
-    Single,
-    Double,
+use sprs::CsMatI;
+
+/// What entries are stored as.
+pub(crate) trait Value: Copy + Default + Send + Sync + Into<f64> + std::fmt::Debug {
+    fn of(value: f64) -> Self;
 }
 
-/// Entries in one format.
-#[derive(Debug, Default)]
-struct Entries<V> {
-    /// Entries (i, j) of pairs within the block.
-    upper: Vec<V>,
-    /// Entries (j, i); none if they are the same.
-    lower: Vec<V>,
-    /// Entries with panels outside.
-    outside: Vec<V>,
-}
-
-impl<V> Entries<V> {
-    fn lower(&self) -> &[V] {
-        if self.lower.is_empty() { &self.upper } else { &self.lower }
-    }
-
-    fn shrink(&mut self) {
-        for values in [&mut self.upper, &mut self.lower, &mut self.outside] {
-            values.shrink_to_fit();
-        }
+impl Value for f32 {
+    fn of(value: f64) -> Self {
+        value as Self
     }
 }
 
-/// Entries in either format.
-#[derive(Debug)]
-enum Values {
-    Single(Entries<f32>),
-    Double(Entries<f64>),
-}
-
-/// `$body` with the entries and a conversion from f64, whichever the format is.
-macro_rules! with {
-    ($values:expr, |$entries:ident, $of:ident| $body:expr) => {
-        match $values {
-            Values::Single($entries) => {
-                let $of = |value: f64| value as f32;
-                $body
-            }
-            Values::Double($entries) => {
-                let $of = |value: f64| value;
-                $body
-            }
-        }
-    };
+impl Value for f64 {
+    fn of(value: f64) -> Self {
+        value
+    }
 }
 
 /// Entries of consecutive rows.
@@ -60,71 +26,99 @@ macro_rules! with {
 /// Pairs within the block are stored once, in the row of the first panel, with a 16-bit column; those with panels outside in
 /// their row alone.
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct Block<V> {
     rows: Range<usize>,
     diagonal: Vec<f64>,
     /// Where the pairs of each row begin and, at last, where they end.
     starts: Vec<u32>,
     /// Panels of the block, counted from its first.
     columns: Vec<u16>,
-    outside_starts: Vec<u32>,
-    outside_columns: Vec<u32>,
-    symmetric: bool,
-    values: Values,
+    /// Entries (i, j) of these pairs.
+    upper: Vec<V>,
+    /// Entries (j, i); none if they are the same.
+    lower: Vec<V>,
+    /// Entries with panels outside, shape (rows, panels).
+    outside: CsMatI<V, u32, u32>,
 }
 
-impl Block {
-    /// No entries. Rows are filled in order, by [`Self::push`] and [`Self::end_row`].
-    pub(crate) fn new(rows: Range<usize>, precision: Precision, symmetric: bool) -> Self {
+/// A block whose rows are still coming.
+#[derive(Debug)]
+pub(crate) struct Builder<V> {
+    rows: Range<usize>,
+    panels: usize,
+    symmetric: bool,
+    diagonal: Vec<f64>,
+    starts: Vec<u32>,
+    columns: Vec<u16>,
+    upper: Vec<V>,
+    lower: Vec<V>,
+    outside_starts: Vec<u32>,
+    outside_columns: Vec<u32>,
+    outside: Vec<V>,
+}
+
+impl<V: Value> Builder<V> {
+    /// For these rows of a square matrix over `panels`.
+    pub(crate) fn new(rows: Range<usize>, panels: usize, symmetric: bool) -> Self {
         Self {
-            diagonal: vec![0.0; rows.len()],
             rows,
+            panels,
+            symmetric,
+            diagonal: Vec::new(),
             starts: vec![0],
             columns: Vec::new(),
+            upper: Vec::new(),
+            lower: Vec::new(),
             outside_starts: vec![0],
             outside_columns: Vec::new(),
-            symmetric,
-            values: match precision {
-                Precision::Single => Values::Single(Entries::default()),
-                Precision::Double => Values::Double(Entries::default()),
-            },
+            outside: Vec::new(),
         }
-    }
-
-    pub(crate) fn set_diagonal(&mut self, i: usize, value: f64) {
-        self.diagonal[i - self.rows.start] = value;
     }
 
     /// Appends to the current row its entries (i, j) and (j, i). Columns of the block come after i; all in increasing order.
     pub(crate) fn push(&mut self, j: usize, [forth, back]: [f64; 2]) {
         if self.rows.contains(&j) {
             self.columns.push((j - self.rows.start) as u16);
-            with!(&mut self.values, |entries, of| {
-                entries.upper.push(of(forth));
-                if !self.symmetric {
-                    entries.lower.push(of(back));
-                }
-            });
+            self.upper.push(V::of(forth));
+            if !self.symmetric {
+                self.lower.push(V::of(back));
+            }
         } else {
             self.outside_columns.push(j as u32);
-            with!(&mut self.values, |entries, of| entries.outside.push(of(forth)));
+            self.outside.push(V::of(forth));
         }
     }
 
-    pub(crate) fn end_row(&mut self) {
+    /// Ends the current row with its entry on the diagonal.
+    pub(crate) fn end_row(&mut self, diagonal: f64) {
+        self.diagonal.push(diagonal);
         self.starts.push(self.columns.len() as u32);
         self.outside_starts.push(self.outside_columns.len() as u32);
     }
 
-    /// Gives back what the vectors have reserved in vain.
-    pub(crate) fn shrink(&mut self) {
+    /// The block, in no more memory than it needs.
+    pub(crate) fn finish(mut self) -> Block<V> {
         self.columns.shrink_to_fit();
         self.outside_columns.shrink_to_fit();
-        with!(&mut self.values, |entries, _of| entries.shrink());
+        for values in [&mut self.upper, &mut self.lower, &mut self.outside] {
+            values.shrink_to_fit();
+        }
+        let shape = (self.rows.len(), self.panels);
+        Block {
+            rows: self.rows,
+            diagonal: self.diagonal,
+            starts: self.starts,
+            columns: self.columns,
+            upper: self.upper,
+            lower: self.lower,
+            outside: CsMatI::new(shape, self.outside_starts, self.outside_columns, self.outside),
+        }
     }
+}
 
+impl<V: Value> Block<V> {
     pub(crate) fn entries(&self) -> usize {
-        self.diagonal.len() + 2 * self.columns.len() + self.outside_columns.len()
+        self.diagonal.len() + 2 * self.columns.len() + self.outside.nnz()
     }
 
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
@@ -135,55 +129,51 @@ impl Block {
         self.starts[r] as usize..self.starts[r + 1] as usize
     }
 
-    fn outside_row(&self, r: usize) -> Range<usize> {
-        self.outside_starts[r] as usize..self.outside_starts[r + 1] as usize
+    fn outside_row(&self, r: usize) -> impl Iterator<Item = (usize, V)> {
+        let row = self.outside.indptr().outer_inds_sz(r);
+        let columns = &self.outside.indices()[row.clone()];
+        columns.iter().map(|&j| j as usize).zip(self.outside.data()[row].iter().copied())
+    }
+
+    fn lower(&self) -> &[V] {
+        if self.lower.is_empty() { &self.upper } else { &self.lower }
     }
 
     /// Adds `f(i, j)`, which gives entries (i, j) and (j, i), to all entries.
     pub(crate) fn update(&mut self, f: impl Fn(usize, usize) -> [f64; 2]) {
+        let add = |value: &mut V, more: f64| *value = V::of((*value).into() + more);
         for r in 0..self.rows.len() {
             let i = self.rows.start + r;
-            let (row, outside_row) = (self.row(r), self.outside_row(r));
             self.diagonal[r] += f(i, i)[0];
-            with!(&mut self.values, |entries, of| {
-                for at in row {
-                    let [forth, back] = f(i, self.rows.start + usize::from(self.columns[at]));
-                    entries.upper[at] = of(f64::from(entries.upper[at]) + forth);
-                    if !self.symmetric {
-                        entries.lower[at] = of(f64::from(entries.lower[at]) + back);
-                    }
+            for at in self.row(r) {
+                let [forth, back] = f(i, self.rows.start + usize::from(self.columns[at]));
+                add(&mut self.upper[at], forth);
+                if let Some(value) = self.lower.get_mut(at) {
+                    add(value, back);
                 }
-                for at in outside_row {
-                    let [forth, _] = f(i, self.outside_columns[at] as usize);
-                    entries.outside[at] = of(f64::from(entries.outside[at]) + forth);
-                }
-            });
+            }
+        }
+        for (r, mut row) in self.outside.outer_iterator_mut().enumerate() {
+            for (j, value) in row.iter_mut() {
+                add(value, f(self.rows.start + r, j)[0]);
+            }
         }
     }
 
     /// y += A x for the rows of the block; `x` covers all panels.
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        with!(&self.values, |entries, _of| self.multiply(entries, x, y));
-    }
-
-    fn multiply<V: Copy + Into<f64>>(&self, entries: &Entries<V>, x: &[f64], y: &mut [f64]) {
-        let (upper, lower) = (&entries.upper, entries.lower());
-        let own = &x[self.rows.clone()];
+        let (own, lower) = (&x[self.rows.clone()], self.lower());
         for r in 0..self.rows.len() {
             let xi = own[r];
             let mut sum = self.diagonal[r] * xi;
             let row = self.row(r);
-            let pairs = self.columns[row.clone()].iter().zip(&upper[row.clone()]).zip(&lower[row]);
-            for ((&j, &forth), &back) in pairs {
+            let values = self.upper[row.clone()].iter().zip(&lower[row.clone()]);
+            for (&j, (&forth, &back)) in self.columns[row].iter().zip(values) {
                 let j = usize::from(j);
                 sum += forth.into() * own[j];
                 y[j] += back.into() * xi;
             }
-            let row = self.outside_row(r);
-            for (&j, &entry) in self.outside_columns[row.clone()].iter().zip(&entries.outside[row])
-            {
-                sum += entry.into() * x[j as usize];
-            }
+            sum += self.outside_row(r).map(|(j, entry)| entry.into() * x[j]).sum::<f64>();
             y[r] += sum;
         }
     }
@@ -191,52 +181,38 @@ impl Block {
     /// Calls `f(j, A_ij)` for the stored j > i, in increasing order.
     pub(crate) fn later(&self, i: usize, mut f: impl FnMut(usize, f64)) {
         let r = i - self.rows.start;
-        with!(&self.values, |entries, _of| {
-            for at in self.row(r) {
-                f(self.rows.start + usize::from(self.columns[at]), entries.upper[at].into());
-            }
-            for at in self.outside_row(r) {
-                let j = self.outside_columns[at] as usize;
-                if j > i {
-                    f(j, entries.outside[at].into());
-                }
-            }
-        });
+        for at in self.row(r) {
+            f(self.rows.start + usize::from(self.columns[at]), self.upper[at].into());
+        }
+        self.outside_row(r).filter(|&(j, _)| j > i).for_each(|(j, entry)| f(j, entry.into()));
     }
 
     /// All entries, row by row.
     pub(crate) fn full_rows(&self) -> FullRows {
         let n = self.rows.len();
-        let mut ends: Vec<usize> =
-            (0..n).map(|r| 1 + self.row(r).len() + self.outside_row(r).len()).collect();
-        self.columns.iter().for_each(|&j| ends[usize::from(j)] += 1);
-        let mut starts = Vec::with_capacity(n + 1);
-        let mut total = 0;
-        for end in &mut ends {
-            starts.push(total);
-            total += *end;
-            *end = total - *end;
+        let mut counts: Vec<usize> =
+            (0..n).map(|r| 1 + self.row(r).len() + self.outside_row(r).count()).collect();
+        self.columns.iter().for_each(|&j| counts[usize::from(j)] += 1);
+        let mut starts = vec![0; n + 1];
+        for r in 0..n {
+            starts[r + 1] = starts[r] + counts[r];
         }
-        starts.push(total);
-        let mut entries = vec![(0, 0.0); total];
-        let mut put = |r: usize, entry: (u32, f64)| {
-            entries[ends[r]] = entry;
+        let mut ends = starts.clone();
+        let mut entries = vec![(0, 0.0); starts[n]];
+        let mut put = |r: usize, j: usize, entry: f64| {
+            entries[ends[r]] = (j as u32, entry);
             ends[r] += 1;
         };
-        with!(&self.values, |stored, _of| {
-            for r in 0..n {
-                let i = self.rows.start + r;
-                put(r, (i as u32, self.diagonal[r]));
-                for at in self.row(r) {
-                    let c = usize::from(self.columns[at]);
-                    put(r, ((self.rows.start + c) as u32, stored.upper[at].into()));
-                    put(c, (i as u32, stored.lower()[at].into()));
-                }
-                for at in self.outside_row(r) {
-                    put(r, (self.outside_columns[at], stored.outside[at].into()));
-                }
+        for r in 0..n {
+            let i = self.rows.start + r;
+            put(r, i, self.diagonal[r]);
+            for at in self.row(r) {
+                let c = usize::from(self.columns[at]);
+                put(r, self.rows.start + c, self.upper[at].into());
+                put(c, i, self.lower()[at].into());
             }
-        });
+            self.outside_row(r).for_each(|(j, entry)| put(r, j, entry.into()));
+        }
         FullRows { rows: self.rows.clone(), starts, entries }
     }
 }

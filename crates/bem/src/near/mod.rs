@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use crate::panels::{Neighbours, Panels};
 use crate::product::Rule;
 use crate::{Error, Progress, Stage};
-use block::Block;
-pub(crate) use block::{FullRows, Precision};
+pub(crate) use block::FullRows;
+use block::{Block, Builder, Value};
 pub(crate) use select::{Selection, closest};
 
 /// Entries of an operator between two panels: what its near field is made of.
@@ -34,11 +34,34 @@ pub(crate) trait PairIntegrals: Sync {
 /// the fewer, the better blocks spread over threads.
 const BLOCK: usize = 1024;
 
+/// Floating-point format of stored entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Precision {
+    Single,
+    Double,
+}
+
 /// Entries on close pairs of panels, a sparse matrix with a symmetric pattern.
 #[derive(Debug)]
 pub(crate) struct Near {
     panels: usize,
-    blocks: Vec<Block>,
+    blocks: Blocks,
+}
+
+#[derive(Debug)]
+enum Blocks {
+    Single(Vec<Block<f32>>),
+    Double(Vec<Block<f64>>),
+}
+
+/// `$body` with the blocks, whichever their format is.
+macro_rules! with {
+    ($blocks:expr, |$name:ident| $body:expr) => {
+        match $blocks {
+            Blocks::Single($name) => $body,
+            Blocks::Double($name) => $body,
+        }
+    };
 }
 
 impl Near {
@@ -54,18 +77,35 @@ impl Near {
         check: impl Fn(usize) -> Result<(), Error> + Sync,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
+        let blocks = match precision {
+            Precision::Single => {
+                Blocks::Single(Self::assemble(panels, selection, integrals, check, progress)?)
+            }
+            Precision::Double => {
+                Blocks::Double(Self::assemble(panels, selection, integrals, check, progress)?)
+            }
+        };
+        Ok(Self { panels: panels.len(), blocks })
+    }
+
+    fn assemble<V: Value, I: PairIntegrals>(
+        panels: &Panels,
+        selection: &Selection,
+        integrals: &I,
+        check: impl Fn(usize) -> Result<(), Error> + Sync,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Block<V>>, Error> {
         let n = panels.len();
         let centroids: Vec<_> = (0..n).map(|i| panels.centroid(i)).collect();
         let reach = selection.reach(panels);
         let search = Neighbours::new(&centroids, &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
-        let block = |first: usize| -> Result<Block, Error> {
+        let block = |first: usize| -> Result<Block<V>, Error> {
             let rows = first..n.min(first + BLOCK);
-            let mut block = Block::new(rows.clone(), precision, I::SYMMETRIC);
+            let mut block = Builder::new(rows.clone(), n, I::SYMMETRIC);
             let mut scratch = I::Scratch::default();
             let mut candidates = Vec::new();
             for i in rows.clone() {
-                block.set_diagonal(i, integrals.exact(i, i, &mut scratch)[0]);
                 candidates.clear();
                 search.of(i, &mut candidates);
                 for &j in &candidates {
@@ -83,9 +123,9 @@ impl Near {
                     let pair = if first == i { [forth, back] } else { [back, forth] };
                     block.push(j, pair);
                 }
-                block.end_row();
+                block.end_row(integrals.exact(i, i, &mut scratch)[0]);
             }
-            block.shrink();
+            let block = block.finish();
             let added = block.entries() as u64;
             check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
             let rows = rows.len() as u64;
@@ -97,8 +137,7 @@ impl Near {
             }
         };
         let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
-        let blocks: Result<Vec<Block>, Error> = starts.into_par_iter().map(block).collect();
-        Ok(Self { panels: n, blocks: blocks? })
+        starts.into_par_iter().map(block).collect()
     }
 
     /// Rows, and columns.
@@ -108,7 +147,7 @@ impl Near {
 
     /// Entries that are not zero, the diagonal among them.
     pub(crate) fn entries(&self) -> usize {
-        self.blocks.iter().map(Block::entries).sum()
+        with!(&self.blocks, |blocks| blocks.iter().map(Block::entries).sum())
     }
 
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
@@ -118,13 +157,13 @@ impl Near {
         integrals: &I,
         rule: &Rule,
     ) {
-        self.blocks.par_iter_mut().for_each(|block| {
-            block.update(|i, j| {
-                let (first, second) = panels.ordered(i, j);
-                let [forth, back] = integrals.by_points(rule, first, second);
-                let by_points = if first == i { [forth, back] } else { [back, forth] };
-                by_points.map(|value| -value)
-            });
+        let minus_points = |i: usize, j: usize| {
+            let (first, second) = panels.ordered(i, j);
+            let [forth, back] = integrals.by_points(rule, first, second);
+            if first == i { [-forth, -back] } else { [-back, -forth] }
+        };
+        with!(&mut self.blocks, |blocks| {
+            blocks.par_iter_mut().for_each(|block| block.update(minus_points));
         });
     }
 
@@ -132,26 +171,28 @@ impl Near {
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
         for (x, y) in x.chunks_exact(self.panels).zip(y.chunks_exact_mut(self.panels)) {
             let rows = y.par_chunks_mut(BLOCK);
-            self.blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
+            with!(&self.blocks, |blocks| {
+                blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
+            });
         }
     }
 
     /// How many blocks of rows there are.
     pub(crate) fn blocks(&self) -> usize {
-        self.blocks.len()
+        self.panels.div_ceil(BLOCK)
     }
 
     /// The rows of one block in full.
     pub(crate) fn full_rows(&self, block: usize) -> FullRows {
-        self.blocks[block].full_rows()
+        with!(&self.blocks, |blocks| blocks[block].full_rows())
     }
 
     pub(crate) fn diagonal(&self, i: usize) -> f64 {
-        self.blocks[i / BLOCK].diagonal(i)
+        with!(&self.blocks, |blocks| blocks[i / BLOCK].diagonal(i))
     }
 
     /// Calls `f(j, A_ij)` for the stored j > i, in increasing order.
     pub(crate) fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
-        self.blocks[i / BLOCK].later(i, f);
+        with!(&self.blocks, |blocks| blocks[i / BLOCK].later(i, f));
     }
 }
