@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::lists::Lists;
 use crate::particles::Particles;
 use crate::simd::{Level, Real, Simd, Task};
-use crate::tree::{Cell, Order, Root, Tree, side};
+use crate::tree::{Order, Root, Tree, side};
 use crate::{Precision, p2p};
 
 /// Target leaves of one P2P job.
@@ -18,6 +18,8 @@ pub(crate) const P2P_LEAVES: usize = 64;
 pub(crate) struct CloseRows<T> {
     /// For each row of the job where its pairs end.
     pub(crate) ends: Vec<u32>,
+    /// For each source leaf of each row whether any pair must be left out of the vector loop.
+    pub(crate) masked: Vec<bool>,
     pub(crate) pairs: Vec<p2p::ClosePair<T>>,
 }
 
@@ -67,22 +69,34 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
         let Places { root, tree, lists } = *self.places;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
-        let mut found = CloseRows { ends: Vec::with_capacity(self.rows.len()), pairs: Vec::new() };
+        let mut found = CloseRows {
+            ends: Vec::with_capacity(self.rows.len()),
+            masked: Vec::new(),
+            pairs: Vec::new(),
+        };
         let mut near = Vec::new();
         for row in self.rows {
-            let target = &tree.cells[lists.near.cells[row] as usize];
-            near_sources(root, tree, target, lists.near.row(row), &mut near);
+            let index = lists.near.cells[row];
+            let target = &tree.cells[index as usize];
+            let list = lists.near.row(row);
+            near_sources(root, tree, index, list, &mut near);
             let range = target.targets.start as usize..target.targets.end as usize;
-            p2p::close_pairs::<V>(range.clone(), targets, &near, sources, |t, s| {
-                let x = &target_points[target_order.index[t] as usize];
-                let y = &source_points[source_order.index[s] as usize];
-                let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
-                // Coincident points contribute nothing, so they need no entry.
-                if x != y {
-                    let target = (t - range.start) as u32;
-                    found.pairs.push(p2p::ClosePair { target, source: s as u32, displacement });
-                }
-            });
+            for (near, &source) in near.iter().zip(list) {
+                let half = (source != index).then(|| T::of(0.5 * side(target.level)));
+                let mut any = source == index;
+                p2p::close_pairs::<V>(range.clone(), targets, near, sources, half, |t, s| {
+                    any = true;
+                    let x = &target_points[target_order.index[t] as usize];
+                    let y = &source_points[source_order.index[s] as usize];
+                    let displacement = std::array::from_fn(|i| T::of((x[i] - y[i]) / root.side));
+                    // Coincident points contribute nothing, so they need no entry.
+                    if x != y {
+                        let target = (t - range.start) as u32;
+                        found.pairs.push(p2p::ClosePair { target, source: s as u32, displacement });
+                    }
+                });
+                found.masked.push(any);
+            }
             found.ends.push(found.pairs.len() as u32);
         }
         found.pairs.shrink_to_fit();
@@ -90,14 +104,15 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
     }
 }
 
-/// The source leaves near `target` as P2P sees them.
+/// The source leaves near box `index` as P2P sees them; only the box itself is taken to hold pairs to leave out.
 pub(crate) fn near_sources<T: Real>(
     root: &Root,
     tree: &Tree,
-    target: &Cell,
+    index: u32,
     row: &[u32],
     near: &mut Vec<p2p::Near<T>>,
 ) {
+    let target = &tree.cells[index as usize];
     let centre = root.centre(target);
     near.clear();
     near.extend(row.iter().map(|&s| {
@@ -107,6 +122,7 @@ pub(crate) fn near_sources<T: Real>(
             sources: source.sources.start as usize..source.sources.end as usize,
             shift: std::array::from_fn(|i| T::of((centre[i] - there[i]) / root.side)),
             threshold: p2p::threshold(side(target.level.min(source.level))),
+            masked: s == index,
         }
     }));
 }

@@ -51,6 +51,8 @@ pub(crate) struct Engine<T> {
     /// k potentials in Morton order, in units of the root's side.
     potential: Vec<Vec<T>>,
     gradients: Vec<[Vec<T>; 3]>,
+    /// Whether inverse distances must be good to working precision.
+    full: bool,
 }
 
 /// Geometry that a plan has worked out.
@@ -62,11 +64,13 @@ pub(crate) struct Parts {
     pub orders: Orders,
     pub source_order: Order,
     pub target_order: Option<Order>,
+    /// Whether inverse distances must be good to working precision.
+    pub full: bool,
 }
 
 impl<T: Real> Engine<T> {
     pub(crate) fn new(parts: Parts, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> Self {
-        let Parts { simd, root, tree, lists, orders, source_order, target_order } = parts;
+        let Parts { simd, root, tree, lists, orders, source_order, target_order, full } = parts;
         let source_particles =
             Particles::new(&root, &tree, &source_order, sources, |c| c.sources.clone());
         let target_particles = match (targets, &target_order) {
@@ -153,6 +157,7 @@ impl<T: Real> Engine<T> {
             orders,
             source_order,
             target_order,
+            full,
         }
     }
 
@@ -302,6 +307,7 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2p(&mut self) {
+        let full = self.full;
         let Self { simd, root, tree, lists, sources, targets, strengths, close, .. } = self;
         let particles = targets.as_ref().unwrap_or(sources);
         let cells = &lists.near.cells;
@@ -316,6 +322,7 @@ impl<T: Real> Engine<T> {
                 targets: particles,
                 strengths,
                 close: close.get(i),
+                full,
                 sums: Vec::new(),
             })
             .collect();

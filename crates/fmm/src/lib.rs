@@ -20,6 +20,7 @@ mod p2m;
 mod p2p;
 mod particles;
 mod plan;
+mod product;
 mod random;
 mod rotation;
 pub mod samples;

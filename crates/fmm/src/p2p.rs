@@ -1,12 +1,14 @@
 //! P2P: all pairs of a target leaf and its near source leaves.
 //!
 //! Targets sit in lanes, sources are broadcast; a block of target vectors keeps its sums in registers over all near leaves.
-//! Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One distance serves all
-//! densities of a group.
+//! Within a block each step is done for all vectors before the next, or the latency of one distance's long chain of steps
+//! would be waited for. Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One
+//! distance serves all densities of a group.
 //!
 //! In single precision a coordinate is good to 1e-7 of a leaf's side, which ruins the distance of points much closer than
 //! that side. Pairs closer than [`CLOSE`] sides are therefore found once, in [`close_pairs`], and kept with the
-//! displacement that double precision gives; the vector loop leaves out exactly these.
+//! displacement that double precision gives; the vector loop leaves out exactly these. Pairs of leaves without any, nearly
+//! all, are summed without asking.
 
 use std::ops::Range;
 
@@ -15,7 +17,7 @@ use crate::close::{CloseRows, near_sources};
 use crate::l2p::add;
 use crate::lists::Lists;
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Real, Simd, Task};
+use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::tree::{Root, Tree};
 
 /// A near source leaf as seen from the target leaf.
@@ -26,6 +28,8 @@ pub(crate) struct Near<T> {
     pub shift: [T; 3],
     /// Squared distance up to which the vector loop leaves a pair out: [`threshold`].
     pub threshold: T,
+    /// Whether there is any such pair; if not, no lane is asked.
+    pub masked: bool,
 }
 
 /// Sides of the larger leaf below which single precision keeps a pair apart.
@@ -56,34 +60,66 @@ pub(crate) struct Sums<'a, T> {
     pub gradient: Vec<[&'a mut [T]; 3]>,
 }
 
-/// Calls `put(target, source)` for every pair within its threshold: the pairs that the vector loop leaves out, decided by
-/// the same arithmetic.
+/// Calls `put(target, source)` for every pair of a target leaf's points and one near leaf's within its threshold: the pairs
+/// that the vector loop leaves out, decided by the same arithmetic. `half` is half the target leaf's side, if only sources
+/// about as close to that leaf as the threshold need be looked at.
 #[inline(always)]
 pub(crate) fn close_pairs<V: Simd>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
-    near: &[Near<V::Scalar>],
+    near: &Near<V::Scalar>,
     sources: &Particles<V::Scalar>,
+    half: Option<V::Scalar>,
     mut put: impl FnMut(usize, usize),
 ) {
+    let Some(half) = half else {
+        for j in near.sources.clone() {
+            compare::<V>(range.clone(), targets, near, (sources, j), &mut put);
+        }
+        return;
+    };
+    let reach = half.to_f64() + 1.001 * near.threshold.to_f64().sqrt();
+    let reach = V::splat(V::Scalar::of(reach));
+    let [x, y, z] = near.shift.map(V::splat);
+    for first in near.sources.clone().step_by(V::LANES) {
+        let source = sources.lanes::<V>(first);
+        let offset = source[0].sub(x).abs().max(source[1].sub(y).abs());
+        let offset = offset.max(source[2].sub(z).abs());
+        if offset.any_at_most(reach) {
+            let mut lanes = [V::Scalar::default(); MAX_LANES];
+            offset.sub(reach).store(&mut lanes);
+            let valid = (near.sources.end - first).min(V::LANES);
+            for (lane, beyond) in lanes[..valid].iter().enumerate() {
+                if *beyond <= V::Scalar::default() {
+                    compare::<V>(range.clone(), targets, near, (sources, first + lane), &mut put);
+                }
+            }
+        }
+    }
+}
+
+/// Calls `put(target, source)` for one source and the targets within its threshold.
+#[inline(always)]
+fn compare<V: Simd>(
+    range: Range<usize>,
+    targets: &Particles<V::Scalar>,
+    near: &Near<V::Scalar>,
+    (sources, j): (&Particles<V::Scalar>, usize),
+    put: &mut impl FnMut(usize, usize),
+) {
+    let source = sources.point(j);
+    let shift = near.shift.map(V::splat);
+    let threshold = V::splat(near.threshold);
     for first in range.clone().step_by(V::LANES) {
         let point = targets.lanes::<V>(first);
-        let valid = (range.end - first).min(V::LANES);
-        for near in near {
-            let point: [V; 3] = std::array::from_fn(|i| point[i].add(V::splat(near.shift[i])));
-            let [x, y, z] = sources.range(near.sources.clone());
-            let threshold = V::splat(near.threshold);
-            for j in 0..x.len() {
-                let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
-                let (_, r2) = separation(&point, &source);
-                if r2.any_at_most(threshold) {
-                    let mut lanes = [V::Scalar::default(); crate::particles::PADDING];
-                    r2.store(&mut lanes);
-                    for (lane, r2) in lanes[..valid].iter().enumerate() {
-                        if *r2 <= near.threshold {
-                            put(first + lane, near.sources.start + j);
-                        }
-                    }
+        let point = [0, 1, 2].map(|i| [point[i].add(shift[i])]);
+        let [r2] = squares(&point, source);
+        if r2.any_at_most(threshold) {
+            let mut lanes = [V::Scalar::default(); MAX_LANES];
+            r2.store(&mut lanes);
+            for (lane, r2) in lanes[..(range.end - first).min(V::LANES)].iter().enumerate() {
+                if *r2 <= near.threshold {
+                    put(first + lane, j);
                 }
             }
         }
@@ -121,7 +157,7 @@ pub(crate) fn add_close<T: Real>(
 
 /// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
 #[inline(always)]
-pub(crate) fn p2p<V: Simd>(
+fn p2p<V: Simd, const FULL: bool>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
     near: &[Near<V::Scalar>],
@@ -131,33 +167,34 @@ pub(crate) fn p2p<V: Simd>(
 ) {
     let k = strengths.charges.len().max(strengths.dipoles.len());
     let gradient = !sums.gradient.is_empty();
+    let group =
+        |density| Group { range: range.clone(), targets, near, sources, strengths, density };
     if strengths.dipoles.is_empty() && !gradient {
         // Blocks of targets x densities that fit the registers.
         let mut density = 0;
         while density < k {
             let left = k - density;
-            let group = Group { range: range.clone(), targets, near, sources, strengths, density };
             if left >= 4 {
-                charges::<V, 2, 4>(&group, sums);
+                charges::<V, 4, FULL>(&group(density), sums);
                 density += 4;
             } else if left >= 2 {
-                charges::<V, 2, 2>(&group, sums);
+                charges::<V, 2, FULL>(&group(density), sums);
                 density += 2;
             } else {
-                charges::<V, 2, 1>(&group, sums);
+                charges::<V, 1, FULL>(&group(density), sums);
                 density += 1;
             }
         }
         return;
     }
     for density in 0..k {
-        let group = Group { range: range.clone(), targets, near, sources, strengths, density };
+        let group = group(density);
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => general::<V, true, false, true>(&group, sums),
-            (true, false, false) => general::<V, false, true, false>(&group, sums),
-            (true, false, true) => general::<V, false, true, true>(&group, sums),
-            (false, false, false) => general::<V, true, true, false>(&group, sums),
-            (false, false, true) => general::<V, true, true, true>(&group, sums),
+            (false, true, _) => general::<V, true, false, true, FULL>(&group, sums),
+            (true, false, false) => general::<V, false, true, false, FULL>(&group, sums),
+            (true, false, true) => general::<V, false, true, true, FULL>(&group, sums),
+            (false, false, false) => general::<V, true, true, false, FULL>(&group, sums),
+            (false, false, true) => general::<V, true, true, true, FULL>(&group, sums),
             (true, true, _) => {}
         }
     }
@@ -172,136 +209,252 @@ struct Group<'a, T> {
     density: usize,
 }
 
-/// Potentials of charges: blocks of `B` target vectors, `K` densities.
+/// Potentials of charges, `K` densities: the targets in blocks of up to four vectors for one density, of up to two for more.
 #[inline(always)]
-fn charges<V: Simd, const B: usize, const K: usize>(
+fn charges<V: Simd, const K: usize, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
     sums: &mut Sums<'_, V::Scalar>,
 ) {
-    let Range { start, end } = group.range;
-    let mut first = start;
+    let Range { start: mut first, end } = group.range;
     while first < end {
-        let left = end - first;
-        if left > (B - 1) * V::LANES {
-            charges_block::<V, B, K>(group, first, left, sums);
-            first += B * V::LANES;
+        let vectors = (end - first).div_ceil(V::LANES);
+        let block = match (vectors, K) {
+            (1, _) => 1,
+            (2, _) | (_, 2..) => 2,
+            (3 | 5 | 6, _) => 3,
+            _ => 4,
+        };
+        match block {
+            1 => charges_block::<V, 1, K, FULL>(group, first, sums),
+            2 => charges_block::<V, 2, K, FULL>(group, first, sums),
+            3 => charges_block::<V, 3, K, FULL>(group, first, sums),
+            _ => charges_block::<V, 4, K, FULL>(group, first, sums),
+        }
+        first += block * V::LANES;
+    }
+}
+
+#[inline(always)]
+fn charges_block<V: Simd, const B: usize, const K: usize, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    first: usize,
+    sums: &mut Sums<'_, V::Scalar>,
+) {
+    let block = Block::<V, B>::new(group, first);
+    let mut totals = [[V::zero(); B]; K];
+    for near in group.near {
+        let points = block.seen_from(near);
+        if near.masked {
+            add_charges::<V, B, K, FULL, true>(group, near, &points, &mut totals);
         } else {
-            charges_block::<V, 1, K>(group, first, left, sums);
-            first += V::LANES;
+            add_charges::<V, B, K, FULL, false>(group, near, &points, &mut totals);
+        }
+    }
+    for k in 0..K {
+        block.add(totals[k], V::ROOT_SCALE, sums.potential[group.density + k]);
+    }
+}
+
+/// `B` vectors of targets.
+struct Block<V: Simd, const B: usize> {
+    points: [[V; B]; 3],
+    /// The block's targets that belong to the leaf, counted from the leaf's first.
+    slots: Range<usize>,
+}
+
+impl<V: Simd, const B: usize> Block<V, B> {
+    #[inline(always)]
+    fn new(group: &Group<'_, V::Scalar>, first: usize) -> Self {
+        let mut points = [[V::zero(); B]; 3];
+        for b in 0..B {
+            let lanes = group.targets.lanes(first + b * V::LANES);
+            for axis in 0..3 {
+                points[axis][b] = lanes[axis];
+            }
+        }
+        let end = (first + B * V::LANES).min(group.range.end);
+        Self { points, slots: first - group.range.start..end - group.range.start }
+    }
+
+    /// Relative to the centre of a source leaf.
+    #[inline(always)]
+    fn seen_from(&self, near: &Near<V::Scalar>) -> [[V; B]; 3] {
+        let mut points = self.points;
+        for axis in 0..3 {
+            let shift = V::splat(near.shift[axis]);
+            for b in 0..B {
+                points[axis][b] = points[axis][b].add(shift);
+            }
+        }
+        points
+    }
+
+    /// Adds `totals / scale` to the sums of the leaf's targets.
+    #[inline(always)]
+    fn add(&self, totals: [V; B], scale: f64, sums: &mut [V::Scalar]) {
+        let factor = V::splat(V::Scalar::of(1.0 / scale));
+        let slots = &mut sums[self.slots.clone()];
+        for (total, slots) in totals.into_iter().zip(slots.chunks_mut(V::LANES)) {
+            add(total.mul(factor), slots);
         }
     }
 }
 
 #[inline(always)]
-fn charges_block<V: Simd, const B: usize, const K: usize>(
+fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const MASKED: bool>(
     group: &Group<'_, V::Scalar>,
-    first: usize,
-    left: usize,
-    sums: &mut Sums<'_, V::Scalar>,
+    near: &Near<V::Scalar>,
+    points: &[[V; B]; 3],
+    totals: &mut [[V; B]; K],
 ) {
-    let points: [[V; 3]; B] = std::array::from_fn(|b| {
-        // The last block of a box may begin within its last vector: never read past the padding.
-        group.targets.lanes(first + b * V::LANES)
-    });
-    let mut totals = [[V::zero(); B]; K];
-    for near in group.near {
-        let shift = near.shift.map(V::splat);
-        let threshold = V::splat(near.threshold);
-        let points: [[V; 3]; B] =
-            std::array::from_fn(|b| std::array::from_fn(|axis| points[b][axis].add(shift[axis])));
-        let [x, y, z] = group.sources.range(near.sources.clone());
-        let charges: [&[V::Scalar]; K] = std::array::from_fn(|k| {
-            &group.strengths.charges[group.density + k][near.sources.clone()]
-        });
-        for j in 0..x.len() {
-            let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
+    let threshold = V::splat(near.threshold);
+    let [x, y, z] = group.sources.range(near.sources.clone());
+    let mut charges = [x; K];
+    for (k, charges) in charges.iter_mut().enumerate() {
+        *charges = &group.strengths.charges[group.density + k][near.sources.clone()];
+    }
+    let mut sums = *totals;
+    for j in 0..x.len() {
+        let r2 = squares(points, [x[j], y[j], z[j]]);
+        let mut inverse = V::inverse_roots::<B, FULL>(r2);
+        if MASKED {
             for b in 0..B {
-                let inverse = separation(&points[b], &source).1.rsqrt_above(threshold);
-                for k in 0..K {
-                    totals[k][b] = V::splat(charges[k][j]).mul_add(inverse, totals[k][b]);
-                }
+                inverse[b] = inverse[b].where_above(r2[b], threshold);
+            }
+        }
+        for k in 0..K {
+            let charge = V::splat(charges[k][j]);
+            for b in 0..B {
+                sums[k][b] = charge.mul_add(inverse[b], sums[k][b]);
             }
         }
     }
-    let slot = first - group.range.start;
-    for k in 0..K {
-        for b in 0..B {
-            let begin = slot + b * V::LANES;
-            let valid = left.saturating_sub(b * V::LANES).min(V::LANES);
-            add(totals[k][b], &mut sums.potential[group.density + k][begin..begin + valid]);
-        }
+    *totals = sums;
+}
+
+/// Squared distances of a block of points from one source.
+#[inline(always)]
+fn squares<V: Simd, const B: usize>(points: &[[V; B]; 3], source: [V::Scalar; 3]) -> [V; B] {
+    let [x, y, z] = source.map(V::splat);
+    let mut r2 = [V::zero(); B];
+    for b in 0..B {
+        let d = points[0][b].sub(x);
+        r2[b] = d.mul(d);
     }
+    for b in 0..B {
+        let d = points[1][b].sub(y);
+        r2[b] = d.mul_add(d, r2[b]);
+    }
+    for b in 0..B {
+        let d = points[2][b].sub(z);
+        r2[b] = d.mul_add(d, r2[b]);
+    }
+    r2
 }
 
-/// `x - y` and its square.
+/// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 #[inline(always)]
-fn separation<V: Simd>(x: &[V; 3], y: &[V; 3]) -> ([V; 3], V) {
-    let r = [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])];
-    (r, r[2].mul_add(r[2], r[1].mul_add(r[1], r[0].mul(r[0]))))
-}
-
-/// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one target vector, one density.
-#[inline(always)]
-fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+fn general<
+    V: Simd,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+>(
     group: &Group<'_, V::Scalar>,
     sums: &mut Sums<'_, V::Scalar>,
 ) {
+    let Range { start: mut first, end } = group.range;
+    while first < end {
+        if first + V::LANES < end {
+            general_block::<V, 2, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+        } else {
+            general_block::<V, 1, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+        }
+        first += 2 * V::LANES;
+    }
+}
+
+#[inline(always)]
+fn general_block<
+    V: Simd,
+    const B: usize,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+>(
+    group: &Group<'_, V::Scalar>,
+    first: usize,
+    sums: &mut Sums<'_, V::Scalar>,
+) {
     let density = group.density;
+    let block = Block::<V, B>::new(group, first);
     let three = V::splat(V::Scalar::of(3.0));
-    for first in group.range.clone().step_by(V::LANES) {
-        let point = group.targets.lanes::<V>(first);
-        let mut potential = V::zero();
-        let mut gradient = [V::zero(); 3];
-        for near in group.near {
-            let point: [V; 3] = std::array::from_fn(|i| point[i].add(V::splat(near.shift[i])));
-            let threshold = V::splat(near.threshold);
-            let [x, y, z] = group.sources.range(near.sources.clone());
-            let charges =
-                if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
-            let dipoles = if DIPOLES {
-                group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
-            } else {
-                [x, y, z]
-            };
-            for j in 0..x.len() {
-                let source = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
-                let (r, r2) = separation(&point, &source);
-                let inverse = r2.rsqrt_above(threshold);
+    let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
+    let mut potential = [V::zero(); B];
+    let mut gradient = [[V::zero(); B]; 3];
+    for near in group.near {
+        let points = block.seen_from(near);
+        let threshold = V::splat(near.threshold);
+        let [x, y, z] = group.sources.range(near.sources.clone());
+        let charges =
+            if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
+        let dipoles = if DIPOLES {
+            group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
+        } else {
+            [x, y, z]
+        };
+        for j in 0..x.len() {
+            let source = [x[j], y[j], z[j]];
+            let r2 = squares(&points, source);
+            let source = source.map(V::splat);
+            let mut inverse = V::inverse_roots::<B, FULL>(r2);
+            for b in 0..B {
+                inverse[b] = inverse[b].mul(scale);
+                if near.masked {
+                    inverse[b] = inverse[b].where_above(r2[b], threshold);
+                }
+            }
+            for b in 0..B {
+                let mut r = [V::zero(); 3];
+                for i in 0..3 {
+                    r[i] = points[i][b].sub(source[i]);
+                }
+                let inverse = inverse[b];
                 let inverse2 = inverse.mul(inverse);
                 // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
                 let mut along_r = V::zero();
                 if CHARGES {
                     let value = V::splat(charges[j]).mul(inverse);
-                    potential = potential.add(value);
+                    potential[b] = potential[b].add(value);
                     along_r = value.mul(inverse2);
                 }
                 if DIPOLES {
-                    let d: [V; 3] = std::array::from_fn(|i| V::splat(dipoles[i][j]));
+                    let d = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
                     let inverse3 = inverse2.mul(inverse);
                     let projection = d[2].mul_add(r[2], d[1].mul_add(r[1], d[0].mul(r[0])));
                     let value = projection.mul(inverse3);
-                    potential = potential.add(value);
+                    potential[b] = potential[b].add(value);
                     if GRADIENT {
                         along_r = three.mul(value).mul_add(inverse2, along_r);
                         for i in 0..3 {
-                            gradient[i] = d[i].mul_add(inverse3, gradient[i]);
+                            gradient[i][b] = d[i].mul_add(inverse3, gradient[i][b]);
                         }
                     }
                 }
                 if GRADIENT {
                     for i in 0..3 {
-                        gradient[i] = along_r.neg_mul_add(r[i], gradient[i]);
+                        gradient[i][b] = along_r.neg_mul_add(r[i], gradient[i][b]);
                     }
                 }
             }
         }
-        let slot = first - group.range.start;
-        let valid = (group.range.end - first).min(V::LANES);
-        add(potential, &mut sums.potential[density][slot..slot + valid]);
-        if GRADIENT {
-            for i in 0..3 {
-                add(gradient[i], &mut sums.gradient[density][i][slot..slot + valid]);
-            }
+    }
+    block.add(potential, 1.0, sums.potential[density]);
+    if GRADIENT {
+        for i in 0..3 {
+            block.add(gradient[i], 1.0, sums.gradient[density][i]);
         }
     }
 }
@@ -316,6 +469,8 @@ pub(crate) struct P2pJob<'a, T> {
     pub(crate) targets: &'a Particles<T>,
     pub(crate) strengths: &'a Strengths<T>,
     pub(crate) close: Option<&'a CloseRows<T>>,
+    /// Whether inverse distances must be good to working precision.
+    pub(crate) full: bool,
     pub(crate) sums: Vec<Sums<'a, T>>,
 }
 
@@ -325,18 +480,25 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
         let mut near = Vec::new();
-        let mut begin = 0;
+        let (mut begin, mut entry) = (0, 0);
         for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
-            let target = &self.tree.cells[self.lists.near.cells[row] as usize];
-            near_sources(self.root, self.tree, target, self.lists.near.row(row), &mut near);
-            p2p::<V>(
-                target.targets.start as usize..target.targets.end as usize,
-                self.targets,
-                &near,
-                self.sources,
-                self.strengths,
-                &mut sums,
-            );
+            let index = self.lists.near.cells[row];
+            let target = &self.tree.cells[index as usize];
+            let list = self.lists.near.row(row);
+            near_sources(self.root, self.tree, index, list, &mut near);
+            if let Some(close) = self.close {
+                for (near, masked) in near.iter_mut().zip(&close.masked[entry..]) {
+                    near.masked = *masked;
+                }
+                entry += list.len();
+            }
+            let range = target.targets.start as usize..target.targets.end as usize;
+            let (sources, strengths) = (self.sources, self.strengths);
+            if self.full || T::PRECISION == Precision::Single {
+                p2p::<V, true>(range, self.targets, &near, sources, strengths, &mut sums);
+            } else {
+                p2p::<V, false>(range, self.targets, &near, sources, strengths, &mut sums);
+            }
             if let Some(close) = self.close {
                 let end = close.ends[i] as usize;
                 add_close(&close.pairs[begin..end], self.strengths, &mut sums);

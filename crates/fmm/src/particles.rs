@@ -65,6 +65,12 @@ impl<T: Real> Particles<T> {
         ]
     }
 
+    /// Coordinates of one point.
+    #[inline(always)]
+    pub(crate) fn point(&self, i: usize) -> [T; 3] {
+        [self.axes[0][i], self.axes[1][i], self.axes[2][i]]
+    }
+
     /// Coordinates of a range of points, axis by axis.
     #[inline(always)]
     pub(crate) fn range(&self, range: std::ops::Range<usize>) -> [&[T]; 3] {

@@ -5,15 +5,9 @@
 //! differ in the coaxial matrices and in the truncation numbers on either side.
 
 use crate::coaxial::Coaxial;
-use crate::harmonics::{cosine, sine};
+use crate::product::{BLOCK, Lanes, Matrix, product};
 use crate::rotation::{Azimuth, Polar, block};
-use crate::simd::{Real, Simd};
-
-/// Vectors that travel together: two keep 8 accumulators and their operands in 16 registers.
-pub(crate) const BLOCK: usize = 2;
-
-/// The lanes of one coefficient.
-type Lanes<V> = [V; BLOCK];
+use crate::simd::{MAX_LANES, Real, Simd};
 
 /// One translation vector, resolved to its matrices.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +29,9 @@ pub(crate) struct Expansions<'a, T> {
 }
 
 /// Buffers of one thread.
+///
+/// Between the rotations coefficients lie order by order: those of order m and degree n at `m (p - 1) + n`, the cosines first,
+/// then the sines, so that rotations step through them by p - 1 and coaxial translations by 1.
 pub(crate) struct Scratch<V> {
     a: Vec<Lanes<V>>,
     b: Vec<Lanes<V>>,
@@ -44,7 +41,7 @@ impl<V: Simd> Scratch<V> {
     /// For truncation numbers up to `p`.
     pub(crate) fn new(p: usize) -> Self {
         // Room for the last, partly filled vectors of a transposition.
-        let length = p * p + V::LANES + 2;
+        let length = 2 * p * p + V::LANES;
         Self { a: vec![[V::zero(); BLOCK]; length], b: vec![[V::zero(); BLOCK]; length] }
     }
 }
@@ -62,11 +59,9 @@ pub(crate) fn batch<V: Simd>(
     let Scratch { a, b } = scratch;
     for pairs in pairs.chunks(BLOCK * V::LANES) {
         gather(translation.order_in, pairs, sources, a);
-        turn(&translation.azimuth.forward, translation.order_in, a);
-        polar_to_columns(&translation.polar.blocks, translation.order_in, a, b);
-        coaxial(translation, b, a);
-        polar(&translation.polar.blocks, translation.order_out, a, b);
-        turn(&translation.azimuth.backward, translation.order_out, b);
+        rotate_forward(translation, a, b);
+        translate_along_z(translation, b, a);
+        rotate_back(translation, a, b);
         scatter(translation.order_out, pairs, b, targets, target_stride);
     }
 }
@@ -80,24 +75,17 @@ fn gather<V: Simd>(
     a: &mut [Lanes<V>],
 ) {
     let last = pairs.len() - 1;
-    let mut columns = [V::zero(); 16];
-    let empty: &[V::Scalar] = &[];
-    let mut rows = [empty; 16];
-    for half in 0..BLOCK {
-        for (lane, row) in rows[..V::LANES].iter_mut().enumerate() {
-            let pair = pairs[(half * V::LANES + lane).min(last)];
-            let begin = pair[0] as usize * sources.stride;
-            *row = &sources.values[begin..begin + sources.stride];
-        }
-        for base in (0..p * p).step_by(V::LANES) {
-            for row in &mut rows[..V::LANES] {
-                let (_, rest) = row.split_at(if base == 0 { 0 } else { V::LANES });
-                *row = rest;
-            }
-            V::transpose_in(&rows[..V::LANES], &mut columns);
-            for (to, column) in a[base..base + V::LANES].iter_mut().zip(columns) {
-                to[half] = column;
-            }
+    let mut begins = [0; BLOCK * MAX_LANES];
+    for (i, begin) in begins[..BLOCK * V::LANES].iter_mut().enumerate() {
+        *begin = pairs[i.min(last)][0] as usize * sources.stride;
+    }
+    let (low, high) = begins[..BLOCK * V::LANES].split_at(V::LANES);
+    let mut columns = [[V::zero(); MAX_LANES]; BLOCK];
+    for (base, a) in (0..p * p).step_by(V::LANES).zip(a.chunks_exact_mut(V::LANES)) {
+        V::transpose_in(sources.values, low, base, &mut columns[0]);
+        V::transpose_in(sources.values, high, base, &mut columns[1]);
+        for (i, a) in a.iter_mut().enumerate() {
+            *a = [columns[0][i], columns[1][i]];
         }
     }
 }
@@ -113,153 +101,128 @@ fn scatter<V: Simd>(
 ) {
     let end = (p * p).next_multiple_of(V::LANES);
     b[p * p..end].fill([V::zero(); BLOCK]);
-    let mut rows = [V::zero(); 16];
-    for (half, pairs) in pairs.chunks(V::LANES).enumerate() {
-        for base in (0..p * p).step_by(V::LANES) {
-            for (row, from) in rows.iter_mut().zip(&b[base..base + V::LANES]) {
-                *row = from[half];
+    let mut begins = [0; BLOCK * MAX_LANES];
+    for (begin, pair) in begins.iter_mut().zip(pairs) {
+        *begin = pair[1] as usize * stride;
+    }
+    let mut rows = [V::zero(); MAX_LANES];
+    for (base, b) in (0..p * p).step_by(V::LANES).zip(b.chunks_exact(V::LANES)) {
+        for (half, begins) in begins[..pairs.len()].chunks(V::LANES).enumerate() {
+            for (row, b) in rows.iter_mut().zip(b) {
+                *row = b[half];
             }
             V::transpose(&mut rows[..V::LANES]);
-            for (row, pair) in rows.iter().zip(pairs) {
-                let to = &mut targets[pair[1] as usize * stride + base..][..V::LANES];
-                V::load(to).add(*row).store(to);
+            let add = |row: V, begin: usize, targets: &mut [V::Scalar]| {
+                let to = &mut targets[begin + base..][..V::LANES];
+                V::load(to).add(row).store(to);
+            };
+            if begins.len() == V::LANES {
+                // A count that the compiler knows keeps the rows in registers.
+                for lane in 0..V::LANES {
+                    add(rows[lane], begins[lane], targets);
+                }
+            } else {
+                for (&row, &begin) in rows.iter().zip(begins) {
+                    add(row, begin, targets);
+                }
             }
         }
     }
 }
 
-/// Turns the frame about z: each pair `C, S` of order m by m times the azimuth.
+/// Turns the coefficients of one degree about z: each pair `C, S` of order m by m times the azimuth.
 #[inline(always)]
-fn turn<V: Simd>(azimuth: &[[V::Scalar; 2]], p: usize, a: &mut [Lanes<V>]) {
-    for m in 1..p {
-        let [c, s] = azimuth[m];
-        let (c, s) = (V::splat(c), V::splat(s));
-        for n in m..p {
-            let (ic, is) = (cosine(n, m), sine(n, m));
-            let (x, y) = (a[ic], a[is]);
-            a[ic] = std::array::from_fn(|half| y[half].mul_add(s, x[half].mul(c)));
-            a[is] = std::array::from_fn(|half| x[half].neg_mul_add(s, y[half].mul(c)));
+fn turn<V: Simd>(azimuth: &[[V::Scalar; 2]], n: usize, degree: &mut [Lanes<V>]) {
+    let (sines, cosines) = degree.split_at_mut(n);
+    let azimuth = &azimuth[1..n + 1];
+    for (([c, s], x), y) in azimuth.iter().zip(&mut cosines[1..]).zip(sines) {
+        let (c, s) = (V::splat(*c), V::splat(*s));
+        for half in 0..BLOCK {
+            let turned = y[half].mul_add(s, x[half].mul(c));
+            y[half] = x[half].neg_mul_add(s, y[half].mul(c));
+            x[half] = turned;
         }
     }
 }
 
-/// Where the column of order m begins among coefficients ordered m by m: cosines from m = 0, each with n = m .. p.
+/// The matrices of cosines and sines of degree n.
 #[inline(always)]
-const fn column(p: usize, m: usize) -> usize {
-    m * p - m * m.saturating_sub(1) / 2
+fn of_degree<T>(blocks: &[T], n: usize) -> [Matrix<'_, T>; 2] {
+    let blocks = &blocks[block(n)..block(n + 1)];
+    let (cosines, sines) = blocks.split_at((n + 1) * (n + 1));
+    [
+        Matrix { values: cosines, rows: n + 1, columns: n + 1, stride: n + 1 },
+        Matrix { values: sines, rows: n, columns: n, stride: n },
+    ]
 }
 
-/// Rotates about y, degree by degree, and leaves the result ordered m by m: all cosines, then all sines.
+/// Rotates `a`, degree by degree, until the vector points along z; leaves `b` order by order.
 #[inline(always)]
-fn polar_to_columns<V: Simd>(blocks: &[V::Scalar], p: usize, a: &[Lanes<V>], b: &mut [Lanes<V>]) {
-    // The sines of m = 1 follow the p(p+1)/2 cosines.
-    let sines = p * (p + 1) / 2 - p;
+fn rotate_forward<V: Simd>(
+    translation: &Translation<'_, V::Scalar>,
+    a: &mut [Lanes<V>],
+    b: &mut [Lanes<V>],
+) {
+    let p = translation.order_in;
+    let (of_cosines, of_sines) = b.split_at_mut(p * p);
+    let step = p - 1;
     for n in 0..p {
-        let cosines = &blocks[block(n)..];
-        product(n + 1, n + 1, cosines, n + 1, &a[cosine(n, 0)..], |m, lanes| {
-            b[column(p, m) + n - m] = lanes;
-        });
-        let of_sines = &cosines[(n + 1) * (n + 1)..];
-        product(n, n, of_sines, n, &a[n * n..], |i, lanes| {
-            b[sines + column(p, i + 1) + n - i - 1] = lanes;
-        });
+        let degree = &mut a[n * n..(n + 1) * (n + 1)];
+        turn(&translation.azimuth.forward, n, degree);
+        let [cosines, sines] = of_degree(&translation.polar.blocks, n);
+        product(cosines, (&degree[n..], 1), (&mut of_cosines[n..], step));
+        if n > 0 {
+            product(sines, (degree, 1), (&mut of_sines[step + n..], step));
+        }
     }
 }
 
-/// Rotates about y, degree by degree.
+/// Translates along z, order by order.
 #[inline(always)]
-fn polar<V: Simd>(blocks: &[V::Scalar], p: usize, a: &[Lanes<V>], b: &mut [Lanes<V>]) {
-    for n in 0..p {
-        let cosines = &blocks[block(n)..];
-        let (to_sines, to_cosines) = b[n * n..(n + 1) * (n + 1)].split_at_mut(n);
-        product(n + 1, n + 1, cosines, n + 1, &a[cosine(n, 0)..], |i, lanes| to_cosines[i] = lanes);
-        let of_sines = &cosines[(n + 1) * (n + 1)..];
-        product(n, n, of_sines, n, &a[n * n..], |i, lanes| to_sines[i] = lanes);
-    }
-}
-
-/// Translates along z, order by order: from columns (m by m) to degrees.
-#[inline(always)]
-fn coaxial<V: Simd>(translation: &Translation<'_, V::Scalar>, b: &[Lanes<V>], a: &mut [Lanes<V>]) {
+fn translate_along_z<V: Simd>(
+    translation: &Translation<'_, V::Scalar>,
+    b: &[Lanes<V>],
+    a: &mut [Lanes<V>],
+) {
     let (p_in, p_out) = (translation.order_in, translation.order_out);
-    let sines = p_in * (p_in + 1) / 2 - p_in;
+    let (cosines_in, sines_in) = b.split_at(p_in * p_in);
+    let (cosines_out, sines_out) = a.split_at_mut(p_out * p_out);
     for m in 0..p_out {
+        let to = m * (p_out - 1) + m;
         if m >= p_in {
-            for n in m..p_out {
-                a[cosine(n, m)] = [V::zero(); BLOCK];
-                a[sine(n, m)] = [V::zero(); BLOCK];
-            }
+            cosines_out[to..to + p_out - m].fill([V::zero(); BLOCK]);
+            sines_out[to..to + p_out - m].fill([V::zero(); BLOCK]);
             continue;
         }
-        let (matrix, stride) = translation.coaxial.matrix(m);
-        let (rows, columns) = (p_out - m, p_in - m);
-        let from = &b[column(p_in, m)..];
-        product(rows, columns, matrix, stride, from, |i, lanes| a[cosine(m + i, m)] = lanes);
+        let from = m * (p_in - 1) + m;
+        let (values, stride) = translation.coaxial.matrix(m);
+        let matrix = Matrix { values, rows: p_out - m, columns: p_in - m, stride };
+        product(matrix, (&cosines_in[from..], 1), (&mut cosines_out[to..], 1));
         if m > 0 {
-            let from = &b[sines + column(p_in, m)..];
-            product(rows, columns, matrix, stride, from, |i, lanes| a[sine(m + i, m)] = lanes);
+            product(matrix, (&sines_in[from..], 1), (&mut sines_out[to..], 1));
         }
     }
 }
 
-/// `put(i, sum of matrix[i][j] x[j])` for a small row-major matrix, four rows at a time.
+/// Rotates `a`, ordered order by order, back into the frame of the boxes; leaves `b` degree by degree.
 #[inline(always)]
-fn product<V: Simd>(
-    rows: usize,
-    columns: usize,
-    matrix: &[V::Scalar],
-    stride: usize,
-    x: &[Lanes<V>],
-    mut put: impl FnMut(usize, Lanes<V>),
+fn rotate_back<V: Simd>(
+    translation: &Translation<'_, V::Scalar>,
+    a: &[Lanes<V>],
+    b: &mut [Lanes<V>],
 ) {
-    let x = &x[..columns];
-    let mut i = 0;
-    while i + 4 <= rows {
-        let sums = dot_rows::<V, 4>(&matrix[i * stride..], stride, x);
-        for (k, lanes) in sums.into_iter().enumerate() {
-            put(i + k, lanes);
+    let p = translation.order_out;
+    let (of_cosines, of_sines) = a.split_at(p * p);
+    let step = p - 1;
+    for n in 0..p {
+        let degree = &mut b[n * n..(n + 1) * (n + 1)];
+        let [cosines, sines] = of_degree(&translation.polar.blocks, n);
+        product(cosines, (&of_cosines[n..], step), (&mut degree[n..], 1));
+        if n > 0 {
+            product(sines, (&of_sines[step + n..], step), (degree, 1));
         }
-        i += 4;
+        turn(&translation.azimuth.backward, n, degree);
     }
-    match rows - i {
-        3 => {
-            let sums = dot_rows::<V, 3>(&matrix[i * stride..], stride, x);
-            for (k, lanes) in sums.into_iter().enumerate() {
-                put(i + k, lanes);
-            }
-        }
-        2 => {
-            let sums = dot_rows::<V, 2>(&matrix[i * stride..], stride, x);
-            for (k, lanes) in sums.into_iter().enumerate() {
-                put(i + k, lanes);
-            }
-        }
-        1 => {
-            let [lanes] = dot_rows::<V, 1>(&matrix[i * stride..], stride, x);
-            put(i, lanes);
-        }
-        _ => {}
-    }
-}
-
-/// `R` rows of a product.
-#[inline(always)]
-fn dot_rows<V: Simd, const R: usize>(
-    matrix: &[V::Scalar],
-    stride: usize,
-    x: &[Lanes<V>],
-) -> [Lanes<V>; R] {
-    let mut sums = [[V::zero(); BLOCK]; R];
-    let rows: [&[V::Scalar]; R] = std::array::from_fn(|r| &matrix[r * stride..][..x.len()]);
-    for (j, x) in x.iter().enumerate() {
-        for r in 0..R {
-            let factor = V::splat(rows[r][j]);
-            for half in 0..BLOCK {
-                sums[r][half] = factor.mul_add(x[half], sums[r][half]);
-            }
-        }
-    }
-    sums
 }
 
 /// The matrices of every translation vector that a plan uses, shared where vectors share an angle or a length.

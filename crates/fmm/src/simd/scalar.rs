@@ -61,10 +61,23 @@ macro_rules! array {
             }
 
             #[inline(always)]
-            fn rsqrt_above(self, threshold: Self) -> Self {
-                Self(std::array::from_fn(|i| {
-                    if self.0[i] > threshold.0[i] { 1.0 / self.0[i].sqrt() } else { 0.0 }
-                }))
+            fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+                x.map(|x| Self(x.0.map(|x| 1.0 / x.sqrt())))
+            }
+
+            #[inline(always)]
+            fn where_above(self, x: Self, threshold: Self) -> Self {
+                Self(std::array::from_fn(|i| if x.0[i] > threshold.0[i] { self.0[i] } else { 0.0 }))
+            }
+
+            #[inline(always)]
+            fn abs(self) -> Self {
+                Self(self.0.map(<$scalar>::abs))
+            }
+
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                Self(std::array::from_fn(|i| self.0[i].max(other.0[i])))
             }
 
             #[inline(always)]

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Simd, Task};
+use super::{Real, Simd, Task};
 
 macro_rules! runner {
     ($name:ident, $scalar:ty, $vector:ty, $features:literal) => {
@@ -100,11 +100,52 @@ macro_rules! arithmetic {
     };
 }
 
-/// One Newton step for `1/sqrt(x)`: the error of the guess is squared.
+/// `2 / sqrt(x)` from estimates, by one Newton step: the error of an estimate is squared, times 3/2.
 #[inline(always)]
-fn newton<V: Simd>(x: V, guess: V, half: V, three_halves: V) -> V {
-    let half_x = x.mul(half);
-    guess.mul(half_x.mul(guess).neg_mul_add(guess, three_halves))
+fn newton<V: Simd, const B: usize>(x: [V; B], mut roots: [V; B]) -> [V; B] {
+    let three = V::splat(V::Scalar::of(3.0));
+    let mut rest = [V::zero(); B];
+    for b in 0..B {
+        rest[b] = x[b].mul(roots[b]);
+    }
+    for b in 0..B {
+        rest[b] = rest[b].neg_mul_add(roots[b], three);
+    }
+    for b in 0..B {
+        roots[b] = roots[b].mul(rest[b]);
+    }
+    roots
+}
+
+/// `1 / sqrt(x)` from estimates y: with h = 1 - x y^2 it is y (1 + h/2 + 3/8 h^2 + 5/16 h^3 + ...); `ORDER` terms after the 1.
+#[inline(always)]
+fn series<V: Simd<Scalar = f64>, const B: usize, const ORDER: usize>(
+    x: [V; B],
+    mut roots: [V; B],
+) -> [V; B] {
+    let [half, second, third] = [0.5, 0.375, 0.3125].map(V::splat);
+    let one = V::splat(1.0);
+    let (mut h, mut sum) = ([V::zero(); B], [V::zero(); B]);
+    for b in 0..B {
+        h[b] = x[b].mul(roots[b]);
+    }
+    for b in 0..B {
+        h[b] = h[b].neg_mul_add(roots[b], one);
+    }
+    for b in 0..B {
+        sum[b] = match ORDER {
+            1 => half,
+            2 => h[b].mul_add(second, half),
+            _ => h[b].mul_add(h[b].mul_add(third, second), half),
+        };
+    }
+    for b in 0..B {
+        h[b] = h[b].mul(roots[b]);
+    }
+    for b in 0..B {
+        roots[b] = h[b].mul_add(sum[b], roots[b]);
+    }
+    roots
 }
 
 impl Simd for F32x8 {
@@ -121,15 +162,33 @@ impl Simd for F32x8 {
         _mm256_fnmadd_ps
     );
 
+    const ROOT_SCALE: f64 = 2.0;
+
     #[inline(always)]
-    fn rsqrt_above(self, threshold: Self) -> Self {
+    fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+        // SAFETY: module documentation.
+        newton(x, x.map(|x| Self(unsafe { _mm256_rsqrt_ps(x.0) })))
+    }
+
+    #[inline(always)]
+    fn where_above(self, x: Self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let guess = Self(_mm256_rsqrt_ps(self.0));
-            let root = newton(self, guess, Self::splat(0.5), Self::splat(1.5));
-            let positive = _mm256_cmp_ps::<_CMP_GT_OQ>(self.0, threshold.0);
-            Self(_mm256_and_ps(root.0, positive))
+            let above = _mm256_cmp_ps::<_CMP_GT_OQ>(x.0, threshold.0);
+            Self(_mm256_and_ps(self.0, above))
         }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_max_ps(self.0, other.0) })
     }
 
     #[inline(always)]
@@ -147,14 +206,6 @@ impl Simd for F32x8 {
             let quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
             _mm_cvtss_f32(_mm_add_ss(quarter, _mm_shuffle_ps::<1>(quarter, quarter)))
         }
-    }
-
-    #[inline(always)]
-    fn transpose_in(rows: &[&[f32]], to: &mut [Self]) {
-        for (row, to) in rows[..8].iter().zip(&mut to[..8]) {
-            *to = Self::load(row);
-        }
-        Self::transpose(to);
     }
 
     #[inline(always)]
@@ -202,19 +253,36 @@ impl Simd for F64x4 {
         _mm256_fnmadd_pd
     );
 
-    // The seed is a single-precision estimate: squared distances are in units of the root box, where two distinct points
+    // The estimate is one of single precision: squared distances are in units of the root box, where two distinct points
     // are at least 1e-17 apart, well inside the range of single precision.
     #[inline(always)]
-    fn rsqrt_above(self, threshold: Self) -> Self {
+    fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+        // SAFETY: module documentation.
+        let estimate =
+            |x: Self| Self(unsafe { _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(x.0))) });
+        let roots = x.map(estimate);
+        if FULL { series::<_, B, 3>(x, roots) } else { series::<_, B, 2>(x, roots) }
+    }
+
+    #[inline(always)]
+    fn where_above(self, x: Self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let guess = Self(_mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(self.0))));
-            let (half, three_halves) = (Self::splat(0.5), Self::splat(1.5));
-            let better = newton(self, guess, half, three_halves);
-            let root = newton(self, better, half, three_halves);
-            let positive = _mm256_cmp_pd::<_CMP_GT_OQ>(self.0, threshold.0);
-            Self(_mm256_and_pd(root.0, positive))
+            let above = _mm256_cmp_pd::<_CMP_GT_OQ>(x.0, threshold.0);
+            Self(_mm256_and_pd(self.0, above))
         }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0) })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_max_pd(self.0, other.0) })
     }
 
     #[inline(always)]
@@ -231,14 +299,6 @@ impl Simd for F64x4 {
                 _mm_add_pd(_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));
             _mm_cvtsd_f64(_mm_add_sd(half, _mm_unpackhi_pd(half, half)))
         }
-    }
-
-    #[inline(always)]
-    fn transpose_in(rows: &[&[f64]], to: &mut [Self]) {
-        for (row, to) in rows[..4].iter().zip(&mut to[..4]) {
-            *to = Self::load(row);
-        }
-        Self::transpose(to);
     }
 
     #[inline(always)]
@@ -272,13 +332,61 @@ impl Simd for F32x16 {
         _mm512_fnmadd_ps
     );
 
+    const ROOT_SCALE: f64 = 2.0;
+
     #[inline(always)]
-    fn rsqrt_above(self, threshold: Self) -> Self {
+    fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+        // SAFETY: module documentation.
+        newton(x, x.map(|x| Self(unsafe { _mm512_rsqrt14_ps(x.0) })))
+    }
+
+    #[inline(always)]
+    fn where_above(self, x: Self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let positive = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(self.0, threshold.0);
-            let guess = Self(_mm512_maskz_rsqrt14_ps(positive, self.0));
-            newton(self, guess, Self::splat(0.5), Self::splat(1.5))
+            let above = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(x.0, threshold.0);
+            Self(_mm512_maskz_mov_ps(above, self.0))
+        }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_abs_ps(self.0) })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_max_ps(self.0, other.0) })
+    }
+
+    /// Four by four within the quarters of each vector, then the quarters.
+    #[inline(always)]
+    fn transpose(from: &mut [Self]) {
+        let v = &mut from[..16];
+        // SAFETY: module documentation.
+        unsafe {
+            for i in (0..16).step_by(4) {
+                let (a, b, c, d) = (v[i].0, v[i + 1].0, v[i + 2].0, v[i + 3].0);
+                let (t0, t1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+                let (t2, t3) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
+                v[i].0 = _mm512_shuffle_ps::<0x44>(t0, t2);
+                v[i + 1].0 = _mm512_shuffle_ps::<0xee>(t0, t2);
+                v[i + 2].0 = _mm512_shuffle_ps::<0x44>(t1, t3);
+                v[i + 3].0 = _mm512_shuffle_ps::<0xee>(t1, t3);
+            }
+            for i in 0..4 {
+                let (a, b, c, d) = (v[i].0, v[i + 4].0, v[i + 8].0, v[i + 12].0);
+                let (t0, t1) =
+                    (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+                let (t2, t3) =
+                    (_mm512_shuffle_f32x4::<0x88>(c, d), _mm512_shuffle_f32x4::<0xdd>(c, d));
+                v[i].0 = _mm512_shuffle_f32x4::<0x88>(t0, t2);
+                v[i + 4].0 = _mm512_shuffle_f32x4::<0x88>(t1, t3);
+                v[i + 8].0 = _mm512_shuffle_f32x4::<0xdd>(t0, t2);
+                v[i + 12].0 = _mm512_shuffle_f32x4::<0xdd>(t1, t3);
+            }
         }
     }
 
@@ -310,14 +418,55 @@ impl Simd for F64x8 {
     );
 
     #[inline(always)]
-    fn rsqrt_above(self, threshold: Self) -> Self {
+    fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+        // SAFETY: module documentation.
+        let roots = x.map(|x| Self(unsafe { _mm512_rsqrt14_pd(x.0) }));
+        if FULL { series::<_, B, 3>(x, roots) } else { series::<_, B, 2>(x, roots) }
+    }
+
+    #[inline(always)]
+    fn where_above(self, x: Self, threshold: Self) -> Self {
         // SAFETY: module documentation.
         unsafe {
-            let positive = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(self.0, threshold.0);
-            let guess = Self(_mm512_maskz_rsqrt14_pd(positive, self.0));
-            let (half, three_halves) = (Self::splat(0.5), Self::splat(1.5));
-            let better = newton(self, guess, half, three_halves);
-            newton(self, better, half, three_halves)
+            let above = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(x.0, threshold.0);
+            Self(_mm512_maskz_mov_pd(above, self.0))
+        }
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_abs_pd(self.0) })
+    }
+
+    #[inline(always)]
+    fn max(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_max_pd(self.0, other.0) })
+    }
+
+    /// Two by two within the quarters of each vector, then the quarters.
+    #[inline(always)]
+    fn transpose(from: &mut [Self]) {
+        let v = &mut from[..8];
+        // SAFETY: module documentation.
+        unsafe {
+            for i in (0..8).step_by(2) {
+                let (a, b) = (v[i].0, v[i + 1].0);
+                v[i].0 = _mm512_unpacklo_pd(a, b);
+                v[i + 1].0 = _mm512_unpackhi_pd(a, b);
+            }
+            for i in 0..2 {
+                let (a, b, c, d) = (v[i].0, v[i + 2].0, v[i + 4].0, v[i + 6].0);
+                let (t0, t1) =
+                    (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0xdd>(a, b));
+                let (t2, t3) =
+                    (_mm512_shuffle_f64x2::<0x88>(c, d), _mm512_shuffle_f64x2::<0xdd>(c, d));
+                v[i].0 = _mm512_shuffle_f64x2::<0x88>(t0, t2);
+                v[i + 2].0 = _mm512_shuffle_f64x2::<0x88>(t1, t3);
+                v[i + 4].0 = _mm512_shuffle_f64x2::<0xdd>(t0, t2);
+                v[i + 6].0 = _mm512_shuffle_f64x2::<0xdd>(t1, t3);
+            }
         }
     }
 
