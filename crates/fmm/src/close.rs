@@ -74,17 +74,16 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
             masked: Vec::new(),
             pairs: Vec::new(),
         };
-        let mut near = Vec::new();
         for row in self.rows {
             let index = lists.near.cells[row];
             let target = &tree.cells[index as usize];
             let list = lists.near.row(row);
-            near_sources(root, tree, index, list, &mut near);
             let range = target.targets.start as usize..target.targets.end as usize;
-            for (near, &source) in near.iter().zip(list) {
+            for &source in list {
+                let near = p2p::Near::new(root, tree, index, source);
                 let half = (source != index).then(|| T::of(0.5 * side(target.level)));
                 let mut any = source == index;
-                p2p::close_pairs::<V>(range.clone(), targets, near, sources, half, |t, s| {
+                p2p::close_pairs::<V>(range.clone(), targets, &near, sources, half, |t, s| {
                     any = true;
                     let x = &target_points[target_order.index[t] as usize];
                     let y = &source_points[source_order.index[s] as usize];
@@ -102,27 +101,4 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
         found.pairs.shrink_to_fit();
         found
     }
-}
-
-/// The source leaves near box `index` as P2P sees them; only the box itself is taken to hold pairs to leave out.
-pub(crate) fn near_sources<T: Real>(
-    root: &Root,
-    tree: &Tree,
-    index: u32,
-    row: &[u32],
-    near: &mut Vec<p2p::Near<T>>,
-) {
-    let target = &tree.cells[index as usize];
-    let centre = root.centre(target);
-    near.clear();
-    near.extend(row.iter().map(|&s| {
-        let source = &tree.cells[s as usize];
-        let there = root.centre(source);
-        p2p::Near {
-            sources: source.sources.start as usize..source.sources.end as usize,
-            shift: std::array::from_fn(|i| T::of((centre[i] - there[i]) / root.side)),
-            threshold: p2p::threshold(side(target.level.min(source.level))),
-            masked: s == index,
-        }
-    }));
 }

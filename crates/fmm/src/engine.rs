@@ -10,16 +10,21 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::close::{CloseRows, P2P_LEAVES, Places, find_close};
+use crate::expansions::Expansions;
 use crate::families::{Family, FamilyJob, JOB_CELLS, run_families};
-use crate::harmonics::{Gradient, Harmonics, stride};
+use crate::harmonics::{Gradient, Harmonics};
 use crate::lists::Lists;
-use crate::particles::{Particles, Strengths, split};
+use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::simd::{Level, Real};
+use crate::sums::Sums;
 use crate::translate::{Kind, Tables, Vector};
 use crate::tree::{Cell, Order, Root, Tree};
 use crate::truncation::Orders;
 use crate::{l2l, l2p, m2l, m2m, p2m, p2p};
+
+/// Densities that go through the stages together: their expansions are in memory at the same time.
+const DENSITIES: usize = 8;
 
 /// Everything that `apply` needs, with its buffers.
 #[derive(Debug)]
@@ -45,12 +50,15 @@ pub(crate) struct Engine<T> {
     upward: Vec<Vec<Family>>,
     /// L2L, from the root down.
     downward: Vec<Vec<Family>>,
-    multipoles: Vec<Vec<T>>,
-    locals: Vec<Vec<T>>,
+    multipoles: Expansions<T>,
+    locals: Expansions<T>,
     strengths: Strengths<T>,
-    /// k potentials in Morton order, in units of the root's side.
-    potential: Vec<Vec<T>>,
-    gradients: Vec<[Vec<T>; 3]>,
+    /// Potentials in Morton order, in units of the root's side, shape (k, m).
+    potential: Vec<T>,
+    /// Gradients likewise, shape (k, 3, m).
+    gradients: Vec<T>,
+    /// For each of the caller's targets its place in Morton order.
+    places: Vec<u32>,
     /// Whether inverse distances must be good to working precision.
     full: bool,
 }
@@ -118,13 +126,15 @@ impl<T: Real> Engine<T> {
                     }
                 })
                 .collect();
-        let storage = |orders: &[usize]| -> Vec<Vec<T>> {
-            let of = |(level, &p): (&Range<usize>, &usize)| {
-                vec![T::default(); if p > 0 { level.len() * stride::<T>(p) } else { 0 }]
-            };
-            tree.levels.iter().zip(orders).map(of).collect()
-        };
-        let (multipoles, locals) = (storage(&orders.multipole), storage(&orders.local));
+        let mut multipoles = Expansions::new(&tree, &orders.multipole);
+        let mut locals = Expansions::new(&tree, &orders.local);
+        multipoles.resize(1);
+        locals.resize(1);
+        let index = &target_order.as_ref().unwrap_or(&source_order).index;
+        let mut places = vec![0; index.len()];
+        for (slot, &i) in index.iter().enumerate() {
+            places[i as usize] = slot as u32;
+        }
         let close = find_close(
             simd,
             &Places { root: &root, tree: &tree, lists: &lists },
@@ -151,6 +161,7 @@ impl<T: Real> Engine<T> {
             strengths: Strengths::default(),
             potential: Vec::new(),
             gradients: Vec::new(),
+            places,
             root,
             tree,
             lists,
@@ -161,212 +172,180 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Sums k densities; the arrays have been checked.
+    /// Sums k densities, a few at a time; the arrays have been checked.
     pub(crate) fn apply(
         &mut self,
         k: usize,
         densities: Densities<'_>,
-        potentials: Potentials<'_>,
+        mut potentials: Potentials<'_>,
     ) -> StageSeconds {
         let started = Instant::now();
         let mut seconds = StageSeconds::default();
-        let side = self.root.side;
-        self.strengths.gather(&self.source_order, k, densities.charges, densities.dipoles, side);
-        let with_gradient = potentials.gradient.is_some();
-        self.clear(k, with_gradient);
-        for density in 0..k {
-            timed(&mut seconds.p2m, || self.p2m(density));
-            timed(&mut seconds.m2m, || self.m2m());
-            timed(&mut seconds.m2l, || self.m2l());
-            timed(&mut seconds.l2l, || self.l2l());
-            timed(&mut seconds.l2p, || self.l2p(density, with_gradient));
+        let (n, m) = (self.source_order.index.len(), self.places.len());
+        for first in (0..k).step_by(DENSITIES) {
+            let run = first..(first + DENSITIES).min(k);
+            let densities = Densities {
+                charges: densities.charges.map(|q| &q[run.start * n..run.end * n]),
+                dipoles: densities.dipoles.map(|d| &d[3 * run.start * n..3 * run.end * n]),
+            };
+            let potential =
+                potentials.potential.as_deref_mut().map(|p| &mut p[run.start * m..run.end * m]);
+            let gradient = potentials
+                .gradient
+                .as_deref_mut()
+                .map(|g| &mut g[3 * run.start * m..3 * run.end * m]);
+            self.apply_few(run.len(), densities, Potentials { potential, gradient }, &mut seconds);
         }
-        timed(&mut seconds.p2p, || self.p2p());
-        self.scatter(potentials);
         seconds.total = started.elapsed().as_secs_f64();
         seconds
     }
 
-    fn target_order(&self) -> &Order {
-        self.target_order.as_ref().unwrap_or(&self.source_order)
+    fn apply_few(
+        &mut self,
+        k: usize,
+        densities: Densities<'_>,
+        potentials: Potentials<'_>,
+        seconds: &mut StageSeconds,
+    ) {
+        let side = self.root.side;
+        self.strengths.gather(&self.source_order, k, densities.charges, densities.dipoles, side);
+        let m = self.places.len();
+        self.potential.clear();
+        self.potential.resize(k * m, T::default());
+        self.gradients.clear();
+        self.gradients
+            .resize(if potentials.gradient.is_some() { 3 * k * m } else { 0 }, T::default());
+        self.multipoles.resize(k);
+        self.locals.resize(k);
+        timed(&mut seconds.p2m, || self.p2m(k));
+        timed(&mut seconds.m2m, || self.m2m(k));
+        timed(&mut seconds.m2l, || self.m2l(k));
+        timed(&mut seconds.l2l, || self.l2l(k));
+        timed(&mut seconds.l2p, || self.l2p(k));
+        timed(&mut seconds.p2p, || self.p2p());
+        self.scatter(potentials);
     }
 
-    /// Zeroes the sums, growing them on the first call with so many densities.
-    fn clear(&mut self, k: usize, with_gradient: bool) {
-        let m = self.target_order().index.len();
-        self.potential.resize_with(k, Vec::new);
-        for potential in &mut self.potential {
-            potential.clear();
-            potential.resize(m, T::default());
-        }
-        self.gradients.resize_with(if with_gradient { k } else { 0 }, Default::default);
-        for axis in self.gradients.iter_mut().flatten() {
-            axis.clear();
-            axis.resize(m, T::default());
-        }
-    }
-
-    fn p2m(&mut self, density: usize) {
+    fn p2m(&mut self, k: usize) {
         let Self {
             simd, tree, orders, harmonics, gradient, sources, strengths, multipoles, ..
         } = self;
         let tables = p2m::Tables { harmonics, gradient };
-        for (level, multipoles) in multipoles.iter_mut().enumerate() {
-            let p = orders.multipole[level];
+        let levels = multipoles.share();
+        for (level, &p) in orders.multipole.iter().enumerate() {
             if p == 0 {
                 continue;
             }
-            let stride = stride::<T>(p);
             let cells = &tree.cells[tree.levels[level].clone()];
-            multipoles
-                .par_chunks_mut(stride * JOB_CELLS)
-                .zip(cells.par_chunks(JOB_CELLS))
-                .for_each(|(multipoles, cells)| {
-                    T::dispatch(
-                        *simd,
-                        p2m::P2mJob {
-                            tables,
-                            p,
-                            stride,
-                            cells,
-                            sources,
-                            strengths,
-                            density,
-                            multipoles,
-                        },
-                    );
-                });
+            let multipoles = &levels[level];
+            cells.par_chunks(JOB_CELLS).enumerate().for_each(|(i, cells)| {
+                let first = i * JOB_CELLS;
+                let job =
+                    p2m::P2mJob { tables, p, cells, first, k, sources, strengths, multipoles };
+                T::dispatch(*simd, job);
+            });
         }
     }
 
-    fn m2m(&mut self) {
+    fn m2m(&mut self, k: usize) {
         let Self { simd, tree, orders, upward, m2m, multipoles, .. } = self;
         let levels = tree.levels.len();
         for (i, families) in upward.iter().enumerate() {
             let level = levels - 2 - i;
             let (order_in, order_out) = (orders.multipole[level + 1], orders.multipole[level]);
-            let (parents, children) = multipoles.split_at_mut(level + 1);
-            let job = FamilyJob { tables: m2m, order_in, order_out };
-            run_families(*simd, job, families, &children[0], &mut parents[level]);
+            let first = tree.levels[level].start;
+            let job = FamilyJob { tables: m2m, order_in, order_out, k, first };
+            run_families(*simd, job, families, multipoles.neighbours(level, false));
         }
     }
 
-    fn l2l(&mut self) {
-        let Self { simd, orders, downward, l2l, locals, .. } = self;
-        for (i, families) in downward.iter().enumerate() {
-            let level = i + 1;
-            let (order_in, order_out) = (orders.local[level - 1], orders.local[level]);
-            let (parents, children) = locals.split_at_mut(level);
-            let job = FamilyJob { tables: l2l, order_in, order_out };
-            run_families(*simd, job, families, &parents[level - 1], &mut children[0]);
+    fn l2l(&mut self, k: usize) {
+        let Self { simd, tree, orders, downward, l2l, locals, .. } = self;
+        for (level, families) in downward.iter().enumerate() {
+            let (order_in, order_out) = (orders.local[level], orders.local[level + 1]);
+            let first = tree.levels[level + 1].start;
+            let job = FamilyJob { tables: l2l, order_in, order_out, k, first };
+            run_families(*simd, job, families, locals.neighbours(level, true));
         }
     }
 
-    fn m2l(&mut self) {
-        let Self { simd, tree, lists, orders, m2l, multipoles, locals, .. } = self;
-        // Split each level's locals into the chunks' own runs.
-        let mut jobs = Vec::with_capacity(lists.chunks.len());
-        let mut chunks = lists.chunks.iter().peekable();
-        for (level, mut rest) in locals.iter_mut().map(Vec::as_mut_slice).enumerate() {
-            rest.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
-            let stride = stride::<T>(orders.local[level]);
-            let mut begin = tree.levels[level].start;
-            while let Some(chunk) = chunks.next_if(|c| c.level as usize == level) {
-                let (_, after) =
-                    std::mem::take(&mut rest).split_at_mut((chunk.cells.start - begin) * stride);
-                let (own, after) = after.split_at_mut(chunk.cells.len() * stride);
-                (begin, rest) = (chunk.cells.end, after);
-                jobs.push((chunk, own, stride));
-            }
+    fn m2l(&mut self, k: usize) {
+        let Self { simd, tree, lists, m2l, multipoles, locals, .. } = self;
+        locals.clear();
+        let levels = locals.share();
+        let run = |densities: Range<usize>, mixed: bool| {
+            lists.chunks.par_iter().with_max_len(1).for_each(|chunk| {
+                if m2l::is_mixed(chunk) == mixed {
+                    let level = chunk.level as usize;
+                    let locals = (&levels[level], tree.levels[level].start);
+                    // SAFETY: chunks are runs of boxes that do not overlap.
+                    unsafe { m2l::m2l(*simd, chunk, densities.clone(), m2l, multipoles, locals) };
+                }
+            });
+        };
+        run(0..k, true);
+        for density in 0..k {
+            run(density..density + 1, false);
         }
-        jobs.into_par_iter().with_max_len(1).for_each(|(chunk, locals, stride)| {
-            T::dispatch(
-                *simd,
-                m2l::M2lJob { chunk, tables: m2l, orders, multipoles, locals, stride },
-            );
-        });
     }
 
-    fn l2p(&mut self, density: usize, with_gradient: bool) {
+    fn l2p(&mut self, k: usize) {
         let Self {
             simd, tree, lists, orders, harmonics, gradient, sources, targets, locals, ..
         } = self;
         let tables = p2m::Tables { harmonics, gradient };
         let particles = targets.as_ref().unwrap_or(sources);
-        let potential = &mut self.potential[density][..];
-        let gradients = if with_gradient {
-            self.gradients[density].each_mut().map(|g| Some(&mut g[..]))
-        } else {
-            [None, None, None]
-        };
-        let jobs = l2p::leaves(tree, &lists.near.cells, potential, gradients);
-        jobs.into_par_iter().for_each(|job| {
-            let task = l2p::L2pJob { tables, tree, orders, locals, particles, job };
-            T::dispatch(*simd, task);
+        let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
+        lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
+            let sums = &sums;
+            T::dispatch(
+                *simd,
+                l2p::L2pJob { tables, tree, orders, locals, particles, cells, k, sums },
+            );
         });
     }
 
     fn p2p(&mut self) {
-        let full = self.full;
-        let Self { simd, root, tree, lists, sources, targets, strengths, close, .. } = self;
-        let particles = targets.as_ref().unwrap_or(sources);
-        let cells = &lists.near.cells;
-        // The leaves' target ranges follow one another only level by level; hand each job its own pieces.
-        let mut jobs: Vec<p2p::P2pJob<'_, T>> = (0..cells.len().div_ceil(P2P_LEAVES))
-            .map(|i| p2p::P2pJob {
-                rows: i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(cells.len()),
+        let Self { simd, root, tree, lists, sources, targets, strengths, close, full, .. } = self;
+        let targets = targets.as_ref().unwrap_or(sources);
+        let rows = lists.near.cells.len();
+        let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
+        (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
+            let job = p2p::P2pJob {
+                rows: i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows),
                 lists,
                 root,
                 tree,
                 sources,
-                targets: particles,
+                targets,
                 strengths,
                 close: close.get(i),
-                full,
-                sums: Vec::new(),
-            })
-            .collect();
-        let mut pieces: Vec<Vec<&mut [T]>> =
-            self.potential.iter_mut().map(|p| split(tree, cells, p)).collect();
-        let mut of_gradients: Vec<[Vec<&mut [T]>; 3]> = self
-            .gradients
-            .iter_mut()
-            .map(|g| g.each_mut().map(|axis| split(tree, cells, axis)))
-            .collect();
-        for (row, _) in cells.iter().enumerate() {
-            let potential = pieces.iter_mut().map(|p| std::mem::take(&mut p[row])).collect();
-            let gradient = of_gradients
-                .iter_mut()
-                .map(|g| g.each_mut().map(|axis| std::mem::take(&mut axis[row])))
-                .collect();
-            jobs[row / P2P_LEAVES].sums.push(p2p::Sums { potential, gradient });
-        }
-        jobs.into_par_iter().with_max_len(1).for_each(|job| T::dispatch(*simd, job));
+                full: *full,
+                sums: &sums,
+            };
+            T::dispatch(*simd, job);
+        });
     }
 
     /// Brings the sums into the caller's order and units.
     fn scatter(&self, potentials: Potentials<'_>) {
-        let index = &self.target_order().index;
-        let m = index.len();
+        let places = &self.places;
+        let m = places.len();
         let side = self.root.side;
-        // Morton order to caller's order: the inverse permutation lets every job write its own run.
-        let mut inverse = vec![0u32; m];
-        for (slot, &i) in index.iter().enumerate() {
-            inverse[i as usize] = slot as u32;
-        }
         if let Some(out) = potentials.potential {
-            for (out, from) in out.chunks_mut(m.max(1)).zip(&self.potential) {
+            for (out, from) in out.chunks_mut(m.max(1)).zip(self.potential.chunks(m.max(1))) {
                 out.par_iter_mut()
                     .with_min_len(4096)
-                    .zip(&inverse)
-                    .for_each(|(out, &slot)| *out = from[slot as usize].to_f64() / side);
+                    .zip(places)
+                    .for_each(|(out, &place)| *out = from[place as usize].to_f64() / side);
             }
         }
         if let Some(out) = potentials.gradient {
-            for (out, from) in out.chunks_mut((3 * m).max(1)).zip(&self.gradients) {
-                out.par_chunks_mut(3).with_min_len(4096).zip(&inverse).for_each(|(out, &slot)| {
-                    for (out, axis) in out.iter_mut().zip(from) {
-                        *out = axis[slot as usize].to_f64() / (side * side);
+            let length = (3 * m).max(1);
+            for (out, from) in out.chunks_mut(length).zip(self.gradients.chunks(length)) {
+                out.par_chunks_mut(3).with_min_len(4096).zip(places).for_each(|(out, &place)| {
+                    for (axis, out) in out.iter_mut().enumerate() {
+                        *out = from[axis * m + place as usize].to_f64() / (side * side);
                     }
                 });
             }
@@ -375,8 +354,7 @@ impl<T: Real> Engine<T> {
 
     /// Bytes of points, lists and expansions.
     pub(crate) fn bytes(&self) -> usize {
-        let expansions: usize =
-            self.multipoles.iter().chain(&self.locals).map(|v| v.len() * size_of::<T>()).sum();
+        let expansions = self.multipoles.bytes() + self.locals.bytes();
         let pairs: usize = self.lists.chunks.iter().map(|c| 8 * c.pairs.len()).sum();
         let order = |o: &Order| 8 * o.keys.len() + 4 * o.index.len();
         self.sources.bytes()
@@ -392,6 +370,7 @@ impl<T: Real> Engine<T> {
             + self.tree.cells.len() * size_of::<Cell>()
             + order(&self.source_order)
             + self.target_order.as_ref().map_or(0, order)
+            + 4 * self.places.len()
     }
 }
 

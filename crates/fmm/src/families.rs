@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::harmonics::stride;
-use crate::simd::{Level, Real, Simd, Task};
-use crate::translate::{Expansions, Scratch, Tables, batch};
+use crate::expansions::Level;
+use crate::shared::Shared;
+use crate::simd::{self, Real};
+use crate::translate::{Batch, Tables, TranslateJob};
 use crate::tree::Cell;
 
 /// Boxes whose expansions one job owns.
@@ -43,51 +44,44 @@ pub(crate) fn octant(cell: &Cell) -> usize {
     (0..3).map(|i| ((cell.place[i] & 1) as usize) << i).sum()
 }
 
-/// Translation between two neighbouring levels.
+/// Translation between two neighbouring levels of k densities.
 #[derive(Clone, Copy)]
 pub(crate) struct FamilyJob<'a, T> {
     pub(crate) tables: &'a Tables<T>,
     pub(crate) order_in: usize,
     pub(crate) order_out: usize,
+    pub(crate) k: usize,
+    /// First box of the level that is written.
+    pub(crate) first: usize,
 }
 
 /// Translates between two levels.
 pub(crate) fn run_families<T: Real>(
-    simd: Level,
+    simd: simd::Level,
     job: FamilyJob<'_, T>,
     families: &[Family],
-    from: &[T],
-    to: &mut [T],
+    (from, to): (Level<&[T]>, Level<Shared<'_, T>>),
 ) {
     if families.is_empty() || job.order_in == 0 || job.order_out == 0 {
         return;
     }
-    let stride_out = stride::<T>(job.order_out);
-    families.par_iter().zip(to.par_chunks_mut(stride_out * JOB_CELLS)).for_each(|(family, to)| {
-        debug_assert_eq!(to.len(), family.cells.len() * stride_out);
-        T::dispatch(simd, FamilyTask { job, family, from, to });
+    let FamilyJob { tables, order_in, order_out, k, first } = job;
+    families.par_iter().for_each(|family| {
+        let batch = |octant| Batch {
+            translation: tables.translation(octant, order_in, order_out),
+            pairs: &family.octants[octant],
+            sources: from,
+        };
+        let job = TranslateJob {
+            densities: 0..k,
+            batches: 8,
+            batch: &batch,
+            targets: &to,
+            first: family.cells.start - first,
+            order: order_in.max(order_out),
+            mixed: false,
+        };
+        // SAFETY: a box has one parent and one child an octant, and families are runs of boxes that do not overlap.
+        unsafe { job.run(simd) };
     });
-}
-
-struct FamilyTask<'a, T> {
-    job: FamilyJob<'a, T>,
-    family: &'a Family,
-    from: &'a [T],
-    to: &'a mut [T],
-}
-
-impl<T: Real> Task<T> for FamilyTask<'_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let FamilyJob { tables, order_in, order_out } = self.job;
-        let mut scratch = Scratch::<V>::new(order_in.max(order_out));
-        let sources = Expansions { values: self.from, stride: stride::<T>(order_in) };
-        let stride_out = stride::<T>(order_out);
-        for (octant, pairs) in self.family.octants.iter().enumerate() {
-            let translation = tables.translation(octant, order_in, order_out);
-            batch(&translation, pairs, sources, self.to, stride_out, &mut scratch);
-        }
-    }
 }

@@ -189,9 +189,10 @@ impl<T: Real> Gradient<T> {
         &entries[begin..end]
     }
 
-    /// Expansions of the three derivatives of a local expansion with truncation number `p`: `(p-1)^2` coefficients each.
-    pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [Vec<T>; 3]) {
-        for (derivative, entries) in derivatives.iter_mut().zip(&self.entries) {
+    /// Expansions of the three derivatives of a local expansion with truncation number `p`: `(p-1)^2` coefficients each,
+    /// `p^2` places apart.
+    pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [T]) {
+        for (derivative, entries) in derivatives.chunks_exact_mut(p * p).zip(&self.entries) {
             derivative.fill(T::default());
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
                 derivative[column as usize] += factor * local[row as usize];
@@ -200,8 +201,8 @@ impl<T: Real> Gradient<T> {
     }
 
     /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of their components.
-    pub(crate) fn accumulate(&self, p: usize, moments: &[Vec<T>; 3], multipole: &mut [T]) {
-        for (moments, entries) in moments.iter().zip(&self.entries) {
+    pub(crate) fn accumulate(&self, p: usize, moments: [&[T]; 3], multipole: &mut [T]) {
+        for (moments, entries) in moments.into_iter().zip(&self.entries) {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
                 multipole[row as usize] += factor * moments[column as usize];
             }

@@ -1,66 +1,13 @@
 //! L2P: a leaf's local expansion at its targets, `phi(x) = (1/s) sum L(n,m) C(n,m)(x/s)` (docs/math.md, "L2P").
 
-use std::ops::Range;
-
-use crate::harmonics::stride;
+use crate::buffer::Buffer;
+use crate::expansions::Expansions;
 use crate::p2m::Tables;
-use crate::particles::{PADDING, Particles, split};
-use crate::simd::{Real, Simd, Task};
+use crate::particles::{PADDING, Particles};
+use crate::simd::{Real, Simd, Task, scalars_mut};
+use crate::sums::Sums;
 use crate::tree::{Tree, side};
 use crate::truncation::Orders;
-
-/// Buffers of one thread.
-pub(crate) struct Scratch<V: Simd> {
-    harmonics: Vec<V>,
-    derivatives: [Vec<V::Scalar>; 3],
-}
-
-impl<V: Simd> Scratch<V> {
-    pub(crate) fn new(p: usize) -> Self {
-        Self {
-            harmonics: vec![V::zero(); p * p],
-            derivatives: std::array::from_fn(|_| vec![V::Scalar::default(); p * p]),
-        }
-    }
-}
-
-/// Adds potential and, where `gradient` has arrays, gradient of a local expansion with truncation number `p` in a leaf of side
-/// `side` at the targets `range`; the outputs hold the leaf's targets only.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
-pub(crate) fn l2p<V: Simd>(
-    tables: Tables<'_, V::Scalar>,
-    p: usize,
-    side: f64,
-    range: Range<usize>,
-    particles: &Particles<V::Scalar>,
-    local: &[V::Scalar],
-    potential: &mut [V::Scalar],
-    gradient: Option<[&mut [V::Scalar]; 3]>,
-    scratch: &mut Scratch<V>,
-) {
-    let inverse = V::splat(V::Scalar::of(1.0 / side));
-    let (begin, count) = (range.start, range.len());
-    if gradient.is_some() {
-        tables.gradient.differentiate(p, &local[..p * p], &mut scratch.derivatives);
-    }
-    let mut gradient = gradient;
-    for first in range.step_by(V::LANES) {
-        let point = particles.lanes::<V>(first).map(|c| c.mul(inverse));
-        tables.harmonics.regular(p, point, &mut scratch.harmonics);
-        let slot = first - begin;
-        let valid = (count - slot).min(V::LANES);
-        let sum = dot(&local[..p * p], &scratch.harmonics).mul(inverse);
-        add(sum, &mut potential[slot..slot + valid]);
-        if let Some(gradient) = &mut gradient {
-            let q = p - 1;
-            for (component, derivative) in gradient.iter_mut().zip(&scratch.derivatives) {
-                let sum = dot(&derivative[..q * q], &scratch.harmonics).mul(inverse).mul(inverse);
-                add(sum, &mut component[slot..slot + valid]);
-            }
-        }
-    }
-}
 
 /// Sum of coefficients times harmonics, in four chains.
 #[inline(always)]
@@ -94,45 +41,16 @@ pub(crate) fn add<V: Simd>(sum: V, to: &mut [V::Scalar]) {
     }
 }
 
-/// Leaves of one L2P job with their pieces of the outputs.
-pub(crate) struct Leaves<'a, T> {
-    pub(crate) cells: &'a [u32],
-    pub(crate) potential: Vec<&'a mut [T]>,
-    pub(crate) gradient: Option<[Vec<&'a mut [T]>; 3]>,
-}
-
-/// Runs of leaves with their pieces of the outputs.
-pub(crate) fn leaves<'a, T>(
-    tree: &Tree,
-    cells: &'a [u32],
-    potential: &'a mut [T],
-    gradient: [Option<&'a mut [T]>; 3],
-) -> Vec<Leaves<'a, T>> {
-    let mut potential = split(tree, cells, potential).into_iter();
-    let mut gradient = match gradient {
-        [Some(x), Some(y), Some(z)] => Some([x, y, z].map(|g| split(tree, cells, g).into_iter())),
-        _ => None,
-    };
-    cells
-        .chunks(crate::families::JOB_CELLS)
-        .map(|cells| Leaves {
-            cells,
-            potential: potential.by_ref().take(cells.len()).collect(),
-            gradient: gradient
-                .as_mut()
-                .map(|g| g.each_mut().map(|axis| axis.by_ref().take(cells.len()).collect())),
-        })
-        .collect()
-}
-
-/// A run of leaves.
+/// Adds what the local expansions of a run of leaves give.
 pub(crate) struct L2pJob<'a, T> {
     pub(crate) tables: Tables<'a, T>,
     pub(crate) tree: &'a Tree,
     pub(crate) orders: &'a Orders,
-    pub(crate) locals: &'a [Vec<T>],
+    pub(crate) locals: &'a Expansions<T>,
     pub(crate) particles: &'a Particles<T>,
-    pub(crate) job: Leaves<'a, T>,
+    pub(crate) cells: &'a [u32],
+    pub(crate) k: usize,
+    pub(crate) sums: &'a Sums<'a, T>,
 }
 
 impl<T: Real> Task<T> for L2pJob<'_, T> {
@@ -140,29 +58,52 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let p_max = self.orders.local.iter().copied().max().unwrap_or(0);
-        let mut scratch = Scratch::<V>::new(p_max);
-        let Leaves { cells, potential, mut gradient } = self.job;
-        for (i, (&index, potential)) in cells.iter().zip(potential).enumerate() {
-            let cell = &self.tree.cells[index as usize];
+        let Self { tables, tree, orders, locals, particles, cells, k, sums } = self;
+        let p_max = orders.local.iter().copied().max().unwrap_or(0);
+        let mut harmonics = Buffer::<V>::new(p_max * p_max);
+        let with_gradient = sums.has_gradient();
+        let mut derivatives =
+            Buffer::<V>::new(if with_gradient { 3 * k * p_max * p_max } else { 0 });
+        for &index in cells {
+            let cell = &tree.cells[index as usize];
             let level = cell.level as usize;
-            let p = self.orders.local[level];
+            let (p, level) = (orders.local[level], locals.level(level));
             if p == 0 {
                 continue;
             }
-            let stride = stride::<T>(p);
-            let begin = (index as usize - self.tree.levels[level].start) * stride;
-            l2p(
-                self.tables,
-                p,
-                side(cell.level),
-                cell.targets.start as usize..cell.targets.end as usize,
-                self.particles,
-                &self.locals[level][begin..begin + stride],
-                potential,
-                gradient.as_mut().map(|g| g.each_mut().map(|axis| std::mem::take(&mut axis[i]))),
-                &mut scratch,
-            );
+            let place = index as usize - tree.levels[cell.level as usize].start;
+            let local = |density: usize| {
+                &level.values[density * level.step + place * level.stride..][..p * p]
+            };
+            // The gradient of an expansion is three expansions of one degree less.
+            let (length, q) = (p * p, (p - 1) * (p - 1));
+            let derivatives = scalars_mut(&mut derivatives);
+            if with_gradient {
+                for (density, axes) in derivatives.chunks_exact_mut(3 * length).take(k).enumerate()
+                {
+                    tables.gradient.differentiate(p, local(density), axes);
+                }
+            }
+            let inverse = V::splat(T::of(1.0 / side(cell.level)));
+            let targets = cell.targets.start as usize..cell.targets.end as usize;
+            for first in targets.clone().step_by(V::LANES) {
+                let point = particles.lanes::<V>(first).map(|c| c.mul(inverse));
+                tables.harmonics.regular(p, point, &mut harmonics);
+                let run = first..(first + V::LANES).min(targets.end);
+                for density in 0..k {
+                    let sum = dot(local(density), &harmonics).mul(inverse);
+                    // SAFETY: a target is in one leaf, and each leaf is in one job.
+                    add(sum, unsafe { sums.potential(density, run.clone()) });
+                    if with_gradient {
+                        for axis in 0..3 {
+                            let derivative = &derivatives[(3 * density + axis) * length..][..q];
+                            let sum = dot(derivative, &harmonics).mul(inverse).mul(inverse);
+                            // SAFETY: as above.
+                            add(sum, unsafe { sums.gradient(density, axis, run.clone()) });
+                        }
+                    }
+                }
+            }
         }
     }
 }

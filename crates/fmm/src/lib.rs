@@ -3,11 +3,13 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
+mod buffer;
 mod close;
 mod coaxial;
 pub mod direct;
 mod engine;
 mod error;
+mod expansions;
 mod families;
 mod harmonics;
 mod l2l;
@@ -24,7 +26,9 @@ mod product;
 mod random;
 mod rotation;
 pub mod samples;
+mod shared;
 pub mod simd;
+mod sums;
 mod translate;
 mod tree;
 mod truncation;

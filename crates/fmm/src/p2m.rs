@@ -2,28 +2,13 @@
 
 use std::ops::Range;
 
+use crate::buffer::Buffer;
+use crate::expansions::Level;
 use crate::harmonics::{Gradient, Harmonics};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Real, Simd, Task};
+use crate::shared::Shared;
+use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::tree::{Cell, side};
-
-/// Buffers of one thread.
-pub(crate) struct Scratch<V: Simd> {
-    harmonics: Vec<V>,
-    /// Moments of the charge and of the three components of the dipoles.
-    sums: [Vec<V>; 4],
-    moments: [Vec<V::Scalar>; 3],
-}
-
-impl<V: Simd> Scratch<V> {
-    pub(crate) fn new(p: usize) -> Self {
-        Self {
-            harmonics: vec![V::zero(); p * p],
-            sums: std::array::from_fn(|_| vec![V::zero(); p * p]),
-            moments: std::array::from_fn(|_| vec![V::Scalar::default(); p * p]),
-        }
-    }
-}
 
 /// Tables that a leaf's expansions need.
 #[derive(Clone, Copy, Debug)]
@@ -32,58 +17,24 @@ pub(crate) struct Tables<'a, T> {
     pub gradient: &'a Gradient<T>,
 }
 
-/// Writes the expansion of density `density` of the points `range`, in a leaf of side `side`, with truncation number `p`.
+/// Moments of one component of the strengths (charges, or an axis of the dipoles) of the points `range`, in a leaf of side
+/// `side`: k densities, `p * p` vectors of partial sums each, added to `sums`.
 #[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
-pub(crate) fn p2m<V: Simd>(
-    tables: Tables<'_, V::Scalar>,
+fn moments<'a, V: Simd>(
     p: usize,
-    side: f64,
-    range: Range<usize>,
-    particles: &Particles<V::Scalar>,
-    strengths: &Strengths<V::Scalar>,
-    density: usize,
-    multipole: &mut [V::Scalar],
-    scratch: &mut Scratch<V>,
+    range: &Range<usize>,
+    first: usize,
+    components: impl Iterator<Item = &'a [V::Scalar]>,
+    scale: V,
+    harmonics: &[V],
+    sums: &mut [V],
 ) {
-    let scale = V::splat(V::Scalar::of(1.0 / side));
-    let charges = strengths.charges.get(density);
-    let dipoles = strengths.dipoles.get(density);
-    for sum in &mut scratch.sums {
-        sum[..p * p].fill(V::zero());
-    }
-    for first in range.clone().step_by(V::LANES) {
-        let point = particles.lanes::<V>(first).map(|c| c.mul(scale));
-        tables.harmonics.regular(p, point, &mut scratch.harmonics);
-        let valid = range.end - first;
-        let harmonics = &scratch.harmonics[..p * p];
-        let [sum, sums @ ..] = &mut scratch.sums;
-        if let Some(charges) = charges {
-            let q = lanes::<V>(charges, first, valid);
-            for (sum, &harmonic) in sum[..p * p].iter_mut().zip(harmonics) {
-                *sum = q.mul_add(harmonic, *sum);
-            }
+    let valid = range.end - first;
+    for (component, sums) in components.zip(sums.chunks_exact_mut(p * p)) {
+        let strength = lanes::<V>(component, first, valid).mul(scale);
+        for (sum, &harmonic) in sums.iter_mut().zip(&harmonics[..p * p]) {
+            *sum = strength.mul_add(harmonic, *sum);
         }
-        if let Some(dipoles) = dipoles {
-            for (sums, component) in sums.iter_mut().zip(dipoles) {
-                let d = lanes::<V>(component, first, valid).mul(scale);
-                // The gradient of degree n takes harmonics of degree n - 1.
-                for (sum, &harmonic) in sums[..p * p].iter_mut().zip(harmonics) {
-                    *sum = d.mul_add(harmonic, *sum);
-                }
-            }
-        }
-    }
-    for (to, sum) in multipole[..p * p].iter_mut().zip(&scratch.sums[0]) {
-        *to = sum.sum();
-    }
-    if dipoles.is_some() {
-        for (moments, sums) in scratch.moments.iter_mut().zip(&scratch.sums[1..]) {
-            for (moment, sum) in moments[..p * p].iter_mut().zip(&sums[..p * p]) {
-                *moment = sum.sum();
-            }
-        }
-        tables.gradient.accumulate(p, &scratch.moments, multipole);
     }
 }
 
@@ -102,12 +53,13 @@ fn lanes<V: Simd>(strengths: &[V::Scalar], first: usize, valid: usize) -> V {
 pub(crate) struct P2mJob<'a, T> {
     pub(crate) tables: Tables<'a, T>,
     pub(crate) p: usize,
-    pub(crate) stride: usize,
     pub(crate) cells: &'a [Cell],
+    /// Place of the first of `cells` within its level.
+    pub(crate) first: usize,
+    pub(crate) k: usize,
     pub(crate) sources: &'a Particles<T>,
     pub(crate) strengths: &'a Strengths<T>,
-    pub(crate) density: usize,
-    pub(crate) multipoles: &'a mut [T],
+    pub(crate) multipoles: &'a Level<Shared<'a, T>>,
 }
 
 impl<T: Real> Task<T> for P2mJob<'_, T> {
@@ -115,21 +67,55 @@ impl<T: Real> Task<T> for P2mJob<'_, T> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let mut scratch = Scratch::<V>::new(self.p);
-        for (cell, multipole) in self.cells.iter().zip(self.multipoles.chunks_mut(self.stride)) {
-            multipole.fill(T::default());
-            if cell.is_leaf() && !cell.sources.is_empty() {
-                p2m(
-                    self.tables,
-                    self.p,
-                    side(cell.level),
-                    cell.sources.start as usize..cell.sources.end as usize,
-                    self.sources,
-                    self.strengths,
-                    self.density,
-                    multipole,
-                    &mut scratch,
-                );
+        let Self { tables, p, cells, first, k, sources, strengths, multipoles } = self;
+        let Strengths { charges, dipoles } = strengths;
+        let length = p * p;
+        let mut harmonics = Buffer::<V>::new(length);
+        let mut of_charges = Buffer::<V>::new(charges.len() * length);
+        let mut of_dipoles = Buffer::<V>::new(3 * dipoles.len() * length);
+        let mut derived = Buffer::<V>::new(3 * length);
+        for (i, cell) in cells.iter().enumerate() {
+            let filled = cell.is_leaf() && !cell.sources.is_empty();
+            let range = cell.sources.start as usize..cell.sources.end as usize;
+            let scale = V::splat(T::of(1.0 / side(cell.level)));
+            if filled {
+                of_charges.fill(V::zero());
+                of_dipoles.fill(V::zero());
+                for at in range.clone().step_by(V::LANES) {
+                    let point = sources.lanes::<V>(at).map(|c| c.mul(scale));
+                    tables.harmonics.regular(p, point, &mut harmonics);
+                    let one = V::splat(T::of(1.0));
+                    let of = charges.iter().map(Vec::as_slice);
+                    moments(p, &range, at, of, one, &harmonics, &mut of_charges);
+                    // The gradient of degree n takes harmonics of degree n - 1.
+                    let of = dipoles.iter().flatten().map(Vec::as_slice);
+                    moments(p, &range, at, of, scale, &harmonics, &mut of_dipoles);
+                }
+            }
+            for density in 0..k {
+                let begin = density * multipoles.step + (first + i) * multipoles.stride;
+                // SAFETY: jobs have boxes of their own.
+                let multipole =
+                    unsafe { multipoles.values.slice(begin..begin + multipoles.stride) };
+                multipole.fill(T::default());
+                if !filled {
+                    continue;
+                }
+                if !charges.is_empty() {
+                    let sums = &of_charges[density * length..(density + 1) * length];
+                    for (to, sum) in multipole.iter_mut().zip(sums) {
+                        *to = sum.sum();
+                    }
+                }
+                if !dipoles.is_empty() {
+                    let sums = &of_dipoles[3 * density * length..3 * (density + 1) * length];
+                    let derived = scalars_mut(&mut derived);
+                    for (to, sum) in derived.iter_mut().zip(sums) {
+                        *to = sum.sum();
+                    }
+                    let axes = [0, 1, 2].map(|axis| &derived[axis * length..(axis + 1) * length]);
+                    tables.gradient.accumulate(p, axes, multipole);
+                }
             }
         }
     }

@@ -13,15 +13,16 @@
 use std::ops::Range;
 
 use crate::Precision;
-use crate::close::{CloseRows, near_sources};
+use crate::close::CloseRows;
 use crate::l2p::add;
 use crate::lists::Lists;
 use crate::particles::{Particles, Strengths};
 use crate::simd::{MAX_LANES, Real, Simd, Task};
-use crate::tree::{Root, Tree};
+use crate::sums::Sums;
+use crate::tree::{Root, Tree, side};
 
 /// A near source leaf as seen from the target leaf.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Near<T> {
     pub sources: Range<usize>,
     /// Centre of the target leaf minus centre of the source leaf.
@@ -32,11 +33,26 @@ pub(crate) struct Near<T> {
     pub masked: bool,
 }
 
+impl<T: Real> Near<T> {
+    /// Box `source` seen from box `target`; only a box seen from itself is taken to hold pairs to leave out.
+    pub(crate) fn new(root: &Root, tree: &Tree, target: u32, source: u32) -> Self {
+        let masked = source == target;
+        let (source, target) = (&tree.cells[source as usize], &tree.cells[target as usize]);
+        let (here, there) = (root.centre(target), root.centre(source));
+        Self {
+            sources: source.sources.start as usize..source.sources.end as usize,
+            shift: std::array::from_fn(|i| T::of((here[i] - there[i]) / root.side)),
+            threshold: threshold(side(target.level.min(source.level))),
+            masked,
+        }
+    }
+}
+
 /// Sides of the larger leaf below which single precision keeps a pair apart.
 const CLOSE: f64 = 1.0 / 32.0;
 
 /// Squared distance of close pairs of two leaves, the larger of side `side`.
-pub(crate) fn threshold<T: Real>(side: f64) -> T {
+fn threshold<T: Real>(side: f64) -> T {
     match T::PRECISION {
         Precision::Single => T::of((CLOSE * side) * (CLOSE * side)),
         Precision::Double => T::default(),
@@ -51,13 +67,6 @@ pub(crate) struct ClosePair<T> {
     pub source: u32,
     /// Target minus source.
     pub displacement: [T; 3],
-}
-
-/// Where one target leaf's sums go: k densities, each over the leaf's targets.
-pub(crate) struct Sums<'a, T> {
-    pub potential: Vec<&'a mut [T]>,
-    /// Empty when no gradient is asked.
-    pub gradient: Vec<[&'a mut [T]; 3]>,
 }
 
 /// Calls `put(target, source)` for every pair of a target leaf's points and one near leaf's within its threshold: the pairs
@@ -126,29 +135,38 @@ fn compare<V: Simd>(
     }
 }
 
-/// Adds the pairs that the vector loop left out.
-pub(crate) fn add_close<T: Real>(
+/// Adds the pairs that the vector loop left out at one leaf's targets, the first of which is `first`.
+///
+/// # Safety
+/// No other job has part in these targets.
+unsafe fn add_close<T: Real>(
     pairs: &[ClosePair<T>],
     strengths: &Strengths<T>,
-    sums: &mut Sums<'_, T>,
+    first: usize,
+    sums: &Sums<'_, T>,
 ) {
+    let k = strengths.charges.len().max(strengths.dipoles.len());
     for pair in pairs {
         let r = pair.displacement.map(Real::to_f64);
-        let (target, source) = (pair.target as usize, pair.source as usize);
+        let (target, source) = (first + pair.target as usize, pair.source as usize);
         let inverse = 1.0 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
         let inverse3 = inverse * inverse * inverse;
-        for (density, potential) in sums.potential.iter_mut().enumerate() {
+        for density in 0..k {
             let q = strengths.charges.get(density).map_or(0.0, |q| q[source].to_f64());
             let d = strengths
                 .dipoles
                 .get(density)
                 .map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
             let along = (d[0] * r[0] + d[1] * r[1] + d[2] * r[2]) * inverse3;
-            potential[target] += T::of(q * inverse + along);
-            if let Some(gradient) = sums.gradient.get_mut(density) {
+            // SAFETY: the caller's.
+            let potential = unsafe { sums.potential(density, target..target + 1) };
+            potential[0] += T::of(q * inverse + along);
+            if sums.has_gradient() {
                 let factor = q * inverse3 + 3.0 * along * inverse * inverse;
                 for axis in 0..3 {
-                    gradient[axis][target] += T::of(d[axis] * inverse3 - factor * r[axis]);
+                    // SAFETY: the caller's.
+                    let gradient = unsafe { sums.gradient(density, axis, target..target + 1) };
+                    gradient[0] += T::of(d[axis] * inverse3 - factor * r[axis]);
                 }
             }
         }
@@ -156,34 +174,32 @@ pub(crate) fn add_close<T: Real>(
 }
 
 /// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
+///
+/// # Safety
+/// No other job has part in these targets.
 #[inline(always)]
-fn p2p<V: Simd, const FULL: bool>(
+unsafe fn p2p<V: Simd, const FULL: bool>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
     near: &[Near<V::Scalar>],
     sources: &Particles<V::Scalar>,
     strengths: &Strengths<V::Scalar>,
-    sums: &mut Sums<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
 ) {
     let k = strengths.charges.len().max(strengths.dipoles.len());
-    let gradient = !sums.gradient.is_empty();
+    let gradient = sums.has_gradient();
     let group =
         |density| Group { range: range.clone(), targets, near, sources, strengths, density };
     if strengths.dipoles.is_empty() && !gradient {
         // Blocks of targets x densities that fit the registers.
         let mut density = 0;
         while density < k {
-            let left = k - density;
-            if left >= 4 {
-                charges::<V, 4, FULL>(&group(density), sums);
-                density += 4;
-            } else if left >= 2 {
-                charges::<V, 2, FULL>(&group(density), sums);
-                density += 2;
-            } else {
-                charges::<V, 1, FULL>(&group(density), sums);
-                density += 1;
-            }
+            let group = group(density);
+            density += match k - density {
+                8.. => charges_of_eight::<V, FULL>(&group, sums),
+                4.. => charges_of_four::<V, FULL>(&group, sums),
+                _ => charges::<V, FULL>(&group, sums),
+            };
         }
         return;
     }
@@ -209,36 +225,65 @@ struct Group<'a, T> {
     density: usize,
 }
 
-/// Potentials of charges, `K` densities: the targets in blocks of up to four vectors for one density, of up to two for more.
+/// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of densities.
 #[inline(always)]
-fn charges<V: Simd, const K: usize, const FULL: bool>(
+fn charges<V: Simd, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
-    sums: &mut Sums<'_, V::Scalar>,
-) {
+    sums: &Sums<'_, V::Scalar>,
+) -> usize {
     let Range { start: mut first, end } = group.range;
     while first < end {
-        let vectors = (end - first).div_ceil(V::LANES);
-        let block = match (vectors, K) {
-            (1, _) => 1,
-            (2, _) | (_, 2..) => 2,
-            (3 | 5 | 6, _) => 3,
+        let block = match (end - first).div_ceil(V::LANES) {
+            1 => 1,
+            2 => 2,
+            3 | 5 | 6 => 3,
             _ => 4,
         };
         match block {
-            1 => charges_block::<V, 1, K, FULL>(group, first, sums),
-            2 => charges_block::<V, 2, K, FULL>(group, first, sums),
-            3 => charges_block::<V, 3, K, FULL>(group, first, sums),
-            _ => charges_block::<V, 4, K, FULL>(group, first, sums),
+            1 => charges_block::<V, 1, 1, FULL>(group, first, sums),
+            2 => charges_block::<V, 2, 1, FULL>(group, first, sums),
+            3 => charges_block::<V, 3, 1, FULL>(group, first, sums),
+            _ => charges_block::<V, 4, 1, FULL>(group, first, sums),
         }
         first += block * V::LANES;
     }
+    1
+}
+
+/// As [`charges`], two vectors of targets at a time.
+#[inline(always)]
+fn charges_of_four<V: Simd, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
+) -> usize {
+    let Range { start, end } = group.range;
+    for first in (start..end).step_by(2 * V::LANES) {
+        if end - first > V::LANES {
+            charges_block::<V, 2, 4, FULL>(group, first, sums);
+        } else {
+            charges_block::<V, 1, 4, FULL>(group, first, sums);
+        }
+    }
+    4
+}
+
+/// As [`charges`], one vector of targets at a time.
+#[inline(always)]
+fn charges_of_eight<V: Simd, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
+) -> usize {
+    for first in group.range.clone().step_by(V::LANES) {
+        charges_block::<V, 1, 8, FULL>(group, first, sums);
+    }
+    8
 }
 
 #[inline(always)]
 fn charges_block<V: Simd, const B: usize, const K: usize, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
     first: usize,
-    sums: &mut Sums<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
 ) {
     let block = Block::<V, B>::new(group, first);
     let mut totals = [[V::zero(); B]; K];
@@ -251,14 +296,16 @@ fn charges_block<V: Simd, const B: usize, const K: usize, const FULL: bool>(
         }
     }
     for k in 0..K {
-        block.add(totals[k], V::ROOT_SCALE, sums.potential[group.density + k]);
+        // SAFETY: the job's own targets.
+        let slots = unsafe { sums.potential(group.density + k, block.slots.clone()) };
+        block.add(totals[k], V::ROOT_SCALE, slots);
     }
 }
 
 /// `B` vectors of targets.
 struct Block<V: Simd, const B: usize> {
     points: [[V; B]; 3],
-    /// The block's targets that belong to the leaf, counted from the leaf's first.
+    /// The block's targets that belong to the leaf.
     slots: Range<usize>,
 }
 
@@ -273,7 +320,7 @@ impl<V: Simd, const B: usize> Block<V, B> {
             }
         }
         let end = (first + B * V::LANES).min(group.range.end);
-        Self { points, slots: first - group.range.start..end - group.range.start }
+        Self { points, slots: first..end }
     }
 
     /// Relative to the centre of a source leaf.
@@ -289,11 +336,10 @@ impl<V: Simd, const B: usize> Block<V, B> {
         points
     }
 
-    /// Adds `totals / scale` to the sums of the leaf's targets.
+    /// Adds `totals / scale` to the sums of its targets.
     #[inline(always)]
-    fn add(&self, totals: [V; B], scale: f64, sums: &mut [V::Scalar]) {
+    fn add(&self, totals: [V; B], scale: f64, slots: &mut [V::Scalar]) {
         let factor = V::splat(V::Scalar::of(1.0 / scale));
-        let slots = &mut sums[self.slots.clone()];
         for (total, slots) in totals.into_iter().zip(slots.chunks_mut(V::LANES)) {
             add(total.mul(factor), slots);
         }
@@ -314,7 +360,31 @@ fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const 
         *charges = &group.strengths.charges[group.density + k][near.sources.clone()];
     }
     let mut sums = *totals;
-    for j in 0..x.len() {
+    let mut begin = 0;
+    if K >= 8 && B == 1 {
+        // Eight sums fill the registers: four sources take the place of four vectors of targets.
+        const SOURCES: usize = 4;
+        while begin + SOURCES <= x.len() {
+            let mut r2 = [V::zero(); SOURCES];
+            for s in 0..SOURCES {
+                let j = begin + s;
+                let point = [[points[0][0]], [points[1][0]], [points[2][0]]];
+                [r2[s]] = squares(&point, [x[j], y[j], z[j]]);
+            }
+            let mut inverse = V::inverse_roots::<SOURCES, FULL>(r2);
+            for s in 0..SOURCES {
+                if MASKED {
+                    inverse[s] = inverse[s].where_above(r2[s], threshold);
+                }
+                for k in 0..K {
+                    let charge = V::splat(charges[k][begin + s]);
+                    sums[k][0] = charge.mul_add(inverse[s], sums[k][0]);
+                }
+            }
+            begin += SOURCES;
+        }
+    }
+    for j in begin..x.len() {
         let r2 = squares(points, [x[j], y[j], z[j]]);
         let mut inverse = V::inverse_roots::<B, FULL>(r2);
         if MASKED {
@@ -362,7 +432,7 @@ fn general<
     const FULL: bool,
 >(
     group: &Group<'_, V::Scalar>,
-    sums: &mut Sums<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
 ) {
     let Range { start: mut first, end } = group.range;
     while first < end {
@@ -386,7 +456,7 @@ fn general_block<
 >(
     group: &Group<'_, V::Scalar>,
     first: usize,
-    sums: &mut Sums<'_, V::Scalar>,
+    sums: &Sums<'_, V::Scalar>,
 ) {
     let density = group.density;
     let block = Block::<V, B>::new(group, first);
@@ -451,10 +521,13 @@ fn general_block<
             }
         }
     }
-    block.add(potential, 1.0, sums.potential[density]);
+    // SAFETY: the job's own targets.
+    block.add(potential, 1.0, unsafe { sums.potential(density, block.slots.clone()) });
     if GRADIENT {
         for i in 0..3 {
-            block.add(gradient[i], 1.0, sums.gradient[density][i]);
+            // SAFETY: as above.
+            let slots = unsafe { sums.gradient(density, i, block.slots.clone()) };
+            block.add(gradient[i], 1.0, slots);
         }
     }
 }
@@ -471,37 +544,46 @@ pub(crate) struct P2pJob<'a, T> {
     pub(crate) close: Option<&'a CloseRows<T>>,
     /// Whether inverse distances must be good to working precision.
     pub(crate) full: bool,
-    pub(crate) sums: Vec<Sums<'a, T>>,
+    pub(crate) sums: &'a Sums<'a, T>,
 }
+
+/// Source leaves that are worked together, more than a uniform tree's 27: their list is no allocation.
+const LEAVES: usize = 32;
 
 impl<T: Real> Task<T> for P2pJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let mut near = Vec::new();
+        let Self { sources, targets, strengths, sums, .. } = self;
         let (mut begin, mut entry) = (0, 0);
-        for (i, (row, mut sums)) in self.rows.zip(self.sums).enumerate() {
+        for (i, row) in self.rows.enumerate() {
             let index = self.lists.near.cells[row];
             let target = &self.tree.cells[index as usize];
-            let list = self.lists.near.row(row);
-            near_sources(self.root, self.tree, index, list, &mut near);
-            if let Some(close) = self.close {
-                for (near, masked) in near.iter_mut().zip(&close.masked[entry..]) {
-                    near.masked = *masked;
-                }
-                entry += list.len();
-            }
             let range = target.targets.start as usize..target.targets.end as usize;
-            let (sources, strengths) = (self.sources, self.strengths);
-            if self.full || T::PRECISION == Precision::Single {
-                p2p::<V, true>(range, self.targets, &near, sources, strengths, &mut sums);
-            } else {
-                p2p::<V, false>(range, self.targets, &near, sources, strengths, &mut sums);
+            for list in self.lists.near.row(row).chunks(LEAVES) {
+                let mut near: [Near<T>; LEAVES] = std::array::from_fn(|_| Near::default());
+                let near = &mut near[..list.len()];
+                for (near, &source) in near.iter_mut().zip(list) {
+                    *near = Near::new(self.root, self.tree, index, source);
+                    if let Some(close) = self.close {
+                        near.masked = close.masked[entry];
+                        entry += 1;
+                    }
+                }
+                // SAFETY: a target is in one leaf, and each leaf is in one job.
+                unsafe {
+                    if self.full || T::PRECISION == Precision::Single {
+                        p2p::<V, true>(range.clone(), targets, near, sources, strengths, sums);
+                    } else {
+                        p2p::<V, false>(range.clone(), targets, near, sources, strengths, sums);
+                    }
+                }
             }
             if let Some(close) = self.close {
                 let end = close.ends[i] as usize;
-                add_close(&close.pairs[begin..end], self.strengths, &mut sums);
+                // SAFETY: as above.
+                unsafe { add_close(&close.pairs[begin..end], strengths, range.start, sums) };
                 begin = end;
             }
         }

@@ -126,18 +126,3 @@ impl<T: Real> Strengths<T> {
         }
     }
 }
-
-/// The pieces of `array` that belong to each of `cells`, which between them own every target once.
-pub(crate) fn split<'a, T>(tree: &Tree, cells: &[u32], array: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_unstable_by_key(|&i| tree.cells[cells[i] as usize].targets.start);
-    let mut pieces: Vec<&mut [T]> = Vec::with_capacity(cells.len());
-    pieces.resize_with(cells.len(), Default::default);
-    let mut rest = array;
-    for i in order {
-        let length = tree.cells[cells[i] as usize].targets.len();
-        let (piece, after) = std::mem::take(&mut rest).split_at_mut(length);
-        (pieces[i], rest) = (piece, after);
-    }
-    pieces
-}

@@ -4,10 +4,15 @@
 //! matrices at a time, so that each matrix entry is read once for all of them. The same code serves M2M, M2L and L2L: they
 //! differ in the coaxial matrices and in the truncation numbers on either side.
 
+use std::ops::Range;
+
+use crate::buffer::Buffer;
 use crate::coaxial::Coaxial;
+use crate::expansions::Level;
 use crate::product::{BLOCK, Lanes, Matrix, product};
 use crate::rotation::{Azimuth, Polar, block};
-use crate::simd::{MAX_LANES, Real, Simd};
+use crate::shared::Shared;
+use crate::simd::{self, MAX_LANES, Real, Simd, Task};
 
 /// One translation vector, resolved to its matrices.
 #[derive(Clone, Copy, Debug)]
@@ -21,110 +26,164 @@ pub(crate) struct Translation<'a, T> {
     pub order_out: usize,
 }
 
-/// Expansions stored side by side: box `b` begins at `b * stride`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Expansions<'a, T> {
-    pub values: &'a [T],
-    pub stride: usize,
-}
-
-/// Buffers of one thread.
+/// Buffers of one job.
 ///
 /// Between the rotations coefficients lie order by order: those of order m and degree n at `m (p - 1) + n`, the cosines first,
 /// then the sines, so that rotations step through them by p - 1 and coaxial translations by 1.
-pub(crate) struct Scratch<V> {
-    a: Vec<Lanes<V>>,
-    b: Vec<Lanes<V>>,
+pub(crate) struct Scratch<V: Simd> {
+    a: Buffer<V>,
+    b: Buffer<V>,
 }
 
 impl<V: Simd> Scratch<V> {
     /// For truncation numbers up to `p`.
     pub(crate) fn new(p: usize) -> Self {
         // Room for the last, partly filled vectors of a transposition.
-        let length = 2 * p * p + V::LANES;
-        Self { a: vec![[V::zero(); BLOCK]; length], b: vec![[V::zero(); BLOCK]; length] }
+        let length = BLOCK * (2 * p * p + V::LANES);
+        Self { a: Buffer::new(length), b: Buffer::new(length) }
     }
 }
 
-/// Translates from box `pairs[i][0]` of `sources` and adds to box `pairs[i][1]` of `targets`. No target occurs twice.
+/// All pairs of boxes of a job that share a vector: one of the job's batches.
+pub(crate) struct Batch<'a, T> {
+    pub(crate) translation: Translation<'a, T>,
+    /// Box that is read, within its level; box that is written, counted from [`TranslateJob::first`].
+    pub(crate) pairs: &'a [[u32; 2]],
+    pub(crate) sources: Level<&'a [T]>,
+}
+
+/// Translations of some densities to a run of boxes.
+pub(crate) struct TranslateJob<'a, T> {
+    pub(crate) densities: Range<usize>,
+    pub(crate) batches: usize,
+    /// Batch `i` of the job.
+    pub(crate) batch: &'a dyn Fn(usize) -> Batch<'a, T>,
+    pub(crate) targets: &'a Level<Shared<'a, T>>,
+    /// Place of the first box that is written within its level.
+    pub(crate) first: usize,
+    /// Largest truncation number of any batch.
+    pub(crate) order: usize,
+    /// Whether lanes carry several densities, which fills those of small batches.
+    pub(crate) mixed: bool,
+}
+
+impl<'a, T: Real> TranslateJob<'a, T> {
+    /// Translates and adds to the targets.
+    ///
+    /// # Safety
+    /// No target occurs twice in a batch, and no other job has part in the targets.
+    pub(crate) unsafe fn run(self, level: simd::Level) {
+        T::dispatch(level, Checked(self));
+    }
+}
+
+/// A job whose caller has seen to its safety.
+struct Checked<'a, T>(TranslateJob<'a, T>);
+
+impl<T: Real> Task<T> for Checked<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) {
+        let TranslateJob { densities, batches, batch, targets, first, order, mixed } = self.0;
+        let mut scratch = Scratch::<V>::new(order);
+        let together = if mixed { densities.len().max(1) } else { 1 };
+        for density in densities.step_by(together) {
+            for i in 0..batches {
+                let batch = batch(i);
+                // SAFETY: that of `TranslateJob::run`.
+                unsafe {
+                    translate(&batch, density..density + together, targets, first, &mut scratch)
+                };
+            }
+        }
+    }
+}
+
+/// Translates a batch for a run of densities.
+///
+/// # Safety
+/// [`TranslateJob::run`]'s.
 #[inline(always)]
-pub(crate) fn batch<V: Simd>(
-    translation: &Translation<'_, V::Scalar>,
-    pairs: &[[u32; 2]],
-    sources: Expansions<'_, V::Scalar>,
-    targets: &mut [V::Scalar],
-    target_stride: usize,
+unsafe fn translate<V: Simd>(
+    batch: &Batch<'_, V::Scalar>,
+    densities: Range<usize>,
+    targets: &Level<Shared<'_, V::Scalar>>,
+    first: usize,
     scratch: &mut Scratch<V>,
 ) {
-    let Scratch { a, b } = scratch;
-    for pairs in pairs.chunks(BLOCK * V::LANES) {
-        gather(translation.order_in, pairs, sources, a);
+    let Batch { translation, pairs, sources } = batch;
+    let (a, _) = scratch.a.as_chunks_mut::<BLOCK>();
+    let (b, _) = scratch.b.as_chunks_mut::<BLOCK>();
+    let total = densities.len() * pairs.len();
+    let (mut density, mut next) = (densities.start, 0);
+    for done in (0..total).step_by(BLOCK * V::LANES) {
+        // Where the expansions of each lane begin.
+        let count = (total - done).min(BLOCK * V::LANES);
+        let mut from = [0; BLOCK * MAX_LANES];
+        let mut to = [0; BLOCK * MAX_LANES];
+        for (from, to) in from.iter_mut().zip(&mut to).take(count) {
+            let [source, target] = pairs[next].map(|i| i as usize);
+            *from = density * sources.step + source * sources.stride;
+            *to = density * targets.step + (first + target) * targets.stride;
+            next += 1;
+            if next == pairs.len() {
+                (density, next) = (density + 1, 0);
+            }
+        }
+        // Lanes without a pair read an expansion and write none.
+        let last = from[count - 1];
+        from[count..].fill(last);
+        gather(translation.order_in, &from, sources.values, a);
         rotate_forward(translation, a, b);
         translate_along_z(translation, b, a);
         rotate_back(translation, a, b);
-        scatter(translation.order_out, pairs, b, targets, target_stride);
+        // SAFETY: the caller's.
+        unsafe { scatter(translation.order_out, &to[..count], b, &targets.values) };
     }
 }
 
-/// Coefficient `i` of every pair's source into `a[i]`; lanes without a pair repeat the last one.
+/// Coefficient `i` of every lane's source into `a[i]`.
 #[inline(always)]
-fn gather<V: Simd>(
-    p: usize,
-    pairs: &[[u32; 2]],
-    sources: Expansions<'_, V::Scalar>,
-    a: &mut [Lanes<V>],
-) {
-    let last = pairs.len() - 1;
-    let mut begins = [0; BLOCK * MAX_LANES];
-    for (i, begin) in begins[..BLOCK * V::LANES].iter_mut().enumerate() {
-        *begin = pairs[i.min(last)][0] as usize * sources.stride;
-    }
+fn gather<V: Simd>(p: usize, begins: &[usize], sources: &[V::Scalar], a: &mut [Lanes<V>]) {
     let (low, high) = begins[..BLOCK * V::LANES].split_at(V::LANES);
     let mut columns = [[V::zero(); MAX_LANES]; BLOCK];
     for (base, a) in (0..p * p).step_by(V::LANES).zip(a.chunks_exact_mut(V::LANES)) {
-        V::transpose_in(sources.values, low, base, &mut columns[0]);
-        V::transpose_in(sources.values, high, base, &mut columns[1]);
+        V::transpose_in(sources, low, base, &mut columns[0]);
+        V::transpose_in(sources, high, base, &mut columns[1]);
         for (i, a) in a.iter_mut().enumerate() {
             *a = [columns[0][i], columns[1][i]];
         }
     }
 }
 
-/// Adds coefficient `i` of every pair, `b[i]`, to the pair's target.
+/// Adds coefficient `i` of every lane, `b[i]`, to the lane's target.
+///
+/// # Safety
+/// The targets are distinct, and no other job has part in them.
 #[inline(always)]
-fn scatter<V: Simd>(
+unsafe fn scatter<V: Simd>(
     p: usize,
-    pairs: &[[u32; 2]],
+    begins: &[usize],
     b: &mut [Lanes<V>],
-    targets: &mut [V::Scalar],
-    stride: usize,
+    targets: &Shared<'_, V::Scalar>,
 ) {
     let end = (p * p).next_multiple_of(V::LANES);
     b[p * p..end].fill([V::zero(); BLOCK]);
-    let mut begins = [0; BLOCK * MAX_LANES];
-    for (begin, pair) in begins.iter_mut().zip(pairs) {
-        *begin = pair[1] as usize * stride;
-    }
     let mut rows = [V::zero(); MAX_LANES];
     for (base, b) in (0..p * p).step_by(V::LANES).zip(b.chunks_exact(V::LANES)) {
-        for (half, begins) in begins[..pairs.len()].chunks(V::LANES).enumerate() {
+        for (half, begins) in begins.chunks(V::LANES).enumerate() {
             for (row, b) in rows.iter_mut().zip(b) {
                 *row = b[half];
             }
             V::transpose(&mut rows[..V::LANES]);
-            let add = |row: V, begin: usize, targets: &mut [V::Scalar]| {
-                let to = &mut targets[begin + base..][..V::LANES];
-                V::load(to).add(row).store(to);
-            };
-            if begins.len() == V::LANES {
-                // A count that the compiler knows keeps the rows in registers.
-                for lane in 0..V::LANES {
-                    add(rows[lane], begins[lane], targets);
-                }
-            } else {
-                for (&row, &begin) in rows.iter().zip(begins) {
-                    add(row, begin, targets);
-                }
+            // A count that the compiler knows keeps the rows in registers.
+            let count = if begins.len() == V::LANES { V::LANES } else { begins.len() };
+            for lane in 0..count {
+                let begin = begins[lane] + base;
+                // SAFETY: the caller's; the part lives for this addition.
+                let to = unsafe { targets.slice(begin..begin + V::LANES) };
+                V::load(to).add(rows[lane]).store(to);
             }
         }
     }
@@ -349,7 +408,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 mod tests {
     use super::*;
     use crate::harmonics::Harmonics;
-    use crate::simd::{Level, One, Task, scalars_mut};
+    use crate::simd::{One, scalars_mut};
 
     const P: usize = 26;
 
@@ -365,26 +424,6 @@ mod tests {
         scalars_mut(&mut out).to_vec()
     }
 
-    struct Run<'a> {
-        translation: Translation<'a, f64>,
-        sources: Vec<f64>,
-        pairs: Vec<[u32; 2]>,
-    }
-
-    impl Task<f64> for Run<'_> {
-        type Output = Vec<f64>;
-
-        #[inline(always)]
-        fn run<V: Simd<Scalar = f64>>(self) -> Vec<f64> {
-            let stride = crate::harmonics::stride::<f64>(P);
-            let mut targets = vec![0.0; stride * self.pairs.len()];
-            let sources = Expansions { values: &self.sources, stride };
-            let mut scratch = Scratch::<V>::new(P);
-            batch(&self.translation, &self.pairs, sources, &mut targets, stride, &mut scratch);
-            targets
-        }
-    }
-
     /// Translates the expansion `from` by `vector` with every vector width, in batches of odd lengths.
     fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
         let tables = Tables::<f64>::new(&[(vector, P)]);
@@ -396,12 +435,37 @@ mod tests {
                 *to = value * (i + 1) as f64;
             }
         }
+        let twice: Vec<f64> = sources.iter().map(|s| 2.0 * s).collect();
+        sources.extend(twice);
         let pairs: Vec<_> = (0..count as u32).map(|i| [i, count as u32 - 1 - i]).collect();
         let mut expected: Option<Vec<f64>> = None;
-        for level in Level::available() {
-            let translation = tables.translation(0, P, P);
-            let run = Run { translation, sources: sources.clone(), pairs: pairs.clone() };
-            let found = f64::dispatch(level, run);
+        for level in simd::Level::available() {
+            let step = stride * count;
+            let mut found = vec![0.0; 2 * step];
+            for mixed in [false, true] {
+                found.fill(0.0);
+                let targets = Level { values: Shared::new(&mut found), stride, step };
+                let batch = |_| Batch {
+                    translation: tables.translation(0, P, P),
+                    pairs: &pairs,
+                    sources: Level { values: &sources[..], stride, step },
+                };
+                let job = TranslateJob {
+                    densities: 0..2,
+                    batches: 1,
+                    batch: &batch,
+                    targets: &targets,
+                    first: 0,
+                    order: P,
+                    mixed,
+                };
+                // SAFETY: each pair has its own target.
+                unsafe { job.run(level) };
+            }
+            // The second density is the first, twice.
+            let (once, twice) = found.split_at(step);
+            assert!(once.iter().zip(twice).all(|(a, b)| (2.0 * a - b).abs() <= 1e-14 * b.abs()));
+            found.truncate(step);
             let expected = expected.get_or_insert_with(|| found.clone());
             for (a, b) in found.iter().zip(expected.iter()) {
                 assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{level:?}: {a} {b}");

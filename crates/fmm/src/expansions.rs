@@ -1,0 +1,91 @@
+//! Where the expansions of all boxes lie: an array for each level, in it density by density, box by box.
+
+use rayon::prelude::*;
+
+use crate::harmonics::stride;
+use crate::shared::Shared;
+use crate::simd::Real;
+use crate::tree::{MAX_DEPTH, Tree};
+
+/// Multipole or local expansions of k densities.
+#[derive(Debug)]
+pub(crate) struct Expansions<T> {
+    levels: Vec<Vec<T>>,
+    /// For each level its truncation number and the number of its boxes.
+    shapes: Vec<(usize, usize)>,
+}
+
+/// The expansions of one level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level<A> {
+    pub values: A,
+    /// Scalars between the starts of two boxes' expansions.
+    pub stride: usize,
+    /// Scalars between the starts of two densities.
+    pub step: usize,
+}
+
+impl<T: Real> Expansions<T> {
+    /// `orders` are the levels' truncation numbers; 0 = none are kept.
+    pub(crate) fn new(tree: &Tree, orders: &[usize]) -> Self {
+        let shapes: Vec<_> =
+            tree.levels.iter().zip(orders).map(|(level, &p)| (p, level.len())).collect();
+        Self { levels: vec![Vec::new(); shapes.len()], shapes }
+    }
+
+    /// Makes room for k densities; the values are arbitrary.
+    pub(crate) fn resize(&mut self, k: usize) {
+        for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
+            level.resize(k * cells * stride::<T>(p), T::default());
+        }
+    }
+
+    /// Makes all coefficients zero.
+    pub(crate) fn clear(&mut self) {
+        for level in &mut self.levels {
+            level.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
+        }
+    }
+
+    /// The levels for reading and writing by jobs, those below the tree empty.
+    pub(crate) fn share(&mut self) -> [Level<Shared<'_, T>>; MAX_DEPTH + 1] {
+        let shapes = &self.shapes;
+        let mut levels = self.levels.iter_mut().enumerate();
+        std::array::from_fn(|_| match levels.next() {
+            Some((level, values)) => {
+                let stride = stride::<T>(shapes[level].0);
+                Level { values: Shared::new(values), stride, step: shapes[level].1 * stride }
+            }
+            None => Level { values: Shared::new(&mut []), stride: 0, step: 0 },
+        })
+    }
+
+    /// One level for reading.
+    pub(crate) fn level(&self, level: usize) -> Level<&[T]> {
+        let stride = stride::<T>(self.shapes[level].0);
+        Level { values: &self.levels[level], stride, step: self.shapes[level].1 * stride }
+    }
+
+    /// Level `level` for reading and level `level + 1` for writing, or the other way round if not `down`.
+    pub(crate) fn neighbours(
+        &mut self,
+        level: usize,
+        down: bool,
+    ) -> (Level<&[T]>, Level<Shared<'_, T>>) {
+        let shapes = &self.shapes;
+        let (above, below) = self.levels.split_at_mut(level + 1);
+        let (upper, lower) = (&mut above[level][..], &mut below[0][..]);
+        let (from, to) = if down { (upper, lower) } else { (lower, upper) };
+        let (of_from, of_to) = if down { (level, level + 1) } else { (level + 1, level) };
+        let view = |level: usize| (stride::<T>(shapes[level].0), shapes[level].1);
+        let ((from_stride, from_cells), (to_stride, to_cells)) = (view(of_from), view(of_to));
+        (
+            Level { values: from, stride: from_stride, step: from_cells * from_stride },
+            Level { values: Shared::new(to), stride: to_stride, step: to_cells * to_stride },
+        )
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.levels.iter().map(|l| l.len() * size_of::<T>()).sum()
+    }
+}
