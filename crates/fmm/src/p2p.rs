@@ -460,76 +460,126 @@ fn general_block<
 ) {
     let density = group.density;
     let block = Block::<V, B>::new(group, first);
-    let three = V::splat(V::Scalar::of(3.0));
-    let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
-    let mut potential = [V::zero(); B];
-    let mut gradient = [[V::zero(); B]; 3];
+    let mut totals = Totals { potential: [V::zero(); B], gradient: [[V::zero(); B]; 3] };
     for near in group.near {
         let points = block.seen_from(near);
-        let threshold = V::splat(near.threshold);
-        let [x, y, z] = group.sources.range(near.sources.clone());
-        let charges =
-            if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
-        let dipoles = if DIPOLES {
-            group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
+        if near.masked {
+            add_general::<V, B, CHARGES, DIPOLES, GRADIENT, FULL, true>(
+                group,
+                near,
+                &points,
+                &mut totals,
+            );
         } else {
-            [x, y, z]
-        };
-        for j in 0..x.len() {
-            let source = [x[j], y[j], z[j]];
-            let r2 = squares(&points, source);
-            let source = source.map(V::splat);
-            let mut inverse = V::inverse_roots::<B, FULL>(r2);
-            for b in 0..B {
-                inverse[b] = inverse[b].mul(scale);
-                if near.masked {
-                    inverse[b] = inverse[b].where_above(r2[b], threshold);
-                }
-            }
-            for b in 0..B {
-                let mut r = [V::zero(); 3];
-                for i in 0..3 {
-                    r[i] = points[i][b].sub(source[i]);
-                }
-                let inverse = inverse[b];
-                let inverse2 = inverse.mul(inverse);
-                // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
-                let mut along_r = V::zero();
-                if CHARGES {
-                    let value = V::splat(charges[j]).mul(inverse);
-                    potential[b] = potential[b].add(value);
-                    along_r = value.mul(inverse2);
-                }
-                if DIPOLES {
-                    let d = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
-                    let inverse3 = inverse2.mul(inverse);
-                    let projection = d[2].mul_add(r[2], d[1].mul_add(r[1], d[0].mul(r[0])));
-                    let value = projection.mul(inverse3);
-                    potential[b] = potential[b].add(value);
-                    if GRADIENT {
-                        along_r = three.mul(value).mul_add(inverse2, along_r);
-                        for i in 0..3 {
-                            gradient[i][b] = d[i].mul_add(inverse3, gradient[i][b]);
-                        }
-                    }
-                }
-                if GRADIENT {
-                    for i in 0..3 {
-                        gradient[i][b] = along_r.neg_mul_add(r[i], gradient[i][b]);
-                    }
-                }
-            }
+            add_general::<V, B, CHARGES, DIPOLES, GRADIENT, FULL, false>(
+                group,
+                near,
+                &points,
+                &mut totals,
+            );
         }
     }
     // SAFETY: the job's own targets.
-    block.add(potential, 1.0, unsafe { sums.potential(density, block.slots.clone()) });
+    let slots = unsafe { sums.potential(density, block.slots.clone()) };
+    block.add(totals.potential, 1.0, slots);
     if GRADIENT {
         for i in 0..3 {
             // SAFETY: as above.
             let slots = unsafe { sums.gradient(density, i, block.slots.clone()) };
-            block.add(gradient[i], 1.0, slots);
+            block.add(totals.gradient[i], 1.0, slots);
         }
     }
+}
+
+/// Sums of a block of targets.
+#[derive(Clone, Copy)]
+struct Totals<V, const B: usize> {
+    potential: [V; B],
+    gradient: [[V; B]; 3],
+}
+
+#[inline(always)]
+fn add_general<
+    V: Simd,
+    const B: usize,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+    const MASKED: bool,
+>(
+    group: &Group<'_, V::Scalar>,
+    near: &Near<V::Scalar>,
+    points: &[[V; B]; 3],
+    totals: &mut Totals<V, B>,
+) {
+    let density = group.density;
+    let three = V::splat(V::Scalar::of(3.0));
+    let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
+    let threshold = V::splat(near.threshold);
+    let [x, y, z] = group.sources.range(near.sources.clone());
+    let charges = if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
+    let dipoles = if DIPOLES {
+        group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
+    } else {
+        [x, y, z]
+    };
+    let Totals { mut potential, mut gradient } = *totals;
+    for j in 0..x.len() {
+        let source = [x[j], y[j], z[j]];
+        let r2 = squares(points, source);
+        let source = source.map(V::splat);
+        let mut inverse = V::inverse_roots::<B, FULL>(r2);
+        for b in 0..B {
+            if V::ROOT_SCALE != 1.0 {
+                inverse[b] = inverse[b].mul(scale);
+            }
+            if MASKED {
+                inverse[b] = inverse[b].where_above(r2[b], threshold);
+            }
+        }
+        // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
+        let mut inverse2 = [V::zero(); B];
+        let mut along_r = [V::zero(); B];
+        for b in 0..B {
+            inverse2[b] = inverse[b].mul(inverse[b]);
+        }
+        if CHARGES {
+            let charge = V::splat(charges[j]);
+            for b in 0..B {
+                let value = charge.mul(inverse[b]);
+                potential[b] = potential[b].add(value);
+                along_r[b] = value.mul(inverse2[b]);
+            }
+        }
+        if DIPOLES {
+            let d = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
+            for b in 0..B {
+                let mut projection = d[0].mul(points[0][b].sub(source[0]));
+                for i in 1..3 {
+                    projection = d[i].mul_add(points[i][b].sub(source[i]), projection);
+                }
+                let inverse3 = inverse2[b].mul(inverse[b]);
+                let value = projection.mul(inverse3);
+                potential[b] = potential[b].add(value);
+                if GRADIENT {
+                    along_r[b] = three.mul(value).mul_add(inverse2[b], along_r[b]);
+                    for i in 0..3 {
+                        gradient[i][b] = d[i].mul_add(inverse3, gradient[i][b]);
+                    }
+                }
+            }
+        }
+        if GRADIENT {
+            for i in 0..3 {
+                for b in 0..B {
+                    let r = points[i][b].sub(source[i]);
+                    gradient[i][b] = along_r[b].neg_mul_add(r, gradient[i][b]);
+                }
+            }
+        }
+    }
+    *totals = Totals { potential, gradient };
 }
 
 /// A run of target leaves.

@@ -50,19 +50,36 @@ pub(crate) fn product<V: Simd>(
     assert!((columns - 1) * x_step < x.len());
     assert!((rows - 1) * y_step < y.len());
     // Sizes that the compiler knows become straight code: most products of low truncation numbers are that small.
-    if rows == columns && rows <= ROWS {
-        let (values, x, y) = (values.as_ptr(), x.as_ptr(), y.as_mut_ptr());
-        // SAFETY: the assertions above.
-        return unsafe {
-            match rows {
-                1 => product_rows::<V, 1>(values, stride, 1, x, x_step, y, y_step),
-                2 => product_rows::<V, 2>(values, stride, 2, x, x_step, y, y_step),
-                3 => product_rows::<V, 3>(values, stride, 3, x, x_step, y, y_step),
-                4 => product_rows::<V, 4>(values, stride, 4, x, x_step, y, y_step),
-                5 => product_rows::<V, 5>(values, stride, 5, x, x_step, y, y_step),
-                _ => product_rows::<V, 6>(values, stride, 6, x, x_step, y, y_step),
+    macro_rules! blocks {
+        ($columns:literal: $($first:literal $count:literal),+) => {
+            // SAFETY: the assertions above; the blocks cover the rows.
+            unsafe {
+                $(product_rows::<V, $count>(
+                    values.as_ptr().add($first * stride),
+                    stride,
+                    $columns,
+                    x.as_ptr(),
+                    x_step,
+                    y.as_mut_ptr().add($first * y_step),
+                    y_step,
+                );)+
             }
         };
+    }
+    if rows == columns {
+        match rows {
+            1 => return blocks!(1: 0 1),
+            2 => return blocks!(2: 0 2),
+            3 => return blocks!(3: 0 3),
+            4 => return blocks!(4: 0 4),
+            5 => return blocks!(5: 0 5),
+            6 => return blocks!(6: 0 6),
+            7 => return blocks!(7: 0 4, 4 3),
+            8 => return blocks!(8: 0 4, 4 4),
+            9 => return blocks!(9: 0 5, 5 4),
+            10 => return blocks!(10: 0 5, 5 5),
+            _ => {}
+        }
     }
     let mut done = 0;
     while done < rows {
