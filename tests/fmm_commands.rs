@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::support::{Ended, Workplace, keys};
 
 const FIELDS: &str = "apply_s backend depth distribution leaf_size m2l_count m2l_per_box mean_p_prime n p p2p_pairs \
-    peak_memory_bytes precision relative_l2_error setup_s stages threads tolerance";
+    peak_memory_bytes plan_memory_bytes precision relative_l2_error setup_s simd stages threads tolerance \
+    working_memory_bytes";
 
 fn object(ended: &Ended) -> Value {
     let value: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -88,6 +89,32 @@ fn eval_sums_two_charges_by_hand() {
     for (value, exact) in values.iter().zip([2.0, -2.0, 0.0, 0.0]) {
         assert!((value - exact).abs() < 1e-9, "{values:?}");
     }
+}
+
+#[test]
+fn eval_adds_dipoles() {
+    let place = Workplace::new("fmm_eval_dipoles");
+    // A charge of 2 at the origin with the moment (0, 0, 3), and a point without strengths at distance 2 along z:
+    // 2 / 2 + 3 * 2 / 8. The second density has the moment's sign changed.
+    place.write("points.npy", npy("<f8", false, "(2, 3)", &doubles(&[0., 0., 0., 0., 0., 2.])));
+    place.write("charges.npy", npy("<f8", false, "(2, 2)", &doubles(&[2., 0., 2., 0.])));
+    let moments = [0., 0., 3., 0., 0., 0., 0., 0., -3., 0., 0., 0.];
+    place.write("dipoles.npy", npy("<f8", false, "(2, 2, 3)", &doubles(&moments)));
+    place
+        .must("fmm eval points.npy charges.npy --dipoles dipoles.npy --tolerance 1e-10 -o out.npy");
+    let (_, values) = read(&place, "out.npy");
+    for (value, exact) in values.iter().zip([0.0, 1.75, 0.0, 0.25]) {
+        assert!((value - exact).abs() < 1e-9, "{values:?}");
+    }
+    place.write("flat.npy", npy("<f8", false, "(2, 3)", &doubles(&[0.; 6])));
+    let eval = |dipoles: &str| {
+        place.farad(&format!(
+            "fmm eval points.npy charges.npy --dipoles {dipoles} --tolerance 1e-3 -o no.npy"
+        ))
+    };
+    eval("flat.npy").fails(3, &["flat.npy has shape (2, 3), expected (2, 2, 3)"]);
+    place.write("nan.npy", npy("<f8", false, "(2, 2, 3)", &doubles(&[f64::NAN; 12])));
+    eval("nan.npy").fails(3, &["component 0 of density 0 is NaN"]);
 }
 
 #[test]

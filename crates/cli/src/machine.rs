@@ -14,6 +14,17 @@ pub(crate) fn peak_memory() -> Option<u64> {
     kibibytes("/proc/self/status", "VmHWM:")
 }
 
+/// Bytes of memory that this process holds now.
+pub(crate) fn resident_memory() -> Option<u64> {
+    kibibytes("/proc/self/status", "VmRSS:")
+}
+
+/// Lets [`peak_memory`] count from now on. False where the system cannot do that.
+pub(crate) fn restart_peak_memory() -> bool {
+    // proc(5): 5 sets the peak of the resident set to what it is now.
+    fs::write("/proc/self/clear_refs", "5").is_ok()
+}
+
 /// Bytes of memory that can be had without pushing others out.
 pub(crate) fn available_memory() -> Option<u64> {
     kibibytes("/proc/meminfo", "MemAvailable:")

@@ -1,4 +1,4 @@
-//! NumPy's .npy files: arrays of 32- or 64-bit floats in one or two dimensions, either byte order, either index order.
+//! NumPy's .npy files: arrays of 32- or 64-bit floats in one to three dimensions, either byte order, either index order.
 //!
 //! Format: numpy.lib.format, versions 1.0 to 3.0. The header is a Python dict literal of three known keys, so its reader
 //! is small and part of this module.
@@ -20,7 +20,7 @@ pub(crate) struct Array {
     pub(crate) data: Vec<f64>,
 }
 
-/// Reads a file of one- or two-dimensional floats.
+/// Reads a file of floats in one to three dimensions.
 pub(crate) fn read(path: &Path) -> Result<Array, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
     parse(&bytes).map_err(|what| {
@@ -70,8 +70,8 @@ fn parse(bytes: &[u8]) -> Result<Array, String> {
     let (header, data) = rest.split_at_checked(length).ok_or_else(truncated)?;
     let header = std::str::from_utf8(header).map_err(|_| "the header is not text")?;
     let Header { element, fortran_order, shape } = Header::parse(header)?;
-    if shape.is_empty() || shape.len() > 2 {
-        return Err(format!("the array has {} dimensions, expected 1 or 2", shape.len()));
+    if shape.is_empty() || shape.len() > 3 {
+        return Err(format!("the array has {} dimensions, expected 1 to 3", shape.len()));
     }
     let expected = shape.iter().try_fold(element.size(), |size, &n| size.checked_mul(n));
     if expected != Some(data.len()) {
@@ -81,13 +81,28 @@ fn parse(bytes: &[u8]) -> Result<Array, String> {
         ));
     }
     let mut values = element.values(data);
-    if let (true, &[rows, columns]) = (fortran_order, shape.as_slice()) {
-        values = (0..rows)
-            .flat_map(|row| (0..columns).map(move |column| column * rows + row))
-            .map(|index| values[index])
-            .collect();
+    if fortran_order {
+        values = from_fortran(&shape, &values);
     }
     Ok(Array { shape, data: values })
+}
+
+/// The same array with its last index fastest in place of its first.
+fn from_fortran(shape: &[usize], values: &[f64]) -> Vec<f64> {
+    let mut turned = Vec::with_capacity(values.len());
+    let mut index = vec![0; shape.len()];
+    for _ in values {
+        let place = index.iter().zip(shape).rev().fold(0, |place, (i, n)| place * n + i);
+        turned.push(values[place]);
+        for (i, n) in index.iter_mut().zip(shape).rev() {
+            *i += 1;
+            if *i < *n {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    turned
 }
 
 /// How a number is stored.
@@ -214,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back() {
-        for shape in [vec![4], vec![2, 2], vec![0, 3]] {
+        for shape in [vec![4], vec![2, 2], vec![0, 3], vec![2, 3, 4]] {
             let data: Vec<f64> = (0..shape.iter().product()).map(|i| i as f64 / 3.0).collect();
             let mut bytes = Vec::new();
             write(&mut bytes, &shape, &data).unwrap();
@@ -230,6 +245,17 @@ mod tests {
         let header = "{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }\n";
         let array = parse(&file(header, &data)).unwrap();
         assert_eq!(array, Array { shape: vec![2, 3], data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] });
+    }
+
+    #[test]
+    fn fortran_order_is_turned_in_three_dimensions() {
+        // Element (i, j, k) of shape (2, 3, 2) is 100 i + 10 j + k; the first index runs fastest in the file.
+        let of = |i: usize, j: usize, k: usize| (100 * i + 10 * j + k) as f64;
+        let data: Vec<u8> =
+            (0..12).flat_map(|at| of(at % 2, at / 2 % 3, at / 6).to_le_bytes()).collect();
+        let header = "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3, 2), }\n";
+        let expected: Vec<f64> = (0..12).map(|at| of(at / 6, at / 2 % 3, at % 2)).collect();
+        assert_eq!(parse(&file(header, &data)).unwrap().data, expected);
     }
 
     #[test]

@@ -18,7 +18,8 @@ use crate::output::Output;
 There is no factor 1/(4 pi), and a source at a target's very place contributes nothing.
 
 POINTS has shape (n, 3), CHARGES (n) or (k, n) for k densities, TARGETS (m, 3); without --targets the targets are the
-points. Elements are float64 or float32, in either index order.
+points. DIPOLES, shape (n, 3) or (k, n, 3) like CHARGES, add d_j . (x_i - y_j) / |x_i - y_j|^3. Elements are float64 or
+float32, in either index order.
 
 OUT is float64: the potential, shape (m) or (k, m) like CHARGES; with --gradient shape (m, 4) or (k, m, 4), where the
 last index runs over potential and its derivatives along x, y and z."
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Charges, shape (n) or (k, n)
     #[arg(value_name = "CHARGES.npy")]
     charges: PathBuf,
+    /// Dipole moments, shape (n, 3) or (k, n, 3) [default: none]
+    #[arg(long, value_name = "D.npy")]
+    dipoles: Option<PathBuf>,
     /// Places where the sum is wanted, shape (m, 3) [default: the points]
     #[arg(long, value_name = "T.npy")]
     targets: Option<PathBuf>,
@@ -51,10 +55,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let targets = args.targets.as_deref().map(read_points).transpose()?;
     let charges = read_charges(&args.charges, points.len())?;
     let several = charges.shape.len() == 2;
+    let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
+    let dipoles = dipoles.transpose()?;
     let problem = Problem {
         sources: &points,
         targets: targets.as_deref(),
-        densities: Densities { charges: Some(&charges.data), dipoles: None },
+        densities: Densities {
+            charges: Some(&charges.data),
+            dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
+        },
         count: if several { charges.shape[0] } else { 1 },
     };
     let sums = sum::run(&args.sum, &problem)?;
@@ -89,24 +98,39 @@ fn read_charges(path: &Path, points: usize) -> Result<Array, Failure> {
         [k, n] if *n == points && *k > 0 => {}
         shape => return Err(wrong_shape(path, shape, &format!("({points}) or (k, {points})"))),
     }
-    if let Some(index) = array.data.iter().position(|charge| !charge.is_finite()) {
-        let message = format!(
-            "{}: charge {} of density {} is {}",
-            path.display(),
-            index % points,
-            index / points,
-            array.data[index]
-        );
-        return Err(Failure::with_help(Exit::BadInput, message, "charges must be finite numbers"));
-    }
+    check_finite(path, &array, "charge", points)?;
     Ok(array)
 }
 
+/// Dipoles for charges of shape `charges`.
+fn read_dipoles(path: &Path, charges: &[usize]) -> Result<Array, Failure> {
+    let array = npy::read(path)?;
+    let expected = [charges, &[3]].concat();
+    if array.shape != expected {
+        return Err(wrong_shape(path, &array.shape, &tuple(&expected)));
+    }
+    check_finite(path, &array, "component", charges[charges.len() - 1] * 3)?;
+    Ok(array)
+}
+
+/// Refuses what is not a number; `each` numbers make a density.
+fn check_finite(path: &Path, array: &Array, what: &str, each: usize) -> Result<(), Failure> {
+    let Some(index) = array.data.iter().position(|value| !value.is_finite()) else {
+        return Ok(());
+    };
+    let (at, density, value) = (index % each, index / each, array.data[index]);
+    let message = format!("{}: {what} {at} of density {density} is {value}", path.display());
+    Err(Failure::with_help(Exit::BadInput, message, "strengths must be finite numbers"))
+}
+
 fn wrong_shape(path: &Path, shape: &[usize], expected: &str) -> Failure {
-    let found: Vec<_> = shape.iter().map(usize::to_string).collect();
-    let message =
-        format!("{} has shape ({}), expected {expected}", path.display(), found.join(", "));
+    let message = format!("{} has shape {}, expected {expected}", path.display(), tuple(shape));
     Failure::new(Exit::BadInput, message)
+}
+
+fn tuple(shape: &[usize]) -> String {
+    let sizes: Vec<_> = shape.iter().map(usize::to_string).collect();
+    format!("({})", sizes.join(", "))
 }
 
 /// Potential and gradient side by side, shape (..., 4).

@@ -12,9 +12,6 @@ use crate::commands::arguments::parse_tolerance;
 use crate::exit::Failure;
 use crate::{backend, interrupt, machine, units};
 
-/// Targets at which the error is measured; all of them where there are fewer.
-const SAMPLES: usize = 1000;
-
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
 
@@ -39,6 +36,9 @@ pub(super) struct Args {
     /// Times to apply the sum; the median is reported
     #[arg(long, value_name = "R", default_value = "3")]
     repeat: NonZeroUsize,
+    /// Random targets at which the error is measured; all where there are fewer
+    #[arg(long, value_name = "M", default_value = "1000")]
+    samples: NonZeroUsize,
     /// Print one JSON object to stdout, and nothing else
     #[arg(long)]
     pub(super) json: bool,
@@ -82,6 +82,8 @@ pub(super) struct Report {
     tolerance: f64,
     precision: &'static str,
     backend: &'static str,
+    /// Instruction set of the sums on a CPU.
+    simd: &'static str,
     threads: usize,
     p: usize,
     mean_p_prime: f64,
@@ -97,6 +99,10 @@ pub(super) struct Report {
     p2p_pairs: u64,
     /// Of the potential; with gradients the larger of the two errors.
     relative_l2_error: f64,
+    /// What the plan holds between sums.
+    plan_memory_bytes: u64,
+    /// What planning and summing took at most, beyond points, strengths and results.
+    working_memory_bytes: Option<u64>,
     peak_memory_bytes: Option<u64>,
 }
 
@@ -131,6 +137,7 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         dipoles: problem.densities.dipoles.is_some(),
         ..Options::default()
     };
+    let memory = Memory::before();
     let mut plan = Plan::new(problem.sources, problem.targets, &options)?;
     interrupt::check()?;
 
@@ -150,8 +157,10 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
     runs.sort_by(|a, b| a.total.total_cmp(&b.total));
     let median = runs[(runs.len() - 1) / 2];
     // Before the direct sums, which are no part of what is measured.
-    let peak_memory_bytes = machine::peak_memory();
-    let relative_l2_error = sampled_error(problem, targets, &potential, &gradient)?;
+    let results = size_of_val(&potential[..]) + size_of_val(&gradient[..]);
+    let (working_memory_bytes, peak_memory_bytes) = memory.after(results as u64);
+    let samples = args.samples.get();
+    let relative_l2_error = sampled_error(problem, targets, samples, &potential, &gradient)?;
 
     let info = plan.info();
     let report = Report {
@@ -163,6 +172,7 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
             Some(fmm::Precision::Double) | None => "double",
         },
         backend: backend.name(),
+        simd: fmm::simd::level(),
         threads: machine::threads(),
         p: info.truncation_number,
         mean_p_prime: info.mean_translation_order,
@@ -182,19 +192,48 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         m2l_per_box: info.m2l_per_box,
         p2p_pairs: info.p2p_pairs,
         relative_l2_error,
+        plan_memory_bytes: info.memory_bytes,
+        working_memory_bytes,
         peak_memory_bytes,
     };
     Ok(Sums { potential, gradient, report })
+}
+
+/// What the process held before the plan was made.
+struct Memory {
+    resident: Option<u64>,
+    peak: Option<u64>,
+    /// The peak counts from here on.
+    restarted: bool,
+}
+
+impl Memory {
+    fn before() -> Self {
+        let peak = machine::peak_memory();
+        let restarted = machine::restart_peak_memory();
+        Self { resident: machine::resident_memory(), peak, restarted }
+    }
+
+    /// The most that was held since without `results` bytes of the caller's, and the peak of the whole process.
+    fn after(&self, results: u64) -> (Option<u64>, Option<u64>) {
+        let peak = machine::peak_memory();
+        let working = match (self.restarted, peak, self.resident) {
+            (true, Some(peak), Some(resident)) => Some(peak.saturating_sub(resident + results)),
+            _ => None,
+        };
+        (working, self.peak.max(peak))
+    }
 }
 
 /// The relative L2 error over all densities at random targets, against direct sums in double precision.
 fn sampled_error(
     problem: &Problem<'_>,
     targets: &[[f64; 3]],
+    samples: usize,
     potential: &[f64],
     gradient: &[f64],
 ) -> Result<f64, Failure> {
-    let chosen = sample(targets.len());
+    let chosen = sample(targets.len(), samples);
     let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
     let mut exact = vec![0.0; problem.count * chosen.len()];
     let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
@@ -214,18 +253,18 @@ fn sampled_error(
     Ok(of_potential.max(relative_l2(&picked(gradient, 3), &exact_gradient)))
 }
 
-/// Distinct indices below `count`: [`SAMPLES`] random ones, or all.
-fn sample(count: usize) -> Vec<usize> {
+/// Distinct indices below `count`: `samples` random ones, or all.
+fn sample(count: usize, samples: usize) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..count).collect();
-    if count <= SAMPLES {
+    if count <= samples {
         return indices;
     }
     let mut random = Random::new(SAMPLE_SEED);
-    for place in 0..SAMPLES {
+    for place in 0..samples {
         let other = place + random.below(count - place);
         indices.swap(place, other);
     }
-    indices.truncate(SAMPLES);
+    indices.truncate(samples);
     indices
 }
 
@@ -284,12 +323,12 @@ mod tests {
 
     #[test]
     fn samples_are_distinct_and_repeatable() {
-        let mut chosen = sample(5000);
-        assert_eq!(chosen, sample(5000));
+        let mut chosen = sample(5000, 1000);
+        assert_eq!(chosen, sample(5000, 1000));
         chosen.sort_unstable();
         chosen.dedup();
-        assert_eq!(chosen.len(), SAMPLES);
-        assert_eq!(sample(3), [0, 1, 2]);
+        assert_eq!(chosen.len(), 1000);
+        assert_eq!(sample(3, 1000), [0, 1, 2]);
     }
 
     #[test]
