@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/performance.md, measured with the program itself.
+"""Prints the tables of solves in docs/performance.md, measured with the program itself; peers/compare.py has those of fast sums.
 
     cargo build --release
     python benches/performance.py [path of farad]
@@ -13,21 +13,6 @@ import tempfile
 from pathlib import Path
 
 from validation import ROOT, Farad, matrix
-
-
-def fast_sums(farad):
-    print("\n**Fast sums**, charges of random sign, tolerance 1e-5\n")
-    print("| points | N | precision | mean p' | setup / s | apply / s | us a point | error | peak / MiB |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for distribution in ("cube", "sphere"):
-        for n in (100_000, 1 << 20, 4_000_000):
-            out = farad.run("fmm", "bench", "--n", n, "--distribution", distribution, "--tolerance", 1e-5, "--json")
-            r = json.loads(out)
-            print(
-                f"| {distribution} | {n:,} | {r['precision']} | {r['mean_p_prime']:.2f} | {r['setup_s']:.2f} | {r['apply_s']:.3f} "
-                f"| {1e6 * r['apply_s'] / n:.2f} | {r['relative_l2_error']:.1e} | {r['peak_memory_bytes'] / 2**20:.0f} |",
-                flush=True,
-            )
 
 
 def solves(farad):
@@ -81,7 +66,6 @@ def main(program):
     with tempfile.TemporaryDirectory() as folder:
         farad = Farad(program, Path(folder))
         print(farad.run("info"))
-        fast_sums(farad)
         ten_conductors(farad)
         solves(farad)
 
