@@ -144,7 +144,8 @@ def comparison(session):
 def scaling(session):
     """One thread against all, and sizes, at the tolerance of the first row."""
     rng, n = session.rng, session.n
-    problem = session.problem("cube", *made("cube", n, rng))
+    points, charges = made("cube", n, rng)
+    problem = session.problem("cube", points, charges=charges)
     if "cube" not in session.found:
         session.log("tolerance of the first row")
         session.found["cube"] = session.loosest(problem, 3.6e-5)

@@ -67,8 +67,10 @@ def choose_targets(n, rng):
 def direct(points, targets, charges=None, dipoles=None, gradient=False):
     """Potential, shape (k, m), at points[targets] in double precision; with `gradient` that too, shape (k, m, 3).
 
-    charges (k, n), dipoles (n, 3) of the first density; a point does not act on itself.
+    charges (k, n), dipoles (n, 3) of the first density (potential alone); a point does not act on itself.
     """
+    if gradient and dipoles is not None:
+        raise ValueError("the gradient of dipoles is not summed here")
 
     def rows(first):
         return block(points, targets[first : first + TARGETS_AT_ONCE], charges, dipoles, gradient)
@@ -86,19 +88,19 @@ def block(points, targets, charges, dipoles, gradient):
     for begin in range(0, len(points), SOURCES_AT_ONCE):
         end = min(begin + SOURCES_AT_ONCE, len(points))
         r = [at[:, i, None] - points[begin:end, i] for i in range(3)]
-        r2 = r[0] ** 2 + r[1] ** 2 + r[2] ** 2
+        r2 = r[0] * r[0] + r[1] * r[1] + r[2] * r[2]
         own = np.flatnonzero((targets >= begin) & (targets < end))
         r2[own, targets[own] - begin] = np.inf
         inverse = 1 / np.sqrt(r2)
         if charges is not None:
-            potential += charges[:, begin:end] @ inverse.T
+            potential += (inverse @ charges[:, begin:end].T).T
         if dipoles is not None:
             along = sum(r[i] * dipoles[begin:end, i] for i in range(3))
-            potential[0] += (along * inverse**3).sum(axis=1)
+            potential[0] += (along * inverse * inverse * inverse).sum(axis=1)
         if gradient:
-            cubed = inverse**3
+            cubed = inverse * inverse * inverse
             for i in range(3):
-                field[:, :, i] -= charges[:, begin:end] @ (cubed * r[i]).T
+                field[:, :, i] -= ((cubed * r[i]) @ charges[:, begin:end].T).T
     return potential, field
 
 
