@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use crate::harmonics::stride;
+use crate::morton::MAX_DEPTH;
 use crate::shared::Shared;
 use crate::simd::Real;
-use crate::tree::{MAX_DEPTH, Tree};
+use crate::tree::Tree;
 
 /// Multipole or local expansions of k densities.
 #[derive(Debug)]

@@ -17,6 +17,7 @@ mod l2p;
 mod lists;
 mod m2l;
 mod m2m;
+mod morton;
 mod options;
 mod p2m;
 mod p2p;

@@ -94,53 +94,92 @@ pub(crate) struct Lists {
     pub near: Rows,
 }
 
+/// Fewest target boxes of a chunk, however many threads share a level.
+const LEAST_CHUNK: usize = 64;
+
 /// What one chunk of targets finds.
 #[derive(Default)]
 struct Found {
-    /// Packed vector, source, target.
-    far: Vec<(u64, u32, u32)>,
+    /// Number of the vector in `vectors`, source, target.
+    far: Vec<[u32; 3]>,
+    vectors: Numbers,
     near: Rows,
-    /// For each target box that has children, what is left to them.
-    pending: Vec<Vec<u32>>,
+    /// For each target box what is left to its children: where it begins in `left`, and the end of the last.
+    begins: Vec<u32>,
+    left: Vec<u32>,
+}
+
+/// What the traversal asks of a box, in little memory.
+#[derive(Clone, Copy)]
+struct Slim {
+    /// Twice the place plus one: the centre in half sides of the box.
+    centre: [i32; 3],
+    level: u8,
+    leaf: bool,
+    /// Whether there are sources.
+    sources: bool,
+}
+
+impl Slim {
+    fn of(cell: &Cell) -> Self {
+        Self {
+            centre: cell.place.map(|i| 2 * i as i32 + 1),
+            level: cell.level,
+            leaf: cell.is_leaf(),
+            sources: !cell.sources.is_empty(),
+        }
+    }
 }
 
 impl Lists {
     /// Traverses `tree`; a chunk has up to `chunk_size` target boxes.
     pub(crate) fn new(tree: &Tree, stencil: Stencil, chunk_size: usize) -> Self {
         let acceptance = acceptance();
+        let boxes: Vec<Slim> = tree.cells.iter().map(Slim::of).collect();
+        let threads = rayon::current_num_threads();
         let mut lists = Self::default();
         lists.near.begins.push(0);
-        // What each box of the level above left to its children.
-        let mut pending: Vec<Vec<u32>> = vec![vec![0]];
         let mut keys = Vec::new();
-        let mut above = 0;
+        // What the boxes of the level above left to their children, by chunk of so many.
+        let mut above: Vec<Found> =
+            vec![Found { begins: vec![0, 1], left: vec![0], ..Found::default() }];
+        let (mut begin_above, mut size_above) = (0, 1);
         for level in &tree.levels {
-            let starts: Vec<usize> = level.clone().step_by(chunk_size).collect();
+            let share = level.len().div_ceil(4 * threads);
+            let size = share.max(LEAST_CHUNK).min(chunk_size);
+            let starts: Vec<usize> = level.clone().step_by(size).collect();
             let found: Vec<(Chunk, Vec<u64>, Found)> = starts
                 .into_par_iter()
+                .with_max_len(1)
                 .map(|start| {
-                    let cells = start..(start + chunk_size).min(level.end);
+                    let cells = start..(start + size).min(level.end);
                     let mut found = Found::default();
                     found.near.begins.push(0);
+                    found.begins.push(0);
+                    let mut stack = Vec::new();
                     for index in cells.clone() {
-                        let inherited = &pending[tree.cells[index].parent as usize - above];
-                        visit(tree, stencil, &acceptance, index, inherited, &mut found);
+                        let parent = tree.cells[index].parent as usize - begin_above;
+                        let (of, slot) = (&above[parent / size_above], parent % size_above);
+                        let inherited = of.begins[slot] as usize..of.begins[slot + 1] as usize;
+                        stack.extend_from_slice(&of.left[inherited]);
+                        visit((tree, &boxes), stencil, &acceptance, index, &mut stack, &mut found);
                     }
-                    let (chunk, keys) = group(tree, cells, &mut found.far);
+                    let (chunk, keys) = group(tree, cells, &found);
                     found.far = Vec::new();
                     (chunk, keys, found)
                 })
                 .collect();
-            pending = Vec::with_capacity(level.len());
-            above = level.start;
-            for (chunk, chunk_keys, found) in found {
+            above.clear();
+            (begin_above, size_above) = (level.start, size);
+            for (chunk, chunk_keys, mut found) in found {
                 lists.chunks.push(chunk);
                 keys.push(chunk_keys);
                 let base = lists.near.entries.len() as u32;
-                lists.near.cells.extend(found.near.cells);
-                lists.near.begins.extend(found.near.begins[1..].iter().map(|b| b + base));
-                lists.near.entries.extend(found.near.entries);
-                pending.extend(found.pending);
+                let near = std::mem::take(&mut found.near);
+                lists.near.cells.extend(near.cells);
+                lists.near.begins.extend(near.begins[1..].iter().map(|b| b + base));
+                lists.near.entries.extend(near.entries);
+                above.push(found);
             }
         }
         let mut distinct: Vec<u64> = keys.iter().flatten().copied().collect();
@@ -157,88 +196,140 @@ impl Lists {
     }
 }
 
-/// Settles what it can between target box `index` and the boxes it inherits; the rest is left to its children.
+/// Settles what it can between target box `index` and the boxes on `stack`; the rest is left to its children.
 fn visit(
-    tree: &Tree,
+    (tree, boxes): (&Tree, &[Slim]),
     stencil: Stencil,
     acceptance: &[i64],
     index: usize,
-    inherited: &[u32],
+    stack: &mut Vec<u32>,
     found: &mut Found,
 ) {
-    let target = &tree.cells[index];
-    let mut left = Vec::new();
-    if target.targets.is_empty() {
-        found.pending.push(left);
+    if tree.cells[index].targets.is_empty() {
+        stack.clear();
+        found.begins.push(found.left.len() as u32);
         return;
     }
-    let mut stack: Vec<u32> = inherited.to_vec();
-    let mut near = Vec::new();
+    let target = boxes[index];
+    let first_near = found.near.entries.len();
     while let Some(s) = stack.pop() {
-        let source = &tree.cells[s as usize];
-        if source.sources.is_empty() {
+        let source = boxes[s as usize];
+        if !source.sources {
             continue;
         }
-        let difference = u32::from(source.level.abs_diff(target.level));
-        let offset = offset(source, target);
+        // As `offset`: one of the two shifts is 0.
+        let finer_source = source.level.saturating_sub(target.level);
+        let finer_target = target.level.saturating_sub(source.level);
+        let difference = u32::from(finer_source | finer_target);
+        let offset: [i32; 3] = std::array::from_fn(|i| {
+            (target.centre[i] << finer_source) - (source.centre[i] << finer_target)
+        });
         let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
         let comparable = stencil == Stencil::Reduced || difference == 0 || {
             // The full stencil crosses levels only where a leaf ends one side.
-            (source.level < target.level && source.is_leaf())
-                || (source.level > target.level && target.is_leaf())
+            (finer_target > 0 && source.leaf) || (finer_source > 0 && target.leaf)
         };
         if comparable && difference <= MAX_LEVEL_DIFFERENCE && r2 >= acceptance[difference as usize]
         {
-            found.far.push((
-                pack(source.level as i32 - target.level as i32, offset),
-                s,
-                index as u32,
-            ));
-        } else if !source.is_leaf() && (source.level <= target.level || target.is_leaf()) {
-            stack.extend(source.children().map(|c| c as u32));
-        } else if !target.is_leaf() {
-            left.push(s);
+            let key = pack(i32::from(source.level) - i32::from(target.level), offset);
+            found.far.push([found.vectors.number(key), s, index as u32]);
+        } else if !source.leaf && (finer_source == 0 || target.leaf) {
+            stack.extend(tree.cells[s as usize].children().map(|c| c as u32));
+        } else if !target.leaf {
+            found.left.push(s);
         } else {
-            near.push(s);
+            found.near.entries.push(s);
         }
     }
-    found.pending.push(left);
-    if target.is_leaf() {
+    found.begins.push(found.left.len() as u32);
+    if target.leaf {
         // Morton order of the sources is the order of memory.
-        near.sort_unstable_by_key(|&s| tree.cells[s as usize].sources.start);
+        found.near.entries[first_near..]
+            .sort_unstable_by_key(|&s| tree.cells[s as usize].sources.start);
         found.near.cells.push(index as u32);
-        found.near.entries.extend(near);
         found.near.begins.push(found.near.entries.len() as u32);
     }
 }
 
-/// Sorts a chunk's pairs by vector. Returns the chunk and the packed vector of each batch.
-fn group(tree: &Tree, cells: Range<usize>, far: &mut [(u64, u32, u32)]) -> (Chunk, Vec<u64>) {
-    // Sources in Morton order within a batch keep their expansions in the cache.
-    far.sort_unstable();
+/// Brings a chunk's pairs together by vector, in the order in which they were found, which is that of the targets. Returns
+/// the chunk and the packed vector of each batch.
+fn group(tree: &Tree, cells: Range<usize>, found: &Found) -> (Chunk, Vec<u64>) {
     let level = tree.cells[cells.start].level;
-    let mut chunk =
-        Chunk { level, cells, batches: Vec::new(), pairs: Vec::with_capacity(far.len()) };
-    let mut keys = Vec::new();
-    for (i, &(key, s, t)) in far.iter().enumerate() {
-        let source_level = tree.cells[s as usize].level;
-        let end = i as u32 + 1;
-        match chunk.batches.last_mut() {
-            Some(batch) if keys.last() == Some(&key) => batch.pairs.end = end,
-            _ => {
-                chunk.batches.push(Batch {
-                    vector: 0,
-                    order: 0,
-                    source_level,
-                    pairs: i as u32..end,
-                });
-                keys.push(key);
-            }
-        }
-        let source = s - tree.levels[source_level as usize].start as u32;
-        chunk.pairs.push([source, t - chunk.cells.start as u32]);
+    let keys = &found.vectors.keys;
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_unstable_by_key(|&number| keys[number]);
+    let mut counts = vec![0u32; keys.len()];
+    found.far.iter().for_each(|pair| counts[pair[0] as usize] += 1);
+    let mut batches = Vec::with_capacity(keys.len());
+    let mut next = vec![0u32; keys.len()];
+    let mut end = 0;
+    for &number in &order {
+        next[number] = end;
+        end += counts[number];
+        let coarser_target = (keys[number] >> (3 * OFFSET_BITS)) as i32 - LEVEL_BIAS;
+        batches.push(Batch {
+            vector: 0,
+            order: 0,
+            source_level: (i32::from(level) + coarser_target) as u8,
+            pairs: next[number]..end,
+        });
     }
-    (chunk, keys)
+    let starts: Vec<u32> = tree.levels.iter().map(|l| l.start as u32).collect();
+    let level_start: Vec<u32> = {
+        let mut of = vec![0; keys.len()];
+        order.iter().zip(&batches).for_each(|(&n, b)| of[n] = starts[b.source_level as usize]);
+        of
+    };
+    let mut pairs = vec![[0; 2]; found.far.len()];
+    for &[number, s, t] in &found.far {
+        let slot = &mut next[number as usize];
+        pairs[*slot as usize] = [s - level_start[number as usize], t - cells.start as u32];
+        *slot += 1;
+    }
+    let chunk = Chunk { level, cells, batches, pairs };
+    (chunk, order.into_iter().map(|number| keys[number]).collect())
+}
+
+/// Distinct keys, numbered as they come: a hash table with linear probing.
+struct Numbers {
+    keys: Vec<u64>,
+    /// Number + 1 of the key in each slot, 0 = free; a power of two, at most half of them taken.
+    slots: Vec<u32>,
+}
+
+impl Default for Numbers {
+    fn default() -> Self {
+        Self { keys: Vec::new(), slots: vec![0; 1024] }
+    }
+}
+
+impl Numbers {
+    fn slot(&self, key: u64) -> usize {
+        let bits = self.slots.len().ilog2();
+        let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize;
+        while self.slots[slot] != 0 && self.keys[self.slots[slot] as usize - 1] != key {
+            slot = (slot + 1) & (self.slots.len() - 1);
+        }
+        slot
+    }
+
+    /// The number of `key`, which may be new.
+    fn number(&mut self, key: u64) -> u32 {
+        let slot = self.slot(key);
+        if self.slots[slot] == 0 {
+            self.keys.push(key);
+            self.slots[slot] = self.keys.len() as u32;
+            if 2 * self.keys.len() > self.slots.len() {
+                self.slots = vec![0; 2 * self.slots.len()];
+                for i in 0..self.keys.len() {
+                    let slot = self.slot(self.keys[i]);
+                    self.slots[slot] = i as u32 + 1;
+                }
+            }
+            return self.keys.len() as u32 - 1;
+        }
+        self.slots[slot] - 1
+    }
 }
 
 const OFFSET_BITS: u32 = 19;

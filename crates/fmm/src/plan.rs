@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use crate::engine::Parts;
 use crate::lists::Lists;
+use crate::morton::Sample;
 use crate::simd::Level;
 use crate::tree::{Order, Root, Tree};
 use crate::truncation::{self, Orders};
@@ -202,9 +203,13 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
     if points.len() > MAX_POINTS {
         return Err(Error::TooMany { what, count: points.len(), limit: MAX_POINTS });
     }
-    let bad =
-        points.par_iter().with_min_len(4096).position_first(|x| x.iter().any(|c| !c.is_finite()));
-    match bad {
+    let finite = |x: &[f64; 3]| x.iter().all(|c| c.is_finite());
+    // Without an early end the loop is a plain pass over memory.
+    let all = |some: &[[f64; 3]]| some.iter().fold(true, |all, x| all & finite(x));
+    if points.par_chunks(4096).all(all) {
+        return Ok(());
+    }
+    match points.iter().position(|x| !finite(x)) {
         Some(index) => Err(Error::NotFinite { what, index, point: points[index] }),
         None => Ok(()),
     }
@@ -228,15 +233,12 @@ fn work_out(
     let occupancy = tuning::occupancy(options, precision);
     let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
     let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let mut root = Root::around(&all, 1.0);
-    let mut source_order = Order::new(&root, sources);
+    let mut root = Root::around(&all);
     if options.leaf_size.is_none() {
-        let enlargement = tuning::enlargement(&source_order, occupancy);
-        if enlargement > 1.0 {
-            root = Root::around(&all, enlargement);
-            source_order = Order::new(&root, sources);
-        }
+        let sample = Sample::new(&root, sources);
+        root = root.enlarged(tuning::enlargement(&sample, occupancy));
     }
+    let mut source_order = Order::new(&root, sources);
     let target_order = targets.map(|points| Order::new(&root, points));
     let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
     let scalar = if precision == Precision::Single { 4 } else { 8 };
@@ -270,7 +272,7 @@ fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
     info.m2l_count = lists.chunks.iter().map(|c| c.pairs.len() as u64).sum();
     let receivers: u64 = lists
         .chunks
-        .iter()
+        .par_iter()
         .map(|chunk| {
             let mut receives = vec![false; chunk.cells.len()];
             chunk.pairs.iter().for_each(|pair| receives[pair[1] as usize] = true);
@@ -279,6 +281,8 @@ fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
         .sum();
     info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
     info.p2p_pairs = (0..lists.near.cells.len())
+        .into_par_iter()
+        .with_min_len(256)
         .map(|row| {
             let targets = tree.cells[lists.near.cells[row] as usize].targets.len() as u64;
             let sources =

@@ -7,8 +7,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-/// Deepest level: 21 bits an axis fill a 64-bit Morton key.
-pub(crate) const MAX_DEPTH: usize = 21;
+use crate::morton::{self, MAX_DEPTH};
 
 /// A box: a cube of side `2^-level` that holds points.
 #[derive(Clone, Debug)]
@@ -45,7 +44,7 @@ impl Cell {
 
 /// Side of a box at `level`.
 pub(crate) fn side(level: u8) -> f64 {
-    f64::from(-i32::from(level)).exp2()
+    1.0 / (1u64 << level) as f64
 }
 
 /// The cube that holds all points.
@@ -56,41 +55,32 @@ pub(crate) struct Root {
 }
 
 impl Root {
-    /// The smallest cube about the points, `enlargement` (at least 1) times as large, about the same centre.
-    pub(crate) fn around(points: &[&[[f64; 3]]], enlargement: f64) -> Self {
-        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
-        for points in points {
-            let (l, h) = points
-                .par_iter()
-                .with_min_len(4096)
-                .fold(
-                    || ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]),
-                    |(low, high), x| {
-                        (
-                            std::array::from_fn(|i| low[i].min(x[i])),
-                            std::array::from_fn(|i| high[i].max(x[i])),
-                        )
-                    },
-                )
-                .reduce(
-                    || ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]),
-                    |a, b| {
-                        (
-                            std::array::from_fn(|i| a.0[i].min(b.0[i])),
-                            std::array::from_fn(|i| a.1[i].max(b.1[i])),
-                        )
-                    },
-                );
-            low = std::array::from_fn(|i| low[i].min(l[i]));
-            high = std::array::from_fn(|i| high[i].max(h[i]));
-        }
+    /// The smallest cube about the points.
+    pub(crate) fn around(points: &[&[[f64; 3]]]) -> Self {
+        const EMPTY: [[f64; 3]; 2] = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
+        let join = |[low, high]: [[f64; 3]; 2], [l, h]: [[f64; 3]; 2]| {
+            // Plain comparisons, which become vector instructions; no coordinate is NaN.
+            let low = std::array::from_fn(|i| if l[i] < low[i] { l[i] } else { low[i] });
+            [low, std::array::from_fn(|i| if h[i] > high[i] { h[i] } else { high[i] })]
+        };
+        let of = |points: &[[f64; 3]]| points.iter().fold(EMPTY, |box_, x| join(box_, [*x, *x]));
+        let [low, high] = points
+            .iter()
+            .map(|points| points.par_chunks(4096).map(of).reduce(|| EMPTY, join))
+            .fold(EMPTY, join);
         if low[0] > high[0] {
             return Self { corner: [0.0; 3], side: 1.0 };
         }
         let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
         // A single point, or points that coincide, still get a cube; the largest coordinate is inside, not on the face.
-        let side = if extent > 0.0 { extent * enlargement * (1.0 + 1e-12) } else { 1.0 };
+        let side = if extent > 0.0 { extent * (1.0 + 1e-12) } else { 1.0 };
         Self { corner: std::array::from_fn(|i| 0.5 * (low[i] + high[i]) - 0.5 * side), side }
+    }
+
+    /// A cube `factor` (at least 1) times as large, about the same centre.
+    pub(crate) fn enlarged(self, factor: f64) -> Self {
+        let shift = 0.5 * (factor - 1.0) * self.side;
+        Self { corner: self.corner.map(|c| c - shift), side: factor * self.side }
     }
 
     /// A point in units of the root's side.
@@ -105,21 +95,6 @@ impl Root {
         let centre = cell.centre();
         std::array::from_fn(|i| self.corner[i] + self.side * centre[i])
     }
-
-    fn key(&self, x: &[f64; 3]) -> u64 {
-        let cells = (1u64 << MAX_DEPTH) as f64;
-        let [x, y, z] = self.scaled(x).map(|c| ((c * cells) as u64).min((1 << MAX_DEPTH) - 1));
-        spread(x) | spread(y) << 1 | spread(z) << 2
-    }
-}
-
-/// Puts two zero bits between the 21 low bits.
-fn spread(x: u64) -> u64 {
-    let x = (x | x << 32) & 0x001f_0000_0000_ffff;
-    let x = (x | x << 16) & 0x001f_0000_ff00_00ff;
-    let x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
-    let x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
-    (x | x << 2) & 0x1249_2492_4924_9249
 }
 
 /// Points in Morton order.
@@ -133,24 +108,14 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
-        let mut pairs: Vec<(u64, u32)> = points
-            .par_iter()
-            .with_min_len(4096)
-            .enumerate()
-            .map(|(i, x)| (root.key(x), i as u32))
-            .collect();
-        pairs.par_sort_unstable();
-        let (keys, index) = pairs.into_par_iter().with_min_len(4096).unzip();
+        let items = morton::sorted(root, points);
+        let (keys, index) = items.into_par_iter().with_min_len(4096).unzip();
         Self { keys, index }
     }
-
-    /// Mean number of points in an occupied box of `level`.
-    pub(crate) fn occupancy(&self, level: usize) -> f64 {
-        let shift = 3 * (MAX_DEPTH - level);
-        let distinct = self.keys.windows(2).filter(|w| w[0] >> shift != w[1] >> shift).count() + 1;
-        self.keys.len() as f64 / distinct as f64
-    }
 }
+
+/// Boxes that one job splits.
+const JOB_CELLS: usize = 128;
 
 /// The octree.
 #[derive(Clone, Debug)]
@@ -180,28 +145,32 @@ impl Tree {
         for level in 0..MAX_DEPTH {
             let current = levels[level].clone();
             let begin = cells.len();
+            let full = |r: &Range<u32>, keys: &[u64]| {
+                r.len() > leaf_size && keys[r.start as usize] != keys[r.end as usize - 1]
+            };
             let split: Vec<Vec<Cell>> = cells[current.clone()]
-                .par_iter()
-                .with_min_len(64)
+                .par_chunks(JOB_CELLS)
                 .enumerate()
-                .map(|(i, cell)| {
-                    let full = |r: &Range<u32>, keys: &[u64]| {
-                        r.len() > leaf_size && keys[r.start as usize] != keys[r.end as usize - 1]
-                    };
-                    if full(&cell.sources, source_keys) || full(&cell.targets, target_keys) {
-                        let parent = (current.start + i) as u32;
-                        children(cell, parent, source_keys, target_keys)
-                    } else {
-                        Vec::new()
+                .map(|(job, some)| {
+                    let mut split = Vec::with_capacity(8 * some.len());
+                    for (i, cell) in some.iter().enumerate() {
+                        if full(&cell.sources, source_keys) || full(&cell.targets, target_keys) {
+                            let parent = (current.start + job * JOB_CELLS + i) as u32;
+                            children(cell, parent, source_keys, target_keys, &mut split);
+                        }
                     }
+                    split
                 })
                 .collect();
-            for (i, children) in split.into_iter().enumerate() {
-                let cell = &mut cells[current.start + i];
-                cell.child_count = children.len() as u8;
-                let first = cells.len() as u32;
-                cells[current.start + i].first_child = first;
-                cells.extend(children);
+            cells.reserve(split.iter().map(Vec::len).sum());
+            for child in split.into_iter().flatten() {
+                let index = cells.len() as u32;
+                let parent = &mut cells[child.parent as usize];
+                if parent.child_count == 0 {
+                    parent.first_child = index;
+                }
+                parent.child_count += 1;
+                cells.push(child);
             }
             if cells.len() == begin {
                 break;
@@ -217,8 +186,14 @@ impl Tree {
     }
 }
 
-/// The occupied octants of a box.
-fn children(cell: &Cell, parent: u32, source_keys: &[u64], target_keys: &[u64]) -> Vec<Cell> {
+/// Appends the occupied octants of a box.
+fn children(
+    cell: &Cell,
+    parent: u32,
+    source_keys: &[u64],
+    target_keys: &[u64],
+    out: &mut Vec<Cell>,
+) {
     let level = cell.level as usize + 1;
     let shift = 3 * (MAX_DEPTH - level);
     let end = |keys: &[u64], range: &Range<u32>, begin: u32, octant: u64| {
@@ -226,7 +201,6 @@ fn children(cell: &Cell, parent: u32, source_keys: &[u64], target_keys: &[u64]) 
         begin + rest.partition_point(|k| k >> shift & 7 <= octant) as u32
     };
     let (mut s, mut t) = (cell.sources.start, cell.targets.start);
-    let mut out = Vec::with_capacity(8);
     for octant in 0..8u64 {
         let (s_end, t_end) = (
             end(source_keys, &cell.sources, s, octant),
@@ -245,7 +219,6 @@ fn children(cell: &Cell, parent: u32, source_keys: &[u64], target_keys: &[u64]) 
         }
         (s, t) = (s_end, t_end);
     }
-    out
 }
 
 #[cfg(test)]
@@ -264,7 +237,7 @@ mod tests {
     #[test]
     fn every_point_is_in_one_leaf_and_inside_its_box() {
         let points = points(5000);
-        let root = Root::around(&[&points], 1.0);
+        let root = Root::around(&[&points]);
         let order = Order::new(&root, &points);
         let tree = Tree::new(&order, None, 20);
         let mut seen = vec![false; points.len()];
@@ -290,22 +263,22 @@ mod tests {
     #[test]
     fn coincident_points_end_the_splitting() {
         let points = vec![[0.25, 0.5, 0.75]; 100];
-        let root = Root::around(&[&points], 1.0);
+        let root = Root::around(&[&points]);
         let order = Order::new(&root, &points);
         assert_eq!(Tree::new(&order, None, 10).cells.len(), 1);
         let mut two = points.clone();
         two.push([0.25, 0.5, 0.7500001]);
-        let root = Root::around(&[&two], 1.0);
+        let root = Root::around(&[&two]);
         let order = Order::new(&root, &two);
         assert_eq!(Tree::new(&order, None, 10).depth(), 1);
     }
 
     #[test]
     fn no_points_and_one_point_make_a_root() {
-        let root = Root::around(&[&[]], 1.0);
+        let root = Root::around(&[&[]]);
         assert_eq!(Tree::new(&Order::new(&root, &[]), None, 10).cells.len(), 1);
         let one = [[3.0, 4.0, 5.0]];
-        let root = Root::around(&[&one], 1.0);
+        let root = Root::around(&[&one]);
         assert_eq!(Tree::new(&Order::new(&root, &one), None, 10).cells.len(), 1);
     }
 }

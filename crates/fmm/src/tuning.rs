@@ -1,6 +1,6 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
-use crate::tree::Order;
+use crate::morton::{MAX_DEPTH, Sample};
 use crate::{Options, Precision};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7 to 6e-7.
@@ -39,15 +39,15 @@ pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
 }
 
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:
-/// occupancies jump by 8 (by 4 on surfaces) from level to level otherwise. 1 = the order at hand is right already.
-pub(crate) fn enlargement(order: &Order, occupancy: f64) -> f64 {
-    let n = order.keys.len() as f64;
+/// occupancies jump by 8 (by 4 on surfaces) from level to level otherwise. 1 = the smallest cube is right already.
+pub(crate) fn enlargement(sample: &Sample, occupancy: f64) -> f64 {
+    let n = sample.count() as f64;
     if n <= 2.0 * occupancy {
         return 1.0;
     }
     let mut above = n;
-    for level in 1..crate::tree::MAX_DEPTH {
-        let here = order.occupancy(level);
+    for level in 1..MAX_DEPTH {
+        let here = sample.occupancy(level);
         if here <= occupancy {
             let dimension = (above / here).log2().clamp(1.0, 3.0);
             let factor = (occupancy / here).powf(1.0 / dimension);
