@@ -1,18 +1,18 @@
 //! What each class of translations adds to the error for every truncation number, measured on the plan's own points.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rayon::prelude::*;
 
 use super::Class;
-use super::sampling::{self, Pool, mix};
-use crate::coaxial::Coaxial;
-use crate::harmonics::{Harmonics, cosine, parity, sine};
+use super::sampling::{self, Point, Pool, mix};
+use super::series::{Errors, Sample};
 use crate::lists::{Chunk, Lists};
-use crate::simd::{Level, Real, Simd, Task, scalars_mut};
+use crate::simd::{Level, Real};
 use crate::tree::{Cell, Order, Root, Tree, side};
 
-/// Pairs of points sampled for a class with many translations: a multiple of every vector width.
+/// Pairs of points sampled for a class with many translations.
 const SAMPLES: usize = 192;
 
 /// Translations of a class for each of its samples: measuring must cost less than what it saves.
@@ -23,6 +23,12 @@ const DOUBT: f64 = 96.0;
 
 /// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not worked.
 const PILOTS: usize = 32;
+
+/// Samples that share a pair of boxes.
+const DRAWS_A_BOX: usize = 4;
+
+/// Pairs of a batch that are looked at for the weight of all of it.
+const WEIGHED: usize = 64;
 
 /// Geometry that the measurement samples.
 pub(crate) struct Geometry<'a> {
@@ -37,8 +43,18 @@ pub(crate) struct Geometry<'a> {
 pub(super) struct Norms {
     /// `sum 1/r^2`: potentials.
     pub(super) potential: f64,
-    /// `sum 1/r^4`: gradients, and potentials of dipoles.
+    /// `sum 1/r^4`: gradients; with a third of it on both sides, potentials of dipoles of random directions.
     pub(super) gradient: f64,
+    /// `sum 6/r^6`: likewise gradients of dipoles.
+    pub(super) second: f64,
+}
+
+impl Norms {
+    fn add(&mut self, weight: f64, r2: f64) {
+        self.potential += weight / r2;
+        self.gradient += weight / (r2 * r2);
+        self.second += 6.0 * weight / (r2 * r2 * r2);
+    }
 }
 
 /// In which quantities the error is measured.
@@ -50,21 +66,20 @@ pub(super) struct Measures {
 }
 
 impl Measures {
-    /// Squared relative errors for a unit sum of squared errors of potentials of charges. A derivative multiplies the error of
-    /// the last degree by about p' over half the side of the box in which it is taken; twice that, as the worst points are
-    /// the ones that decide.
-    fn factor(&self, class: &Class, p: usize) -> f64 {
-        let target = side(class.level);
-        let source = target * f64::from(class.finer_target).exp2();
-        let derivative = |side: f64| (4.0 * p as f64 / side).powi(2) / self.norms.gradient;
-        let mut factor = 1.0 / self.norms.potential;
-        if self.gradient {
-            factor = factor.max(derivative(target));
+    /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives (as [`Errors`] lists them)
+    /// with lengths in units of `unit`. A derivative in one direction has a third of the gradient's square.
+    fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
+        let unit2 = unit * unit;
+        let mut worst = error2[0] / (unit2 * self.norms.potential);
+        for (asked, of) in [(self.gradient, error2[1]), (self.dipoles, error2[2])] {
+            if asked {
+                worst = worst.max(3.0 * of / (unit2 * unit2 * self.norms.gradient));
+            }
         }
-        if self.dipoles {
-            factor = factor.max(derivative(source));
+        if self.gradient && self.dipoles {
+            worst = worst.max(9.0 * error2[3] / (unit2 * unit2 * unit2 * self.norms.second));
         }
-        factor
+        worst
     }
 }
 
@@ -75,10 +90,17 @@ pub(super) struct Statistics {
     pub(super) count: f64,
     /// `sum N_source N_target` over them.
     pub(super) weight: f64,
-    /// What the class adds to the squared relative error for each p' (index).
+    /// What the class adds to the squared relative error for each p' (index); the last stands for all above.
     pub(super) error2: Vec<f64>,
     /// Pairs of boxes, each with the weight that it stands for.
     pub(super) candidates: Vec<([u32; 2], f64)>,
+}
+
+impl Statistics {
+    /// What the class adds to the squared relative error with truncation number `p`.
+    pub(super) fn error2(&self, p: usize) -> f64 {
+        self.error2[p.min(self.error2.len() - 1)]
+    }
 }
 
 /// Counts, weights and candidate pairs of boxes of every class.
@@ -94,14 +116,18 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics>
                 tree.cells[(base + s) as usize].sources.len() as f64
                     * tree.cells[chunk.cells.start + t as usize].targets.len() as f64
             };
-            let weight: f64 = pairs.iter().map(weight_of).sum();
+            let step = pairs.len().div_ceil(WEIGHED);
+            let weighed = pairs.len().div_ceil(step) as f64;
+            let weights: Vec<f64> = pairs.iter().step_by(step).map(weight_of).collect();
+            let sum: f64 = weights.iter().sum();
+            let weight = sum / weighed * pairs.len() as f64;
             statistics.count += pairs.len() as f64;
             statistics.weight += weight;
             // A few pairs in proportion to their weight.
             let few = pairs.len().min(4);
             let (mut cumulative, mut taken) = (0.0, 0);
-            for pair in pairs {
-                cumulative += weight_of(pair) / weight * few as f64;
+            for (pair, of_pair) in pairs.iter().step_by(step).zip(weights) {
+                cumulative += of_pair / sum * few as f64;
                 while taken < few && cumulative > taken as f64 + 0.5 {
                     let pair = [base + pair[0], chunk.cells.start as u32 + pair[1]];
                     statistics.candidates.push((pair, weight / few as f64));
@@ -123,7 +149,7 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics>
 }
 
 /// Measures what every class adds to the squared relative error for every p' up to `p_max`, or until that is less than
-/// `negligible`: from there on it is taken as constant.
+/// `negligible`: from there on it is taken as constant, and not listed.
 pub(super) fn measure(
     geometry: &Geometry<'_>,
     classes: &mut BTreeMap<Class, Statistics>,
@@ -133,74 +159,59 @@ pub(super) fn measure(
     simd: Level,
 ) {
     let Geometry { root, tree, sources, targets } = geometry;
-    let levels = 0..tree.levels.len();
-    let source_pools: Vec<Pool> = levels
-        .clone()
-        .into_par_iter()
-        .map(|level| sampling::draw(root, tree, level, *sources, |c| c.sources.clone()))
-        .collect();
-    let target_pools: Vec<Pool> = levels
-        .into_par_iter()
-        .map(|level| sampling::draw(root, tree, level, *targets, |c| c.targets.clone()))
-        .collect();
-    let harmonics = Harmonics::<f64>::new(p_max);
-    let coaxials: BTreeMap<_, _> = {
-        let mut distinct: Vec<Class> = classes.keys().map(|c| Class { level: 0, ..*c }).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let of = |class: Class| {
-            let ((source, target), (_, _, distance)) = (class.sides(), class.spheres());
-            (class, Coaxial::<f64>::m2l(p_max, source, target, distance))
-        };
-        distinct.into_par_iter().map(of).collect()
+    let draw = |order, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
+        let of = |level| sampling::draw(root, tree, level, order, range);
+        (0..tree.levels.len()).into_par_iter().map(of).collect()
     };
+    let source_pools = draw(*sources, |c| c.sources.clone());
+    let own_targets = !std::ptr::eq(sources.0, targets.0);
+    let of_targets = own_targets.then(|| draw(*targets, |c| c.targets.clone()));
+    let target_pools = of_targets.as_ref().unwrap_or(&source_pools);
     let classes: Vec<_> = classes.iter_mut().collect();
     classes.into_par_iter().for_each(|(class, statistics)| {
-        let (_, _, distance) = class.spheres();
-        let coaxial = &coaxials[&Class { level: 0, ..*class }];
-        // From the target's side as the unit of length to the root's.
-        let unit2 = side(class.level).powi(2);
+        let (source_side, target_side) = class.sides();
+        let salt = class.offset.iter().fold(u64::from(class.level), |salt, &o| mix(salt, o as u64));
         let source_level = class.level as i32 - i32::from(class.finer_target);
+        // From the smaller box's side as the unit of length to the root's.
+        let unit = side(class.level.max(source_level as u8));
         let from = &source_pools[source_level as usize];
         let to = &target_pools[class.level as usize];
         let samples = (statistics.count as usize / TRANSLATIONS_A_SAMPLE)
             .next_multiple_of(PILOTS)
             .clamp(PILOTS, SAMPLES);
-        let boxes = sampling::resample(&statistics.candidates, statistics.weight, samples);
+        let boxes =
+            sampling::resample(&statistics.candidates, statistics.weight, samples / DRAWS_A_BOX);
         statistics.candidates = Vec::new();
+        let pair = |d: [f64; 3], (y, of_y): (Point, f64), (x, of_x): (Point, f64)| Sample {
+            distance: d,
+            target: x.map(|c| c * target_side),
+            source: y.map(|c| c * source_side),
+            weight: of_x * of_y,
+        };
         // Points of the whole level resolve the corners best; points of the very boxes know on which side of a box its
         // points crowd. The larger error of the two counts.
-        let of_level: Vec<Sample> = boxes
-            .iter()
-            .enumerate()
-            .map(|(i, &[s, t])| {
-                let axis = aligned(&tree.cells[s as usize], &tree.cells[t as usize]);
-                let (y, of_y) = from[mix(i as u64, u64::from(class.level)) as usize % from.len()];
-                let (x, of_x) = to[mix(i as u64, 1000 + distance.to_bits()) as usize % to.len()];
-                (y, x, axis, of_x * of_y)
-            })
-            .collect();
-        let of_boxes: Vec<Sample> = boxes
-            .iter()
-            .enumerate()
-            .map(|(i, &[s, t])| {
-                let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
-                let salt = mix(i as u64, distance.to_bits()) & !15 | (i as u64 & 15);
-                let (y, of_y) =
-                    sampling::draw_in_cell(root, source, *sources, &source.sources, salt);
-                let (x, of_x) =
-                    sampling::draw_in_cell(root, target, *targets, &target.targets, salt >> 2);
-                (y, x, aligned(source, target), of_x * of_y)
-            })
-            .collect();
+        let mut of_level = Vec::with_capacity(samples);
+        let mut of_boxes = Vec::with_capacity(samples);
+        for (i, &[s, t]) in boxes.iter().enumerate() {
+            let (source, target) = (&tree.cells[s as usize], &tree.cells[t as usize]);
+            let d = crate::lists::offset(source, target).map(|o| 0.5 * f64::from(o));
+            let seed = mix(i as u64, salt);
+            let y = sampling::draw_in_cell(root, source, *sources, &source.sources, seed);
+            let x = sampling::draw_in_cell(root, target, *targets, &target.targets, !seed);
+            for draw in 0..DRAWS_A_BOX {
+                of_boxes.push(pair(d, y[draw], x[(draw + i) % DRAWS_A_BOX]));
+                let seed = mix(seed, draw as u64);
+                let (y, x) = (seed as usize % from.len(), (seed >> 32) as usize % to.len());
+                of_level.push(pair(d, from[y], to[x]));
+            }
+        }
         let weight = statistics.weight;
         let error2 = |pairs: &[Sample], p_max: usize| {
-            let task = Errors { harmonics: &harmonics, coaxial, class: *class, pairs, p_max };
-            let mut error = f64::dispatch(simd, task);
-            for (p, e) in error.iter_mut().enumerate() {
-                *e *= weight / unit2 * measures.factor(class, p) * (1.0 + DOUBT / samples as f64);
-            }
-            error
+            let Measures { gradient, dipoles, .. } = *measures;
+            let error2 = f64::dispatch(simd, Errors { pairs, p_max, gradient, dipoles });
+            let factor = weight * (1.0 + DOUBT / samples as f64);
+            let of = |error2: &[f64; 4]| factor * measures.relative(error2, unit);
+            error2.iter().map(of).collect::<Vec<f64>>()
         };
         // The pilots are spread over all pairs of boxes.
         let pilots: Vec<Sample> =
@@ -208,7 +219,7 @@ pub(super) fn measure(
         let pilot = error2(&pilots, p_max);
         let mut limit =
             pilot.iter().position(|&e| e < negligible).map_or(p_max, |p| (p + 1).min(p_max));
-        let mut error = loop {
+        statistics.error2 = loop {
             let mut error = error2(&of_level, limit);
             for (e, other) in error.iter_mut().zip(error2(&of_boxes, limit)) {
                 *e = e.max(other);
@@ -219,117 +230,7 @@ pub(super) fn measure(
             }
             limit = (limit + 4).min(p_max);
         };
-        error.resize(p_max + 1, error[limit]);
-        statistics.error2 = error;
     });
-}
-
-/// The unit vector from source to target.
-fn aligned(source: &Cell, target: &Cell) -> [f64; 3] {
-    let offset = crate::lists::offset(source, target).map(f64::from);
-    let length = offset.iter().map(|o| o * o).sum::<f64>().sqrt();
-    offset.map(|o| o / length)
-}
-
-/// A source point and a target point, each in its box, the direction between the boxes and the sample's weight.
-type Sample = ([f64; 3], [f64; 3], [f64; 3], f64);
-
-/// The squared error of the truncated expansion for every p' at once, averaged over the samples.
-struct Errors<'a> {
-    harmonics: &'a Harmonics<f64>,
-    coaxial: &'a Coaxial<f64>,
-    class: Class,
-    pairs: &'a [Sample],
-    p_max: usize,
-}
-
-impl Task<f64> for Errors<'_> {
-    type Output = Vec<f64>;
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> Vec<f64> {
-        let p = self.p_max;
-        let (source_side, target_side) = self.class.sides();
-        let (_, _, distance) = self.class.spheres();
-        let mut sums = vec![0.0; p + 1];
-        let mut x = vec![V::zero(); p * p];
-        let mut y = vec![V::zero(); p * p];
-        // V::LANES samples at a time, each in the frame whose z-axis joins the boxes.
-        for pairs in self.pairs.chunks_exact(V::LANES) {
-            let mut from = [V::zero(); 3];
-            let mut to = [V::zero(); 3];
-            let mut exact = [V::zero()];
-            let mut weight = [V::zero()];
-            for (lane, (source, target, axis, w)) in pairs.iter().enumerate() {
-                let frame = frame(*axis);
-                let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-                let mut d2 = 0.0;
-                for k in 0..3 {
-                    scalars_mut(&mut from)[k * V::LANES + lane] = dot(&frame[k], source);
-                    scalars_mut(&mut to)[k * V::LANES + lane] = dot(&frame[k], target);
-                    let d = distance * axis[k] + target_side * target[k] - source_side * source[k];
-                    d2 += d * d;
-                }
-                // In units of the target's side.
-                scalars_mut(&mut exact)[lane] = target_side / d2.sqrt();
-                scalars_mut(&mut weight)[lane] = *w;
-            }
-            self.harmonics.regular(p, from, &mut y);
-            self.harmonics.regular(p, to, &mut x);
-            let mut rest = exact[0];
-            for q in 0..=p {
-                sums[q] += rest.mul(rest).mul(weight[0]).sum();
-                if q < p {
-                    rest = rest.sub(shell(self.coaxial, q, &x, &y));
-                }
-            }
-        }
-        for sum in &mut sums {
-            *sum /= self.pairs.len() as f64;
-        }
-        sums
-    }
-}
-
-/// What raising the truncation number from q to q + 1 adds: row q and column q of each order's matrix.
-#[inline(always)]
-fn shell<V: Simd<Scalar = f64>>(coaxial: &Coaxial<f64>, q: usize, x: &[V], y: &[V]) -> V {
-    let mut sum = V::zero();
-    for m in 0..=q {
-        let (matrix, stride) = coaxial.matrix(m);
-        // The table carries the sign (-1)^m of the way back of a rotation, which does not happen here.
-        let sign = V::splat(parity(m));
-        let mut row = [V::zero(); 2];
-        let mut column = [V::zero(); 2];
-        for n in m..=q {
-            let of_row = V::splat(matrix[(q - m) * stride + n - m]);
-            row[0] = of_row.mul_add(y[cosine(n, m)], row[0]);
-            if m > 0 {
-                row[1] = of_row.mul_add(y[sine(n, m)], row[1]);
-            }
-            if n < q {
-                let of_column = V::splat(matrix[(n - m) * stride + q - m]);
-                column[0] = of_column.mul_add(x[cosine(n, m)], column[0]);
-                if m > 0 {
-                    column[1] = of_column.mul_add(x[sine(n, m)], column[1]);
-                }
-            }
-        }
-        let mut part = row[0].mul(x[cosine(q, m)]).add(column[0].mul(y[cosine(q, m)]));
-        if m > 0 {
-            part = part.add(row[1].mul(x[sine(q, m)])).add(column[1].mul(y[sine(q, m)]));
-        }
-        sum = sign.mul_add(part, sum);
-    }
-    sum
-}
-
-/// Rows of a rotation that takes the unit vector `axis` to z.
-fn frame(axis: [f64; 3]) -> [[f64; 3]; 3] {
-    let [x, y, z] = axis;
-    let rho = x.hypot(y);
-    let (c, s) = if rho > 0.0 { (x / rho, y / rho) } else { (1.0, 0.0) };
-    [[z * c, z * s, -rho], [-s, c, 0.0], [rho * c, rho * s, z]]
 }
 
 /// The sums over all pairs of points.
@@ -341,75 +242,74 @@ pub(super) fn norms(
     lists: &Lists,
     classes: &BTreeMap<Class, Statistics>,
 ) -> Norms {
-    const TARGETS: usize = 2000;
+    const LEAVES: usize = 256;
+    const TARGETS: usize = 4;
     let mut norms = Norms::default();
     for (class, statistics) in classes {
         let (_, _, distance) = class.spheres();
         let (_, target_side) = class.sides();
         let d2 = (distance / target_side * side(class.level)).powi(2);
-        norms.potential += statistics.weight / d2;
-        norms.gradient += statistics.weight / (d2 * d2);
+        norms.add(statistics.weight, d2);
     }
     let tree = geometry.tree;
     let leaves = &lists.near.cells;
-    let picked = TARGETS.min(4 * leaves.len());
+    let picked = LEAVES.min(leaves.len());
+    let scaled = |(order, points): &(&Order, &[[f64; 3]]), slot: usize| {
+        geometry.root.scaled(&points[order.index[slot] as usize])
+    };
     let (near, targets) = (0..picked)
         .into_par_iter()
         .map(|i| {
-            let row = i * leaves.len() / picked;
+            let row = (2 * i + 1) * leaves.len() / (2 * picked);
             let leaf = &tree.cells[leaves[row] as usize];
             let count = leaf.targets.len();
             let mut near = Norms::default();
             if count == 0 {
                 return (near, 0.0);
             }
-            let t = leaf.targets.start as usize + mix(i as u64, 3) as usize % count;
-            let x = geometry.root.scaled(&geometry.targets.1[geometry.targets.0.index[t] as usize]);
-            for &s in lists.near.row(row) {
-                for j in tree.cells[s as usize].sources.clone() {
-                    let j = geometry.sources.0.index[j as usize] as usize;
-                    let y = geometry.root.scaled(&geometry.sources.1[j]);
+            let of_row = lists.near.row(row).iter();
+            let sources: Vec<Point> = of_row
+                .flat_map(|&s| tree.cells[s as usize].sources.clone())
+                .map(|j| scaled(&geometry.sources, j as usize))
+                .collect();
+            let taken = TARGETS.min(count);
+            // One close encounter in the sample would count for thousands in the powers of derivatives.
+            let cap = (side(leaf.level) / 16.0).powi(-2);
+            let mut sums = [0.0; 3];
+            for k in 0..taken {
+                let skip = (mix(i as u64, 3) as usize + k * count / taken) % count;
+                let x = scaled(&geometry.targets, leaf.targets.start as usize + skip);
+                for y in &sources {
                     let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
+                    let inverse = if r2 > 0.0 { 1.0 / r2 } else { 0.0 };
+                    let capped = if inverse < cap { inverse } else { cap };
+                    sums[0] += inverse;
                     if r2 > 0.0 {
-                        // One target stands for all of its leaf.
-                        near.potential += count as f64 / r2;
-                        // One close encounter in the sample would count for thousands.
-                        let r2 = r2.max((side(leaf.level) / 16.0).powi(2));
-                        near.gradient += count as f64 / (r2 * r2);
+                        sums[1] += capped * capped;
+                        sums[2] += capped * capped * capped;
                     }
                 }
             }
+            // Each target stands for its share of the leaf.
+            let share = count as f64 / taken as f64;
+            near.potential = share * sums[0];
+            near.gradient = share * sums[1];
+            near.second = 6.0 * share * sums[2];
             (near, count as f64)
         })
         .reduce(Default::default, |(a, n), (b, m)| {
-            let sum =
-                Norms { potential: a.potential + b.potential, gradient: a.gradient + b.gradient };
+            let sum = Norms {
+                potential: a.potential + b.potential,
+                gradient: a.gradient + b.gradient,
+                second: a.second + b.second,
+            };
             (sum, n + m)
         });
     if targets > 0.0 {
         let scale = geometry.targets.1.len() as f64 / targets;
         norms.potential += near.potential * scale;
         norms.gradient += near.gradient * scale;
+        norms.second += near.second * scale;
     }
     norms
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frames_are_rotations_onto_z() {
-        for axis in [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [0.6, 0.0, 0.8], [0.36, -0.48, -0.8]] {
-            let f = frame(axis);
-            for i in 0..3 {
-                for j in 0..3 {
-                    let dot: f64 = (0..3).map(|k| f[i][k] * f[j][k]).sum();
-                    assert!((dot - if i == j { 1.0 } else { 0.0 }).abs() < 1e-15);
-                }
-                let z: f64 = (0..3).map(|k| f[i][k] * axis[k]).sum();
-                assert!((z - if i == 2 { 1.0 } else { 0.0 }).abs() < 1e-15);
-            }
-        }
-    }
 }

@@ -10,6 +10,7 @@
 
 mod measure;
 mod sampling;
+mod series;
 
 use std::collections::BTreeMap;
 
@@ -108,10 +109,10 @@ pub(crate) fn choose(
             let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
             measure(geometry, &mut classes, p_max, &measures, negligible, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
-                classes.iter().map(|(c, s)| s.error2[of(c)]).sum()
+                classes.iter().map(|(c, s)| s.error2(of(c))).sum()
             };
             match truncation {
-                Truncation::Measured => optimise(&classes, budget, p_max),
+                Truncation::Measured => optimise(&classes, budget),
                 Truncation::Fixed | Truncation::WorstCaseBound => {
                     let of = |p: usize| {
                         move |c: &Class| match truncation {
@@ -151,21 +152,19 @@ fn cost(p: usize) -> f64 {
 }
 
 /// The cheapest truncation numbers whose summed squared error is at most `budget`, or the most exact ones there are.
-fn optimise(
-    classes: &BTreeMap<Class, Statistics>,
-    budget: f64,
-    p_max: usize,
-) -> BTreeMap<Class, usize> {
+fn optimise(classes: &BTreeMap<Class, Statistics>, budget: f64) -> BTreeMap<Class, usize> {
+    let costs: Vec<f64> = (0..=P_MAX).map(cost).collect();
     let best = |s: &Statistics, lambda: f64| {
-        let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
-        (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
+        let objective = |p: usize| s.count * costs[p] + lambda * s.error2[p];
+        let last = s.error2.len() - 1;
+        (1..=last).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(last)
     };
     let error = |lambda: f64| -> f64 { classes.values().map(|s| s.error2[best(s, lambda)]).sum() };
-    let work: f64 = classes.values().map(|s| s.count * cost(p_max)).sum();
+    let work: f64 = classes.values().map(|s| s.count * costs[s.error2.len() - 1]).sum();
     // From "all as cheap as possible" to "all as exact as possible", on a logarithmic scale.
     let (mut low, mut high) =
         (work * 1e-6 / budget.max(f64::MIN_POSITIVE), work * 1e12 / budget.max(f64::MIN_POSITIVE));
-    for _ in 0..60 {
+    for _ in 0..40 {
         let middle = (low * high).sqrt();
         if error(middle) > budget {
             low = middle;

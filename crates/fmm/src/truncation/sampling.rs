@@ -3,14 +3,27 @@
 //! High powers of the radius decide such an error, which few points near the corners of a box contribute: points are drawn
 //! with a mixture of probabilities that grow with the radius, and weighted by the inverse.
 
+use std::ops::Range;
+
 use crate::tree::{Cell, Order, Root, Tree, side};
 
 /// Points of a level among which samples are drawn.
 const CANDIDATES: usize = 8192;
 
-/// Points drawn with a probability that goes with each of these powers of the radius, so many for each.
-const POWERS: [i32; 4] = [0, 8, 24, 60];
+/// Points are drawn with a probability that goes with each of these powers of the radius, so many for each: 0, 8, 24, 60.
+const POWERS: usize = 4;
 const DRAWN: usize = 128;
+
+/// Those powers of the radius, from its square.
+fn powers(r2: f64) -> [f64; POWERS] {
+    let r4 = r2 * r2;
+    let r8 = r4 * r4;
+    let r24 = r8 * r8 * r8;
+    [1.0, r8, r24, r24 * r24 * r8 * r4]
+}
+
+/// A point relative to its box, in units of it.
+pub(super) type Point = [f64; 3];
 
 /// A deterministic hash for choosing samples.
 pub(super) fn mix(a: u64, b: u64) -> u64 {
@@ -20,9 +33,8 @@ pub(super) fn mix(a: u64, b: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Points of the boxes of one level, each relative to its box and in units of it, with the inverse of the probability of
-/// being drawn relative to a uniform draw.
-pub(super) type Pool = Vec<([f64; 3], f64)>;
+/// Points of the boxes of one level, each with the inverse of the probability of being drawn relative to a uniform draw.
+pub(super) type Pool = Vec<(Point, f64)>;
 
 /// Draws points of the boxes of `level`.
 pub(super) fn draw(
@@ -30,7 +42,7 @@ pub(super) fn draw(
     tree: &Tree,
     level: usize,
     (order, points): (&Order, &[[f64; 3]]),
-    range: impl Fn(&Cell) -> std::ops::Range<u32>,
+    range: impl Fn(&Cell) -> Range<u32>,
 ) -> Pool {
     let cells = &tree.cells[tree.levels[level].clone()];
     let total: usize = cells.iter().map(|c| range(c).len()).sum();
@@ -39,91 +51,97 @@ pub(super) fn draw(
     let mut skip = step / 2;
     for cell in cells {
         let range = range(cell);
-        while skip < range.len() {
-            let i = order.index[range.start as usize + skip] as usize;
-            candidates.push(relative(root, cell, &points[i]));
-            skip += step;
+        if skip < range.len() {
+            let relative = Relative::new(root, cell);
+            while skip < range.len() {
+                let i = order.index[range.start as usize + skip] as usize;
+                candidates.push(relative.of(&points[i]));
+                skip += step;
+            }
         }
         skip -= range.len();
     }
-    if candidates.is_empty() {
-        return Vec::new();
-    }
-    let mut pool = Vec::with_capacity(POWERS.len() * DRAWN);
-    draw_by_radius(&candidates, DRAWN, |x, weight| pool.push((x, weight)));
-    pool
-}
-
-/// Draws `count` of the candidates (point, radius) for each of [`POWERS`], and passes each with the inverse of its probability
-/// relative to a uniform draw.
-fn draw_by_radius(
-    candidates: &[([f64; 3], f64)],
-    count: usize,
-    mut put: impl FnMut([f64; 3], f64),
-) {
-    let uniform = 1.0 / candidates.len() as f64;
-    let sums = POWERS.map(|power| {
-        candidates.iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
-    });
-    for (power, sum) in POWERS.into_iter().zip(sums) {
-        // Systematic draw: one point for each part of the cumulative probability.
-        let mut cumulative = 0.0;
-        let mut drawn = 0;
-        for (x, r) in candidates {
-            cumulative += r.powi(power) / sum * count as f64;
-            while drawn < count && cumulative > drawn as f64 + 0.5 {
-                let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
-                let probability = terms.sum::<f64>() / POWERS.len() as f64;
-                put(*x, uniform / probability);
-                drawn += 1;
+    let mut pool = Vec::with_capacity(POWERS * DRAWN);
+    if !candidates.is_empty() {
+        // Systematic draw: one point for each part of the cumulative probability of each power.
+        let sums = sums(&candidates);
+        let mut cumulative = [0.0; POWERS];
+        let mut drawn = [0; POWERS];
+        for (x, powers) in &candidates {
+            for i in 0..POWERS {
+                cumulative[i] += powers[i] / sums[i] * DRAWN as f64;
+                while drawn[i] < DRAWN && cumulative[i] > drawn[i] as f64 + 0.5 {
+                    pool.push((*x, weight(candidates.len(), powers, &sums)));
+                    drawn[i] += 1;
+                }
             }
         }
     }
+    pool
 }
 
-/// One point of a box, drawn by radius among a few, with its weight.
+/// Sum of each power over the candidates.
+fn sums(candidates: &[(Point, [f64; POWERS])]) -> [f64; POWERS] {
+    let mut sums = [f64::MIN_POSITIVE; POWERS];
+    for (_, powers) in candidates {
+        sums.iter_mut().zip(powers).for_each(|(sum, power)| *sum += power);
+    }
+    sums
+}
+
+/// Inverse of the probability of being drawn among `count`, relative to a uniform draw.
+fn weight(count: usize, powers: &[f64; POWERS], sums: &[f64; POWERS]) -> f64 {
+    let probability: f64 = powers.iter().zip(sums).map(|(power, sum)| power / sum).sum();
+    POWERS as f64 / (count as f64 * probability)
+}
+
+/// Points of a box, one for each power of the radius, drawn among a few, with their weights.
 pub(super) fn draw_in_cell(
     root: &Root,
     cell: &Cell,
     (order, points): (&Order, &[[f64; 3]]),
-    range: &std::ops::Range<u32>,
-    salt: u64,
-) -> ([f64; 3], f64) {
+    range: &Range<u32>,
+    seed: u64,
+) -> [(Point, f64); POWERS] {
     const FEW: usize = 16;
     let count = range.len().min(FEW);
-    let mut candidates = [([0.0; 3], 0.0); FEW];
-    let first = mix(salt, u64::from(range.start)) as usize;
-    for (i, candidate) in candidates[..count].iter_mut().enumerate() {
+    let mut candidates = [([0.0; 3], [0.0; POWERS]); FEW];
+    let candidates = &mut candidates[..count];
+    let relative = Relative::new(root, cell);
+    let first = seed as usize % range.len();
+    for (i, candidate) in candidates.iter_mut().enumerate() {
         let slot = range.start as usize + (first + i * range.len() / count) % range.len();
-        *candidate = relative(root, cell, &points[order.index[slot] as usize]);
+        *candidate = relative.of(&points[order.index[slot] as usize]);
     }
-    let power = POWERS[salt as usize % POWERS.len()];
-    let mut drawn = (candidates[0].0, 1.0);
-    // The stratum of this draw within the power's cumulative probability.
-    let sum: f64 = candidates[..count].iter().map(|(_, r)| r.powi(power)).sum();
-    let goal = (mix(salt, 77) % 1024) as f64 / 1024.0 * sum;
-    let mut cumulative = 0.0;
-    let sums = POWERS.map(|power| {
-        candidates[..count].iter().map(|(_, r)| r.powi(power)).sum::<f64>().max(f64::MIN_POSITIVE)
-    });
-    for (x, r) in &candidates[..count] {
-        cumulative += r.powi(power);
-        if cumulative > goal {
-            let terms = POWERS.into_iter().zip(sums).map(|(power, sum)| r.powi(power) / sum);
-            let probability = terms.sum::<f64>() / POWERS.len() as f64;
-            drawn = (*x, 1.0 / (count as f64 * probability));
-            break;
-        }
-    }
-    drawn
+    let sums = sums(candidates);
+    std::array::from_fn(|i| {
+        let goal = (mix(seed, i as u64) % 1024) as f64 / 1024.0 * sums[i];
+        let mut cumulative = 0.0;
+        let reached = |(_, powers): &&(Point, [f64; POWERS])| {
+            cumulative += powers[i];
+            cumulative > goal
+        };
+        let (x, powers) = candidates.iter().find(reached).unwrap_or(&candidates[count - 1]);
+        (*x, weight(count, powers, &sums))
+    })
 }
 
-/// A point relative to its box in units of the box, and its distance from the centre in half diagonals.
-fn relative(root: &Root, cell: &Cell, point: &[f64; 3]) -> ([f64; 3], f64) {
-    let (scaled, centre, side) = (root.scaled(point), cell.centre(), side(cell.level));
-    let x: [f64; 3] = std::array::from_fn(|k| (scaled[k] - centre[k]) / side);
-    let radius = (x[0] * x[0] + x[1] * x[1] + x[2] * x[2]).sqrt();
-    (x, radius / (0.5 * 3f64.sqrt()))
+/// Points as seen from a box.
+struct Relative {
+    centre: [f64; 3],
+    scale: f64,
+}
+
+impl Relative {
+    fn new(root: &Root, cell: &Cell) -> Self {
+        Self { centre: root.centre(cell), scale: 1.0 / (root.side * side(cell.level)) }
+    }
+
+    /// The point in units of the box, and powers of its distance from the centre in half diagonals.
+    fn of(&self, point: &[f64; 3]) -> (Point, [f64; POWERS]) {
+        let x: Point = std::array::from_fn(|k| (point[k] - self.centre[k]) * self.scale);
+        (x, powers((x[0] * x[0] + x[1] * x[1] + x[2] * x[2]) / 0.75))
+    }
 }
 
 /// `samples` pairs of boxes in proportion to their weight.
