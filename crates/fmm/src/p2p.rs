@@ -206,11 +206,11 @@ unsafe fn p2p<V: Simd, const FULL: bool>(
     for density in 0..k {
         let group = group(density);
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => general::<V, true, false, true, FULL>(&group, sums),
-            (true, false, false) => general::<V, false, true, false, FULL>(&group, sums),
-            (true, false, true) => general::<V, false, true, true, FULL>(&group, sums),
-            (false, false, false) => general::<V, true, true, false, FULL>(&group, sums),
-            (false, false, true) => general::<V, true, true, true, FULL>(&group, sums),
+            (false, true, _) => general::<V, true, false, true>(&group, sums),
+            (true, false, false) => general::<V, false, true, false>(&group, sums),
+            (true, false, true) => general::<V, false, true, true>(&group, sums),
+            (false, false, false) => general::<V, true, true, false>(&group, sums),
+            (false, false, true) => general::<V, true, true, true>(&group, sums),
             (true, true, _) => {}
         }
     }
@@ -250,24 +250,19 @@ fn charges<V: Simd, const FULL: bool>(
     1
 }
 
-/// As [`charges`], two vectors of targets at a time.
+/// As [`charges`], four densities, two vectors of targets at a time.
 #[inline(always)]
 fn charges_of_four<V: Simd, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, V::Scalar>,
 ) -> usize {
-    let Range { start, end } = group.range;
-    for first in (start..end).step_by(2 * V::LANES) {
-        if end - first > V::LANES {
-            charges_block::<V, 2, 4, FULL>(group, first, sums);
-        } else {
-            charges_block::<V, 1, 4, FULL>(group, first, sums);
-        }
+    for first in group.range.clone().step_by(PAIR * V::LANES) {
+        charges_block::<V, PAIR, 4, FULL>(group, first, sums);
     }
     4
 }
 
-/// As [`charges`], one vector of targets at a time.
+/// As [`charges`], eight densities, one vector of targets at a time.
 #[inline(always)]
 fn charges_of_eight<V: Simd, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
@@ -422,61 +417,35 @@ fn squares<V: Simd, const B: usize>(points: &[[V; B]; 3], source: [V::Scalar; 3]
     r2
 }
 
+/// Vectors of targets that [`general`] works side by side; the second of the last block may lie beyond the leaf.
+const PAIR: usize = 2;
+
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 #[inline(always)]
-fn general<
-    V: Simd,
-    const CHARGES: bool,
-    const DIPOLES: bool,
-    const GRADIENT: bool,
-    const FULL: bool,
->(
+fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
     group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, V::Scalar>,
 ) {
-    let Range { start: mut first, end } = group.range;
-    while first < end {
-        if first + V::LANES < end {
-            general_block::<V, 2, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
-        } else {
-            general_block::<V, 1, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
-        }
-        first += 2 * V::LANES;
+    for first in group.range.clone().step_by(PAIR * V::LANES) {
+        general_block::<V, CHARGES, DIPOLES, GRADIENT>(group, first, sums);
     }
 }
 
 #[inline(always)]
-fn general_block<
-    V: Simd,
-    const B: usize,
-    const CHARGES: bool,
-    const DIPOLES: bool,
-    const GRADIENT: bool,
-    const FULL: bool,
->(
+fn general_block<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
     group: &Group<'_, V::Scalar>,
     first: usize,
     sums: &Sums<'_, V::Scalar>,
 ) {
     let density = group.density;
-    let block = Block::<V, B>::new(group, first);
-    let mut totals = Totals { potential: [V::zero(); B], gradient: [[V::zero(); B]; 3] };
+    let block = Block::<V, PAIR>::new(group, first);
+    let mut totals = Totals { potential: [V::zero(); PAIR], gradient: [[V::zero(); PAIR]; 3] };
     for near in group.near {
         let points = block.seen_from(near);
         if near.masked {
-            add_general::<V, B, CHARGES, DIPOLES, GRADIENT, FULL, true>(
-                group,
-                near,
-                &points,
-                &mut totals,
-            );
+            add_general::<V, CHARGES, DIPOLES, GRADIENT, true>(group, near, &points, &mut totals);
         } else {
-            add_general::<V, B, CHARGES, DIPOLES, GRADIENT, FULL, false>(
-                group,
-                near,
-                &points,
-                &mut totals,
-            );
+            add_general::<V, CHARGES, DIPOLES, GRADIENT, false>(group, near, &points, &mut totals);
         }
     }
     // SAFETY: the job's own targets.
@@ -493,25 +462,23 @@ fn general_block<
 
 /// Sums of a block of targets.
 #[derive(Clone, Copy)]
-struct Totals<V, const B: usize> {
-    potential: [V; B],
-    gradient: [[V; B]; 3],
+struct Totals<V> {
+    potential: [V; PAIR],
+    gradient: [[V; PAIR]; 3],
 }
 
 #[inline(always)]
 fn add_general<
     V: Simd,
-    const B: usize,
     const CHARGES: bool,
     const DIPOLES: bool,
     const GRADIENT: bool,
-    const FULL: bool,
     const MASKED: bool,
 >(
     group: &Group<'_, V::Scalar>,
     near: &Near<V::Scalar>,
-    points: &[[V; B]; 3],
-    totals: &mut Totals<V, B>,
+    points: &[[V; PAIR]; 3],
+    totals: &mut Totals<V>,
 ) {
     let density = group.density;
     let three = V::splat(V::Scalar::of(3.0));
@@ -529,8 +496,8 @@ fn add_general<
         let source = [x[j], y[j], z[j]];
         let r2 = squares(points, source);
         let source = source.map(V::splat);
-        let mut inverse = V::inverse_roots::<B, FULL>(r2);
-        for b in 0..B {
+        let mut inverse = V::inverse_roots::<PAIR, true>(r2);
+        for b in 0..PAIR {
             if V::ROOT_SCALE != 1.0 {
                 inverse[b] = inverse[b].mul(scale);
             }
@@ -539,14 +506,14 @@ fn add_general<
             }
         }
         // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
-        let mut inverse2 = [V::zero(); B];
-        let mut along_r = [V::zero(); B];
-        for b in 0..B {
+        let mut inverse2 = [V::zero(); PAIR];
+        let mut along_r = [V::zero(); PAIR];
+        for b in 0..PAIR {
             inverse2[b] = inverse[b].mul(inverse[b]);
         }
         if CHARGES {
             let charge = V::splat(charges[j]);
-            for b in 0..B {
+            for b in 0..PAIR {
                 let value = charge.mul(inverse[b]);
                 potential[b] = potential[b].add(value);
                 along_r[b] = value.mul(inverse2[b]);
@@ -554,7 +521,7 @@ fn add_general<
         }
         if DIPOLES {
             let d = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
-            for b in 0..B {
+            for b in 0..PAIR {
                 let mut projection = d[0].mul(points[0][b].sub(source[0]));
                 for i in 1..3 {
                     projection = d[i].mul_add(points[i][b].sub(source[i]), projection);
@@ -572,7 +539,7 @@ fn add_general<
         }
         if GRADIENT {
             for i in 0..3 {
-                for b in 0..B {
+                for b in 0..PAIR {
                     let r = points[i][b].sub(source[i]);
                     gradient[i][b] = along_r[b].neg_mul_add(r, gradient[i][b]);
                 }
@@ -623,7 +590,7 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
                 }
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
-                    if self.full || T::PRECISION == Precision::Single {
+                    if T::IS_SINGLE || self.full {
                         p2p::<V, true>(range.clone(), targets, near, sources, strengths, sums);
                     } else {
                         p2p::<V, false>(range.clone(), targets, near, sources, strengths, sums);

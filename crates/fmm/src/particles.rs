@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use crate::simd::{Real, Simd};
 use crate::tree::{Order, Root, Tree};
 
-/// Scalars that may be read past the end of an array: the widest vector.
-pub(crate) const PADDING: usize = 16;
+/// Scalars that may be read past the end of an array: two of the widest vectors.
+pub(crate) const PADDING: usize = 32;
 
 /// Coordinates of one set of points.
 #[derive(Clone, Debug)]

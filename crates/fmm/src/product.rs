@@ -35,7 +35,8 @@ pub(crate) struct Matrix<'a, T> {
     pub(crate) stride: usize,
 }
 
-/// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]`.
+/// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]`. Much code once inlined: callers use [`Simd::product`], which is
+/// compiled once for a vector type.
 #[inline(always)]
 pub(crate) fn product<V: Simd>(
     matrix: Matrix<'_, V::Scalar>,

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::buffer::Buffer;
 use crate::coaxial::Coaxial;
 use crate::expansions::Level;
-use crate::product::{BLOCK, Lanes, Matrix, product};
+use crate::product::{BLOCK, Lanes, Matrix};
 use crate::rotation::{Azimuth, Polar, block};
 use crate::shared::Shared;
 use crate::simd::{self, MAX_LANES, Real, Simd, Task};
@@ -229,9 +229,9 @@ fn rotate_forward<V: Simd>(
         let degree = &mut a[n * n..(n + 1) * (n + 1)];
         turn(&translation.azimuth.forward, n, degree);
         let [cosines, sines] = of_degree(&translation.polar.blocks, n);
-        product(cosines, (&degree[n..], 1), (&mut of_cosines[n..], step));
+        V::product(cosines, (&degree[n..], 1), (&mut of_cosines[n..], step));
         if n > 0 {
-            product(sines, (degree, 1), (&mut of_sines[step + n..], step));
+            V::product(sines, (degree, 1), (&mut of_sines[step + n..], step));
         }
     }
 }
@@ -256,9 +256,9 @@ fn translate_along_z<V: Simd>(
         let from = m * (p_in - 1) + m;
         let (values, stride) = translation.coaxial.matrix(m);
         let matrix = Matrix { values, rows: p_out - m, columns: p_in - m, stride };
-        product(matrix, (&cosines_in[from..], 1), (&mut cosines_out[to..], 1));
+        V::product(matrix, (&cosines_in[from..], 1), (&mut cosines_out[to..], 1));
         if m > 0 {
-            product(matrix, (&sines_in[from..], 1), (&mut sines_out[to..], 1));
+            V::product(matrix, (&sines_in[from..], 1), (&mut sines_out[to..], 1));
         }
     }
 }
@@ -276,9 +276,9 @@ fn rotate_back<V: Simd>(
     for n in 0..p {
         let degree = &mut b[n * n..(n + 1) * (n + 1)];
         let [cosines, sines] = of_degree(&translation.polar.blocks, n);
-        product(cosines, (&of_cosines[n..], step), (&mut degree[n..], 1));
+        V::product(cosines, (&of_cosines[n..], step), (&mut degree[n..], 1));
         if n > 0 {
-            product(sines, (&of_sines[step + n..], step), (degree, 1));
+            V::product(sines, (&of_sines[step + n..], step), (degree, 1));
         }
         turn(&translation.azimuth.backward, n, degree);
     }

@@ -10,6 +10,8 @@ mod x86;
 #[cfg(test)]
 pub(crate) use scalar::One;
 
+use crate::product::{Lanes, Matrix};
+
 /// The scalar types of the FMM.
 pub(crate) trait Real:
     Copy
@@ -26,6 +28,8 @@ pub(crate) trait Real:
 {
     /// Which format this is.
     const PRECISION: crate::Precision;
+    /// Known before code is made, so that what only double precision needs is made for it alone.
+    const IS_SINGLE: bool = matches!(Self::PRECISION, crate::Precision::Single);
     /// Scalars in 64 bytes: expansions are padded to whole cache lines, which every vector width divides.
     const PER_LINE: usize;
     fn of(value: f64) -> Self;
@@ -85,6 +89,13 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn any_at_most(self, threshold: Self) -> bool;
     /// Sum of the lanes.
     fn sum(self) -> Self::Scalar;
+
+    /// [`crate::product::product`], compiled once for this type.
+    fn product(
+        matrix: Matrix<'_, Self::Scalar>,
+        x: (&[Lanes<Self>], usize),
+        y: (&mut [Lanes<Self>], usize),
+    );
 
     /// Reads `LANES` scalars from each of `LANES` places, `offset` past `begins`, and transposes: `to[i]` holds scalar `i` of
     /// every place.

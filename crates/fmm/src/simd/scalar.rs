@@ -1,6 +1,7 @@
 //! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without AVX2.
 
 use super::{Real, Simd};
+use crate::product::{Lanes, Matrix, product};
 
 /// One lane.
 #[cfg(test)]
@@ -83,6 +84,15 @@ macro_rules! array {
             #[inline(always)]
             fn any_at_most(self, threshold: Self) -> bool {
                 (0..N).any(|i| self.0[i] <= threshold.0[i])
+            }
+
+            #[inline(never)]
+            fn product(
+                matrix: Matrix<'_, $scalar>,
+                x: (&[Lanes<Self>], usize),
+                y: (&mut [Lanes<Self>], usize),
+            ) {
+                product(matrix, x, y);
             }
 
             #[inline(always)]

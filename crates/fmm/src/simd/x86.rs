@@ -4,9 +4,10 @@
 use std::arch::x86_64::*;
 
 use super::{Real, Simd, Task};
+use crate::product::{Lanes, Matrix, product};
 
 macro_rules! runner {
-    ($name:ident, $scalar:ty, $vector:ty, $features:literal) => {
+    ($name:ident, $product:ident, $scalar:ty, $vector:ty, $features:literal) => {
         #[doc = concat!("Runs `task` with the vectors of ", $features, ".")]
         ///
         /// # Safety
@@ -15,13 +16,39 @@ macro_rules! runner {
         pub(super) unsafe fn $name<K: Task<$scalar>>(task: K) -> K::Output {
             task.run::<$vector>()
         }
+
+        #[doc = concat!("[`product`] with the vectors of ", $features, ".")]
+        ///
+        /// # Safety
+        /// The processor has these features.
+        #[target_feature(enable = $features)]
+        #[inline(never)]
+        unsafe fn $product(
+            matrix: Matrix<'_, $scalar>,
+            x: (&[Lanes<$vector>], usize),
+            y: (&mut [Lanes<$vector>], usize),
+        ) {
+            product(matrix, x, y);
+        }
     };
 }
 
-runner!(with_avx2_f32, f32, F32x8, "avx2,fma");
-runner!(with_avx2_f64, f64, F64x4, "avx2,fma");
-runner!(with_avx512_f32, f32, F32x16, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
-runner!(with_avx512_f64, f64, F64x8, "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma");
+runner!(with_avx2_f32, product_avx2_f32, f32, F32x8, "avx2,fma");
+runner!(with_avx2_f64, product_avx2_f64, f64, F64x4, "avx2,fma");
+runner!(
+    with_avx512_f32,
+    product_avx512_f32,
+    f32,
+    F32x16,
+    "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
+);
+runner!(
+    with_avx512_f64,
+    product_avx512_f64,
+    f64,
+    F64x8,
+    "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"
+);
 
 /// Eight single-precision lanes (AVX2).
 #[derive(Clone, Copy, Debug)]
@@ -198,6 +225,16 @@ impl Simd for F32x8 {
     }
 
     #[inline(always)]
+    fn product(
+        matrix: Matrix<'_, f32>,
+        x: (&[Lanes<Self>], usize),
+        y: (&mut [Lanes<Self>], usize),
+    ) {
+        // SAFETY: module documentation.
+        unsafe { product_avx2_f32(matrix, x, y) }
+    }
+
+    #[inline(always)]
     fn sum(self) -> f32 {
         // SAFETY: module documentation.
         unsafe {
@@ -289,6 +326,16 @@ impl Simd for F64x4 {
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
         unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, threshold.0)) != 0 }
+    }
+
+    #[inline(always)]
+    fn product(
+        matrix: Matrix<'_, f64>,
+        x: (&[Lanes<Self>], usize),
+        y: (&mut [Lanes<Self>], usize),
+    ) {
+        // SAFETY: module documentation.
+        unsafe { product_avx2_f64(matrix, x, y) }
     }
 
     #[inline(always)]
@@ -397,6 +444,16 @@ impl Simd for F32x16 {
     }
 
     #[inline(always)]
+    fn product(
+        matrix: Matrix<'_, f32>,
+        x: (&[Lanes<Self>], usize),
+        y: (&mut [Lanes<Self>], usize),
+    ) {
+        // SAFETY: module documentation.
+        unsafe { product_avx512_f32(matrix, x, y) }
+    }
+
+    #[inline(always)]
     fn sum(self) -> f32 {
         // SAFETY: module documentation.
         unsafe { _mm512_reduce_add_ps(self.0) }
@@ -474,6 +531,16 @@ impl Simd for F64x8 {
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
         unsafe { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, threshold.0) != 0 }
+    }
+
+    #[inline(always)]
+    fn product(
+        matrix: Matrix<'_, f64>,
+        x: (&[Lanes<Self>], usize),
+        y: (&mut [Lanes<Self>], usize),
+    ) {
+        // SAFETY: module documentation.
+        unsafe { product_avx512_f64(matrix, x, y) }
     }
 
     #[inline(always)]
