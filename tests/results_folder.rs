@@ -128,7 +128,7 @@ fn results_json_has_every_key_of_its_schema() {
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
             ("/accuracy", "fmm_error_sampled fmm_tolerance solver_tolerance"),
-            ("/timings_s", "matvec_mean near_field output plan read solve total"),
+            ("/timings_s", "fmm_check matvec_mean near_field output plan read solve total"),
             ("/memory_bytes", "peak"),
             (
                 "",

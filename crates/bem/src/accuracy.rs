@@ -1,5 +1,6 @@
 //! How exactly the Galerkin matrix is worked.
 
+use crate::near::Selection;
 use crate::pair::PairQuadrature;
 use crate::preconditioner::NEIGHBOURS;
 use crate::product::Rule;
@@ -11,13 +12,16 @@ const COARSE: f64 = 1e-5;
 /// Points of regular panels side by side are about this far apart, in sizes of a panel.
 const SIDE_BY_SIDE: f64 = 0.1;
 
+/// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
+const ERROR_SHARE: f64 = 0.2;
+
 /// How exactly the Galerkin matrix is worked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Accuracy {
     /// Points that stand for a panel in the fast sum.
     pub(crate) rule: &'static Rule,
-    /// Pairs closer than this many diameters of either panel are integrated exactly.
-    pub(crate) diameters: f64,
+    /// Pairs that the points are not good enough for.
+    pub(crate) selection: Selection,
     /// Exact integrals.
     pub(crate) pairs: PairQuadrature,
     /// Panels in a neighbourhood of the preconditioner.
@@ -27,18 +31,24 @@ pub(crate) struct Accuracy {
 impl Accuracy {
     /// For a solver's `tolerance`, every rule raised by `increment` orders.
     ///
-    /// What rule and reach leave in C, measured against 12 points and 4 diameters: 3 points with 2 diameters 2e-6 on spheres
-    /// and cubes and 1e-5 at gaps narrower than a panel; 6 points with 1.5 diameters 1e-7 and 4e-7. Exact pairs to 1e-5 leave
-    /// 1e-9: the bound holds for the worst of them, and errors differ in sign.
+    /// What rule and selection leave in C at the tolerances where they leave most, measured against 6 points with 4 diameters:
+    /// 3 points 1e-6 on spheres and
+    /// cubes, 2.3e-6 where they are graded 1:1000 and 2.6e-6 at gaps narrower than a panel, at tolerance 1e-5; 6 points 7e-8 and
+    /// 5e-7 at 1e-6. Exact pairs ten times less exact change C by less than 1e-8: the bound holds for the worst of them, and
+    /// errors differ in sign.
     pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
-        let (rule, diameters) = if tolerance < COARSE { (2, 1.5) } else { (1, 2.0) };
-        Self {
-            rule: Rule::of_degree(rules[(rule + increment).min(rules.len() - 1)].degree()),
+        // Not a distance of a lattice: where sheets face each other, both or neither of two panels must be within reach.
+        let (rule, diameters, pairs) =
+            if tolerance < COARSE { (2, 2.05, 1e-5) } else { (1, 3.05, 1e-4) };
+        let rule = Rule::of_degree(rules[(rule + increment).min(rules.len() - 1)].degree());
+        let selection = Selection {
             diameters,
-            pairs: PairQuadrature::new(1e-5, increment),
-            neighbours: NEIGHBOURS,
-        }
+            rules: [rule, Rule::of_degree(rule.degree() + 2)],
+            error: ERROR_SHARE * tolerance * 0.1f64.powi(increment as i32),
+        };
+        let pairs = PairQuadrature::new(pairs, increment);
+        Self { rule, selection, pairs, neighbours: NEIGHBOURS }
     }
 
     /// The same for panels whose points come as close to each other as `closest`, in sizes of a panel.
@@ -47,7 +57,8 @@ impl Accuracy {
     /// more digits, and as many again for errors not to add up over the sheet (measured: with the first power alone C of
     /// two plates moves by 4e-6 at h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
     pub(crate) fn for_closest(self, closest: f64) -> Self {
-        let pairs = self.pairs.tightened((closest / SIDE_BY_SIDE).min(1.0).powi(2));
-        Self { pairs, ..self }
+        let share = (closest / SIDE_BY_SIDE).min(1.0).powi(2);
+        let selection = Selection { error: self.selection.error * share, ..self.selection };
+        Self { selection, pairs: self.pairs.tightened(share), ..self }
     }
 }

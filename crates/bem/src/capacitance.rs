@@ -114,6 +114,8 @@ pub struct Timings {
     pub near_field: f64,
     /// Iterations.
     pub solve: f64,
+    /// Direct sums that the fast sum's error is measured against.
+    pub fmm_check: f64,
     /// Mean of one matvec over all its densities.
     pub matvec_mean: f64,
 }

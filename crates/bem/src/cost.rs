@@ -6,13 +6,13 @@ use crate::problem::GROUP;
 
 /// Whether a dense solve of `n` panels and `k` conductors beats the fast one.
 ///
-/// Seconds of two cores, measured at the default tolerance on cubes of 300 to 3,072 panels, where the two meet near 1,500: half
-/// a pair integral 0.2e-6, a multiply-add of the factorisation 1.5e-10; near field and preconditioner of a panel 160e-6, a
-/// fast sum over its points 20e-6 and about 10 of them.
+/// Seconds of two cores, measured at the default tolerance on cubes of 432 to 3,072 panels, where the two meet near 1,200: half
+/// a pair integral 0.09e-6, a multiply-add of the factorisation 3e-11; to begin a fast solve 0.06, near field and
+/// preconditioner of a panel 30e-6, a fast sum over its points 4e-6 and about 10 of them.
 pub(crate) fn dense_is_faster(n: usize, k: usize) -> bool {
     let (n, k) = (n as f64, k as f64);
-    let dense = n * n * (0.2e-6 + n / 6.0 * 1.5e-10 + 2e-9 * k);
-    let fast = n * (160e-6 + 10.0 * 20e-6 * (1.0 + 0.3 * (k - 1.0)));
+    let dense = n * n * (0.09e-6 + n / 6.0 * 3e-11 + 2e-9 * k);
+    let fast = 0.06 + n * (30e-6 + 10.0 * 4e-6 * (1.0 + 0.3 * (k - 1.0)));
     dense < fast
 }
 
@@ -24,8 +24,8 @@ pub(crate) const REGULAR_ROW: usize = 45;
 pub(crate) fn fast_bytes(n: usize, points: usize, entries: usize, conductors: usize) -> u64 {
     /// Plan, and scratch of a sum (measured).
     const POINT: usize = 550;
-    /// Value and column.
-    const ENTRY: usize = 12;
+    /// Half a value and half a column, more for pairs of different blocks.
+    const ENTRY: usize = 7;
     /// Geometry, local inverse, coarse level.
     const PANEL: usize = 150 + NEIGHBOURS * 8 + 100;
     /// Basis of a solve of some 20 iterations.

@@ -4,8 +4,9 @@ use nalgebra::DMatrix;
 use rayon::prelude::*;
 
 use crate::cholesky::Factor;
-use crate::pair::PairQuadrature;
+use crate::near::PairIntegrals;
 use crate::panels::Panels;
+use crate::single_layer::{Scratch, SingleLayerPairs};
 use crate::{Error, Progress, Stage};
 
 /// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y| and its factor, in one square.
@@ -26,18 +27,17 @@ impl Dense {
     /// [`Error::Interrupted`].
     pub(crate) fn new(
         panels: &Panels,
-        pairs: &PairQuadrature,
+        integrals: &SingleLayerPairs<'_>,
         progress: &dyn Progress,
     ) -> Result<Option<Self>, Error> {
         let n = panels.len();
-        let triangles: Vec<_> = (0..n).map(|i| panels.panel(i)).collect();
         let mut matrix = DMatrix::zeros(n, n);
         let done = std::sync::atomic::AtomicU64::new(0);
         let column = |(j, column): (usize, &mut [f64])| {
+            let mut scratch = Scratch::default();
             for (i, entry) in column.iter_mut().enumerate().skip(j) {
                 let (first, second) = panels.ordered(i, j);
-                let (s, t) = (&triangles[first], &triangles[second]);
-                *entry = pairs.single_layer(s, t) / (s.area * t.area);
+                *entry = integrals.exact(first, second, &mut scratch)[0];
             }
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             progress.advance(Stage::NearField, done, n as u64)

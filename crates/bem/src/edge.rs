@@ -194,7 +194,8 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
     let (mut at_start, mut at_end) = (false, false);
     let mut worst = (f64::INFINITY, 0.0);
     for (re, im) in singular.iter() {
-        let (to_start, to_end) = ((re - a).hypot(im), (re - b).hypot(im));
+        let distance = |end: f64| ((re - end) * (re - end) + im * im).sqrt();
+        let (to_start, to_end) = (distance(a), distance(b));
         if to_start < AT_END {
             at_start = true;
         } else if to_end < AT_END {

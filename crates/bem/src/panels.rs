@@ -82,6 +82,12 @@ impl Panels {
         &self.vertices[i]
     }
 
+    /// Distance from the centroid to the farthest vertex.
+    pub(crate) fn radius(&self, i: usize) -> f64 {
+        let centroid = self.centroid(i);
+        self.vertices[i].iter().map(|v| (v - centroid).norm()).fold(0.0, f64::max)
+    }
+
     pub(crate) fn centroid(&self, i: usize) -> Vec3 {
         let [a, b, c] = &self.vertices[i];
         (a + b + c) / 3.0

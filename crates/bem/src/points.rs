@@ -1,8 +1,16 @@
 //! The quadrature points that stand for the panels in the fast sum.
 
+use std::ops::Range;
+
+use rayon::prelude::*;
+
 use crate::panels::Panels;
+use crate::potentials::Nodes;
 use crate::product::Rule;
 use crate::triangle::Vec3;
+
+/// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
+const CHUNK: usize = 256;
 
 /// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share w_p of the panel's charge.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +46,27 @@ impl<'a> Points<'a> {
             (0..self.panels.len()).flat_map(|i| self.of(i)).map(|(x, _)| <[f64; 3]>::from(x)),
         );
         all
+    }
+
+    /// sum_q charges_q / |x - x_q| at each of `targets`, all pairs; a point at a target's very place contributes nothing.
+    pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        let nodes = self.rule.len();
+        let zeros = || vec![0.0; targets.len()];
+        let add = |mut sums: Vec<f64>, panels: Range<usize>| {
+            let charges = &charges[panels.start * nodes..panels.end * nodes];
+            let mut sources = Nodes::default();
+            let points = panels.flat_map(|i| self.of(i));
+            points.zip(charges).for_each(|((x, _), q)| sources.push(&x, *q));
+            sources.add_inverse_distances(targets, &mut sums);
+            sums
+        };
+        let chunks = (0..self.panels.len()).into_par_iter().step_by(CHUNK);
+        let chunks = chunks.map(|start| start..self.panels.len().min(start + CHUNK));
+        let both = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+            a
+        };
+        chunks.fold(zeros, add).reduce(zeros, both)
     }
 
     /// Charges of panels, shape (k, panels), to charges of points, shape (k, points).

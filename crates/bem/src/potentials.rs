@@ -34,10 +34,45 @@ impl Nodes {
         lanes::dispatch(SumPotential { nodes: self, source })
     }
 
+    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
+    pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
+        self.fill_up(&Vec3::zeros());
+        lanes::dispatch(InverseDistances { nodes: self, targets, sums });
+    }
+
     /// Fills up to whole vectors with points that do not count.
     fn fill_up(&mut self, at: &Vec3) {
-        while !self.x.len().is_multiple_of(lanes::MOST) {
-            self.push(at, 0.0);
+        let length = self.x.len().next_multiple_of(lanes::MOST);
+        self.x.resize(length, at.x);
+        self.y.resize(length, at.y);
+        self.z.resize(length, at.z);
+        self.weights.resize(length, 0.0);
+    }
+}
+
+struct InverseDistances<'a> {
+    nodes: &'a Nodes,
+    targets: &'a [[f64; 3]],
+    sums: &'a mut [f64],
+}
+
+impl Task for InverseDistances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { nodes, targets, sums } = self;
+        for (target, total) in targets.iter().zip(sums) {
+            let [x, y, z] = target.map(V::splat);
+            let mut sum = V::zero();
+            for at in (0..nodes.x.len()).step_by(V::COUNT) {
+                let dx = x.sub(V::load(&nodes.x[at..]));
+                let dy = y.sub(V::load(&nodes.y[at..]));
+                let dz = z.sub(V::load(&nodes.z[at..]));
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                sum = V::load(&nodes.weights[at..]).mul_add(r2.rsqrt_or_zero(), sum);
+            }
+            *total += sum.sum();
         }
     }
 }

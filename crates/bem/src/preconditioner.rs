@@ -13,6 +13,7 @@ use crate::lanes::{self, Lanes, Task};
 use crate::local::Local;
 use crate::near::{FullRows, Near};
 use crate::panels::Panels;
+use crate::triangle::Vec3;
 
 /// Panels of a neighbourhood, itself among them.
 pub(crate) const NEIGHBOURS: usize = 30;
@@ -130,24 +131,30 @@ impl RowsOfInverse<'_> {
                 set(0, b + 1, entry);
             }
         }
+        let centroids: Vec<Vec3> =
+            others.iter().map(|&i| self.panels.centroid(i as usize)).collect();
         for (b, &i) in others.iter().enumerate() {
             let i = i as usize;
             set(b + 1, b + 1, self.near.diagonal(i));
             // Points to each other, unless the near field has the pair.
-            let x = self.panels.centroid(i);
-            for (a, &j) in others[..b].iter().enumerate() {
-                let r = (self.panels.centroid(j as usize) - x).norm();
-                set(a + 1, b + 1, if r > 0.0 { 1.0 / r } else { 0.0 });
-            }
+            let mut as_points = |a: usize| {
+                let r2 = (centroids[a] - centroids[b]).norm_squared();
+                set(a + 1, b + 1, if r2 > 0.0 { 1.0 / r2.sqrt() } else { 0.0 });
+            };
+            let mut found = Vec::with_capacity(b);
             let mut left = b;
             self.near.later(i, |j, entry| {
                 while left > 0 && (others[left - 1] as usize) < j {
                     left -= 1;
+                    as_points(left);
                 }
                 if left > 0 && others[left - 1] as usize == j {
-                    set(left, b + 1, entry);
+                    left -= 1;
+                    found.push((left, entry));
                 }
             });
+            (0..left).for_each(as_points);
+            found.into_iter().for_each(|(a, entry)| set(a + 1, b + 1, entry));
         }
     }
 }

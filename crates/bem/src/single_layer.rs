@@ -40,8 +40,8 @@ impl PairIntegrals for SingleLayerPairs<'_> {
         [entry; 2]
     }
 
-    fn by_points(&self, rule: &Rule, i: usize, j: usize) -> [f64; 2] {
-        [product::sum(rule, self.panels.vertices(i), rule, self.panels.vertices(j)); 2]
+    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        [product::sum(outer, self.panels.vertices(i), inner, self.panels.vertices(j)); 2]
     }
 }
 
@@ -87,38 +87,25 @@ impl<'a> SingleLayer<'a> {
         self.plan = plan;
     }
 
-    /// Error of the fast sum for panel charges `x` at about `samples` points, against direct sums.
-    pub(crate) fn sampled_error(
-        &mut self,
-        x: &[f64],
-        samples: usize,
-    ) -> Result<SampledError, Error> {
+    /// Error of the fast sum in the first column of the last product, at about `samples` points, against direct sums. None
+    /// before the first product.
+    pub(crate) fn sampled_error(&self, samples: usize) -> Option<SampledError> {
         let count = self.points.len();
-        self.charges.resize(count, 0.0);
-        self.potentials.resize(count, 0.0);
-        self.points.spread(x, &mut self.charges);
-        self.plan.apply(
-            fmm::Densities { charges: Some(&self.charges), dipoles: None },
-            fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
-        )?;
+        let (charges, potentials) = (self.charges.get(..count)?, self.potentials.get(..count)?);
+        if count == 0 {
+            return None;
+        }
         // An odd stride visits all points of the rule in turn.
         let step = ((count / samples).max(1) - 1) | 1;
         let chosen: Vec<usize> = (0..count).step_by(step).collect();
         let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at(p)).collect();
-        let mut exact = vec![0.0; targets.len()];
-        fmm::direct::sum(
-            &self.points.all(),
-            &targets,
-            fmm::Densities { charges: Some(&self.charges), dipoles: None },
-            &mut fmm::Potentials { potential: Some(&mut exact), gradient: None },
-        )?;
         let (mut error, mut size) = (0.0, 0.0);
-        for (&p, exact) in chosen.iter().zip(&exact) {
-            error += (self.potentials[p] - exact).powi(2);
+        for (&p, exact) in chosen.iter().zip(self.points.direct_sums(charges, &targets)) {
+            error += (potentials[p] - exact).powi(2);
             size += exact * exact;
         }
         let relative = if size > 0.0 { (error / size).sqrt() } else { 0.0 };
-        Ok(SampledError { relative, absolute: (error / chosen.len().max(1) as f64).sqrt() })
+        Some(SampledError { relative, absolute: (error / chosen.len() as f64).sqrt() })
     }
 }
 

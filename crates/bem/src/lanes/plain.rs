@@ -83,6 +83,11 @@ impl<const N: usize> Lanes for Plain<N> {
     }
 
     #[inline(always)]
+    fn rsqrt_or_zero(self) -> Self {
+        self.map(|a| if a > 0.0 { 1.0 / a.sqrt() } else { 0.0 })
+    }
+
+    #[inline(always)]
     fn where_above(self, other: Self, yes: Self, no: Self) -> Self {
         Self(std::array::from_fn(|i| if self.0[i] > other.0[i] { yes.0[i] } else { no.0[i] }))
     }

@@ -35,6 +35,7 @@ pub(super) struct Eight(__m512d);
 
 macro_rules! lanes {
     ($name:ident, $count:literal, |$a:ident, $b:ident, $yes:ident, $no:ident| $where_above:expr,
+     |$x:ident| $rsqrt_guess:expr,
      $set1:ident, $loadu:ident, $storeu:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $fma:ident, $sqrt:ident,
      $min:ident, $max:ident, $andnot:ident, $to_bits:ident, $from_bits:ident, $set1_bits:ident, $and:ident, $or:ident,
      $shift_right:ident, $add_bits:ident, $sub_bits:ident) => {
@@ -116,6 +117,16 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn rsqrt_or_zero(self) -> Self {
+                let $x = self.0;
+                // SAFETY: module documentation.
+                let guess = Self(unsafe { $rsqrt_guess });
+                // From 1.5 / 4096 (AVX2) to 3e-7 to 1.5e-13, from which rounding hides little.
+                let root = self.newton_rsqrt(self.newton_rsqrt(guess));
+                self.where_above(Self::zero(), root, Self::zero())
+            }
+
+            #[inline(always)]
             fn where_above(self, other: Self, yes: Self, no: Self) -> Self {
                 let ($a, $b, $yes, $no) = (self.0, other.0, yes.0, no.0);
                 // SAFETY: module documentation.
@@ -152,6 +163,7 @@ lanes!(
     Four,
     4,
     |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)),
+    |x| _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(x))),
     _mm256_set1_pd,
     _mm256_loadu_pd,
     _mm256_storeu_pd,
@@ -178,6 +190,7 @@ lanes!(
     Eight,
     8,
     |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), no, yes),
+    |x| _mm512_rsqrt14_pd(x),
     _mm512_set1_pd,
     _mm512_loadu_pd,
     _mm512_storeu_pd,

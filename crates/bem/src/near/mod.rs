@@ -26,8 +26,9 @@ pub(crate) trait PairIntegrals: Sync {
     type Scratch: Default;
     /// Entries (i, j) and (j, i), integrated; j may be i.
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [f64; 2];
-    /// The same entries summed over the points of `rule` on both panels; coincident points contribute nothing.
-    fn by_points(&self, rule: &Rule, i: usize, j: usize) -> [f64; 2];
+    /// The same entries summed over the points of the first rule on panel i and of the second on j; coincident points
+    /// contribute nothing.
+    fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2];
 }
 
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more panels, the fewer of those;
@@ -116,10 +117,8 @@ impl Near {
                     }
                     // Always in the same order, so that both blocks of a pair agree on it.
                     let (first, second) = panels.ordered(i, j);
-                    if !selection.keeps(panels, integrals, first, second) {
-                        continue;
-                    }
-                    let [forth, back] = integrals.exact(first, second, &mut scratch);
+                    let kept = selection.keeps(panels, integrals, first, second, &mut scratch);
+                    let Some([forth, back]) = kept else { continue };
                     let pair = if first == i { [forth, back] } else { [back, forth] };
                     block.push(j, pair);
                 }
@@ -159,7 +158,7 @@ impl Near {
     ) {
         let minus_points = |i: usize, j: usize| {
             let (first, second) = panels.ordered(i, j);
-            let [forth, back] = integrals.by_points(rule, first, second);
+            let [forth, back] = integrals.by_points([rule; 2], first, second);
             if first == i { [-forth, -back] } else { [-back, -forth] }
         };
         with!(&mut self.blocks, |blocks| {
@@ -194,5 +193,132 @@ impl Near {
     /// Calls `f(j, A_ij)` for the stored j > i, in increasing order.
     pub(crate) fn later(&self, i: usize, f: impl FnMut(usize, f64)) {
         with!(&self.blocks, |blocks| blocks[i / BLOCK].later(i, f));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+
+    use super::*;
+    use crate::Quiet;
+    use crate::pair::PairQuadrature;
+    use crate::single_layer::SingleLayerPairs;
+
+    /// Not an integral, but with all that a near field must keep apart: order, diagonal, rules.
+    struct Numbers;
+
+    impl PairIntegrals for Numbers {
+        const SYMMETRIC: bool = false;
+        type Scratch = ();
+
+        fn exact(&self, i: usize, j: usize, (): &mut ()) -> [f64; 2] {
+            [(i * 7 + j) as f64, (j * 7 + i) as f64]
+        }
+
+        fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+            [i as f64 - (outer.len() * j) as f64, j as f64 - (inner.len() * i) as f64]
+        }
+    }
+
+    fn panels(mesh: &mesh::Mesh) -> Panels {
+        Panels::new(mesh, |_| true)
+    }
+
+    fn all_rows(near: &Near) -> Vec<Vec<(usize, f64)>> {
+        let mut rows = vec![Vec::new(); near.len()];
+        for block in 0..near.blocks() {
+            let full = near.full_rows(block);
+            for i in full.rows.clone() {
+                rows[i] = full.row(i).iter().map(|&(j, v)| (j as usize, v)).collect();
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn blocks_hold_what_was_put_in() {
+        let resolution = Resolution::Elements(3000);
+        let mesh = Cube { edge: 1.0, grade: 4.0, resolution }.build().unwrap();
+        let panels = panels(&mesh);
+        let rule = Rule::of_degree(2);
+        let selection = Selection { diameters: 1.5, rules: [rule, Rule::of_degree(4)], error: 0.0 };
+        for precision in [Precision::Single, Precision::Double] {
+            let build =
+                || Near::new(&panels, &selection, &Numbers, precision, |_| Ok(()), &Quiet).unwrap();
+            let mut near = build();
+            assert!(near.blocks() > 1);
+            let rows = all_rows(&near);
+            assert_eq!(rows.iter().map(Vec::len).sum::<usize>(), near.entries());
+            let mut y = vec![1.0; 2 * near.len()];
+            let x: Vec<f64> = (0..y.len()).map(|i| (i as f64 * 0.7).sin()).collect();
+            near.multiply_add(&x, &mut y);
+            for (i, row) in rows.iter().enumerate() {
+                let mut product = [1.0; 2];
+                for &(j, value) in row {
+                    // Whole numbers below 2^24: exact in both formats.
+                    assert_eq!(value, (i * 7 + j) as f64);
+                    assert!(rows[j].iter().any(|&(k, _)| k == i), "the pattern is symmetric");
+                    product[0] += value * x[j];
+                    product[1] += value * x[near.len() + j];
+                }
+                for (k, product) in product.into_iter().enumerate() {
+                    let found = y[k * near.len() + i];
+                    assert!((found - product).abs() < 1e-12 * (row.len() * 8 * near.len()) as f64);
+                }
+                let mut later: Vec<usize> =
+                    row.iter().map(|&(j, _)| j).filter(|&j| j > i).collect();
+                later.sort_unstable();
+                let mut seen = Vec::new();
+                near.later(i, |j, value| {
+                    assert_eq!(value, (i * 7 + j) as f64);
+                    seen.push(j);
+                });
+                assert_eq!(seen, later);
+                assert_eq!(near.diagonal(i), (8 * i) as f64);
+            }
+            near.subtract_points(&panels, &Numbers, rule);
+            for (i, row) in all_rows(&near).into_iter().enumerate() {
+                for (j, value) in row {
+                    assert_eq!(value, (i * 7 + j) as f64 - (i as f64 - (3 * j) as f64));
+                }
+            }
+        }
+    }
+
+    /// What is not in the near field is as good as the selection promises, and what it holds is mostly needed.
+    #[test]
+    fn pairs_are_chosen_by_their_error() {
+        let resolution = Resolution::Elements(400);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution };
+        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
+        for mesh in [sphere.build().unwrap(), cube(1.0), cube(300.0)] {
+            let panels = panels(&mesh);
+            let integrals =
+                SingleLayerPairs { panels: &panels, quadrature: PairQuadrature::new(1e-9, 0) };
+            let rules = [Rule::of_degree(2), Rule::of_degree(4)];
+            for error in [1e-4, 1e-5] {
+                let selection = Selection { diameters: 10.0, rules, error };
+                let (mut missed, mut kept, mut needed) = (0.0f64, 0, 0);
+                for i in 0..panels.len() {
+                    for j in 0..i {
+                        let [exact, _] = integrals.exact(i, j, &mut Default::default());
+                        let [by_points, _] = integrals.by_points([rules[0]; 2], i, j);
+                        let size = (panels.areas()[i] * panels.areas()[j]).sqrt();
+                        let true_error = (exact - by_points).abs() * size;
+                        needed += usize::from(true_error > error);
+                        let mut scratch = Default::default();
+                        if selection.keeps(&panels, &integrals, i, j, &mut scratch).is_some() {
+                            kept += 1;
+                        } else {
+                            missed = missed.max(true_error);
+                        }
+                    }
+                }
+                // The finer rule has an error too.
+                assert!(missed < 2.0 * error, "{missed:.1e} for {error:.1e}");
+                assert!(kept < 2 * needed, "{kept} kept, {needed} needed");
+            }
+        }
     }
 }

@@ -178,6 +178,7 @@ fn time(timings: &Timings) -> String {
         ("plan", Some(timings.plan)),
         ("near field", Some(timings.near_field)),
         ("solve", Some(timings.solve)),
+        ("check of the FMM", (timings.fmm_check > 0.0).then_some(timings.fmm_check)),
         ("output", timings.output),
     ];
     let parts: Vec<_> = parts
