@@ -1,21 +1,52 @@
-"""Compiles every kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports.
+"""Compiles every kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports, in every variant that the
+program asks for; warnings fail.
 
 Headers in kernels/shared are passed by name, as the program does it. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
 """
 
 import ctypes
+import itertools
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-ARCHITECTURES = ["compute_75", "compute_80", "compute_90", "compute_120"]
+ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
+BOTH = {"PRECISION": [32, 64]}
+# Macros of each kernel with the values that the program gives them.
+VARIANTS = {
+    "sort.cu": [["KEY=unsigned long long", "VALUE=unsigned"], ["KEY=unsigned", "VALUE=unsigned long long"]],
+    "particles.cu": BOTH,
+    "p2p.cu": BOTH | {"DENSITIES": [1, 2, 4], "GRADIENT": [0, 1], "KINDS": [(1, 0), (0, 1), (1, 1)]},
+    "p2m.cu": BOTH | {"DIPOLES": [0, 1]},
+    "l2p.cu": BOTH | {"GRADIENT": [0, 1]},
+    "translate.cu": BOTH,
+    "m2l.cu": BOTH,
+    "truncation.cu": {"P_MAX": [24, 60]},
+}
+
+
+def variants(name):
+    """Lists of macro definitions."""
+    table = VARIANTS.get(name, {})
+    if isinstance(table, list):
+        return table
+    out = []
+    for values in itertools.product(*table.values()):
+        macros = []
+        for macro, value in zip(table, values):
+            if macro == "KINDS":
+                macros += [f"CHARGES={value[0]}", f"DIPOLES={value[1]}"]
+            else:
+                macros.append(f"{macro}={value}")
+        out.append(macros)
+    return out
 
 
 def load():
     import nvidia.cuda_nvrtc
 
     folder = Path(next(iter(nvidia.cuda_nvrtc.__path__))) / "lib"
-    return ctypes.CDLL(str(next(folder.glob("libnvrtc.so.*"))))
+    return ctypes.CDLL(str(next(p for p in sorted(folder.glob("libnvrtc.so.*")) if "alt" not in p.name)))
 
 
 def log(nvrtc, program):
@@ -26,7 +57,7 @@ def log(nvrtc, program):
     return text.value.decode()
 
 
-def compile_kernel(nvrtc, path, headers, architecture):
+def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
     strings = lambda items: (ctypes.c_char_p * len(items))(*items)
     program = ctypes.c_void_p()
     status = nvrtc.nvrtcCreateProgram(
@@ -38,23 +69,30 @@ def compile_kernel(nvrtc, path, headers, architecture):
         strings([str(header.relative_to(ROOT / "kernels")).encode() for header in headers]),
     )
     if status == 0:
-        options = [f"--gpu-architecture={architecture}".encode(), b"--std=c++17"]
+        options = [f"--gpu-architecture={architecture}", "--std=c++17", "--extra-device-vectorization", *extra]
+        options = [option.encode() for option in options + [f"--define-macro={macro}" for macro in macros]]
         status = nvrtc.nvrtcCompileProgram(program, len(options), strings(options))
-    return status == 0, log(nvrtc, program)
+    text = log(nvrtc, program)
+    nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+    return status == 0, text
 
 
 def main():
     nvrtc = load()
     headers = sorted((ROOT / "kernels").glob("shared/*.cuh"))
-    failed = False
+    only = sys.argv[1:]
+    count, failed = 0, 0
     for path in sorted((ROOT / "kernels").glob("*.cu")):
-        for architecture in ARCHITECTURES:
-            passed, text = compile_kernel(nvrtc, path, headers, architecture)
-            print(f"{path.name} {architecture}: {'ok' if passed else 'FAILED'}")
-            if not passed:
-                print(text, file=sys.stderr)
-                failed = True
-    sys.exit(failed)
+        if only and path.name not in only:
+            continue
+        for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name)):
+            passed, text = compile_kernel(nvrtc, path, headers, architecture, macros)
+            count += 1
+            if not passed or text.strip():
+                failed += 1
+                print(f"{path.name} {architecture} {' '.join(macros)}: FAILED\n{text}", file=sys.stderr)
+    print(f"{count} kernel files compiled for {', '.join(ARCHITECTURES)}, {failed} failed")
+    sys.exit(failed > 0)
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ fn results_json_has_every_key_of_its_schema() {
         assert_eq!(results["solver"], json!({ "method": method }));
         assert_eq!(results["backend"]["threads"], 1);
         let expected = [
-            ("/backend", "device requested threads used"),
+            ("/backend", "device fallback requested threads used"),
             ("/mesh", "conductors triangles unit"),
             ("/mesh/conductors/0", "area_m2 closed name triangles"),
             (

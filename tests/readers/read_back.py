@@ -26,7 +26,7 @@ EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
     "": "schema status program case files backend mesh capacitance solves solver accuracy timings_s memory_bytes",
-    "backend": "requested used device threads",
+    "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
     "solver": "method",

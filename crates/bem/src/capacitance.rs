@@ -44,6 +44,10 @@ pub struct CapacitanceOptions {
     pub quadrature_increment: usize,
     /// Bytes the solve may use; `None` = no limit.
     pub memory_limit: Option<u64>,
+    /// Where the FMM computes.
+    pub backend: fmm::Backend,
+    /// Which GPU, counted from 0.
+    pub gpu: usize,
 }
 
 impl Default for CapacitanceOptions {
@@ -56,6 +60,8 @@ impl Default for CapacitanceOptions {
             max_iterations: 200,
             quadrature_increment: 0,
             memory_limit: None,
+            backend: fmm::Backend::default(),
+            gpu: 0,
         }
     }
 }

@@ -180,6 +180,8 @@ impl Problem {
                 // What nearly coincident points add to the sum the correction takes away again: that needs all digits.
                 precision: (closest < COINCIDENT).then_some(Precision::Double),
                 densities: self.count.clamp(1, GROUP),
+                backend: options.backend,
+                gpu: options.gpu,
                 ..fmm::Options::default()
             };
             fmm::Plan::new(&points.all(), None, &plan_options)

@@ -4,9 +4,6 @@ use std::num::NonZeroUsize;
 
 use crate::exit::{Exit, Failure};
 
-/// Why there is no GPU to use.
-pub(crate) const NO_GPU: &str = "this version of farad computes on the CPU only";
-
 /// What the user may ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Backend {
@@ -21,6 +18,17 @@ pub(crate) enum Backend {
     Cuda,
 }
 
+/// Options of every command that sums.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) backend: Backend,
+    /// Which GPU, as `farad info` numbers them
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) gpu: usize,
+}
+
 impl Backend {
     /// The name in options and results.
     pub(crate) fn name(self) -> &'static str {
@@ -32,16 +40,36 @@ impl Backend {
         }
     }
 
-    /// The backend that will do the work.
-    pub(crate) fn resolve(self) -> Result<Self, Failure> {
-        match self {
-            Self::Auto | Self::Cpu => Ok(Self::Cpu),
-            Self::Hybrid | Self::Cuda => Err(Failure::with_help(
-                Exit::NoGpu,
-                format!("no GPU for --backend {}: {NO_GPU}", self.name()),
-                "use --backend auto or --backend cpu",
-            )),
+    /// The name of where a plan computes.
+    pub(crate) fn of_plan(info: &fmm::Info) -> Self {
+        match info.backend {
+            fmm::Backend::Cuda => Self::Cuda,
+            fmm::Backend::Hybrid => Self::Hybrid,
+            fmm::Backend::Cpu | fmm::Backend::Auto => Self::Cpu,
         }
+    }
+}
+
+impl Args {
+    /// The library's name for the backend; a GPU that was asked for by name must be there.
+    pub(crate) fn resolve(self) -> Result<fmm::Backend, Failure> {
+        match self.backend {
+            Backend::Auto => Ok(fmm::Backend::Auto),
+            Backend::Cpu => Ok(fmm::Backend::Cpu),
+            Backend::Hybrid | Backend::Cuda => match fmm::check_gpu(self.gpu) {
+                Ok(()) if self.backend == Backend::Hybrid => Ok(fmm::Backend::Hybrid),
+                Ok(()) => Ok(fmm::Backend::Cuda),
+                Err(error) => Err(self.missing(error)),
+            },
+        }
+    }
+
+    fn missing(self, why: impl std::fmt::Display) -> Failure {
+        Failure::with_help(
+            Exit::NoGpu,
+            format!("no GPU for --backend {}: {why}", self.backend.name()),
+            "use --backend auto or --backend cpu",
+        )
     }
 }
 

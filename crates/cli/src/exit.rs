@@ -113,6 +113,8 @@ impl From<fmm::Error> for Failure {
     fn from(error: fmm::Error) -> Self {
         let exit = match error {
             fmm::Error::Option { .. } => Exit::Usage,
+            fmm::Error::Gpu(fmm::GpuError::OutOfMemory { .. }) => Exit::Memory,
+            fmm::Error::Gpu(_) => Exit::NoGpu,
             _ => Exit::BadInput,
         };
         Self::new(exit, error)

@@ -226,6 +226,29 @@ impl<T: Real> Engine<T> {
         self.scatter(potentials);
     }
 
+    /// M2M, M2L and L2L alone, of one density: `load` fills the multipoles of each level from the scalars of a range in which all
+    /// levels follow one another, `store` takes the locals likewise. Returns the seconds of the three stages.
+    pub(crate) fn translate(
+        &mut self,
+        load: impl FnMut(&mut [T], Range<usize>),
+        store: impl FnMut(&[T], Range<usize>),
+    ) -> [f64; 3] {
+        let mut seconds = [0.0; 3];
+        self.multipoles.resize(1);
+        self.locals.resize(1);
+        self.multipoles.load(load);
+        timed(&mut seconds[0], || self.m2m(1));
+        timed(&mut seconds[1], || self.m2l(1));
+        timed(&mut seconds[2], || self.l2l(1));
+        self.locals.store(store);
+        seconds
+    }
+
+    /// Bytes of the multipoles and of the locals of one density.
+    pub(crate) fn expansion_bytes(&self) -> [usize; 2] {
+        [self.multipoles.bytes_of_one(), self.locals.bytes_of_one()]
+    }
+
     fn p2m(&mut self, k: usize) {
         let Self {
             simd, tree, orders, harmonics, gradient, sources, strengths, multipoles, ..

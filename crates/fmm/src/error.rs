@@ -40,6 +40,9 @@ pub enum Error {
         /// "gradient" or "dipoles".
         what: &'static str,
     },
+    /// The GPU is missing, or failed.
+    #[error(transparent)]
+    Gpu(#[from] ::gpu::Error),
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

@@ -1,5 +1,7 @@
 //! Where the expansions of all boxes lie: an array for each level, in it density by density, box by box.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use crate::harmonics::stride;
@@ -84,6 +86,31 @@ impl<T: Real> Expansions<T> {
             Level { values: from, stride: from_stride, step: from_cells * from_stride },
             Level { values: Shared::new(to), stride: to_stride, step: to_cells * to_stride },
         )
+    }
+
+    /// Fills the levels of one density, one after another, from the ranges of one array that holds them in turn.
+    pub(crate) fn load(&mut self, mut load: impl FnMut(&mut [T], Range<usize>)) {
+        let mut begin = 0;
+        for level in &mut self.levels {
+            let end = begin + level.len();
+            load(level, begin..end);
+            begin = end;
+        }
+    }
+
+    /// Hands the levels of one density out, one after another, with their ranges in one array that holds them in turn.
+    pub(crate) fn store(&self, mut store: impl FnMut(&[T], Range<usize>)) {
+        let mut begin = 0;
+        for level in &self.levels {
+            let end = begin + level.len();
+            store(level, begin..end);
+            begin = end;
+        }
+    }
+
+    /// Bytes of one density.
+    pub(crate) fn bytes_of_one(&self) -> usize {
+        self.shapes.iter().map(|&(p, cells)| cells * stride::<T>(p) * size_of::<T>()).sum()
     }
 
     pub(crate) fn bytes(&self) -> usize {

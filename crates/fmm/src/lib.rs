@@ -11,6 +11,7 @@ mod engine;
 mod error;
 mod expansions;
 mod families;
+mod gpu;
 mod harmonics;
 mod l2l;
 mod l2p;
@@ -36,5 +37,6 @@ mod truncation;
 mod tuning;
 
 pub use error::Error;
-pub use options::{Mode, Options, Precision, Stencil, Truncation};
+pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
+pub use options::{Backend, Mode, Options, Precision, Stencil, Truncation};
 pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};

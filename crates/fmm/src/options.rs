@@ -10,6 +10,20 @@ pub enum Mode {
     Direct,
 }
 
+/// Where the sum is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// CPU cores.
+    #[default]
+    Cpu,
+    /// A GPU for the points, CPU cores for the translations meanwhile.
+    Hybrid,
+    /// A GPU, all of it.
+    Cuda,
+    /// A GPU where there is one and it pays, CPU cores otherwise; [`Info`](crate::Info) says which and why.
+    Auto,
+}
+
 /// Floating-point format of near field and expansions. Coincidence of points is always decided in double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
@@ -65,6 +79,10 @@ pub struct Options {
     pub gradient: bool,
     /// Whether `apply` may be given dipoles.
     pub dipoles: bool,
+    /// Where the sum is computed.
+    pub backend: Backend,
+    /// Which GPU, counted from 0.
+    pub gpu: usize,
 }
 
 impl Default for Options {
@@ -80,6 +98,8 @@ impl Default for Options {
             densities: 1,
             gradient: false,
             dipoles: false,
+            backend: Backend::default(),
+            gpu: 0,
         }
     }
 }

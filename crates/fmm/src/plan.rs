@@ -10,7 +10,7 @@ use crate::morton::Sample;
 use crate::simd::Level;
 use crate::tree::{Order, Root, Tree};
 use crate::truncation::{self, Orders};
-use crate::{Error, Mode, Options, Precision, direct, engine, tuning};
+use crate::{Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, tuning};
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +37,12 @@ pub struct Info {
     pub precision: Option<Precision>,
     /// How the sum is done.
     pub mode: Mode,
+    /// Where it is computed: never `Auto`.
+    pub backend: Backend,
+    /// Why `Backend::Auto` took the CPU, if not because the sum is small.
+    pub fallback: Option<String>,
+    /// What a GPU has to tell.
+    pub gpu: Option<GpuInfo>,
     /// Largest truncation number of any expansion.
     pub truncation_number: usize,
     /// Mean truncation number p' over all M2L translations.
@@ -57,7 +63,7 @@ pub struct Info {
     pub memory_bytes: u64,
 }
 
-/// Wall seconds of the stages of the last `apply`.
+/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: theirs are the times that each took alone, once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageSeconds {
     /// Particles to multipoles.
@@ -72,7 +78,9 @@ pub struct StageSeconds {
     pub l2p: f64,
     /// Near pairs.
     pub p2p: f64,
-    /// The whole of `apply`.
+    /// On a GPU: the whole sum with input and output in its memory.
+    pub device: f64,
+    /// The whole of `apply`, copies included.
     pub total: f64,
 }
 
@@ -92,6 +100,7 @@ pub struct Plan {
 enum Engine {
     Single(Box<engine::Engine<f32>>),
     Double(Box<engine::Engine<f64>>),
+    Gpu(Box<gpu::Engine>),
     Direct { sources: Vec<[f64; 3]>, targets: Option<Vec<[f64; 3]>> },
 }
 
@@ -99,13 +108,61 @@ impl Plan {
     /// Plans the sum over `sources` at `targets`; with `None` the targets are the sources.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`].
+    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::Gpu`] where a GPU is asked for.
     pub fn new(
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
         options: &Options,
     ) -> Result<Self, Error> {
-        Self::at_level(sources, targets, options, Level::detect())
+        let gpu = match options.backend {
+            Backend::Cpu => false,
+            Backend::Cuda | Backend::Hybrid => true,
+            Backend::Auto => options.mode == Mode::Fmm && gpu::pays(sources, targets),
+        };
+        if !gpu {
+            return Self::at_level(sources, targets, options, Level::detect());
+        }
+        match Self::on_gpu(sources, targets, options) {
+            Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
+                let mut plan = Self::at_level(sources, targets, options, Level::detect())?;
+                plan.info.fallback = Some(error.to_string());
+                Ok(plan)
+            }
+            other => other,
+        }
+    }
+
+    /// As [`Plan::new`], on a GPU.
+    fn on_gpu(
+        sources: &[[f64; 3]],
+        targets: Option<&[[f64; 3]]>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        options.check()?;
+        check_points("source", sources)?;
+        check_points("target", targets.unwrap_or(&[]))?;
+        let precision = tuning::precision(options);
+        let mut info = Info {
+            mode: options.mode,
+            backend: match options.backend {
+                Backend::Hybrid if options.mode == Mode::Fmm => Backend::Hybrid,
+                _ => Backend::Cuda,
+            },
+            precision: Some(precision),
+            ..Info::default()
+        };
+        let engine = gpu::Engine::new(sources, targets, options, precision, &mut info)?;
+        info.setup_seconds = started.elapsed().as_secs_f64();
+        Ok(Self {
+            engine: Engine::Gpu(Box::new(engine)),
+            sources: sources.len(),
+            targets: targets.map_or(sources.len(), <[_]>::len),
+            with_gradient: options.gradient,
+            with_dipoles: options.dipoles,
+            info,
+            stages: StageSeconds::default(),
+        })
     }
 
     /// As [`Plan::new`], with an instruction set that the processor has.
@@ -174,6 +231,7 @@ impl Plan {
         self.stages = match &mut self.engine {
             Engine::Single(engine) => engine.apply(k, densities, potentials),
             Engine::Double(engine) => engine.apply(k, densities, potentials),
+            Engine::Gpu(engine) => engine.apply(k, densities, potentials)?,
             Engine::Direct { sources, targets } => {
                 let started = Instant::now();
                 let targets = targets.as_deref().unwrap_or(sources);
@@ -183,6 +241,14 @@ impl Plan {
             }
         };
         Ok(())
+    }
+
+    /// When the parts of the last hybrid `apply` ran; empty for other backends.
+    pub fn timeline(&self) -> &[Span] {
+        match &self.engine {
+            Engine::Gpu(engine) => engine.timeline(),
+            _ => &[],
+        }
     }
 
     /// What the plan resolved to.
@@ -221,6 +287,14 @@ const CHUNK_BYTES: usize = 384 << 10;
 /// At this tolerance and beyond inverse distances are worked to the last digits: the shorter series errs by 1.3e-10.
 const FULL_TOLERANCE: f64 = 2e-9;
 
+/// Points in Morton order in a root cube, and what leaves may hold.
+pub(crate) struct Geometry {
+    pub root: Root,
+    pub source_order: Order,
+    pub target_order: Option<Order>,
+    pub leaf_size: usize,
+}
+
 /// Tree, lists and truncation numbers.
 fn work_out(
     sources: &[[f64; 3]],
@@ -240,6 +314,21 @@ fn work_out(
     }
     let mut source_order = Order::new(&root, sources);
     let target_order = targets.map(|points| Order::new(&root, points));
+    let geometry = Geometry { root, source_order, target_order, leaf_size };
+    work_out_lists(geometry, sources, targets, options, precision, simd, info)
+}
+
+/// As [`work_out`], from points in order on.
+pub(crate) fn work_out_lists(
+    geometry: Geometry,
+    sources: &[[f64; 3]],
+    targets: Option<&[[f64; 3]]>,
+    options: &Options,
+    precision: Precision,
+    simd: Level,
+    info: &mut Info,
+) -> Parts {
+    let Geometry { root, mut source_order, target_order, leaf_size } = geometry;
     let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
     let scalar = if precision == Precision::Single { 4 } else { 8 };
     let p = (-0.8 * options.tolerance.ln()) as usize + 2;

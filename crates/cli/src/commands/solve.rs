@@ -25,9 +25,8 @@ pub(crate) struct Args {
     /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t)]
-    backend: Backend,
+    #[command(flatten)]
+    on: backend::Args,
     /// How to solve, over the case's solver.method
     #[arg(long, value_enum)]
     method: Option<Method>,
@@ -58,7 +57,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let output = Output { quiet: args.quiet, json: args.json, verbose };
-    let used = args.backend.resolve()?;
+    args.on.resolve()?;
     let overrides = Overrides { tolerance: args.tolerance, method: args.method };
     let case = Case::load(&args.case, &overrides)?;
     backend::use_threads(args.threads)?;
@@ -73,10 +72,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         return output.data(&dry_run(&case, &problem, path));
     }
     let folder = Folder::open(path, &names, args.overwrite)?;
-    let answer = solve(&case, &problem, args.memory_limit, &output)?;
+    let answer = solve(&case, &problem, args, &output)?;
     interrupt::check()?;
 
-    let requested = args.backend;
+    let requested = args.on.backend;
+    let used = answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
     let run = Run {
         case: &case,
         problem: &problem,
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 fn solve(
     case: &Case,
     problem: &Problem,
-    memory_limit: Option<u64>,
+    args: &Args,
     output: &Output,
 ) -> Result<bem::Capacitance, Failure> {
     let options = CapacitanceOptions {
@@ -114,7 +114,9 @@ fn solve(
         fmm_tolerance: Some(case.fmm_tolerance),
         restart: case.solver.restart,
         max_iterations: case.solver.max_iterations,
-        memory_limit: memory_limit.or_else(machine::available_memory),
+        memory_limit: args.memory_limit.or_else(machine::available_memory),
+        backend: args.on.resolve()?,
+        gpu: args.on.gpu,
         ..CapacitanceOptions::default()
     };
     let conductors = bem::Conductors {

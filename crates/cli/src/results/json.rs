@@ -30,6 +30,8 @@ pub(crate) struct Document {
 struct Backend {
     requested: &'static str,
     used: &'static str,
+    /// Why `auto` took the CPU although there is enough work for a GPU.
+    fallback: Option<String>,
     device: Option<String>,
     threads: usize,
 }
@@ -111,7 +113,11 @@ impl Document {
             backend: Backend {
                 requested: run.requested.name(),
                 used: run.used.name(),
-                device: machine::processor(),
+                fallback: answer.fmm.as_ref().and_then(|info| info.fallback.clone()),
+                device: match answer.fmm.as_ref().and_then(|info| info.gpu.as_ref()) {
+                    Some(gpu) => Some(gpu.name.clone()),
+                    None => machine::processor(),
+                },
                 threads: machine::threads(),
             },
             mesh: Mesh {

@@ -24,9 +24,14 @@ pub(super) struct Args {
     /// Floating-point format
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t)]
-    backend: Backend,
+    #[command(flatten)]
+    on: backend::Args,
+    /// Sum all pairs instead
+    #[arg(long)]
+    direct: bool,
+    /// Most points that a leaf may hold [default: by the cost model]
+    #[arg(long, value_name = "L")]
+    leaf_size: Option<NonZeroUsize>,
     /// Compute gradients too
     #[arg(long)]
     pub(super) gradient: bool,
@@ -84,6 +89,9 @@ pub(super) struct Report {
     backend: &'static str,
     /// Instruction set of the sums on a CPU.
     simd: &'static str,
+    /// Why `auto` took the CPU although there is enough work for a GPU.
+    fallback: Option<String>,
+    gpu: Option<OnGpu>,
     threads: usize,
     p: usize,
     mean_p_prime: f64,
@@ -106,6 +114,22 @@ pub(super) struct Report {
     peak_memory_bytes: Option<u64>,
 }
 
+/// What is told of a GPU.
+#[derive(Clone, Debug, Serialize)]
+struct OnGpu {
+    name: String,
+    /// The median over the repetitions, input and output in the GPU's memory.
+    apply_s: f64,
+    /// Tree and lists, from points in the GPU's memory.
+    tree_s: f64,
+    /// Multiplications and additions of M2L.
+    m2l_operations: f64,
+    close_pairs: u64,
+    boxes: u64,
+    memory_bytes: u64,
+}
+
+/// On a GPU: of each stage alone; the sum as a whole overlaps them.
 #[derive(Clone, Debug, Serialize)]
 struct Stages {
     p2m: f64,
@@ -118,13 +142,12 @@ struct Stages {
 
 /// Checks that the backend is there and starts the threads, before any work.
 pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
-    args.backend.resolve()?;
+    args.on.resolve()?;
     backend::use_threads(args.threads)
 }
 
 /// Plans, sums `args.repeat` times, and measures the error.
 pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
-    let backend = args.backend.resolve()?;
     let options = Options {
         tolerance: args.tolerance,
         precision: match args.precision {
@@ -135,6 +158,10 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         densities: problem.count,
         gradient: args.gradient,
         dipoles: problem.densities.dipoles.is_some(),
+        mode: if args.direct { fmm::Mode::Direct } else { fmm::Mode::Fmm },
+        leaf_size: args.leaf_size.map(NonZeroUsize::get),
+        backend: args.on.resolve()?,
+        gpu: args.on.gpu,
         ..Options::default()
     };
     let memory = Memory::before();
@@ -171,8 +198,18 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
             Some(fmm::Precision::Single) => "single",
             Some(fmm::Precision::Double) | None => "double",
         },
-        backend: backend.name(),
+        backend: Backend::of_plan(info).name(),
         simd: fmm::simd::level(),
+        fallback: info.fallback.clone(),
+        gpu: info.gpu.as_ref().map(|gpu| OnGpu {
+            name: gpu.name.clone(),
+            apply_s: median_of(runs.iter().map(|run| run.device).collect()),
+            tree_s: gpu.tree_seconds,
+            m2l_operations: gpu.m2l_operations,
+            close_pairs: gpu.close_pairs,
+            boxes: gpu.boxes,
+            memory_bytes: info.memory_bytes,
+        }),
         threads: machine::threads(),
         p: info.truncation_number,
         mean_p_prime: info.mean_translation_order,
@@ -253,6 +290,12 @@ fn sampled_error(
     Ok(of_potential.max(relative_l2(&picked(gradient, 3), &exact_gradient)))
 }
 
+/// The middle one, the lower of two.
+fn median_of(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[(values.len() - 1) / 2]
+}
+
 /// Distinct indices below `count`: `samples` random ones, or all.
 fn sample(count: usize, samples: usize) -> Vec<usize> {
     let mut indices: Vec<usize> = (0..count).collect();
@@ -288,6 +331,14 @@ impl Report {
         let points = self.distribution.map_or_else(String::new, |name| format!(" ({name})"));
         let memory = self.peak_memory_bytes.map_or("not known".to_owned(), units::bytes);
         let per_second = self.n as f64 / self.apply_s;
+        let gpu = self.gpu.as_ref().map_or_else(String::new, |gpu| {
+            format!(
+                "\n gpu      {}: {} with data in its memory, tree and lists {}",
+                gpu.name,
+                units::duration(gpu.apply_s),
+                units::duration(gpu.tree_s)
+            )
+        });
         format!(
             "{} points{points}, {} precision, {} with {} threads\n\
              \x20 tree     depth {}, leaves of at most {}\n\
@@ -297,7 +348,7 @@ impl Report {
              \x20 apply    {} ({per_second:.2e} points/s)\n\
              \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
              \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e})\n\
-             \x20 memory   {memory} at the peak",
+             \x20 memory   {memory} at the peak{gpu}",
             units::count(self.n as u64),
             self.precision,
             self.backend,

@@ -1,0 +1,78 @@
+//! The whole sum on a GPU: tree, lists, truncation numbers, expansions and near field (docs/performance.md, "GPU").
+//!
+//! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of rotations, truncation numbers are
+//! measured on the device, and leaves are larger. Each kernel file under `kernels/` is one stage.
+
+mod engine;
+mod expansions;
+mod hybrid;
+mod kernels;
+mod lists;
+mod orders;
+mod primitives;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod tuning;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+pub use ::gpu::{DeviceInfo, Error};
+pub(crate) use engine::Engine;
+pub use hybrid::Span;
+
+/// What a plan on a GPU has to tell beside the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GpuInfo {
+    /// The vendor's name of the GPU.
+    pub name: String,
+    /// Its number.
+    pub index: usize,
+    /// Seconds from points on the device to the finished tree and lists.
+    pub tree_seconds: f64,
+    /// Multiplications and additions of all M2L of one `apply` with one density.
+    pub m2l_operations: f64,
+    /// Pairs that single precision treats apart.
+    pub close_pairs: u64,
+    /// Boxes of the octree.
+    pub boxes: u64,
+}
+
+/// Points below which a GPU's start and copies cost more than it saves.
+const WORTH_IT: usize = 20_000;
+
+/// Whether a sum is large enough for a GPU.
+pub(crate) fn pays(sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> bool {
+    sources.len().max(targets.map_or(0, <[_]>::len)) >= WORTH_IT
+}
+
+/// The GPUs of this machine.
+///
+/// # Errors
+/// Why there are none.
+pub fn gpus() -> Result<Vec<DeviceInfo>, Error> {
+    ::gpu::devices()
+}
+
+/// Whether sums can run on GPU `index`: driver, compiler and GPU are there and new enough.
+///
+/// # Errors
+/// Why not.
+pub fn check_gpu(index: usize) -> Result<(), Error> {
+    device(index).and_then(|device| device.module(&kernels::SCAN, &[])).map(|_| ())
+}
+
+/// GPU `index`, opened once a process.
+pub(crate) fn device(index: usize) -> Result<::gpu::Device, ::gpu::Error> {
+    static DEVICES: OnceLock<Mutex<HashMap<usize, ::gpu::Device>>> = OnceLock::new();
+    let mut devices =
+        DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(device) = devices.get(&index) {
+        return Ok(device.clone());
+    }
+    let device = ::gpu::Device::open(index)?;
+    devices.insert(index, device.clone());
+    Ok(device)
+}

@@ -1,0 +1,196 @@
+//! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes these are, one for one.
+
+use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain};
+
+use super::kernels::{self, count, kernel};
+use super::primitives::{Scan, Sort};
+use crate::tree::{MAX_DEPTH, Root};
+
+/// A box, as `kernels/shared/cell.cuh` declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub(super) place: [u32; 3],
+    pub(super) level: u32,
+    pub(super) first_child: u32,
+    pub(super) child_count: u32,
+    pub(super) parent: u32,
+    pub(super) sources: [u32; 2],
+    pub(super) targets: [u32; 2],
+    unused: u32,
+}
+
+// SAFETY: twelve 32-bit numbers.
+unsafe impl Plain for Cell {}
+
+/// Points in Morton order.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// Morton keys, ascending.
+    pub(super) keys: Buffer<u64>,
+    /// Caller's index of each point.
+    pub(super) index: Buffer<u32>,
+}
+
+/// Smallest cube about all of `sets` of points (flat, three coordinates a point), `enlargement` times as large.
+pub(super) fn root(
+    device: &Device,
+    sets: &[&Buffer<f64>],
+    enlargement: f64,
+) -> Result<Root, Error> {
+    const BLOCKS: usize = 528;
+    let bounds = kernel(device, &kernels::MORTON, &[], "bounds")?;
+    let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+    let out = device.buffer::<f64>(6 * BLOCKS)?;
+    for points in sets.iter().filter(|points| !points.is_empty()) {
+        let n = points.len() / 3;
+        bounds.launch(
+            device.stream(),
+            Grid::new(BLOCKS, 256),
+            &[points.arg(), count(n), out.arg()],
+        )?;
+        for part in out.to_vec()?.chunks_exact(6) {
+            low = std::array::from_fn(|i| low[i].min(part[i]));
+            high = std::array::from_fn(|i| high[i].max(part[3 + i]));
+        }
+    }
+    let corners = [low, high];
+    Ok(if low[0] > high[0] {
+        Root::around(&[], 1.0)
+    } else {
+        Root::around(&[&corners], enlargement)
+    })
+}
+
+impl Order {
+    pub(super) fn new(device: &Device, root: &Root, points: &Buffer<f64>) -> Result<Self, Error> {
+        let n = points.len() / 3;
+        let (mut keys, mut index) = (device.buffer(n)?, device.buffer(n)?);
+        let make = kernel(device, &kernels::MORTON, &[], "morton_keys")?;
+        let mut args = vec![points.arg(), count(n)];
+        args.extend(root_args(root));
+        args.extend([keys.arg(), index.arg()]);
+        make.launch(device.stream(), Grid::covering(n, 256), &args)?;
+        Sort::of_points(device)?.run(device, &mut keys, &mut index, n, 3 * MAX_DEPTH)?;
+        Ok(Self { keys, index })
+    }
+
+    /// Number of occupied boxes of each level.
+    pub(super) fn occupied(&self, device: &Device) -> Result<Vec<usize>, Error> {
+        let out = device.buffer::<u32>(MAX_DEPTH + 1)?;
+        out.zero()?;
+        let partings = kernel(device, &kernels::MORTON, &[], "partings")?;
+        let n = self.keys.len();
+        partings.launch(
+            device.stream(),
+            Grid::new(n.div_ceil(256).min(528), 256),
+            &[self.keys.arg(), count(n), out.arg()],
+        )?;
+        let mut boxes = 1;
+        Ok(out
+            .to_vec()?
+            .iter()
+            .map(|&parted| {
+                boxes += parted as usize;
+                boxes
+            })
+            .collect())
+    }
+}
+
+/// Corner and side as kernels take them.
+pub(super) fn root_args(root: &Root) -> [Arg; 4] {
+    let [x, y, z] = root.corner;
+    [Arg::F64(x), Arg::F64(y), Arg::F64(z), Arg::F64(root.side)]
+}
+
+/// The octree.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// Boxes level by level, in Morton order within a level; box 0 is the root. The buffer may be longer.
+    pub(super) cells: Buffer<Cell>,
+    /// Their centres in the caller's coordinates, shape (cells, 3).
+    pub(super) centres: Buffer<f64>,
+    /// First box of each level, and the number of all boxes.
+    pub(super) levels: Vec<usize>,
+}
+
+impl Tree {
+    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none, they are the sources.
+    pub(super) fn new(
+        device: &Device,
+        root: &Root,
+        sources: &Order,
+        targets: Option<&Order>,
+        leaf_size: usize,
+    ) -> Result<Self, Error> {
+        let count_children = kernel(device, &kernels::TREE, &[], "tree_count")?;
+        let split = kernel(device, &kernels::TREE, &[], "tree_split")?;
+        let scan = Scan::new(device)?;
+        let (n, target_order) = (sources.keys.len(), targets.unwrap_or(sources));
+        let m = target_order.keys.len();
+        let mut capacity = 1024 + 4 * (n + m) / leaf_size.max(1);
+        let mut cells = device.buffer::<Cell>(capacity)?;
+        let mut centres = device.buffer::<f64>(3 * capacity)?;
+        let mut args = vec![cells.arg(), centres.arg(), count(n), count(m)];
+        args.extend(root_args(root));
+        let place = kernel(device, &kernels::TREE, &[], "tree_root")?;
+        place.launch(device.stream(), Grid::new(1, 1), &args)?;
+        let mut levels = vec![0, 1];
+        for level in 0..MAX_DEPTH {
+            let (first, next) = (levels[level], levels[level + 1]);
+            let here = next - first;
+            let places = device.buffer::<u32>(here + 1)?;
+            let keys = [sources.keys.arg(), target_order.keys.arg()];
+            let range = [count(first), count(here)];
+            let mut args = vec![cells.arg()];
+            args.extend(range);
+            args.extend(keys);
+            args.extend([count(leaf_size), places.arg()]);
+            count_children.launch(device.stream(), Grid::covering(here + 1, 128), &args)?;
+            scan.run(device, &places, here + 1)?;
+            let mut total = [0];
+            places.read(here, &mut total)?;
+            let total = total[0] as usize;
+            if next + total > capacity {
+                capacity = 2 * (next + total);
+                cells = grown(device, &cells, next, capacity)?;
+                centres = grown(device, &centres, 3 * next, 3 * capacity)?;
+            }
+            let mut args = vec![cells.arg(), centres.arg()];
+            args.extend(range);
+            args.push(count(next));
+            args.extend(keys);
+            args.push(places.arg());
+            args.extend(root_args(root));
+            split.launch(device.stream(), Grid::covering(here, 128), &args)?;
+            if total == 0 {
+                break;
+            }
+            levels.push(next + total);
+        }
+        Ok(Self { cells, centres, levels })
+    }
+
+    /// Number of boxes.
+    pub(super) fn len(&self) -> usize {
+        self.levels[self.levels.len() - 1]
+    }
+
+    /// Number of levels.
+    pub(super) fn depth(&self) -> usize {
+        self.levels.len() - 2
+    }
+}
+
+/// A longer buffer with the same first `used` elements.
+pub(super) fn grown<T: Plain>(
+    device: &Device,
+    old: &Buffer<T>,
+    used: usize,
+    capacity: usize,
+) -> Result<Buffer<T>, Error> {
+    let new = device.buffer(capacity)?;
+    new.copy_from(old, used)?;
+    Ok(new)
+}

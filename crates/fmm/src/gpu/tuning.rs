@@ -1,0 +1,59 @@
+//! Leaf size on the device (docs/math.md, "Cost model").
+
+use crate::{Options, Precision};
+
+/// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200 (docs/performance.md, "GPU");
+/// only the ratio matters here, and it is about the same on other GPUs in single precision.
+fn costs(precision: Precision) -> (f64, f64) {
+    match precision {
+        Precision::Single => (1.0 / 2.4e12, 2.0 / 22e12),
+        Precision::Double => (1.0 / 8.8e11, 2.0 / 20e12),
+    }
+}
+
+/// Points in a leaf for which P2P and M2L cost the same. Warps want at least a few dozen.
+pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
+    let (pair, product) = costs(precision);
+    // The p' whose fourth power is the mean.
+    let digits = -options.tolerance.ln();
+    let p = f64::max(0.7 * digits, 1.2 * digits - 4.2).max(3.0);
+    let translation = p.powi(4) * product;
+    let dipoles = if options.dipoles { 1.5 } else { 1.0 };
+    let gradient = if options.gradient { 1.7 } else { 1.0 };
+    let shared = 0.4 + 0.6 / options.densities.max(1) as f64;
+    (136.0 * translation / (27.0 * pair * dipoles * gradient * shared)).sqrt().clamp(48.0, 512.0)
+}
+
+/// Multiply-adds of a translation by rotations that one CPU core does in a second, in single precision.
+const CPU_RATE: f64 = 1.7e10;
+
+/// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
+pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
+    let (pair, _) = costs(precision);
+    let p = (-0.8 * options.tolerance.ln()).max(3.0);
+    let rate = if precision == Precision::Single { CPU_RATE } else { 0.5 * CPU_RATE };
+    let threads = rayon::current_num_threads() as f64;
+    let translation = (2.0 * p * p * p + 10.0 * p * p + 30.0) / (rate * threads);
+    let gradient = if options.gradient { 1.7 } else { 1.0 };
+    (136.0 * translation / (27.0 * pair * gradient)).sqrt().clamp(64.0, 2048.0)
+}
+
+/// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` of the `n` points;
+/// `boxes`: occupied boxes of each level. As `tuning::enlargement` does it.
+pub(super) fn enlargement(n: usize, boxes: &[usize], occupancy: f64) -> f64 {
+    let n = n as f64;
+    if n <= 2.0 * occupancy {
+        return 1.0;
+    }
+    let mut above = n;
+    for &count in boxes.iter().skip(1) {
+        let here = n / count as f64;
+        if here <= occupancy {
+            let dimension = (above / here).log2().clamp(1.0, 3.0);
+            let factor = (occupancy / here).powf(1.0 / dimension);
+            return if (1.08..1.9).contains(&factor) { factor } else { 1.0 };
+        }
+        above = here;
+    }
+    1.0
+}

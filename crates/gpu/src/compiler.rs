@@ -1,0 +1,111 @@
+//! CUDA C++ to machine code for one GPU, by NVRTC.
+
+use std::ffi::{CString, c_char};
+use std::ptr;
+
+use cudarc::nvrtc::{result, sys};
+
+use crate::Error;
+use crate::cache::Key;
+
+/// A kernel file and the headers that it may include, by the names in its `#include` lines.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// File name, for messages.
+    pub name: &'a str,
+    /// CUDA C++.
+    pub text: &'a str,
+    /// Names and texts of headers.
+    pub headers: &'a [(&'a str, &'a str)],
+}
+
+/// Machine code of `source` for `capability`, from the cache or the compiler; `defines` are NAME=VALUE.
+pub(crate) fn compile(
+    source: &Source<'_>,
+    defines: &[String],
+    capability: (i32, i32),
+) -> Result<Vec<u8>, Error> {
+    // SAFETY: loading libnvrtc runs its initialisers, which is what every user of it does.
+    if !unsafe { sys::is_culib_present() } {
+        return Err(Error::NoCompiler);
+    }
+    let (mut major, mut minor) = (0, 0);
+    // SAFETY: writes two integers.
+    let answer = unsafe { sys::nvrtcVersion(&raw mut major, &raw mut minor).result() };
+    answer.map_err(|error| rejected(source, format!("{error:?}")))?;
+    let mut options = vec![
+        format!("--gpu-architecture=sm_{}{}", capability.0, capability.1),
+        "--std=c++17".to_owned(),
+        "--extra-device-vectorization".to_owned(),
+    ];
+    options.extend(defines.iter().map(|define| format!("--define-macro={define}")));
+    let key = Key {
+        name: source.name,
+        text: source.text,
+        headers: source.headers,
+        options: &options,
+        compiler: (major, minor),
+    };
+    if let Some(image) = key.load() {
+        return Ok(image);
+    }
+    let image = run(source, &options)?;
+    key.store(&image);
+    Ok(image)
+}
+
+fn rejected(source: &Source<'_>, log: String) -> Error {
+    Error::Compile { file: source.name.to_owned(), log }
+}
+
+/// A program of NVRTC, destroyed at the end of its scope.
+struct Program(sys::nvrtcProgram);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // SAFETY: created in `run` and used nowhere else.
+        let _ = unsafe { result::destroy_program(self.0) };
+    }
+}
+
+fn run(source: &Source<'_>, options: &[String]) -> Result<Vec<u8>, Error> {
+    let text = |s: &str| CString::new(s).map_err(|_| rejected(source, "a NUL byte".to_owned()));
+    let (name, body) = (text(source.name)?, text(source.text)?);
+    let names = source.headers.iter().map(|h| text(h.0)).collect::<Result<Vec<_>, _>>()?;
+    let bodies = source.headers.iter().map(|h| text(h.1)).collect::<Result<Vec<_>, _>>()?;
+    let pointers = |s: &[CString]| s.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
+    let (names, bodies) = (pointers(&names), pointers(&bodies));
+    let mut program = ptr::null_mut();
+    // SAFETY: every pointer is to a NUL-terminated string that lives until the end of this function, and the two arrays
+    // have as many elements as stated.
+    let answer = unsafe {
+        sys::nvrtcCreateProgram(
+            &raw mut program,
+            body.as_ptr(),
+            name.as_ptr(),
+            names.len() as i32,
+            bodies.as_ptr(),
+            names.as_ptr(),
+        )
+        .result()
+    };
+    answer.map_err(|error| rejected(source, format!("{error:?}")))?;
+    let program = Program(program);
+    // SAFETY: the program is valid, here and below.
+    let answer = unsafe { result::compile_program(program.0, options) };
+    if let Err(error) = answer {
+        // SAFETY: as above; the log is a NUL-terminated string.
+        let log = unsafe { result::get_program_log(program.0) }.unwrap_or_default();
+        let log: Vec<u8> = log.iter().map(|&c| c as u8).take_while(|&c| c != 0).collect();
+        return Err(rejected(source, format!("{error:?}\n{}", String::from_utf8_lossy(&log))));
+    }
+    let mut size = 0;
+    // SAFETY: writes one integer.
+    unsafe { sys::nvrtcGetCUBINSize(program.0, &raw mut size).result() }
+        .map_err(|error| rejected(source, format!("{error:?}")))?;
+    let mut image = vec![0u8; size];
+    // SAFETY: the buffer has the size that the compiler asked for.
+    unsafe { sys::nvrtcGetCUBIN(program.0, image.as_mut_ptr().cast()).result() }
+        .map_err(|error| rejected(source, format!("{error:?}")))?;
+    Ok(image)
+}

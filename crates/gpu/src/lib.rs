@@ -1,0 +1,35 @@
+//! CUDA devices for Farad: probing, kernels compiled at run time and cached, memory, streams, graphs. No numerics.
+//!
+//! Driver and run-time compiler are loaded when first asked for, so a program that uses this crate starts on any machine;
+//! without them every entry point returns an [`Error`] that says what is missing.
+
+mod cache;
+mod compiler;
+mod device;
+mod error;
+mod graph;
+mod memory;
+mod probe;
+mod stream;
+
+pub use compiler::Source;
+pub use device::{Arg, Device, Function, Grid, Module};
+pub use error::Error;
+pub use graph::Graph;
+pub use memory::{Buffer, Pinned, Plain};
+pub use probe::{DeviceInfo, devices};
+pub use stream::{Event, Stream};
+
+/// Turns a driver's answer into this crate's error.
+fn check(what: &'static str, answer: Result<(), cudarc::driver::DriverError>) -> Result<(), Error> {
+    answer.map_err(|error| failure(what, error))
+}
+
+/// A driver's error in this crate's words.
+fn failure(what: &'static str, error: cudarc::driver::DriverError) -> Error {
+    let reason = match (error.error_name(), error.error_string()) {
+        (Ok(name), Ok(text)) => format!("{} ({})", text.to_string_lossy(), name.to_string_lossy()),
+        _ => format!("{:?}", error.0),
+    };
+    Error::Driver { what, reason }
+}

@@ -1,0 +1,291 @@
+//! Device memory and page-locked host memory.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use cudarc::driver::{result, sys};
+
+use crate::device::Context;
+use crate::{Error, Stream, check, failure};
+
+/// Types that may be copied to and from a device bit by bit.
+///
+/// # Safety
+/// Every bit pattern is a value, and there is no padding.
+pub unsafe trait Plain: Copy + Send + Sync + 'static {}
+
+// SAFETY: numbers.
+unsafe impl Plain for u8 {}
+// SAFETY: numbers.
+unsafe impl Plain for u32 {}
+// SAFETY: numbers.
+unsafe impl Plain for i32 {}
+// SAFETY: numbers.
+unsafe impl Plain for u64 {}
+// SAFETY: numbers.
+unsafe impl Plain for i64 {}
+// SAFETY: numbers.
+unsafe impl Plain for f32 {}
+// SAFETY: numbers.
+unsafe impl Plain for f64 {}
+// SAFETY: arrays have no padding of their own.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// An array in device memory, freed in the order of the device's main stream.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    raw: sys::CUdeviceptr,
+    len: usize,
+    stream: Arc<Stream>,
+    of: PhantomData<T>,
+}
+
+impl<T: Plain> Buffer<T> {
+    /// `len` elements of unknown content; none take no memory.
+    pub(crate) fn new(stream: &Arc<Stream>, len: usize) -> Result<Self, Error> {
+        stream.context.bind()?;
+        let bytes = len * size_of::<T>();
+        let raw = if bytes == 0 {
+            0
+        } else {
+            // SAFETY: the memory is used only through this buffer, in stream order.
+            unsafe { result::malloc_async(stream.raw, bytes) }.map_err(|error| {
+                if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                    let free = result::mem_get_info().map_or(0, |(free, _)| free as u64);
+                    Error::OutOfMemory { needed: bytes as u64, free }
+                } else {
+                    failure("allocating memory", error)
+                }
+            })?
+        };
+        Ok(Self { raw, len, stream: stream.clone(), of: PhantomData })
+    }
+
+    /// Elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Bytes on the device.
+    pub fn bytes(&self) -> u64 {
+        (self.len * size_of::<T>()) as u64
+    }
+
+    /// The device's address of element `first`, for a kernel.
+    pub fn at(&self, first: usize) -> crate::Arg {
+        debug_assert!(first <= self.len);
+        crate::Arg::Pointer(self.raw + (first * size_of::<T>()) as u64)
+    }
+
+    /// The device's address, for a kernel.
+    pub fn arg(&self) -> crate::Arg {
+        self.at(0)
+    }
+
+    /// The device's address as a number, for tables of addresses.
+    pub fn address(&self) -> u64 {
+        self.raw
+    }
+
+    /// Sets all bytes to zero, on the main stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn zero(&self) -> Result<(), Error> {
+        self.zero_on(&self.stream)
+    }
+
+    /// Sets all bytes to zero, on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn zero_on(&self, stream: &Stream) -> Result<(), Error> {
+        if self.len == 0 {
+            return Ok(());
+        }
+        self.stream.context.bind()?;
+        // SAFETY: within the allocation.
+        check("clearing memory", unsafe {
+            result::memset_d8_async(self.raw, 0, self.len * size_of::<T>(), stream.raw)
+        })
+    }
+
+    /// Copies `values` to the front of the buffer, on the main stream; returns when `values` may change again.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When there are more values than elements.
+    pub fn write(&self, values: &[T]) -> Result<(), Error> {
+        assert!(values.len() <= self.len, "a buffer of {} for {}", self.len, values.len());
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.stream.context.bind()?;
+        // SAFETY: the length was checked; the copy is waited for before `values` is given back.
+        unsafe {
+            check(
+                "copying to the GPU",
+                result::memcpy_htod_async(self.raw, values, self.stream.raw),
+            )?;
+        }
+        self.stream.synchronize()
+    }
+
+    /// Copies the first `count` elements of `other`, on the main stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When either is shorter.
+    pub fn copy_from(&self, other: &Self, count: usize) -> Result<(), Error> {
+        assert!(count <= self.len && count <= other.len, "copying more than there is");
+        if count == 0 {
+            return Ok(());
+        }
+        self.stream.context.bind()?;
+        // SAFETY: lengths were checked.
+        check("copying on the GPU", unsafe {
+            result::memcpy_dtod_async(self.raw, other.raw, count * size_of::<T>(), self.stream.raw)
+        })
+    }
+
+    /// Copies the elements from `first` on into `values` and waits for them.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When the buffer ends before.
+    pub fn read(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
+        assert!(first + values.len() <= self.len, "reading past the end of a buffer");
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.stream.context.bind()?;
+        let from = self.raw + (first * size_of::<T>()) as u64;
+        // SAFETY: the length was checked; the copy is waited for.
+        unsafe {
+            check(
+                "copying from the GPU",
+                result::memcpy_dtoh_async(values, from, self.stream.raw),
+            )?;
+        }
+        self.stream.synchronize()
+    }
+
+    /// All elements.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        let mut values = Vec::with_capacity(self.len);
+        // SAFETY: `Plain` values may have any bits; all are overwritten below.
+        #[allow(clippy::uninit_vec)]
+        unsafe {
+            values.set_len(self.len);
+        }
+        self.read(0, &mut values)?;
+        Ok(values)
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if self.raw != 0 && self.stream.context.bind().is_ok() {
+            // SAFETY: allocated on this stream; freed after what was put on it before.
+            let _ = unsafe { result::free_async(self.raw, self.stream.raw) };
+        }
+    }
+}
+
+/// Page-locked host memory, which copies at the full speed of the bus.
+#[derive(Debug)]
+pub struct Pinned<T> {
+    raw: *mut T,
+    len: usize,
+    context: Arc<Context>,
+}
+
+// SAFETY: owned memory of plain values.
+unsafe impl<T: Plain> Send for Pinned<T> {}
+// SAFETY: as above.
+unsafe impl<T: Plain> Sync for Pinned<T> {}
+
+impl<T: Plain> Pinned<T> {
+    /// `len` zero elements.
+    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
+        context.bind()?;
+        let bytes = (len * size_of::<T>()).max(1);
+        // SAFETY: no flags, so cached memory that is fast to read; freed in `drop`.
+        let raw = unsafe { result::malloc_host(bytes, 0) }
+            .map_err(|error| failure("allocating page-locked memory", error))?;
+        // SAFETY: just allocated with this size.
+        unsafe { std::ptr::write_bytes(raw.cast::<u8>(), 0, bytes) };
+        Ok(Self { raw: raw.cast(), len, context: context.clone() })
+    }
+
+    /// Copies to the front of `buffer`, in the order of its stream, without waiting.
+    ///
+    /// # Safety
+    /// The values stay as they are until the stream has passed the copy.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub unsafe fn send(&self, buffer: &Buffer<T>) -> Result<(), Error> {
+        assert!(self.len <= buffer.len(), "more values than the buffer holds");
+        self.context.bind()?;
+        // SAFETY: lengths were checked; the rest is the caller's promise.
+        check("copying to the GPU", unsafe {
+            result::memcpy_htod_async(buffer.raw, self, buffer.stream.raw)
+        })
+    }
+
+    /// Copies the front of `buffer` here, in the order of its stream, without waiting.
+    ///
+    /// # Safety
+    /// Nobody looks at the values until the stream has passed the copy.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub unsafe fn receive(&mut self, buffer: &Buffer<T>) -> Result<(), Error> {
+        assert!(self.len <= buffer.len(), "fewer values in the buffer than asked for");
+        self.context.bind()?;
+        let (raw, stream) = (buffer.raw, buffer.stream.raw);
+        // SAFETY: lengths were checked; the rest is the caller's promise.
+        check("copying from the GPU", unsafe { result::memcpy_dtoh_async(self, raw, stream) })
+    }
+}
+
+impl<T> Deref for Pinned<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` elements were allocated and initialised.
+        unsafe { std::slice::from_raw_parts(self.raw, self.len) }
+    }
+}
+
+impl<T> DerefMut for Pinned<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above, and `self` is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.raw, self.len) }
+    }
+}
+
+impl<T> Drop for Pinned<T> {
+    fn drop(&mut self) {
+        if self.context.bind().is_ok() {
+            // SAFETY: allocated by `malloc_host`.
+            let _ = unsafe { result::free_host(self.raw.cast()) };
+        }
+    }
+}

@@ -1,0 +1,89 @@
+"""Renders docs/performance/gpu.json (made by gpu.sh) as the table of docs/performance.md, section GPU, and as a plot.
+
+    python3 docs/performance/render.py                 # the table, to stdout
+    python3 docs/performance/render.py --plot gpu.svg  # the plot; needs matplotlib
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# Rates that no version can exceed on an H200, for the floors (docs/performance.md, "GPU"): pairs of the special-function unit in
+# single precision, floating-point operations, in double precision those of the tensor cores.
+PAIRS = {"single": 4.2e12, "double": 1.4e12}
+OPERATIONS = {"single": 67e12, "double": 67e12}
+
+# Seconds at numbers of points that the papers report (paper 004, table of whole sums; paper 001, table 5).
+PAPERS = [("paper 004, one GPU, 2011", 2**20, 0.62), ("paper 001, one GPU, 2008", 2**20, 0.91)]
+
+
+def runs():
+    lines = (HERE / "gpu.json").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def floor(report):
+    """Seconds that pairs and translations take at those rates."""
+    precision = report["precision"]
+    operations = report["gpu"]["m2l_operations"] if report["gpu"] else 0
+    return report["p2p_pairs"] / PAIRS[precision] + operations / OPERATIONS[precision]
+
+
+def table():
+    print("| points | N | backend | precision | error | on the GPU / ms | floor / ms | P2P / ms | pairs/s | M2L / ms | Tflop/s | tree and lists / ms |")
+    print("|" + "---|" * 12)
+    for run in runs():
+        r = run["report"]
+        gpu, stages = r["gpu"], r["stages"]
+        name = r["distribution"]
+        name += ", all pairs" if "--direct" in run["command"] else ""
+        name += ", with gradient" if "--gradient" in run["command"] else ""
+        on_gpu = gpu["m2l_operations"] > 0
+        cells = [
+            name,
+            f"{r['n']:,}",
+            r["backend"],
+            r["precision"],
+            f"{r['relative_l2_error']:.1e}",
+            f"{1e3 * gpu['apply_s']:.2f}",
+            f"{1e3 * floor(r):.2f}",
+            f"{1e3 * stages['p2p']:.2f}",
+            f"{r['p2p_pairs'] / stages['p2p']:.2e}",
+            f"{1e3 * stages['m2l']:.2f}",
+            f"{1e-12 * gpu['m2l_operations'] / stages['m2l']:.1f}" if on_gpu else "",
+            f"{1e3 * gpu['tree_s']:.1f}",
+        ]
+        print("| " + " | ".join(cells) + " |")
+
+
+def plot(path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for backend in ["cuda", "hybrid"]:
+        points = [
+            (r["n"], r["gpu"]["apply_s"])
+            for r in (run["report"] for run in runs() if not {"--direct", "--gradient"} & set(run["command"].split()))
+            if r["backend"] == backend and r["distribution"] == "cube" and r["precision"] == "single"
+        ]
+        axes.loglog(*zip(*sorted(points)), "o-", label=f"Farad, {backend}, one H200")
+    for name, n, seconds in PAPERS:
+        axes.loglog(n, seconds, "s", label=name)
+    axes.set_xlabel("points in a cube")
+    axes.set_ylabel("time of one sum / s")
+    axes.grid(True, which="both", alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plot", type=Path)
+    arguments = parser.parse_args()
+    plot(arguments.plot) if arguments.plot else table()

@@ -1,0 +1,68 @@
+// Close pairs: those that P2P counts at the threshold, found once for a plan with P2P's own arithmetic. CPU twin:
+// crates/fmm/src/close.rs. Single precision only.
+#include "shared/near.cuh"
+
+#define WARPS 4
+
+struct __align__(16) ClosePair {
+    u32 target, source;
+    float exact[3];
+    float used[3];
+};
+
+// found: number of close pairs, which may exceed capacity: then only that number counts. itself: the targets are the sources,
+// and no point is paired with itself.
+extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
+                                      const u32* item_cells, u32 count, double side, const Point* sources,
+                                      const Point* targets, u32 itself, const double* source_points,
+                                      const u32* source_index, const double* target_points, const u32* target_index,
+                                      ClosePair* pairs, float* thresholds, u32 capacity, u32* found) {
+    __shared__ Point stages[WARPS][32];
+    u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    u32 i = blockIdx.x * WARPS + warp;
+    if (i >= count) return;
+    Near near = {cells, centres, entries, items, item_cells, side};
+    Item item = items[i];
+    u32 cell = item_cells[i];
+    for (u32 row = 0; row < item.count; row += 32) {
+        bool valid = row + lane < item.count;
+        u32 target = item.target + min(row + lane, item.count - 1);
+        Point p = targets[target];
+        for (u32 group = item.begin; group < item.end; group += 32) {
+            u32 leaves = min(32, item.end - group);
+            Leaf mine = near_leaf(near, cell, group + min(lane, leaves - 1));
+            for (u32 e = 0; e < leaves; e++) {
+                Leaf leaf = from_lane(mine, e);
+                for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
+                    u32 here = min(32, leaf.end - begin);
+                    Point s = sources[begin + min(lane, here - 1)];
+                    s.x += leaf.x;
+                    s.y += leaf.y;
+                    s.z += leaf.z;
+                    __syncwarp();
+                    stages[warp][lane] = s;
+                    __syncwarp();
+                    for (u32 j = 0; j < here; j++) {
+                        Point s = stages[warp][j];
+                        REAL dx = p.x - s.x, dy = p.y - s.y, dz = p.z - s.z;
+                        REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
+                        if (!(r2 <= leaf.threshold) || !valid || (itself && target == begin + j)) continue;
+                        u32 place = atomicAdd(found, 1);
+                        if (place >= capacity) continue;
+                        const double* a = target_points + 3 * (u64)target_index[target];
+                        const double* b = source_points + 3 * (u64)source_index[begin + j];
+                        ClosePair pair;
+                        pair.target = target;
+                        pair.source = begin + j;
+                        for (u32 k = 0; k < 3; k++) pair.exact[k] = (float)((a[k] - b[k]) / side);
+                        pair.used[0] = (float)dx;
+                        pair.used[1] = (float)dy;
+                        pair.used[2] = (float)dz;
+                        pairs[place] = pair;
+                        thresholds[place] = (float)leaf.threshold;
+                    }
+                }
+            }
+        }
+    }
+}
