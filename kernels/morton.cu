@@ -1,4 +1,4 @@
-// The root cube and Morton keys of points. CPU twin: crates/fmm/src/tree.rs.
+// The root cube and Morton keys of points. CPU twins: crates/fmm/src/tree.rs, morton.rs.
 #include "shared/cell.cuh"
 
 #define THREADS 256
@@ -46,14 +46,14 @@ __device__ __forceinline__ u64 spread(u64 x) {
     return (x | x << 2) & 0x1249249249249249ULL;
 }
 
-extern "C" __global__ void morton_keys(const double* points, u32 n, double x, double y, double z, double side, u64* keys,
+extern "C" __global__ void morton_keys(const double* points, u32 n, double x, double y, double z, double scale, u64* keys,
                                        u32* index) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     double corner[3] = {x, y, z};
     u64 key = 0;
     for (u32 k = 0; k < 3; k++) {
-        double scaled = (points[3 * i + k] - corner[k]) / side * (double)(1 << MAX_DEPTH);
+        double scaled = (points[3 * i + k] - corner[k]) * scale;
         u64 place = scaled > 0.0 ? (u64)scaled : 0;
         if (place >= 1 << MAX_DEPTH) place = (1 << MAX_DEPTH) - 1;
         key |= spread(place) << k;

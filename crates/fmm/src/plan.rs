@@ -312,7 +312,7 @@ fn work_out(
         let sample = Sample::new(&root, sources);
         root = root.enlarged(tuning::enlargement(&sample, occupancy));
     }
-    let mut source_order = Order::new(&root, sources);
+    let source_order = Order::new(&root, sources);
     let target_order = targets.map(|points| Order::new(&root, points));
     let geometry = Geometry { root, source_order, target_order, leaf_size };
     work_out_lists(geometry, sources, targets, options, precision, simd, info)

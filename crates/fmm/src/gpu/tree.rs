@@ -4,7 +4,8 @@ use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::{self, count, kernel};
 use super::primitives::{Scan, Sort};
-use crate::tree::{MAX_DEPTH, Root};
+use crate::morton::MAX_DEPTH;
+use crate::tree::Root;
 
 /// A box, as `kernels/shared/cell.cuh` declares it.
 #[repr(C)]
@@ -56,9 +57,9 @@ pub(super) fn root(
     }
     let corners = [low, high];
     Ok(if low[0] > high[0] {
-        Root::around(&[], 1.0)
+        Root::around(&[])
     } else {
-        Root::around(&[&corners], enlargement)
+        Root::around(&[&corners]).enlarged(enlargement)
     })
 }
 
@@ -68,7 +69,9 @@ impl Order {
         let (mut keys, mut index) = (device.buffer(n)?, device.buffer(n)?);
         let make = kernel(device, &kernels::MORTON, &[], "morton_keys")?;
         let mut args = vec![points.arg(), count(n)];
-        args.extend(root_args(root));
+        args.extend(root.corner.map(Arg::F64));
+        // As module `morton` scales.
+        args.push(Arg::F64((1u64 << MAX_DEPTH) as f64 / root.side));
         args.extend([keys.arg(), index.arg()]);
         make.launch(device.stream(), Grid::covering(n, 256), &args)?;
         Sort::of_points(device)?.run(device, &mut keys, &mut index, n, 3 * MAX_DEPTH)?;
