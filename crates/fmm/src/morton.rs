@@ -201,7 +201,7 @@ impl Sample {
             .into_par_iter()
             .with_min_len(1024)
             // Neighbours in the caller's order are often neighbours in space: draw at random.
-            .map(|i| keys.of(&points[(u128::from(hash(i as u64)) * n as u128 >> 64) as usize]))
+            .map(|i| keys.of(&points[((u128::from(hash(i as u64)) * n as u128) >> 64) as usize]))
             .collect();
         keys.par_sort_unstable();
         Self { keys, count: n }

@@ -273,7 +273,7 @@ pub(super) fn norms(
                 .map(|j| scaled(&geometry.sources, j as usize))
                 .collect();
             let taken = TARGETS.min(count);
-            // One close encounter in the sample would count for thousands in the powers of derivatives.
+            // One close encounter in the sample would count for thousands, though all there are hardly matter to the sum.
             let cap = (side(leaf.level) / 16.0).powi(-2);
             let mut sums = [0.0; 3];
             for k in 0..taken {
@@ -281,10 +281,9 @@ pub(super) fn norms(
                 let x = scaled(&geometry.targets, leaf.targets.start as usize + skip);
                 for y in &sources {
                     let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
-                    let inverse = if r2 > 0.0 { 1.0 / r2 } else { 0.0 };
-                    let capped = if inverse < cap { inverse } else { cap };
-                    sums[0] += inverse;
                     if r2 > 0.0 {
+                        let capped = (1.0 / r2).min(cap);
+                        sums[0] += capped;
                         sums[1] += capped * capped;
                         sums[2] += capped * capped * capped;
                     }

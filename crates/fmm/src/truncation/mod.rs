@@ -28,8 +28,10 @@ pub(crate) const P_MAX: usize = 60;
 
 /// Margin between the tolerance and the error that is predicted. The prediction rests on a sample, which misses rare pairs the
 /// more the higher the truncation numbers are, and one set of charges may do worse than the mean. Seen: 2 at 1e-3, 5 at 1e-9.
-fn safety(tolerance: f64) -> f64 {
-    2.0 - 0.25 * tolerance.ln()
+/// Derivatives depend even more on the points nearest to the corners of their boxes.
+fn safety(options: &Options) -> f64 {
+    let derivatives = if options.gradient || options.dipoles { 2.0 } else { 1.0 };
+    derivatives * (2.0 - 0.25 * options.tolerance.ln())
 }
 
 /// Part of the error budget below which the errors of all classes together are negligible.
@@ -105,7 +107,7 @@ pub(crate) fn choose(
         (truncation, _) => {
             let norms = norms(geometry, lists, &classes);
             let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
-            let budget = (options.tolerance / safety(options.tolerance)).powi(2);
+            let budget = (options.tolerance / safety(options)).powi(2);
             let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
             measure(geometry, &mut classes, p_max, &measures, negligible, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
