@@ -233,6 +233,16 @@ impl Device {
         Ok(Self { info: Arc::new(info), main, modules: Arc::default() })
     }
 
+    /// The same GPU with a main stream of its own: who uses it waits for nobody else's work, and a graph that is recorded there
+    /// holds nobody else's.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    pub fn with_own_stream(&self) -> Result<Self, Error> {
+        let main = Arc::new(Stream::new(&self.main.context, true)?);
+        Ok(Self { main, ..self.clone() })
+    }
+
     /// What the GPU is.
     pub fn info(&self) -> &DeviceInfo {
         &self.info

@@ -64,15 +64,15 @@ pub fn check_gpu(index: usize) -> Result<(), Error> {
     device(index).and_then(|device| device.module(&kernels::SCAN, &[])).map(|_| ())
 }
 
-/// GPU `index`, opened once a process.
+/// GPU `index`, opened once a process, with a stream for one plan: plans may be used from several threads at once.
 pub(crate) fn device(index: usize) -> Result<::gpu::Device, ::gpu::Error> {
     static DEVICES: OnceLock<Mutex<HashMap<usize, ::gpu::Device>>> = OnceLock::new();
     let mut devices =
         DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(device) = devices.get(&index) {
-        return Ok(device.clone());
+        return device.with_own_stream();
     }
     let device = ::gpu::Device::open(index)?;
     devices.insert(index, device.clone());
-    Ok(device)
+    device.with_own_stream()
 }
