@@ -4,9 +4,11 @@
 
 mod case_file;
 mod exit_codes;
+mod fastcap;
 mod fmm_commands;
 mod mesh_commands;
 mod regression;
 mod results_folder;
 mod solve;
+mod study;
 mod support;

@@ -1,6 +1,6 @@
 //! `farad mesh info`, `check` and `generate`.
 
-use crate::support::Workplace;
+use crate::support::{Workplace, maxwell};
 
 #[test]
 fn info_describes_a_closed_sphere() {
@@ -74,10 +74,103 @@ fn defects_load_fail_check_and_stop_solve() {
     let defects = ["1 triangle of zero area", "1 triangle with the corners of another one"];
     let ended = place.farad("mesh check bad.msh");
     ended.fails(3, &[defects[0], defects[1], "bad.defects.vtu"]);
-    assert!(place.read("bad.defects.vtu").contains("defect (1 zero area, 2 duplicate)"));
+    assert!(
+        place.read("bad.defects.vtu").contains("defect (1 zero area, 2 duplicate, 3 intersecting)")
+    );
 
     place.case("bad.toml", "bad.msh", "");
     let ended = place.farad("solve bad.toml");
     ended.fails(3, &[defects[0], defects[1], "farad mesh check"]);
     assert!(!place.path("bad.out").exists());
+}
+
+#[test]
+fn other_formats_are_solved_on_converted_and_refused_with_line_and_reason() {
+    let place = Workplace::new("mesh_formats");
+    let octahedron = "OFF\n6 8 12\n1 0 0\n-1 0 0\n0 1 0\n0 -1 0\n0 0 1\n0 0 -1\n3 0 2 4\n3 2 1 4\n3 1 3 4\n3 3 0 4\n\
+                      3 2 0 5\n3 1 2 5\n3 3 1 5\n3 0 3 5\n";
+    place.write("octahedron.off", octahedron);
+    place.must("mesh convert octahedron.off -o octahedron.msh");
+    place.case("off.toml", "octahedron.off", "");
+    place.case("msh.toml", "octahedron.msh", "");
+    let (off, msh) = (place.solve("off.toml"), place.solve("msh.toml"));
+    assert_eq!(maxwell(&off), maxwell(&msh));
+    assert_eq!(off["capacitance"]["conductors"], serde_json::json!(["body_1"]));
+    assert!(
+        place.must("mesh info octahedron.off").stdout.starts_with("octahedron.off: OFF, ASCII\n")
+    );
+
+    place.farad("mesh convert octahedron.off -o octahedron.msh").fails(6, &["exists already"]);
+    place.write("bad.off", octahedron.replace("3 0 2 4", "3 0 2 9"));
+    place.case("bad.toml", "bad.off", "");
+    let message = "bad.off: line 9: there is no vertex 9: the 6 vertices are numbered from 0";
+    place.farad("solve bad.toml").fails(3, &[message]);
+    place.write("a.step", "ISO-10303-21;");
+    place.farad("mesh info a.step").fails(3, &["\".step\" is none that is known", ".ply"]);
+}
+
+#[test]
+fn conductors_that_go_through_each_other_are_an_error_and_parts_of_one_are_not() {
+    let place = Workplace::new("mesh_crossing");
+    // Two octahedra whose centres are closer than their corners reach.
+    let mut text = "OFF\n12 16 24\n".to_owned();
+    for shift in [0.0, 1.1] {
+        for axis in 0..3 {
+            for sign in [1.0, -1.0] {
+                let mut corner = [shift, 0.03 * shift, 0.0];
+                corner[axis] += sign;
+                text += &format!("{} {} {}\n", corner[0], corner[1], corner[2]);
+            }
+        }
+    }
+    let faces =
+        [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
+    for first in [0, 6] {
+        for [a, b, c] in faces {
+            text += &format!("3 {} {} {}\n", a + first, b + first, c + first);
+        }
+    }
+    place.write("two.off", text);
+    place.case("two.toml", "two.off", "");
+    let parts =
+        ["conductors go through each other", "\"body_1\"", "\"body_2\"", "farad mesh check"];
+    place.farad("solve two.toml").fails(3, &parts);
+    let text = place.must("mesh check two.off").stdout;
+    assert!(text.contains("Surfaces go through each other"), "{text}");
+    assert!(place.path("two.defects.vtu").exists());
+}
+
+#[test]
+fn a_molecule_is_made_of_a_file_or_of_a_helix() {
+    let place = Workplace::new("mesh_molecule");
+    place.write(
+        "ion.pqr",
+        "REMARK one ion\nATOM 1 NA NA 1 0 0 0 1.0 2.0\nATOM 2 H H 2 0 0 1 0.5 0.0\n",
+    );
+    let ended = place.must("mesh molecule ion.pqr --elements 500 -o ion.msh");
+    assert!(ended.stderr.contains("1 atoms have radius 0"), "{}", ended.stderr);
+    let text = place.must("mesh check ion.msh").stdout;
+    assert!(text.contains("molecule") && text.contains("closed") && text.contains("OK"), "{text}");
+    place.must("mesh molecule --helix 20 --write-atoms helix.pqr --elements 1000 -o helix.msh");
+    place.must("mesh molecule helix.pqr --elements 1000 -o again.msh");
+    let vertices = |name: &str| {
+        place.must(&format!("mesh info {name}")).stdout.lines().nth(2).unwrap().to_owned()
+    };
+    assert_eq!(vertices("helix.msh").split(',').next(), vertices("again.msh").split(',').next());
+    place.farad("mesh molecule --elements 100 -o none.msh").fails(2, &["ATOMS"]);
+    place.write("bad.pqr", "ATOM 1 NA NA 1 0 0 0 1.0\n");
+    place
+        .farad("mesh molecule bad.pqr --elements 10 -o bad.msh")
+        .fails(3, &["bad.pqr: line 1: expected an atom"]);
+}
+
+#[test]
+fn refining_keeps_groups_and_spheres() {
+    let place = Workplace::small("mesh_refine");
+    place.must("mesh refine sphere.msh --times 2 --spheres -o fine.msh");
+    let text = place.must("mesh info fine.msh").stdout;
+    assert!(text.contains("1,152 triangles") && text.contains("sphere"), "{text}");
+    place
+        .farad("mesh refine sphere.msh --times 16 -o huge.msh")
+        .fails(3, &["more than 32-bit indices"]);
 }

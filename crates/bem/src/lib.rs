@@ -10,6 +10,7 @@ mod accuracy;
 mod capacitance;
 mod cholesky;
 mod coarse;
+pub mod convergence;
 mod cost;
 mod dense;
 mod edge;

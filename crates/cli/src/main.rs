@@ -12,6 +12,7 @@ mod machine;
 mod npy;
 mod output;
 mod paths;
+mod plot;
 mod problem;
 mod progress;
 mod results;

@@ -2,8 +2,9 @@
 
 use mesh::check::Defects;
 use mesh::conductors::{self, Assignment, Request};
+use mesh::intersect::{Intersection, intersections};
 use mesh::topology::Topology;
-use mesh::{Mesh, PhysicalGroup, gmsh, quality};
+use mesh::{Mesh, PhysicalGroup, files, quality};
 
 use crate::case::{Case, Defect, ResolvedConductor, Sort};
 use crate::exit::{Exit, Failure};
@@ -43,20 +44,24 @@ pub(crate) struct Summary {
 /// Reads the mesh of `case`, checks it, and finds its conductors.
 pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     let file = &case.mesh.file;
-    let (mesh, report) = gmsh::read(file).map_err(unreadable)?;
+    let (mesh, reading) = files::read(file).map_err(unreadable)?;
     tracing::info!(
         vertices = mesh.vertices.len(),
         triangles = mesh.triangles.len(),
-        "read {} (MSH {}, {})",
+        "read {} ({})",
         file.display(),
-        report.version,
-        report.encoding
+        reading.format
     );
-    for note in &report.notes {
+    for note in &reading.notes {
         output.note(&format!("{}: {note}", file.display()));
     }
     interrupt::check()?;
+    prepare(case, mesh)
+}
 
+/// Checks the mesh, which is that of `case` or one made of it, and finds its conductors.
+pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
+    let file = &case.mesh.file;
     let assignment = assign(case, &mesh)?;
     let defects = Defects::of(&mesh);
     if !defects.is_empty() {
@@ -67,16 +72,55 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
             format!("`farad mesh check {file}` writes the triangles to a VTK file"),
         ));
     }
+    check_crossings(case, &mesh, &assignment)?;
     let areas = quality::areas(&mesh);
     let conductors = describe(case, &mesh, &areas, assignment);
     Ok(Problem { mesh, areas, conductors })
 }
 
+/// Refuses surfaces of different conductors that go through each other. Within one conductor they do no more harm than making
+/// some of its surface an inner one.
+fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<(), Failure> {
+    let owner = |triangle: u32| assignment.of_triangle[triangle as usize];
+    let found = intersections(mesh);
+    let between = |pair: &&Intersection| {
+        let [a, b] = pair.triangles.map(owner);
+        a.is_some() && b.is_some() && a != b
+    };
+    let Some(first) = found.iter().find(between) else {
+        if !found.is_empty() {
+            tracing::warn!(pairs = found.len(), "surfaces of one conductor go through each other");
+        }
+        return Ok(());
+    };
+    let [a, b] = first.triangles.map(|t| {
+        let name = owner(t).map(|owner| assignment.names[owner as usize].as_str());
+        format!("triangle {t} of \"{}\"", name.unwrap_or_default())
+    });
+    let count = found.iter().filter(between).count();
+    let file = case.mesh.file.display();
+    Err(Failure::with_help(
+        Exit::BadInput,
+        format!(
+            "in {file}, conductors go through each other: {} (first: {a} and {b})",
+            if count == 1 {
+                "1 pair of triangles".to_owned()
+            } else {
+                format!("{count} pairs of triangles")
+            }
+        ),
+        format!(
+            "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the triangles \
+             to a VTK file"
+        ),
+    ))
+}
+
 /// The failure for a mesh file that cannot be read: the system's fault or the file's.
-pub(crate) fn unreadable(error: gmsh::Error) -> Failure {
+pub(crate) fn unreadable(error: files::Error) -> Failure {
     let exit = match error {
-        gmsh::Error::Io { .. } => Exit::Io,
-        gmsh::Error::Format { .. } => Exit::BadInput,
+        files::Error::Io { .. } => Exit::Io,
+        _ => Exit::BadInput,
     };
     Failure::new(exit, error)
 }

@@ -4,8 +4,7 @@ use crate::quality::{self, Quality, relative_height};
 use crate::surface::{InvalidMesh, Mesh};
 use crate::topology::{Orientation, Part, Topology};
 use crate::vector::{max_norm, norm, sub};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use crate::weld::{self, ROUNDINGS};
 use std::fmt;
 
 /// A triangle whose height is less than this times its longest side has no area worth the name: its shape is noise.
@@ -13,9 +12,6 @@ const DEGENERATE: f64 = 1e-12;
 
 /// Vertices closer than this times the mesh's diagonal are the same point.
 const COINCIDENT: f64 = 1e-11;
-
-/// Roundings of a coordinate that computations with it may have gone through.
-const ROUNDINGS: f64 = 8.0;
 
 /// Defects that make a solve meaningless or its matrix singular.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -89,49 +85,7 @@ fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
 
 /// For each vertex the first vertex at the same point.
 fn weld(mesh: &Mesh) -> Vec<u32> {
-    let [low, high] = quality::bounding_box(mesh);
-    let diagonal = norm(sub(high, low));
-    let rounding = ROUNDINGS * f64::EPSILON * max_norm(low).max(max_norm(high));
-    let tolerance = (COINCIDENT * diagonal).max(rounding);
-    if tolerance == 0.0 {
-        // All vertices are at the origin.
-        return vec![0; mesh.vertices.len()];
-    }
-    // Cells are four tolerances wide and keep the first vertex in them: points in one cell are one point unless the mesh is
-    // finer than it can be. A vertex near a cell's wall looks beyond the wall too.
-    let cell = |x: f64, i: usize| ((x - low[i]) / (4.0 * tolerance) + 0.5).floor() as i64;
-    let mut first_in: HashMap<[i64; 3], u32> = HashMap::with_capacity(mesh.vertices.len());
-    let mut welded: Vec<u32> = Vec::with_capacity(mesh.vertices.len());
-    for (index, point) in mesh.vertices.iter().enumerate() {
-        let least: [i64; 3] = std::array::from_fn(|i| cell(point[i] - tolerance, i));
-        let most: [i64; 3] = std::array::from_fn(|i| cell(point[i] + tolerance, i));
-        let own: [i64; 3] = std::array::from_fn(|i| cell(point[i], i));
-        let mut twin = None;
-        if least != most {
-            'search: for x in least[0]..=most[0] {
-                for y in least[1]..=most[1] {
-                    for z in least[2]..=most[2] {
-                        let near = |&v: &u32| {
-                            max_norm(sub(mesh.vertices[v as usize], *point)) <= tolerance
-                        };
-                        twin = first_in.get(&[x, y, z]).copied().filter(near);
-                        if twin.is_some() {
-                            break 'search;
-                        }
-                    }
-                }
-            }
-        }
-        welded.push(twin.unwrap_or_else(|| match first_in.entry(own) {
-            Entry::Occupied(entry) => {
-                let first = *entry.get();
-                let apart = max_norm(sub(mesh.vertices[first as usize], *point));
-                if apart <= tolerance { first } else { index as u32 }
-            }
-            Entry::Vacant(entry) => *entry.insert(index as u32),
-        }));
-    }
-    welded
+    weld::first_at(&mesh.vertices, weld::tolerance(&mesh.vertices, COINCIDENT))
 }
 
 /// Triangles whose corners, as points, are those of an earlier triangle.

@@ -1,16 +1,26 @@
 //! Triangle surfaces: readers, generators, topology and quality checks. No physics.
 //!
-//! A [`Mesh`] comes from [`gmsh::read`] or from a generator such as [`generate::Sphere`]. [`check::Report`] says what is known
+//! A [`Mesh`] comes from [`files::read`] or from a generator such as [`generate::Sphere`]. [`check::Report`] says what is known
 //! about it, [`conductors::assign`] tells which triangle belongs to which conductor. Everything works relative to the mesh's
 //! own size, so that a unit of length is a matter of the caller.
 
+mod bvh;
 pub mod check;
 pub mod conductors;
+pub mod fastcap;
+pub mod files;
 pub mod generate;
 pub mod gmsh;
+pub mod intersect;
+pub mod locate;
+pub mod orient;
+mod polygon;
+pub mod pqr;
 pub mod quality;
+pub mod refine;
 mod surface;
 pub mod topology;
 mod vector;
+mod weld;
 
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, PhysicalGroup};

@@ -2,6 +2,7 @@
 
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
+use crate::weld;
 
 /// The least, the middle and the greatest of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -73,16 +74,7 @@ impl Quality {
 
 /// Lowest and highest coordinates; zeros for a mesh without vertices.
 pub fn bounding_box(mesh: &Mesh) -> [[f64; 3]; 2] {
-    let Some(&first) = mesh.vertices.first() else { return [[0.0; 3]; 2] };
-    mesh.vertices.iter().fold([first; 2], |[low, high], point| {
-        [0, 1].map(|end| {
-            std::array::from_fn(
-                |i| {
-                    if end == 0 { low[i].min(point[i]) } else { high[i].max(point[i]) }
-                },
-            )
-        })
-    })
+    weld::bounds(&mesh.vertices)
 }
 
 /// Each triangle's area, in the square of the mesh's unit.

@@ -5,25 +5,25 @@ use crate::vector::{cross, dot, sub};
 
 /// A triangle at an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Side {
+pub(crate) struct Side {
     /// The edge's vertex of higher index.
-    high: u32,
-    triangle: u32,
+    pub high: u32,
+    pub triangle: u32,
     /// Whether the triangle runs through the edge from its lower to its higher vertex.
-    forward: bool,
+    pub forward: bool,
 }
 
 /// All sides of all triangles, sorted by edge.
 ///
 /// Sides are bucketed by their lower vertex and sorted within the few of a bucket: linear in practice, n log n at worst.
-struct Sides {
+pub(crate) struct Sides {
     /// For each vertex where its sides start in `sides`, and the end of the last.
     starts: Vec<usize>,
     sides: Vec<Side>,
 }
 
 impl Sides {
-    fn of(mesh: &Mesh) -> Self {
+    pub fn of(mesh: &Mesh) -> Self {
         let mut starts = vec![0; mesh.vertices.len() + 2];
         for (low, _) in all_sides(mesh) {
             starts[low as usize + 2] += 1;
@@ -47,7 +47,7 @@ impl Sides {
     }
 
     /// The sides at each edge, edge by edge.
-    fn edges(&self) -> impl Iterator<Item = &[Side]> {
+    pub fn edges(&self) -> impl Iterator<Item = &[Side]> {
         self.starts
             .windows(2)
             .flat_map(|bucket| self.sides[bucket[0]..bucket[1]].chunk_by(|a, b| a.high == b.high))

@@ -4,6 +4,7 @@
 
 mod diagnostics;
 mod document;
+pub(crate) mod fastcap;
 mod read;
 mod resolved;
 mod schema;

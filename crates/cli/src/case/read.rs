@@ -7,8 +7,11 @@ use toml::de::DeTable;
 
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
-use super::{Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, schema};
+use super::{
+    Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, fastcap, schema,
+};
 use crate::exit::{Exit, Failure};
+use crate::problem::unreadable;
 use crate::units::LengthUnit;
 
 /// No case file is this long; a mesh given by mistake is, and should not be read whole.
@@ -19,7 +22,13 @@ const FMM_SHARE: f64 = 0.3;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
-    let text = read_text(path)?;
+    let text = if fastcap::is_list(path) {
+        let model = mesh::fastcap::read(path).map_err(unreadable)?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        fastcap::text(&model, path, &file)?
+    } else {
+        read_text(path)?
+    };
     parse(path, &text, overrides)
 }
 

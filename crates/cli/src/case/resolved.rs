@@ -59,11 +59,12 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
 }
 
 /// A quoted string with whatever escapes it needs.
-fn string(text: &str) -> String {
+pub(super) fn string(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+/// An array of quoted strings.
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("[{}]", names.map(string).collect::<Vec<_>>().join(", "))
 }
 

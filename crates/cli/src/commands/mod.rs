@@ -3,9 +3,11 @@
 mod arguments;
 mod completions;
 mod fmm;
+mod import;
 mod info;
 mod mesh;
 mod solve;
+mod study;
 
 use clap::{ArgAction, Parser, Subcommand};
 
@@ -26,6 +28,10 @@ pub(crate) struct Cli {
 enum Command {
     /// Solve a case for its capacitance matrix
     Solve(solve::Args),
+    /// Solve a case on refinements of its mesh: observed order and extrapolated values
+    Study(study::Args),
+    /// Turn a FastCap list file into a case and a mesh
+    Import(import::Args),
     /// Look at meshes, check them, make simple ones
     #[command(subcommand)]
     Mesh(mesh::Command),
@@ -42,6 +48,8 @@ enum Command {
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),
+        Command::Study(args) => study::run(&args, cli.verbose > 0),
+        Command::Import(args) => import::run(&args),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),
         Command::Info => info::run(),

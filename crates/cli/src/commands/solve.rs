@@ -20,7 +20,7 @@ use crate::{interrupt, machine, units};
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The case file (see docs/case-file.md)
+    /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
     /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
     #[arg(short, long, value_name = "DIR")]
@@ -98,7 +98,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if results::converged(&answer) { Ok(()) } else { Err(not_converged(&run)) }
 }
 
-fn solve(
+/// Solves a problem by the case's settings.
+pub(super) fn solve(
     case: &Case,
     problem: &Problem,
     args: &Args,

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::json::SCHEMA;
 use crate::exit::{Exit, Failure};
 use crate::files;
+
+/// How the schema of every results.json of this program begins.
+const FAMILY: &str = "farad-";
 
 /// The file that lists the others.
 pub(crate) const INDEX: &str = "results.json";
@@ -172,7 +174,7 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
 fn previous_files(path: &Path) -> Option<Vec<String>> {
     let text = fs::read_to_string(path.join(INDEX)).ok()?;
     let index: Index = serde_json::from_str(&text).ok()?;
-    let ours = index.schema.split('/').next() == SCHEMA.split('/').next();
+    let ours = index.schema.starts_with(FAMILY);
     // A list that was tampered with must not lead out of the folder.
     let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
     ours.then(|| index.files.into_iter().filter(plain).collect())

@@ -6,7 +6,7 @@ use super::{Matrices, Run};
 use crate::machine;
 
 /// Name and version of what [`Document`] looks like.
-pub(crate) const SCHEMA: &str = "farad-results/1";
+const SCHEMA: &str = "farad-results/1";
 
 /// The content of results.json.
 #[derive(Clone, Debug, Serialize)]

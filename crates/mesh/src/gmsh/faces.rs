@@ -1,15 +1,12 @@
 //! Surface elements as they come from a file, and the mesh that they make.
 
 use super::report::ReadReport;
+use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
-use crate::vector::{dot, sub};
 use std::collections::{HashMap, HashSet};
 
 /// Stands for the missing fourth corner of a triangle, and for a vertex that is not used.
 const NONE: u32 = u32::MAX;
-
-/// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a regular grid.
-const SHORTER: f64 = 1.0 - 1e-10;
 
 /// Triangles and quadrangles with their physical groups.
 pub(super) struct Faces {
@@ -167,15 +164,7 @@ impl Faces {
                 continue;
             }
             report.split_quadrangles += 1;
-            let squared = |p: u32, q: u32| {
-                let edge = sub(vertices[p as usize], vertices[q as usize]);
-                dot(edge, edge)
-            };
-            let halves = if squared(b, d) < SHORTER * squared(a, c) {
-                [[a, b, d], [b, c, d]]
-            } else {
-                [[a, b, c], [a, c, d]]
-            };
+            let halves = split_quadrangle(vertices, [a, b, c, d]);
             mesh.triangles.extend(halves);
             mesh.membership.extend([set; 2]);
         }

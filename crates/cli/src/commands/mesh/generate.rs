@@ -1,19 +1,15 @@
 //! `farad mesh generate`.
 
-use std::path::PathBuf;
-
 use clap::{Subcommand, ValueEnum};
 use mesh::Mesh;
 use mesh::generate::{
     self, Bus, ConcentricSpheres, Cube, Disk, Plate, Resolution, Sphere, SphereBase, Torus,
     TwoSpheres,
 };
-use mesh::gmsh::{self, Encoding};
 
+use super::convert::Target;
 use crate::commands::arguments::parse_positive;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::{files, units};
 
 /// Arguments of `farad mesh generate`.
 #[derive(Debug, clap::Args)]
@@ -27,20 +23,14 @@ pub(crate) struct Args {
 struct Common {
     #[command(flatten)]
     resolution: ResolutionArgs,
-    /// The mesh file, written as MSH 4.1
-    #[arg(short, long, value_name = "FILE.msh")]
-    output: PathBuf,
-    /// Write numbers as bytes: smaller and faster to read
-    #[arg(long)]
-    binary: bool,
-    /// Replace the file if it exists
-    #[arg(long)]
-    overwrite: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
+/// How fine.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-struct ResolutionArgs {
+pub(super) struct ResolutionArgs {
     /// Longest edge length
     #[arg(long, value_name = "LENGTH", value_parser = parse_positive)]
     size: Option<f64>,
@@ -168,12 +158,12 @@ impl From<Base> for SphereBase {
     }
 }
 
-impl Common {
-    fn resolution(&self) -> Resolution {
-        match self.resolution {
-            ResolutionArgs { size: Some(size), .. } => Resolution::Size(size),
+impl ResolutionArgs {
+    pub(super) fn resolution(&self) -> Resolution {
+        match *self {
+            Self { size: Some(size), .. } => Resolution::Size(size),
             // The group makes sure of one of the two; none would be refused as such.
-            ResolutionArgs { elements, .. } => Resolution::Elements(elements.unwrap_or(0)),
+            Self { elements, .. } => Resolution::Elements(elements.unwrap_or(0)),
         }
     }
 }
@@ -193,7 +183,7 @@ impl Shape {
     }
 
     fn build(&self) -> Result<Mesh, generate::Error> {
-        let resolution = self.common().resolution();
+        let resolution = self.common().resolution.resolution();
         match *self {
             Self::Sphere { radius, base, .. } => {
                 Sphere { radius, base: base.into(), resolution }.build()
@@ -222,17 +212,8 @@ impl Shape {
 
 /// Makes the mesh and writes it.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let common = args.shape.common();
-    files::check_vacant(&common.output, common.overwrite)?;
+    let target = &args.shape.common().target;
+    target.check()?;
     let mesh = args.shape.build().map_err(|error| Failure::new(Exit::Usage, error))?;
-    let encoding = if common.binary { Encoding::LittleEndian } else { Encoding::Ascii };
-    files::replace(&common.output, |mut out| gmsh::write(&mesh, encoding, &mut out))?;
-    let groups: Vec<_> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
-    Output::default().text(&format!(
-        "{}: {} triangles, {} vertices, groups {}",
-        common.output.display(),
-        units::count(mesh.triangles.len() as u64),
-        units::count(mesh.vertices.len() as u64),
-        groups.join(", ")
-    ))
+    target.write(&mesh)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mesh::Mesh;
 use mesh::check::{PartReport, Report};
-use mesh::gmsh::{self, ReadReport};
+use mesh::files::{self, Reading};
 use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
@@ -21,7 +21,7 @@ const MOST_SHOWN: usize = 20;
 /// Arguments of `farad mesh info`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Gmsh mesh, MSH 2.2 or 4.1, ASCII or binary
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
     file: PathBuf,
 }
 
@@ -32,15 +32,15 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Reads a mesh and studies it.
-pub(super) fn study(file: &Path) -> Result<(Mesh, ReadReport, Report), Failure> {
-    let (mesh, read) = gmsh::read(file).map_err(unreadable)?;
+pub(super) fn study(file: &Path) -> Result<(Mesh, Reading, Report), Failure> {
+    let (mesh, read) = files::read(file).map_err(unreadable)?;
     let report = Report::of(&mesh).map_err(|error| Failure::new(Exit::BadInput, error))?;
     Ok((mesh, read, report))
 }
 
 /// The whole description.
-pub(super) fn describe(file: &Path, read: &ReadReport, report: &Report) -> String {
-    let mut text = format!("{}: MSH {}, {}\n", file.display(), read.version, read.encoding);
+pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
+    let mut text = format!("{}: {}\n", file.display(), read.format);
     let elements: Vec<_> = read
         .elements
         .iter()

@@ -1,8 +1,11 @@
-//! `farad mesh`: what a mesh is like, whether it can be solved on, and meshes of simple shapes.
+//! `farad mesh`: what a mesh is like, whether it can be solved on, other formats, and meshes of simple shapes.
 
 mod check;
+pub(crate) mod convert;
 mod generate;
 mod info;
+mod molecule;
+pub(crate) mod refine;
 
 use clap::Subcommand;
 
@@ -15,6 +18,12 @@ pub(crate) enum Command {
     Info(info::Args),
     /// Judge a mesh: defects are written to a VTK file and fail it
     Check(check::Args),
+    /// Write a mesh of any format as a Gmsh mesh
+    Convert(convert::Args),
+    /// Split every triangle into four
+    Refine(refine::Args),
+    /// Make the surface of a molecule
+    Molecule(molecule::Args),
     /// Make the mesh of a simple shape
     Generate(generate::Args),
 }
@@ -24,6 +33,9 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
     match command {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
+        Command::Convert(args) => convert::run(args),
+        Command::Refine(args) => refine::run(args),
+        Command::Molecule(args) => molecule::run(args),
         Command::Generate(args) => generate::run(args),
     }
 }

@@ -1,0 +1,61 @@
+//! `farad import`.
+
+use std::path::PathBuf;
+
+use mesh::fastcap;
+
+use crate::case::fastcap as list;
+use crate::commands::mesh::convert;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::problem::unreadable;
+use crate::{files, paths};
+
+/// Arguments of `farad import`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// FastCap list file (.lst), or panels alone (.qui, .neu)
+    list: PathBuf,
+    /// The case file; the mesh goes beside it, as .msh [default: the list's name in the current folder]
+    #[arg(short, long, value_name = "CASE.toml")]
+    output: Option<PathBuf>,
+    /// Write the mesh's numbers as bytes: smaller and faster to read
+    #[arg(long)]
+    binary: bool,
+    /// Replace files that exist
+    #[arg(long)]
+    overwrite: bool,
+}
+
+/// Reads the list and writes the case and the mesh.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if !list::is_list(&args.list) {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("{} is not called .lst, .qui or .neu", args.list.display()),
+            "`farad import` reads FastCap's files; meshes of other formats can stand in a case as they are",
+        ));
+    }
+    let default =
+        || PathBuf::from(args.list.file_name().unwrap_or_default()).with_extension("toml");
+    let case = args.output.clone().unwrap_or_else(default);
+    let mesh = case.with_extension("msh");
+    for file in [&case, &mesh] {
+        files::check_vacant(file, args.overwrite)?;
+    }
+    let model = fastcap::read(&args.list).map_err(unreadable)?;
+    let output = Output::default();
+    for note in &model.notes {
+        output.note(&format!("{}: {note}", args.list.display()));
+    }
+    let folder = case.parent().unwrap_or(std::path::Path::new(""));
+    let text = list::text(&model, &args.list, &paths::relative(folder, &mesh))?;
+    convert::write(&model.mesh, &mesh, args.binary)?;
+    files::replace(&case, |out| std::io::Write::write_all(out, text.as_bytes()))?;
+    output.text(&format!(
+        "{}\n{}: run it with `farad solve {}`",
+        convert::describe(&model.mesh, &mesh),
+        case.display(),
+        case.display()
+    ))
+}

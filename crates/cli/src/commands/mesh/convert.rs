@@ -1,0 +1,79 @@
+//! `farad mesh convert`.
+
+use std::path::{Path, PathBuf};
+
+use mesh::gmsh::{self, Encoding};
+use mesh::{Mesh, PhysicalGroup, files as formats};
+
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::problem::unreadable;
+use crate::{files, units};
+
+/// Arguments of `farad mesh convert`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
+    file: PathBuf,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Where a mesh goes to, and how.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// The mesh file, written as MSH 4.1
+    #[arg(short, long, value_name = "FILE.msh")]
+    pub(crate) output: PathBuf,
+    /// Write numbers as bytes: smaller and faster to read
+    #[arg(long)]
+    pub(crate) binary: bool,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+impl Target {
+    /// Refuses a file that exists and must not be replaced.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        files::check_vacant(&self.output, self.overwrite)
+    }
+
+    /// Writes the mesh and says what it has.
+    pub(crate) fn write(&self, mesh: &Mesh) -> Result<(), Failure> {
+        write(mesh, &self.output, self.binary)?;
+        Output::default().text(&describe(mesh, &self.output))
+    }
+}
+
+/// Writes a Gmsh mesh; what lies at `path` is replaced.
+pub(crate) fn write(mesh: &Mesh, path: &Path, binary: bool) -> Result<(), Failure> {
+    let encoding = if binary { Encoding::LittleEndian } else { Encoding::Ascii };
+    files::replace(path, |mut out| gmsh::write(mesh, encoding, &mut out))
+}
+
+/// One line: the file and what it has.
+pub(crate) fn describe(mesh: &Mesh, path: &Path) -> String {
+    let groups: Vec<_> = mesh.groups.iter().map(PhysicalGroup::label).collect();
+    format!(
+        "{}: {} triangles, {} vertices, {}",
+        path.display(),
+        units::count(mesh.triangles.len() as u64),
+        units::count(mesh.vertices.len() as u64),
+        if groups.is_empty() {
+            "no groups".to_owned()
+        } else {
+            format!("groups {}", groups.join(", "))
+        }
+    )
+}
+
+/// Reads one format and writes the other.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.target.check()?;
+    let (mesh, reading) = formats::read(&args.file).map_err(unreadable)?;
+    for note in &reading.notes {
+        Output::default().note(&format!("{}: {note}", args.file.display()));
+    }
+    args.target.write(&mesh)
+}

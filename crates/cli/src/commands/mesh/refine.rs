@@ -1,0 +1,47 @@
+//! `farad mesh refine`.
+
+use std::path::PathBuf;
+
+use mesh::{files as formats, refine};
+
+use super::convert::Target;
+use crate::exit::{Exit, Failure};
+use crate::problem::unreadable;
+
+/// Arguments of `farad mesh refine`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
+    file: PathBuf,
+    /// How many times; each makes four times as many triangles
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    times: u32,
+    /// Put new vertices of components that are spheres onto the sphere
+    #[arg(long)]
+    spheres: bool,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Reads, refines and writes a mesh.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.target.check()?;
+    let (mut mesh, _) = formats::read(&args.file).map_err(unreadable)?;
+    for _ in 0..args.times {
+        mesh = refined(&mesh, args.spheres)?;
+    }
+    args.target.write(&mesh)
+}
+
+/// The mesh with four triangles for each.
+pub(crate) fn refined(mesh: &mesh::Mesh, spheres: bool) -> Result<mesh::Mesh, Failure> {
+    let refined =
+        if spheres { refine::on_spheres(mesh) } else { refine::uniform(mesh, |_, point| point) };
+    refined.map_err(|error| {
+        Failure::with_help(
+            Exit::BadInput,
+            error,
+            "refine fewer times, or begin with a coarser mesh",
+        )
+    })
+}

@@ -1,0 +1,243 @@
+//! Curves in logarithmic axes, as SVG.
+
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 480.0;
+/// Around the frame: left, right, top, bottom.
+const MARGINS: [f64; 4] = [76.0, 24.0, 40.0, 56.0];
+/// Colours that people with any colour vision tell apart: P. Tol, Colour schemes, 2021, "bright" and black.
+const COLOURS: [&str; 7] =
+    ["#4477aa", "#ee6677", "#228833", "#aa3377", "#66ccee", "#ccbb44", "#000000"];
+
+/// One curve, of positive coordinates.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Curve {
+    pub(crate) label: String,
+    pub(crate) points: Vec<(f64, f64)>,
+    /// A thin dashed line to compare with, without marks.
+    pub(crate) is_guide: bool,
+}
+
+/// What stands around the curves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Labels<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) x: &'a str,
+    pub(crate) y: &'a str,
+}
+
+/// An axis from one power of ten to another, and its place in the picture.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    /// The axis that holds all values; `whole` ends it at powers of ten.
+    fn over(values: impl Iterator<Item = f64>, (from, to): (f64, f64), whole: bool) -> Self {
+        let (low, high) = values
+            .map(f64::log10)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+        let (low, high) = if low > high { (0.0, 1.0) } else { (low, high) };
+        let (low, high) = if whole {
+            (low.floor(), high.ceil())
+        } else {
+            let margin = 0.06 * (high - low);
+            (low - margin, high + margin)
+        };
+        let high = if high > low { high } else { low + 1.0 };
+        Self { low, high, from, to }
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        self.from + (self.to - self.from) * (value.log10() - self.low) / (self.high - self.low)
+    }
+
+    /// Values with a tick, and whether it has a number.
+    fn ticks(&self) -> Vec<(f64, bool)> {
+        let decades = (self.high - self.low).max(1.0);
+        let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
+        let step = ((decades / 8.0).ceil() as i32).max(1);
+        let mut ticks = Vec::new();
+        for decade in first..=last {
+            for digit in 1..10 {
+                let value = f64::from(digit) * 10f64.powi(decade);
+                let inside = (self.low - 1e-9..=self.high + 1e-9).contains(&value.log10());
+                let few = decades < 1.5 && matches!(digit, 2 | 5);
+                if inside && (digit == 1 || decades < 4.0) {
+                    ticks.push((value, (digit == 1 && (decade - first) % step == 0) || few));
+                }
+            }
+        }
+        ticks
+    }
+}
+
+/// The picture. Points that are not positive are left out.
+pub(crate) fn svg(labels: Labels<'_>, curves: &[Curve]) -> String {
+    let [left, right, top, bottom] = MARGINS;
+    let drawn = |curve: &Curve| -> Vec<(f64, f64)> {
+        let fine = |v: f64| v > 0.0 && v.is_finite();
+        curve.points.iter().copied().filter(|(x, y)| fine(*x) && fine(*y)).collect()
+    };
+    let all: Vec<(f64, f64)> = curves.iter().flat_map(drawn).collect();
+    let x = Axis::over(all.iter().map(|p| p.0), (left, WIDTH - right), false);
+    let y = Axis::over(all.iter().map(|p| p.1), (HEIGHT - bottom, top), true);
+
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n"
+    );
+    for (value, numbered) in x.ticks() {
+        let at = x.place(value);
+        let colour = if numbered { "#cccccc" } else { "#eeeeee" };
+        line(&mut svg, (at, top), (at, HEIGHT - bottom), colour);
+        if numbered {
+            text(&mut svg, (at, HEIGHT - bottom + 18.0), "middle", &tick(value));
+        }
+    }
+    for (value, numbered) in y.ticks() {
+        let at = y.place(value);
+        let colour = if numbered { "#cccccc" } else { "#eeeeee" };
+        line(&mut svg, (left, at), (WIDTH - right, at), colour);
+        if numbered {
+            text(&mut svg, (left - 8.0, at + 4.0), "end", &tick(value));
+        }
+    }
+    let _ = writeln!(
+        svg,
+        "<rect x=\"{left}\" y=\"{top}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"black\"/>",
+        WIDTH - left - right,
+        HEIGHT - top - bottom
+    );
+    for (index, curve) in curves.iter().enumerate() {
+        draw(&mut svg, &drawn(curve), (&x, &y), COLOURS[index % COLOURS.len()], curve.is_guide);
+    }
+    for (index, curve) in curves.iter().enumerate() {
+        let at = (left + 14.0, top + 20.0 + 18.0 * index as f64);
+        let colour = if curve.is_guide { "#888888" } else { COLOURS[index % COLOURS.len()] };
+        line(&mut svg, (at.0, at.1 - 4.0), (at.0 + 22.0, at.1 - 4.0), colour);
+        text(&mut svg, (at.0 + 28.0, at.1), "start", &curve.label);
+    }
+    text(&mut svg, (WIDTH / 2.0, 24.0), "middle", labels.title);
+    text(&mut svg, (WIDTH / 2.0, HEIGHT - 14.0), "middle", labels.x);
+    let _ = writeln!(
+        svg,
+        "<text transform=\"translate(18 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n</svg>",
+        HEIGHT / 2.0,
+        escape(labels.y)
+    );
+    svg
+}
+
+fn draw(
+    svg: &mut String,
+    points: &[(f64, f64)],
+    (x, y): (&Axis, &Axis),
+    colour: &str,
+    guide: bool,
+) {
+    let places: Vec<String> =
+        points.iter().map(|p| format!("{:.1},{:.1}", x.place(p.0), y.place(p.1))).collect();
+    let style = if guide {
+        "stroke=\"#888888\" stroke-dasharray=\"5 4\"".to_owned()
+    } else {
+        format!("stroke=\"{colour}\" stroke-width=\"2\"")
+    };
+    let _ = writeln!(svg, "<polyline points=\"{}\" fill=\"none\" {style}/>", places.join(" "));
+    if !guide {
+        for p in points {
+            let (cx, cy) = (x.place(p.0), y.place(p.1));
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\" fill=\"{colour}\"/>"
+            );
+        }
+    }
+}
+
+fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
+    let _ = writeln!(
+        svg,
+        "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{colour}\"/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+fn text(svg: &mut String, at: (f64, f64), anchor: &str, content: &str) {
+    let _ = writeln!(
+        svg,
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        at.0,
+        at.1,
+        escape(content)
+    );
+}
+
+/// The number at a tick: as it is near 1, else as a power of ten.
+fn tick(value: f64) -> String {
+    if (0.009..=9999.0).contains(&value) { format!("{value}") } else { format!("{value:.0e}") }
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels() -> Labels<'static> {
+        Labels { title: "a < b", x: "h", y: "error" }
+    }
+
+    #[test]
+    fn a_power_is_a_straight_line() {
+        let points: Vec<_> = (0..4).map(|k| (0.5f64.powi(k), 0.1 * 0.25f64.powi(k))).collect();
+        let curve = Curve { label: "C & D".into(), points, is_guide: false };
+        let svg = svg(labels(), &[curve]);
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
+        assert!(svg.contains("a &lt; b") && svg.contains("C &amp; D"));
+        let line = svg.lines().find(|line| line.starts_with("<polyline")).unwrap();
+        let places = line.split('"').nth(1).unwrap();
+        let numbers: Vec<f64> = places.split([' ', ',']).map(|n| n.parse().unwrap()).collect();
+        let slope = |i: usize| {
+            (numbers[2 * i + 3] - numbers[2 * i + 1]) / (numbers[2 * i + 2] - numbers[2 * i])
+        };
+        // Places have one decimal.
+        assert!((slope(0) - slope(2)).abs() < 0.01, "{numbers:?}");
+        assert!(
+            numbers
+                .chunks(2)
+                .all(|p| (0.0..=WIDTH).contains(&p[0]) && (0.0..=HEIGHT).contains(&p[1]))
+        );
+    }
+
+    #[test]
+    fn nothing_to_draw_is_a_picture_too() {
+        let empty = Curve {
+            label: "none".into(),
+            points: vec![(1.0, 0.0), (f64::NAN, 1.0)],
+            is_guide: false,
+        };
+        assert!(!svg(labels(), &[empty]).contains("NaN"));
+        assert!(!svg(labels(), &[]).contains("inf"));
+    }
+
+    #[test]
+    fn ticks_are_within_the_axis_and_some_are_numbered() {
+        for values in [[0.03, 1.0], [1e-9, 1.0], [2.0, 3.0], [1.0, 1.0]] {
+            for whole in [false, true] {
+                let axis = Axis::over(values.into_iter(), (0.0, 100.0), whole);
+                let ticks = axis.ticks();
+                assert!(ticks.iter().any(|tick| tick.1), "{values:?}");
+                for (value, _) in ticks {
+                    assert!((-0.1..=100.1).contains(&axis.place(value)), "{values:?} {value}");
+                }
+            }
+        }
+    }
+}

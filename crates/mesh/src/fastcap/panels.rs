@@ -1,0 +1,97 @@
+//! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for conductors (N).
+
+use super::list::COMMENT;
+use crate::files::{FormatError, Line, Lines, Problem};
+use crate::vector::Vector;
+use std::collections::HashMap;
+
+/// A triangle or a quadrilateral.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Panel {
+    pub conductor: String,
+    /// Three or four, around it.
+    pub corners: Vec<Vector>,
+    /// A reference point of its own, as FasterCap allows.
+    pub reference: Option<Vector>,
+    /// Where in the file.
+    pub line: usize,
+}
+
+/// What a file of panels holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Panels {
+    pub title: Option<String>,
+    pub panels: Vec<Panel>,
+    pub notes: Vec<String>,
+}
+
+/// Reads the content of a file.
+pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
+    let mut lines = Lines::new(bytes);
+    let mut title = None;
+    let mut panels: Vec<Panel> = Vec::new();
+    let mut names: HashMap<String, String> = HashMap::new();
+    while let Some(mut line) = lines.next_content(COMMENT, false) {
+        let number = line.number();
+        let word = line.word();
+        let corners = match word {
+            Some(b"Q" | b"q") => 4,
+            Some(b"T" | b"t") => 3,
+            Some(b"N" | b"n") => {
+                let old = line.name("the name of a conductor")?;
+                let new = line.name("its new name")?;
+                for name in names.values_mut().filter(|name| **name == old) {
+                    name.clone_from(&new);
+                }
+                names.entry(old).or_insert(new);
+                continue;
+            }
+            Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if number > 1 => {
+                let message =
+                    "a line of a list stands among panels; lists within lists are not read";
+                return Err(Problem::Other(message.into()).on_line(number));
+            }
+            // The title, which FastCap begins with 0 and FasterCap leaves free.
+            Some(word) if number == 1 => {
+                let rest = line.text();
+                let start = String::from_utf8_lossy(word);
+                let text = if word == b"0" { rest } else { format!("{start} {rest}") };
+                title = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+                continue;
+            }
+            _ => {
+                let expected = "a line that begins with Q, T, N or a comment's *, % or #";
+                return Err(line.unexpected(expected, word));
+            }
+        };
+        if number == 1 {
+            let message = "the first line is a title, which is not read as a panel; put a line such as \"0 title\" before it";
+            return Err(Problem::Other(message.into()).on_line(number));
+        }
+        panels.push(panel(&mut line, corners)?);
+    }
+    if panels.is_empty() {
+        return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
+    }
+    for panel in &mut panels {
+        if let Some(new) = names.get(&panel.conductor) {
+            panel.conductor.clone_from(new);
+        }
+    }
+    Ok(Panels { title, panels, notes: Vec::new() })
+}
+
+fn panel(line: &mut Line<'_>, count: usize) -> Result<Panel, FormatError> {
+    let conductor = line.name("the name of a conductor")?;
+    let mut corners = Vec::with_capacity(count);
+    for _ in 0..count {
+        corners.push(line.point("a coordinate")?);
+    }
+    let reference = if line.is_empty() {
+        None
+    } else {
+        Some(line.point("a reference point or the end of the line")?)
+    };
+    line.end()?;
+    Ok(Panel { conductor, corners, reference, line: line.number() })
+}

@@ -1,0 +1,226 @@
+//! Triangles that cross each other, or cover each other in a plane.
+
+use crate::bvh::{Box3, Bvh};
+use crate::surface::Mesh;
+use crate::vector::{Vector, add, cross, scale, sub};
+use robust::{Coord, Coord3D, orient2d, orient3d};
+
+/// How two triangles meet that should not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Meeting {
+    /// A side of one goes through the inside of the other.
+    Crossing,
+    /// They lie in one plane and share area.
+    Overlap,
+}
+
+/// Two triangles that meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Intersection {
+    /// The triangles, the lower index first.
+    pub triangles: [u32; 2],
+    /// How they meet.
+    pub meeting: Meeting,
+}
+
+/// Finds the pairs of triangles of a valid mesh ([`Mesh::validate`]) that cross or overlap, in the order of their indices.
+///
+/// Signs are exact (J. Shewchuk's adaptive predicates), so that neighbours and bodies that merely touch are never reported, and
+/// sheets that overlap are where their coordinates put them in one plane exactly. Two triangles with the same corners are not
+/// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces.
+pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
+    let boxes: Vec<Box3> =
+        (0..mesh.triangles.len()).map(|t| Box3::around(&mesh.corners(t))).collect();
+    let tree = Bvh::new(&boxes);
+    let mut found = Vec::new();
+    tree.overlapping_leaves(|a, b| {
+        let same = a.start == b.start;
+        for (i, &s) in tree.members(a).iter().enumerate() {
+            let others = tree.members(b);
+            for &t in if same { &others[i + 1..] } else { others } {
+                if boxes[s as usize].overlaps(&boxes[t as usize])
+                    && let Some(meeting) = meet(mesh.corners(s as usize), mesh.corners(t as usize))
+                {
+                    found.push(Intersection { triangles: [s.min(t), s.max(t)], meeting });
+                }
+            }
+        }
+    });
+    found.sort_unstable();
+    found
+}
+
+fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
+    let sides_of_t = t.map(|corner| side(s, corner));
+    if apart(sides_of_t) {
+        return None;
+    }
+    if sides_of_t == [0; 3] {
+        return (!same_corners(s, t) && overlap(s, t)).then_some(Meeting::Overlap);
+    }
+    let sides_of_s = s.map(|corner| side(t, corner));
+    if apart(sides_of_s) {
+        return None;
+    }
+    (pierces(t, sides_of_t, s) || pierces(s, sides_of_s, t)).then_some(Meeting::Crossing)
+}
+
+/// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
+fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
+    sign(orient3d(coordinates(a), coordinates(b), coordinates(c), coordinates(point)))
+}
+
+/// Whether all corners lie on one side, none in the plane.
+fn apart(sides: [i8; 3]) -> bool {
+    sides == [1; 3] || sides == [-1; 3]
+}
+
+/// Whether a side of `edges` goes through the inside of `face`; `sides` are those of its corners.
+fn pierces(edges: [Vector; 3], sides: [i8; 3], face: [Vector; 3]) -> bool {
+    (0..3).any(|i| {
+        let j = (i + 1) % 3;
+        let (p, q) = (coordinates(edges[i]), coordinates(edges[j]));
+        sides[i] * sides[j] < 0 && {
+            let [a, b, c] = face.map(coordinates);
+            let round = [(a, b), (b, c), (c, a)].map(|(u, v)| sign(orient3d(p, q, u, v)));
+            apart(round)
+        }
+    })
+}
+
+fn same_corners(s: [Vector; 3], t: [Vector; 3]) -> bool {
+    s.iter().all(|corner| t.contains(corner))
+}
+
+/// Whether two triangles in one plane share area.
+fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
+    let normal = cross(sub(s[1], s[0]), sub(s[2], s[0]));
+    // The projection along the largest component of the normal leaves coordinates as they are.
+    let mut drop = 0;
+    for i in 1..3 {
+        if normal[i].abs() > normal[drop].abs() {
+            drop = i;
+        }
+    }
+    let flat = |point: Vector| Coord { x: point[(drop + 1) % 3], y: point[(drop + 2) % 3] };
+    let (flat_s, flat_t) = (s.map(flat), t.map(flat));
+    let turn = |a: Coord<f64>, b: Coord<f64>, c: Coord<f64>| sign(orient2d(a, b, c));
+    let inside = |face: [Coord<f64>; 3], point: Coord<f64>| {
+        let [a, b, c] = face;
+        apart([turn(a, b, point), turn(b, c, point), turn(c, a, point)])
+    };
+    let cut = |a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>| {
+        turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0
+    };
+    let centre = |[a, b, c]: [Vector; 3]| flat(scale(1.0 / 3.0, add(add(a, b), c)));
+    let next = |i: usize| (i + 1) % 3;
+    // Sides that cut, a corner inside the other, or, where corners lie on sides, a centre inside the other.
+    (0..3).any(|i| {
+        (0..3).any(|j| cut(flat_s[i], flat_s[next(i)], flat_t[j], flat_t[next(j)]))
+            || inside(flat_s, flat_t[i])
+            || inside(flat_t, flat_s[i])
+    }) || inside(flat_s, centre(t))
+        || inside(flat_t, centre(s))
+}
+
+fn coordinates([x, y, z]: Vector) -> Coord3D<f64> {
+    Coord3D { x, y, z }
+}
+
+fn sign(value: f64) -> i8 {
+    i8::from(value > 0.0) - i8::from(value < 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Bus, Cube, Resolution, Sphere, SphereBase, Torus};
+
+    const RESOLUTION: Resolution = Resolution::Elements(800);
+
+    fn joined(mut mesh: Mesh, other: &Mesh, shift: Vector) -> Mesh {
+        let first = mesh.vertices.len() as u32;
+        mesh.vertices.extend(other.vertices.iter().map(|v| add(*v, shift)));
+        mesh.triangles.extend(other.triangles.iter().map(|t| t.map(|v| v + first)));
+        mesh.membership.resize(mesh.triangles.len(), 0);
+        mesh
+    }
+
+    fn sphere() -> Mesh {
+        Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution: RESOLUTION }
+            .build()
+            .unwrap()
+    }
+
+    fn cube() -> Mesh {
+        Cube { edge: 1.0, grade: 1.0, resolution: RESOLUTION }.build().unwrap()
+    }
+
+    #[test]
+    fn sound_surfaces_have_none() {
+        let bus = Bus {
+            bars: 2,
+            width: 1.0,
+            spacing: 1.0,
+            gap: 1.0,
+            grade: 20.0,
+            resolution: RESOLUTION,
+        };
+        let torus = Torus { ring_radius: 1.0, tube_radius: 0.3, resolution: RESOLUTION };
+        for mesh in [sphere(), cube(), bus.build().unwrap(), torus.build().unwrap()] {
+            assert_eq!(intersections(&mesh), []);
+        }
+    }
+
+    #[test]
+    fn bodies_that_touch_do_not_intersect() {
+        // Face to face with the same triangles, seen from both sides: those are duplicates, which are found elsewhere.
+        let found = intersections(&joined(cube(), &cube(), [0.0, 0.0, 2.0]));
+        assert_eq!(found, []);
+        let edge_to_edge = joined(cube(), &cube(), [1.0, 1.0, 0.0]);
+        assert_eq!(intersections(&edge_to_edge), []);
+    }
+
+    #[test]
+    fn overlapping_spheres_cross_along_a_circle() {
+        let mesh = joined(sphere(), &sphere(), [1.0, 0.1, 0.2]);
+        let found = intersections(&mesh);
+        assert!(found.len() > 20);
+        let half = mesh.triangles.len() as u32 / 2;
+        for Intersection { triangles: [a, b], meeting } in found {
+            assert_eq!(meeting, Meeting::Crossing);
+            assert!(a < half && b >= half);
+        }
+    }
+
+    #[test]
+    fn boxes_that_share_a_slab_overlap_in_planes() {
+        // No side goes through the inside of a face: all meetings are in the common planes.
+        let found = intersections(&joined(cube(), &cube(), [0.25, 0.0, 0.0]));
+        assert!(found.iter().any(|pair| pair.meeting == Meeting::Overlap));
+    }
+
+    #[test]
+    fn pairs_in_a_plane() {
+        let t = [[0.0; 3], [2.0, 0.0, 0.0], [0.0, 2.0, 0.0]];
+        let cases = [
+            // Beside it along a side, at a corner, and away from it.
+            ([[2.0, 0.0, 0.0], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]], None),
+            ([[2.0, 0.0, 0.0], [3.0, 0.0, 0.0], [3.0, 1.0, 0.0]], None),
+            ([[1.5, 1.5, 0.0], [3.0, 1.5, 0.0], [1.5, 3.0, 0.0]], None),
+            // A corner inside; a part with corners on the sides; sides that cut only.
+            ([[0.5, 0.5, 0.0], [3.0, 0.5, 0.0], [3.0, 3.0, 0.0]], Some(Meeting::Overlap)),
+            ([[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], Some(Meeting::Overlap)),
+            ([[-1.0, 0.5, 0.0], [3.0, 0.5, 0.0], [-1.0, 0.6, 0.0]], Some(Meeting::Overlap)),
+            // Out of the plane: through the inside, by a side only, at a corner only, and above.
+            ([[0.5, 0.5, -1.0], [0.5, 0.5, 1.0], [3.0, 3.0, 1.0]], Some(Meeting::Crossing)),
+            ([[0.0, 0.0, -1.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]], None),
+            ([[0.5, 0.5, 0.0], [0.5, 0.5, 1.0], [3.0, 3.0, 1.0]], None),
+            ([[0.5, 0.5, 1e-300], [0.5, 0.6, 1.0], [3.0, 3.0, 1.0]], None),
+        ];
+        for (other, expected) in cases {
+            assert_eq!(meet(t, other), expected, "{other:?}");
+            assert_eq!(meet(other, t), expected, "{other:?} first");
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! PQR files: atoms with charges and radii.
+//!
+//! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a chain, residue number, x, y,
+//! z, charge and radius. Lengths are in angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are passed
+//! over; a second MODEL is refused, since its atoms would lie upon the first's. Format: APBS and PDB2PQR documentation, "PQR
+//! molecular structure format".
+
+use crate::files::{Error, FormatError, Line, Lines, Problem, in_file, load, parse_real};
+use crate::surface::usable;
+use std::path::Path;
+
+/// Records that may stand in a PQR or PDB file beside the atoms.
+const PASSED_OVER: [&str; 22] = [
+    "REMARK", "TER", "END", "ENDMDL", "MODEL", "HEADER", "TITLE", "COMPND", "SOURCE", "KEYWDS",
+    "EXPDTA", "AUTHOR", "REVDAT", "JRNL", "CRYST1", "SEQRES", "HELIX", "SHEET", "SSBOND", "CONECT",
+    "MASTER", "HET",
+];
+
+/// Words after the record's name, without a chain and with one.
+const WORDS: [usize; 2] = [9, 10];
+
+/// What a line must be, for messages.
+const LINE: &str = "an atom as \"ATOM serial name residue [chain] number x y z charge radius\"";
+
+/// One atom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Atom {
+    /// Name of the atom within its residue, such as CA.
+    pub name: String,
+    /// Name of the residue, such as LYS.
+    pub residue: String,
+    /// The chain, where the file has one.
+    pub chain: Option<String>,
+    /// Number of the residue, with its insertion code if it has one.
+    pub number: String,
+    /// Position in angstrom.
+    pub position: [f64; 3],
+    /// Charge in elementary charges.
+    pub charge: f64,
+    /// Radius in angstrom, 0 or greater.
+    pub radius: f64,
+    /// Line of the file, from 1.
+    pub line: usize,
+}
+
+/// Reads the atoms of a file, in its order; there is at least one.
+///
+/// # Errors
+/// [`Error`], with the file's name, the line, what was expected there and what was found.
+pub fn read(path: &Path) -> Result<Vec<Atom>, Error> {
+    parse(&load(path)?).map_err(in_file(path))
+}
+
+/// Reads the content of a file.
+///
+/// # Errors
+/// [`FormatError`]; any bytes at all may be given.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
+    let mut lines = Lines::new(bytes);
+    let mut atoms = Vec::new();
+    let mut models = 0;
+    while let Some(mut line) = lines.next_content(b"#", false) {
+        let record = line.name(LINE)?;
+        if let Some(glued) = record.strip_prefix("HETATM").or_else(|| record.strip_prefix("ATOM")) {
+            // Serial numbers of five digits and more touch the record's name in fixed columns.
+            if !glued.bytes().all(|byte| byte.is_ascii_digit()) {
+                return Err(line.unexpected("ATOM or HETATM", Some(record.as_bytes())));
+            }
+            atoms.push(atom(&mut line, glued.is_empty())?);
+            continue;
+        }
+        models += usize::from(record == "MODEL");
+        if models > 1 {
+            let message = "a second MODEL begins here; keep one model in the file, since the atoms of several lie upon each other";
+            return Err(Problem::Other(message.into()).on_line(line.number()));
+        }
+        if !PASSED_OVER.contains(&record.as_str()) {
+            return Err(line.unexpected(LINE, Some(record.as_bytes())));
+        }
+    }
+    if atoms.is_empty() {
+        let message = "the file has no atoms: no line begins with ATOM or HETATM";
+        return Err(Problem::Other(message.into()).on_line(lines.number().max(1)));
+    }
+    Ok(atoms)
+}
+
+/// What follows the record's name, with the serial number unless that was read with it.
+fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
+    let number = line.number();
+    let count = line.count() + usize::from(!serial);
+    if !WORDS.contains(&count) {
+        let found =
+            format!("{count} words after the record's name; numbers must have blanks between them");
+        return Err(Problem::expected(
+            format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]),
+            found,
+        )
+        .on_line(number));
+    }
+    if serial {
+        line.name("a serial number")?;
+    }
+    let name = line.name("the name of an atom")?;
+    let residue = line.name("the name of a residue")?;
+    let chain = if count == WORDS[1] { Some(line.name("the name of a chain")?) } else { None };
+    let residue_number = line.name("the number of a residue")?;
+    if !residue_number.bytes().any(|byte| byte.is_ascii_digit()) {
+        let found = Some(residue_number.as_bytes());
+        return Err(line.unexpected("the number of a residue", found));
+    }
+    let mut values = [0.0; 5];
+    let names =
+        ["x in angstrom", "y in angstrom", "z in angstrom", "the charge", "the radius in angstrom"];
+    for (value, what) in values.iter_mut().zip(names) {
+        let word = line.word();
+        *value = word
+            .and_then(parse_real)
+            .filter(|value| usable(*value))
+            .ok_or_else(|| line.unexpected(what, word))?;
+    }
+    let [x, y, z, charge, radius] = values;
+    if radius < 0.0 {
+        let found = radius.to_string();
+        return Err(Problem::expected("a radius of 0 or greater", found).on_line(number));
+    }
+    let position = [x, y, z];
+    Ok(Atom {
+        name,
+        residue,
+        chain,
+        number: residue_number,
+        position,
+        charge,
+        radius,
+        line: number,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const LYSOZYME: &str = "\
+REMARK   1 PQR file generated by a test
+REMARK   5 with a chain, without one, and glued
+ATOM      1  N   LYS A   1       3.294  10.164  10.266 -0.3000 1.8500
+
+ATOM      2  CA  LYS     1       2.445  10.457   9.100  0.2100 2.2750
+HETATM123456 O HOH 12B -1.0 2e0 +3 -0.834 0
+TER
+END
+";
+
+    #[test]
+    fn chains_are_optional_and_records_are_passed_over() {
+        let atoms = parse(LYSOZYME.as_bytes()).unwrap();
+        assert_eq!(atoms.len(), 3);
+        assert_eq!(atoms[0].chain.as_deref(), Some("A"));
+        assert_eq!(atoms[1].chain, None);
+        assert_eq!(atoms[1].position, [2.445, 10.457, 9.1]);
+        assert_eq!((atoms[1].charge, atoms[1].radius), (0.21, 2.275));
+        assert_eq!((atoms[2].name.as_str(), atoms[2].number.as_str()), ("O", "12B"));
+        assert_eq!((atoms[2].position, atoms[2].radius, atoms[2].line), ([-1.0, 2.0, 3.0], 0.0, 6));
+    }
+
+    #[test]
+    fn faults_name_the_line_and_what_was_expected() {
+        let cases = [
+            (
+                "ATOM 1 N LYS 1 1 2 3 0.1\n",
+                "line 1: expected an atom as \"ATOM serial name residue [chain] number x y z charge radius\", 9 or 10 words, found 8 words",
+            ),
+            (
+                "REMARK\nATOM 1 N LYS A 1 1 2 x 0.1 1\n",
+                "line 2: expected z in angstrom, found \"x\"",
+            ),
+            ("ATOM 1 N LYS A 1 1 2 3 0.1 nan\n", "expected the radius in angstrom, found \"nan\""),
+            ("ATOM 1 N LYS A 1 1 2 3 0.1 -1\n", "expected a radius of 0 or greater, found -1"),
+            ("ATOM 1 N LYS A 1 1 2 3-4.5 0.1 1\n", "expected z in angstrom, found \"3-4.5\""),
+            ("ATOM 1 N LYS A 1 1 2 3 0.1 1.5 N\n", "found 11 words"),
+            ("ATOM 1 N LYS A B 1 2 3 0.1 1\n", "expected the number of a residue, found \"B\""),
+            ("ATOMS 1 N LYS A 1 1 2 3 0.1 1\n", "expected ATOM or HETATM, found \"ATOMS\""),
+            ("hello\n", "line 1: expected an atom as"),
+            ("REMARK nothing\n", "line 1: the file has no atoms"),
+            ("", "line 1: the file has no atoms"),
+            (
+                "MODEL 1\nATOM 1 N LYS 1 1 2 3 0 1\nENDMDL\nMODEL 2\n",
+                "line 4: a second MODEL begins here",
+            ),
+        ];
+        for (text, part) in cases {
+            let message = parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(message.contains(part), "{text:?}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            position in prop::array::uniform3(-1e4f64..1e4),
+            charge in -2.0f64..2.0,
+            radius in 0.0f64..5.0,
+            chain in prop::option::of("[A-Z]"),
+        ) {
+            let [x, y, z] = position;
+            let words = chain.clone().unwrap_or_default();
+            let text = format!("ATOM 7 CB ALA {words} 12 {x} {y} {z} {charge} {radius}\r\n");
+            let atoms = parse(text.as_bytes()).unwrap();
+            prop_assert_eq!(atoms[0].position, position);
+            prop_assert_eq!(&atoms[0].chain, &chain);
+            prop_assert_eq!((atoms[0].charge, atoms[0].radius), (charge, radius));
+        }
+
+        #[test]
+        fn no_bytes_break_the_reader(at in 0usize..400, cut in 0usize..20, put in prop::collection::vec(any::<u8>(), 0..8)) {
+            let bytes = LYSOZYME.as_bytes();
+            let at = at % bytes.len();
+            let changed = [&bytes[..at], &put, &bytes[(at + cut).min(bytes.len())..]].concat();
+            if let Ok(atoms) = parse(&changed) {
+                let fine = |a: &Atom| a.radius >= 0.0 && a.position.iter().all(|x| x.is_finite());
+                prop_assert!(atoms.iter().all(fine));
+            }
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! OFF, PLY, STL and MSMS: what is read, what is refused and where, and that no bytes break a reader.
+
+#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
+
+use mesh::check::Report;
+use mesh::files::{self, Format, parse_msms};
+use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+use mesh::{Mesh, gmsh};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+fn sphere() -> Mesh {
+    let resolution = Resolution::Elements(72);
+    Sphere { radius: 2.5, base: SphereBase::Octahedron, resolution }.build().unwrap()
+}
+
+fn cube() -> Mesh {
+    Cube { edge: 3.0, grade: 4.0, resolution: Resolution::Elements(300) }.build().unwrap()
+}
+
+fn off(mesh: &Mesh) -> String {
+    let mut text = format!("OFF\n{} {} 0\n", mesh.vertices.len(), mesh.triangles.len());
+    for [x, y, z] in &mesh.vertices {
+        writeln!(text, "{x} {y} {z}").unwrap();
+    }
+    for [a, b, c] in &mesh.triangles {
+        writeln!(text, "3 {a} {b} {c}").unwrap();
+    }
+    text
+}
+
+fn ply_header(mesh: &Mesh, format: &str) -> String {
+    format!(
+        "ply\nformat {format} 1.0\ncomment made by a test\nelement vertex {}\nproperty double x\nproperty double y\n\
+         property double z\nproperty uchar red\nelement face {}\nproperty list uchar int vertex_indices\nend_header\n",
+        mesh.vertices.len(),
+        mesh.triangles.len()
+    )
+}
+
+fn ply_text(mesh: &Mesh) -> Vec<u8> {
+    let mut text = ply_header(mesh, "ascii");
+    for [x, y, z] in &mesh.vertices {
+        writeln!(text, "{x} {y} {z} 255").unwrap();
+    }
+    for [a, b, c] in &mesh.triangles {
+        writeln!(text, "3 {a} {b} {c}").unwrap();
+    }
+    text.into_bytes()
+}
+
+fn ply_binary(mesh: &Mesh, big: bool) -> Vec<u8> {
+    let format = if big { "binary_big_endian" } else { "binary_little_endian" };
+    let mut bytes = ply_header(mesh, format).into_bytes();
+    let mut put = |number: &[u8]| {
+        let mut number = number.to_vec();
+        if big {
+            number.reverse();
+        }
+        bytes.extend(number);
+    };
+    for point in &mesh.vertices {
+        point.iter().for_each(|x| put(&x.to_le_bytes()));
+        put(&[255]);
+    }
+    for corners in &mesh.triangles {
+        put(&[3]);
+        corners.iter().for_each(|&v| put(&(v as i32).to_le_bytes()));
+    }
+    bytes
+}
+
+fn stl_text(mesh: &Mesh) -> String {
+    let mut text = "solid body\n".to_owned();
+    for t in 0..mesh.triangles.len() {
+        text += "facet normal 0 0 0\n outer loop\n";
+        for [x, y, z] in mesh.corners(t) {
+            writeln!(text, "  vertex {x:.6e} {y:.6e} {z:.6e}").unwrap();
+        }
+        text += " endloop\nendfacet\n";
+    }
+    text + "endsolid body\n"
+}
+
+fn stl_binary(mesh: &Mesh) -> Vec<u8> {
+    let mut bytes = vec![b's'; 80];
+    bytes[..5].copy_from_slice(b"solid");
+    bytes.extend((mesh.triangles.len() as u32).to_le_bytes());
+    for t in 0..mesh.triangles.len() {
+        bytes.extend([0; 12]);
+        for x in mesh.corners(t).as_flattened() {
+            bytes.extend((*x as f32).to_le_bytes());
+        }
+        bytes.extend([0; 2]);
+    }
+    bytes
+}
+
+fn msms(mesh: &Mesh, header: bool) -> (String, String) {
+    let (mut vert, mut face) = (String::new(), String::new());
+    if header {
+        write!(
+            vert,
+            "# MSMS vertices\n#vertex #sphere density probe_r\n{} 60 3.00 1.50\n",
+            mesh.vertices.len()
+        )
+        .unwrap();
+        write!(face, "# MSMS faces\n{} 60 3.00 1.50\n", mesh.triangles.len()).unwrap();
+    }
+    for [x, y, z] in &mesh.vertices {
+        writeln!(vert, "{x:10.6} {y:10.6} {z:10.6} 0.1 0.2 0.3  0 12 2").unwrap();
+    }
+    for [a, b, c] in &mesh.triangles {
+        writeln!(face, "{} {} {} 1 17", a + 1, b + 1, c + 1).unwrap();
+    }
+    (vert, face)
+}
+
+fn parse(format: Format, bytes: impl AsRef<[u8]>) -> Mesh {
+    files::parse(format, bytes.as_ref()).unwrap().unwrap().0
+}
+
+/// The message of the error that reading must end in.
+#[track_caller]
+fn refused(format: Format, bytes: impl AsRef<[u8]>) -> String {
+    files::parse(format, bytes.as_ref()).unwrap().unwrap_err().to_string()
+}
+
+#[track_caller]
+fn same(read: &Mesh, mesh: &Mesh, tolerance: f64) {
+    assert_eq!(read.validate(), Ok(()));
+    assert_eq!(read.vertices.len(), mesh.vertices.len());
+    assert_eq!(read.triangles.len(), mesh.triangles.len());
+    assert!(read.groups.is_empty());
+    for t in 0..mesh.triangles.len() {
+        let (a, b) = (read.corners(t), mesh.corners(t));
+        for (x, y) in a.as_flattened().iter().zip(b.as_flattened()) {
+            assert!((x - y).abs() <= tolerance, "triangle {t}: {a:?} {b:?}");
+        }
+    }
+}
+
+#[test]
+fn every_format_gives_the_mesh_that_was_written() {
+    for mesh in [sphere(), cube()] {
+        same(&parse(Format::Off, off(&mesh)), &mesh, 0.0);
+        same(&parse(Format::Ply, ply_text(&mesh)), &mesh, 0.0);
+        same(&parse(Format::Ply, ply_binary(&mesh, false)), &mesh, 0.0);
+        same(&parse(Format::Ply, ply_binary(&mesh, true)), &mesh, 0.0);
+        // Seven digits, or 24 bits.
+        same(&parse(Format::Stl, stl_text(&mesh)), &mesh, 3e-6);
+        same(&parse(Format::Stl, stl_binary(&mesh)), &mesh, 3e-7);
+        for header in [false, true] {
+            let (vert, face) = msms(&mesh, header);
+            same(&parse_msms(vert.as_bytes(), face.as_bytes()).unwrap().0, &mesh, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn welded_surfaces_are_closed_and_outward() {
+    for read in [parse(Format::Stl, stl_text(&cube())), parse(Format::Stl, stl_binary(&cube()))] {
+        let whole = Report::of(&read).unwrap().whole;
+        assert!(whole.closed);
+        assert!((whole.signed_volume - 27.0).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn stl_corners_are_one_within_the_tolerance_and_two_beyond() {
+    // Two triangles that share an edge but for a gap; the size is 1, the diagonal the root of 2.
+    let pair = |gap: f64| {
+        let text = format!(
+            "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n\
+             facet normal 0 0 1\nouter loop\nvertex {} 0 0\nvertex 1 1 0\nvertex {gap} 1 0\nendloop\nendfacet\nendsolid\n",
+            1.0 + gap
+        );
+        parse(Format::Stl, text).vertices.len()
+    };
+    assert_eq!(pair(1e-6), 4);
+    assert_eq!(pair(3e-6), 6);
+}
+
+#[test]
+fn solids_of_a_text_file_are_groups() {
+    let text = stl_text(&cube()) + &stl_text(&sphere()).replace("solid body", "solid the ball");
+    let mesh = parse(Format::Stl, text);
+    let labels: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+    assert_eq!(labels, ["body", "the ball"]);
+    assert_eq!(mesh.groups_of(0), [0]);
+    assert_eq!(mesh.groups_of(mesh.triangles.len() - 1), [1]);
+}
+
+#[test]
+fn off_allows_what_programs_write() {
+    let tetrahedron = "# a comment\nCOFF 4 4 6 # counts\n0 0 0 255 0 0\n\n1 0 0 1 1 1\n0 1 0 1 1 1\n0 0 1 1 1 1\n\
+                       3 0 2 1 255 0 0\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+    let mesh = parse(Format::Off, tetrahedron);
+    assert!((Report::of(&mesh).unwrap().whole.signed_volume - 1.0 / 6.0).abs() < 1e-15);
+    // Without the keyword, with a quadrangle whose other diagonal is shorter, a line and a vertex that nothing uses.
+    let (mesh, reading) =
+        files::parse(Format::Off, b"5 2 0\n0 0 0\n3 0 0\n3 1 0\n1 1 0\n9 9 9\n4 0 1 2 3\n2 0 1\n")
+            .unwrap()
+            .unwrap();
+    assert_eq!(mesh.triangles, [[0, 1, 3], [1, 2, 3]]);
+    assert_eq!(mesh.vertices.len(), 4);
+    assert_eq!(reading.elements, [("quadrangle".into(), 1), ("line or point".into(), 1)]);
+    assert_eq!(reading.notes.len(), 2);
+}
+
+#[test]
+fn errors_name_the_line_and_what_was_expected() {
+    let cases = [
+        (
+            Format::Off,
+            "OOF\n1 1 1\n",
+            "line 1: expected OFF, the first word of the format, found \"OOF\"",
+        ),
+        (Format::Off, "4OFF\n1 1 1\n", "line 1: points of four or more coordinates"),
+        (Format::Off, "OFF BINARY\n", "line 1: binary OFF is not read"),
+        (Format::Off, "OFF\n3 one 0\n", "line 2: expected the number of faces, found \"one\""),
+        (
+            Format::Off,
+            "OFF\n3 1 0\n0 0 0\n1 0\n0 1 0\n3 0 1 2\n",
+            "line 4: expected a coordinate, found the end of the line",
+        ),
+        (
+            Format::Off,
+            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 nan\n3 0 1 2\n",
+            "line 5: expected a coordinate, found \"nan\"",
+        ),
+        (Format::Off, "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 1e101\n3 0 1 2\n", "line 5: the coordinate"),
+        (
+            Format::Off,
+            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n",
+            "line 6: there is no vertex 3: the 3 vertices are numbered from 0",
+        ),
+        (
+            Format::Off,
+            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n5 0 1 2 0 1\n",
+            "line 6: a face has 5 corners",
+        ),
+        (
+            Format::Off,
+            "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+            "line 6: the file ends where a face should come",
+        ),
+        (
+            Format::Off,
+            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 1 2\n",
+            "line 7: expected the end of the file",
+        ),
+        (Format::Off, "OFF\n0 0 0\n", "no triangles"),
+        (Format::Off, "OFF\n4000000000 1 0\n0 0 0\n", "line 2: 4000000000 vertices are announced"),
+        (Format::Off, "", "line 1: the file ends"),
+        (Format::Ply, "plx\n", "line 1: this is no PLY file"),
+        (Format::Ply, "ply\nformat ascii 2.0\n", "line 2: expected version 1.0"),
+        (
+            Format::Ply,
+            "ply\nformat ascii 1.0\nelement vertex 3\nproperty real x\n",
+            "line 4: expected a number type",
+        ),
+        (
+            Format::Ply,
+            "ply\nformat ascii 1.0\nelement vertex 1\nend_header\n",
+            "these are points without a surface",
+        ),
+        (
+            Format::Ply,
+            "ply\nformat ascii 1.0\nproperty int x\n",
+            "line 3: expected an element before its properties",
+        ),
+        (
+            Format::Ply,
+            "ply\nformat ascii 1.0\nelement tristrips 1\nend_header\n",
+            "line 3: triangle strips are not read",
+        ),
+        (Format::Ply, "ply\nelement vertex 1\n", "line 2: the file ends"),
+        (
+            Format::Stl,
+            "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n",
+            "line 4: expected a coordinate",
+        ),
+        (
+            Format::Stl,
+            "solid a\nfacet normal 0 0 1\nouter loop\nvertx 0 0 0\n",
+            "line 4: expected vertex, found \"vertx\"",
+        ),
+        (Format::Stl, "solid a\nendsolid a\n", "no triangles"),
+        (Format::Stl, "nothing", "byte 0: this is no STL file"),
+    ];
+    for (format, text, part) in cases {
+        let message = refused(format, text);
+        assert!(message.contains(part), "{text:?}: {message}");
+    }
+}
+
+#[test]
+fn binary_errors_name_the_byte() {
+    let whole = ply_binary(&sphere(), false);
+    let message = refused(Format::Ply, &whole[..whole.len() - 1]);
+    let end = format!("byte {}: the file ends where the number of a vertex", whole.len() - 1);
+    assert!(message.starts_with(&end), "{message}");
+    let text = String::from_utf8_lossy(&whole[..300]).replacen("vertex 38", "vertex 4000000000", 1);
+    let message = refused(Format::Ply, text.as_bytes());
+    assert!(
+        message.starts_with("line 4: 4000000000 records of an element are announced"),
+        "{message}"
+    );
+    let mut wrong = whole.clone();
+    let last = wrong.len() - 4;
+    wrong[last..].copy_from_slice(&1000i32.to_le_bytes());
+    assert!(
+        refused(Format::Ply, &wrong).starts_with(&format!("byte {last}: there is no vertex 1000"))
+    );
+
+    let mut stl = stl_binary(&sphere());
+    stl[80..84].copy_from_slice(&u32::MAX.to_le_bytes());
+    stl[0] = b'x';
+    assert!(refused(Format::Stl, &stl).starts_with("byte 80: 4294967295 triangles are announced"));
+    let mut stl = stl_binary(&sphere());
+    let place = 84 + 12;
+    stl[place..place + 4].copy_from_slice(&f32::NAN.to_le_bytes());
+    assert!(refused(Format::Stl, &stl).starts_with(&format!("byte {place}: the coordinate NaN")));
+    stl.push(0);
+    assert!(
+        refused(Format::Stl, &stl).contains("line 1")
+            || refused(Format::Stl, &stl).contains("byte")
+    );
+}
+
+#[test]
+fn msms_counts_are_checked_and_the_partner_is_looked_for() {
+    let (vert, face) = msms(&sphere(), true);
+    let short = vert.lines().take(vert.lines().count() - 1).collect::<Vec<_>>().join("\n");
+    let message = parse_msms(short.as_bytes(), face.as_bytes()).unwrap_err().to_string();
+    assert_eq!(message, "line 3: 38 vertices are announced, but there are 37");
+    let bad = face.replacen("1 17", "1 17\n1 2 x 1 17", 1);
+    let message = parse_msms(vert.as_bytes(), bad.as_bytes()).unwrap_err().to_string();
+    assert!(message.contains("expected the number of a vertex, found \"x\""), "{message}");
+
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("msms");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("ball.vert"), &vert).unwrap();
+    let _ = std::fs::remove_file(folder.join("ball.face"));
+    let message = files::read(&folder.join("ball.vert")).unwrap_err().to_string();
+    assert!(message.contains("ball.face is not there"), "{message}");
+    std::fs::write(folder.join("ball.face"), &face).unwrap();
+    for name in ["ball.vert", "ball.face"] {
+        let (mesh, reading) = files::read(&folder.join(name)).unwrap();
+        same(&mesh, &sphere(), 1e-6);
+        assert_eq!(reading.format, "MSMS, ASCII");
+    }
+}
+
+#[test]
+fn the_ending_chooses_the_format() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("endings");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mesh = sphere();
+    let mut msh = Vec::new();
+    gmsh::write(&mesh, gmsh::Encoding::Ascii, &mut msh).unwrap();
+    let all = [
+        ("a.msh", msh, "MSH 4.1, ASCII"),
+        ("a.OFF", off(&mesh).into_bytes(), "OFF, ASCII"),
+        ("a.ply", ply_binary(&mesh, true), "PLY, binary, big-endian"),
+        ("a.stl", stl_binary(&mesh), "STL, binary"),
+    ];
+    for (name, bytes, format) in all {
+        std::fs::write(folder.join(name), bytes).unwrap();
+        let (read, reading) = files::read(&folder.join(name)).unwrap();
+        assert_eq!(read.triangles.len(), 72);
+        assert_eq!(reading.format, format);
+        assert_eq!(reading.elements.iter().map(|(_, n)| n).sum::<usize>(), 72);
+    }
+    let message = files::read(&folder.join("a.step")).unwrap_err().to_string();
+    assert!(
+        message.contains("\".step\" is none that is known") && message.contains(".stl"),
+        "{message}"
+    );
+    let message = files::read(&folder.join("a")).unwrap_err().to_string();
+    assert!(message.contains("this name has none"), "{message}");
+    let message = files::read(&folder.join("none.off")).unwrap_err().to_string();
+    assert!(message.contains("none.off: cannot be read"), "{message}");
+}
+
+fn samples() -> Vec<(Format, Vec<u8>)> {
+    let mesh = sphere();
+    vec![
+        (Format::Off, off(&mesh).into_bytes()),
+        (Format::Ply, ply_text(&mesh)),
+        (Format::Ply, ply_binary(&mesh, false)),
+        (Format::Ply, ply_binary(&mesh, true)),
+        (Format::Stl, stl_text(&mesh).into_bytes()),
+        (Format::Stl, stl_binary(&mesh)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever is cut out, put in or changed: a valid mesh or an error.
+    #[test]
+    fn no_bytes_break_a_reader(
+        sample in 0usize..6,
+        at in 0usize..100_000,
+        cut in 0usize..30,
+        put in prop::collection::vec(any::<u8>(), 0..12),
+        early in any::<bool>(),
+    ) {
+        let (format, bytes) = samples().swap_remove(sample);
+        // Half of the changes go where the counts are.
+        let at = at % if early { bytes.len().min(300) } else { bytes.len() };
+        let end = (at + cut).min(bytes.len());
+        let changed = [&bytes[..at], &put, &bytes[end..]].concat();
+        if let Ok((mesh, _)) = files::parse(format, &changed).unwrap() {
+            prop_assert_eq!(mesh.validate(), Ok(()));
+        }
+        let (vert, face) = msms(&sphere(), early);
+        let at = at % vert.len();
+        let changed = [&vert.as_bytes()[..at], &put, &vert.as_bytes()[(at + cut).min(vert.len())..]].concat();
+        if let Ok((mesh, _)) = parse_msms(&changed, face.as_bytes()) {
+            prop_assert_eq!(mesh.validate(), Ok(()));
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! FastCap's list files: solved as they are, imported, and refused with line and reason.
+
+use std::fmt::Write as _;
+
+use crate::support::{Workplace, matrix, maxwell};
+
+/// Where FastCap's bus generator puts the lines between panels on a unit: narrow panels at the edges.
+const UNIT: [f64; 6] = [0.0, 0.08, 0.3, 0.7, 0.92, 1.0];
+
+/// A bar from the origin in quadrilaterals, each unit of length divided alike.
+fn bar(units: [usize; 3]) -> String {
+    let mut text = "0 a bar\n".to_owned();
+    let lines = |axis: usize| -> Vec<f64> {
+        let unit = |k: usize| UNIT[..5].iter().map(move |t| k as f64 + t);
+        (0..units[axis]).flat_map(unit).chain([units[axis] as f64]).collect()
+    };
+    for axis in 0..3 {
+        let (u, v) = (lines((axis + 1) % 3), lines((axis + 2) % 3));
+        for height in [0.0, units[axis] as f64] {
+            for (s, t) in u.windows(2).flat_map(|s| v.windows(2).map(move |t| (s, t))) {
+                text += "Q 1";
+                for (a, b) in [(s[0], t[0]), (s[1], t[0]), (s[1], t[1]), (s[0], t[1])] {
+                    let mut corner = [height; 3];
+                    (corner[(axis + 1) % 3], corner[(axis + 2) % 3]) = (a, b);
+                    write!(text, "  {} {} {}", corner[0], corner[1], corner[2]).unwrap();
+                }
+                text += "\n";
+            }
+        }
+    }
+    text
+}
+
+/// Two bars of 1 x 5 x 1 crossing two others, 1 apart.
+const BUS: &str = "* 2x2 bus crossing, bars of 1 m\nC bar_y.qui 1.0 1 0 0\nC bar_y.qui 1.0 3 0 0\n\
+                   C bar_x.qui 1.0 0 1 2\nC bar_x.qui 1.0 0 3 2\n";
+
+fn bus(name: &str) -> Workplace {
+    let place = Workplace::new(name);
+    place.write("bus.lst", BUS);
+    place.write("bar_y.qui", bar([1, 5, 1]));
+    place.write("bar_x.qui", bar([5, 1, 1]));
+    place
+}
+
+#[test]
+fn the_published_bus_is_met_within_one_percent() {
+    let place = bus("fastcap_bus");
+    let results = place.solve("bus.lst --tolerance 1e-4");
+    // FastCap User's Guide, 2 x 2 bus crossing with wires of 1 m: picofarads of the first row, about 1 % accurate.
+    let published = [248.2, -85.18, -48.61, -48.61];
+    let row = &matrix(&results["capacitance"]["maxwell_farad"])[0];
+    for (found, published) in row.iter().zip(published) {
+        assert!((1e12 * found - published).abs() < 0.01 * 248.2, "{row:?}");
+        assert!((1e12 * found / published - 1.0).abs() < 0.01, "{row:?}");
+    }
+    let names = serde_json::json!(["1%GROUP1", "1%GROUP2", "1%GROUP3", "1%GROUP4"]);
+    assert_eq!(results["capacitance"]["conductors"], names);
+    assert!(place.list(".").contains(&"bus.out".to_owned()));
+}
+
+#[test]
+fn an_imported_list_gives_what_the_list_gives() {
+    let place = Workplace::new("fastcap_import");
+    place.write(
+        "lists/pair.lst",
+        "G left\nC cube.qui 2.5 0 0 0\nC cube.qui 2.5 3 0 0 +\nC cube.qui 2.5 6 0 0\n",
+    );
+    place.write("lists/cube.qui", bar([1, 1, 1]));
+    let direct = place.solve("lists/pair.lst --tolerance 1e-4 --output direct");
+    let text = place.must("import lists/pair.lst").stdout;
+    assert!(text.contains("farad solve pair.toml"), "{text}");
+    let imported = place.solve("pair.toml --tolerance 1e-4");
+    assert_eq!(maxwell(&direct), maxwell(&imported));
+    let names = serde_json::json!(["1%left", "1%GROUP2"]);
+    assert_eq!(direct["capacitance"]["conductors"], names);
+    assert_eq!(imported["capacitance"]["conductors"], names);
+    // The resolved case of a list runs again.
+    let again = place.solve("direct/case.resolved.toml");
+    assert_eq!(maxwell(&again), maxwell(&direct));
+    place.farad("import lists/pair.lst").fails(6, &["pair.toml exists already"]);
+    place.farad("import pair.msh").fails(3, &["is not called .lst"]);
+    assert!(place.must("mesh info lists/pair.lst").stdout.contains("FastCap, ASCII"));
+}
+
+#[test]
+fn lists_that_cannot_be_solved_say_why() {
+    let place = bus("fastcap_errors");
+    place.write("missing.lst", "* one\nC bar_y.qui 1.0 1 0 0\nC bar_z.qui 1.0 1 0 0\n");
+    let parts = ["missing.lst: line 3: the file bar_z.qui does not exist"];
+    place.farad("solve missing.lst").fails(3, &parts);
+    place.farad("solve none.lst").fails(6, &["none.lst: cannot be read"]);
+    place.write("bad.lst", "C bar_y.qui one 1 0 0\n");
+    place
+        .farad("import bad.lst")
+        .fails(3, &["bad.lst: line 1: expected the relative permittivity"]);
+}
