@@ -12,3 +12,4 @@ mod results_folder;
 mod solve;
 mod study;
 mod support;
+mod sweep;

@@ -20,6 +20,7 @@ pub mod quality;
 pub mod refine;
 mod surface;
 pub mod topology;
+pub mod transform;
 mod vector;
 mod weld;
 

@@ -81,6 +81,11 @@ impl<'d> Section<'d> {
         self.span.clone()
     }
 
+    /// Whether the key is there, whatever its value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.entry(name).is_some()
+    }
+
     /// Adds a defect that the schema alone cannot tell.
     pub(crate) fn report(&self, defect: Defect) {
         self.defects.push(defect);
@@ -147,6 +152,47 @@ impl<'d> Section<'d> {
                 None
             }
         }
+    }
+
+    /// A list of finite numbers: at least one, or exactly `count`.
+    pub(crate) fn numbers(
+        &self,
+        name: &'static str,
+        count: Option<usize>,
+    ) -> Option<Located<Vec<f64>>> {
+        let value = self.value(name)?;
+        let span = value.span();
+        let expected = match count {
+            Some(count) => format!("{count} numbers for {name}"),
+            None => format!("numbers for {name}"),
+        };
+        let DeValue::Array(items) = value.get_ref() else {
+            self.defects.push(wrong_type(&span, value, &format!("a list of {expected}")));
+            return None;
+        };
+        let mut numbers = Vec::with_capacity(items.len());
+        for item in items.iter() {
+            let number = match item.get_ref() {
+                DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
+                DeValue::Integer(integer) => parse_integer(integer).map(|i| i as f64),
+                _ => None,
+            };
+            let Some(number) = number.filter(|number| number.is_finite()) else {
+                self.defects.push(wrong_type(
+                    &item.span(),
+                    item,
+                    &format!("a finite number in {name}"),
+                ));
+                return None;
+            };
+            numbers.push(number);
+        }
+        if numbers.is_empty() || count.is_some_and(|count| count != numbers.len()) {
+            let message = format!("expected {expected}, found {}", numbers.len());
+            self.defects.push(Defect::new(Sort::Value, span, message));
+            return None;
+        }
+        Some(Located { value: numbers, span })
     }
 
     /// A whole number within the schema's range.

@@ -8,6 +8,7 @@ pub(crate) mod fastcap;
 mod read;
 mod resolved;
 mod schema;
+pub(crate) mod sweep;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,8 @@ pub(crate) struct Case {
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
+    /// What `farad sweep` varies; all else leaves it alone.
+    pub(crate) sweeps: Vec<sweep::Sweep>,
     source: Source,
 }
 

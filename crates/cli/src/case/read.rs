@@ -8,7 +8,7 @@ use toml::de::DeTable;
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
-    Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, fastcap, schema,
+    Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, fastcap, schema, sweep,
 };
 use crate::exit::{Exit, Failure};
 use crate::problem::unreadable;
@@ -115,6 +115,7 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
+    let sweeps = sweep::read(top, base);
     format?;
     Some(Case {
         title,
@@ -125,6 +126,7 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         fmm_tolerance,
         directory: base.join(directory),
         vtk,
+        sweeps,
         source,
     })
 }
@@ -319,8 +321,7 @@ mod tests {
         for key in KEYS {
             let head = match key.table {
                 "" => String::new(),
-                "conductor" => "[[conductor]]\n".to_owned(),
-                table => format!("[{table}]\n"),
+                table => format!("{}\n", schema::heading(table)),
             };
             let found = messages(&format!("{head}{} = []\n", key.name));
             let unknown = found.iter().any(|message| message.starts_with("unknown key"));

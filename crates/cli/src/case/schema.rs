@@ -11,6 +11,8 @@ pub(crate) enum Kind {
     Choice(&'static [&'static str]),
     /// A name or a list of names.
     Names,
+    /// A list of numbers.
+    Numbers,
     /// A number in low ..= high.
     Number { low: f64, high: f64 },
     /// A whole number in low ..= high.
@@ -39,11 +41,14 @@ pub(crate) struct Key {
 /// The only version of the format so far.
 pub(crate) const FORMAT: i64 = 1;
 
-/// The tables, in the order of the documentation; `conductor` is an array of tables.
-pub(crate) const TABLES: [&str; 6] = ["mesh", "medium", "conductor", "solver", "fmm", "output"];
+/// The tables, in the order of the documentation; `conductor` and `sweep` are arrays of tables.
+pub(crate) const TABLES: [&str; 7] =
+    ["mesh", "medium", "conductor", "solver", "fmm", "output", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
+/// What a sweep can set.
+pub(crate) const SWEPT: [&str; 1] = ["medium.relative_permittivity"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
@@ -51,7 +56,7 @@ pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
 const TOLERANCE: Kind = Kind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 15] = [
+pub(crate) const KEYS: [Key; 24] = [
     key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", Kind::Path, Absent::Error),
@@ -78,6 +83,15 @@ pub(crate) const KEYS: [Key; 15] = [
     key("fmm", "tolerance", TOLERANCE, Absent::Default("0.3 times the solver's")),
     key("output", "directory", Kind::Path, Absent::Default("`<case>.out` beside the case file")),
     key("output", "vtk", Kind::Choice(&VTK_MODES), Absent::Default("compressed")),
+    key("sweep", "name", Kind::Text, Absent::Error),
+    key("sweep", "values", Kind::Numbers, Absent::Default("required unless")),
+    key("sweep", "set", Kind::Choice(&SWEPT), Absent::Default("-")),
+    key("sweep", "move", Kind::Names, Absent::Default("-")),
+    key("sweep", "along", Kind::Numbers, Absent::Default("required with")),
+    key("sweep", "turn", Kind::Names, Absent::Default("-")),
+    key("sweep", "axis", Kind::Numbers, Absent::Default("required with")),
+    key("sweep", "centre", Kind::Numbers, Absent::Default("[0, 0, 0]")),
+    key("sweep", "files", Kind::Names, Absent::Default("-")),
 ];
 
 const fn key(table: &'static str, name: &'static str, kind: Kind, absent: Absent) -> Key {
@@ -99,7 +113,7 @@ pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
 pub(crate) fn heading(table: &str) -> String {
     match table {
         "" => "the top of the file".to_owned(),
-        "conductor" => "[[conductor]]".to_owned(),
+        "conductor" | "sweep" => format!("[[{table}]]"),
         other => format!("[{other}]"),
     }
 }

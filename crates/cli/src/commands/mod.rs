@@ -8,6 +8,7 @@ mod info;
 mod mesh;
 mod solve;
 mod study;
+mod sweep;
 
 use clap::{ArgAction, Parser, Subcommand};
 
@@ -30,6 +31,8 @@ enum Command {
     Solve(solve::Args),
     /// Solve a case on refinements of its mesh: observed order and extrapolated values
     Study(study::Args),
+    /// Solve a case for every combination of what its [[sweep]] tables vary
+    Sweep(sweep::Args),
     /// Turn a FastCap list file into a case and a mesh
     Import(import::Args),
     /// Look at meshes, check them, make simple ones
@@ -49,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),
         Command::Study(args) => study::run(&args, cli.verbose > 0),
+        Command::Sweep(args) => sweep::run(&args, cli.verbose > 0),
         Command::Import(args) => import::run(&args),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),

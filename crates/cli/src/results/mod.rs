@@ -11,6 +11,7 @@ use std::time::Instant;
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
+pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
 use crate::backend::Backend;

@@ -8,7 +8,7 @@ use crate::units::EPSILON_0;
 use crate::vtk;
 
 /// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units that the arrays name.
-pub(super) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
+pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     let conductors = &run.problem.conductors;
     let unit = run.case.mesh.unit.metres();
     let ids: Vec<i32> =

@@ -67,6 +67,11 @@ impl Field {
         if sum > 0.0 { (sum.ln(), scale(1.0 / sum, gradient)) } else { (FAR, [0.0; 3]) }
     }
 
+    /// The direction out of the molecule, of any length.
+    pub fn outward(&self, point: Vector) -> Vector {
+        scale(-1.0, self.value(point).1)
+    }
+
     /// The point of the surface next to `point`, which is near it: Newton's method along the gradient, in steps of at most
     /// `longest`.
     pub fn project(&self, mut point: Vector, longest: f64) -> Vector {

@@ -11,7 +11,7 @@ use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 const LONG: f64 = 4.0 / 3.0;
 const SHORT: f64 = 4.0 / 5.0;
 
-/// A triangle's normal must not turn by more than this, as a cosine.
+/// A new triangle's normal must be this close to the surface's, as a cosine.
 const STEADY: f64 = 0.5;
 
 /// Vertices go so far toward the middle of their neighbours in a round.
@@ -42,7 +42,7 @@ impl Remesher {
     pub fn round(&mut self, field: &Field) {
         self.split_long(field);
         self.collapse_short(field);
-        self.flip();
+        self.flip(field);
         self.relax(field);
     }
 
@@ -91,9 +91,11 @@ impl Remesher {
         Some([found.next()?, found.next()?])
     }
 
-    fn normal(&self, corners: [u32; 3]) -> Vector {
-        let [a, b, c] = corners.map(|v| self.vertices[v as usize]);
-        cross(sub(b, a), sub(c, a))
+    /// Whether a face with one corner put elsewhere still faces out.
+    fn faces_out(&self, corners: [u32; 3], moved: u32, place: Vector, out: Vector) -> bool {
+        let [a, b, c] = corners.map(|v| if v == moved { place } else { self.vertices[v as usize] });
+        let normal = cross(sub(b, a), sub(c, a));
+        dot(normal, out) > STEADY * norm(normal) * norm(out)
     }
 
     fn middle(&self, p: u32, q: u32, field: &Field) -> Vector {
@@ -150,16 +152,12 @@ impl Remesher {
             return;
         }
         let gone = beside.map(|(face, _)| face);
+        let out = field.outward(place);
         for end in [p, q] {
-            for &face in self.around[end as usize].iter().filter(|face| !gone.contains(face)) {
-                let Some(corners) = self.faces[face as usize] else { continue };
-                let points =
-                    corners.map(|v| if v == end { place } else { self.vertices[v as usize] });
-                let new = cross(sub(points[1], points[0]), sub(points[2], points[0]));
-                let old = self.normal(corners);
-                if dot(new, old) <= STEADY * norm(new) * norm(old) {
-                    return;
-                }
+            let kept = self.around[end as usize].iter().filter(|face| !gone.contains(face));
+            let mut corners = kept.filter_map(|&face| self.faces[face as usize]);
+            if !corners.all(|corners| self.faces_out(corners, end, place, out)) {
+                return;
             }
         }
         for (face, third) in beside {
@@ -178,7 +176,7 @@ impl Remesher {
     }
 
     /// Turns sides to bring the numbers of neighbours nearer to six.
-    fn flip(&mut self) {
+    fn flip(&mut self, field: &Field) {
         for (p, q) in self.sides() {
             let Some([(first, a), (second, b)]) = self.beside(p, q) else { continue };
             let valence = |v: u32| self.around[v as usize].len() as i64;
@@ -199,11 +197,11 @@ impl Remesher {
             // Each new face keeps one end of the side and has the other end replaced by the opposite corner.
             let new_first = old.map(|v| if v == q { b } else { v });
             let new_second = other.map(|v| if v == p { a } else { v });
-            let normals = [old, other, new_first, new_second].map(|corners| self.normal(corners));
-            let steady = |n: Vector, m: Vector| dot(n, m) > STEADY * norm(n) * norm(m);
-            let flat = steady(normals[0], normals[1])
-                && normals[2..].iter().all(|n| steady(*n, normals[0]) && steady(*n, normals[1]));
-            if !flat || self.length(a, b) > 1.5 * LONG * self.side {
+            let sum = add(self.vertices[p as usize], self.vertices[q as usize]);
+            let out = field.outward(scale(0.5, sum));
+            let here = self.vertices[a as usize];
+            let fine = [new_first, new_second].iter().all(|c| self.faces_out(*c, a, here, out));
+            if !fine || self.length(a, b) > 1.5 * LONG * self.side {
                 continue;
             }
             self.faces[first as usize] = Some(new_first);
@@ -236,16 +234,10 @@ impl Remesher {
             .collect();
         // A move that turns a triangle over is not made.
         for (vertex, place) in (0..).zip(moved) {
-            let faces = &self.around[vertex as usize];
-            let steady = faces.iter().all(|&face| {
-                let Some(corners) = self.faces[face as usize] else { return true };
-                let old = self.normal(corners);
-                let points =
-                    corners.map(|v| if v == vertex { place } else { self.vertices[v as usize] });
-                let new = cross(sub(points[1], points[0]), sub(points[2], points[0]));
-                dot(new, old) > STEADY * norm(new) * norm(old)
-            });
-            if steady {
+            let faces = self.around[vertex as usize].iter();
+            let mut corners = faces.filter_map(|&face| self.faces[face as usize]);
+            let out = field.outward(place);
+            if corners.all(|corners| self.faces_out(corners, vertex, place, out)) {
                 self.vertices[vertex as usize] = place;
             }
         }

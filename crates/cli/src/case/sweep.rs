@@ -1,0 +1,154 @@
+//! `[[sweep]]`: what a study of many runs varies.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use super::diagnostics::{Defect, Located, Sort};
+use super::document::Section;
+
+/// One quantity that is varied.
+#[derive(Clone, Debug)]
+pub(crate) struct Sweep {
+    /// The heading of its column.
+    pub(crate) name: String,
+    /// Its place in the case file.
+    pub(crate) place: Range<usize>,
+    pub(crate) change: Change,
+}
+
+/// How the case changes with it.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    /// `[medium] relative_permittivity` takes these values.
+    Permittivity(Vec<f64>),
+    /// Groups move by each value times a vector.
+    Move { groups: Vec<Located<String>>, along: [f64; 3], values: Vec<f64> },
+    /// Groups turn by each value, in degrees.
+    Turn { groups: Vec<Located<String>>, axis: [f64; 3], centre: [f64; 3], values: Vec<f64> },
+    /// Another mesh for each.
+    Files(Vec<PathBuf>),
+}
+
+impl Sweep {
+    /// How many values there are.
+    pub(crate) fn len(&self) -> usize {
+        match &self.change {
+            Change::Permittivity(values)
+            | Change::Move { values, .. }
+            | Change::Turn { values, .. } => values.len(),
+            Change::Files(files) => files.len(),
+        }
+    }
+
+    /// A value as it stands in tables.
+    pub(crate) fn label(&self, index: usize) -> String {
+        match &self.change {
+            Change::Permittivity(values)
+            | Change::Move { values, .. }
+            | Change::Turn { values, .. } => values[index].to_string(),
+            Change::Files(files) => {
+                files[index].file_name().unwrap_or_default().to_string_lossy().into_owned()
+            }
+        }
+    }
+}
+
+/// Reads every `[[sweep]]`; defects are reported to the document.
+pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<Sweep> {
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for section in top.sections("sweep") {
+        let name = section.text("name");
+        let change = read_change(&section, base);
+        let (Some(name), Some(change)) = (name, change) else { continue };
+        if let Some(first) = sweeps.iter().find(|sweep| sweep.name == name.value) {
+            let message = format!("two sweeps are called \"{}\"", name.value);
+            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
+            top.report(defect.first(first.place.clone()));
+        }
+        sweeps.push(Sweep { name: name.value, place: name.span, change });
+    }
+    sweeps
+}
+
+fn read_change(section: &Section<'_>, base: &Path) -> Option<Change> {
+    // All keys are read whatever the others say, so that each is checked.
+    let set = section.choice("set");
+    let moving = section.names("move");
+    let turning = section.names("turn");
+    let files = section.names("files");
+    let values = section.numbers("values", None);
+    let along = section.numbers("along", Some(3));
+    let axis = section.numbers("axis", Some(3));
+    let centre = section.numbers("centre", Some(3));
+    let given = [set.is_some(), moving.is_some(), turning.is_some(), files.is_some()];
+    if given.iter().filter(|given| **given).count() != 1 {
+        let message = "a sweep has exactly one of set, move, turn and files";
+        let defect = Defect::new(Sort::Missing, section.span(), message).label("this sweep");
+        section.report(defect.help("for two quantities write [[sweep]] twice"));
+        return None;
+    }
+    for (key, names) in [("move", &moving), ("turn", &turning), ("files", &files)] {
+        if names.as_ref().is_some_and(Vec::is_empty) {
+            let message = format!("expected at least one name for {key}, found none");
+            section.report(Defect::new(Sort::Value, section.span(), message));
+            return None;
+        }
+    }
+    let vector = |values: Option<Located<Vec<f64>>>| -> Option<[f64; 3]> {
+        values.and_then(|located| located.value.try_into().ok())
+    };
+    // What is there and faulty has been reported already.
+    let missing = |key: &str, why: &str| {
+        if !section.has(key) {
+            let message = format!("{key} is missing in [[sweep]]");
+            let defect = Defect::new(Sort::Missing, section.span(), message).label("required");
+            section.report(defect.help(why));
+        }
+    };
+    if let Some(files) = files {
+        let mut paths = Vec::new();
+        for file in files {
+            let path = base.join(&file.value);
+            if path.is_file() {
+                paths.push(path);
+            } else {
+                let message = format!("the mesh {} does not exist", path.display());
+                let defect = Defect::new(Sort::Value, file.span, message).label("no such file");
+                section.report(defect.help("the path is relative to the case file's folder"));
+            }
+        }
+        return Some(Change::Files(paths));
+    }
+    let Some(values) = values else {
+        missing("values", "add values = [...], one for each run");
+        return None;
+    };
+    let span = values.span;
+    let values = values.value;
+    if set.is_some() {
+        if values.iter().any(|value| !(1e-12..=1e12).contains(value)) {
+            let message = "a relative permittivity is out of range";
+            section
+                .report(Defect::new(Sort::Value, span, message).label("possible: 1e-12 to 1e12"));
+        }
+        return Some(Change::Permittivity(values));
+    }
+    if let Some(groups) = moving {
+        let Some(along) = vector(along) else {
+            missing("along", "add along = [x, y, z]: groups move by each value times this vector");
+            return None;
+        };
+        return Some(Change::Move { groups, along, values });
+    }
+    let groups = turning?;
+    let Some(place) = axis.as_ref().map(|axis| axis.span.clone()) else {
+        missing("axis", "add axis = [x, y, z]: groups turn about it by each value in degrees");
+        return None;
+    };
+    let axis = vector(axis)?;
+    if axis.iter().all(|x| *x == 0.0) {
+        section.report(Defect::new(Sort::Value, place, "axis is zero and has no direction"));
+        return None;
+    }
+    Some(Change::Turn { groups, axis, centre: vector(centre).unwrap_or_default(), values })
+}

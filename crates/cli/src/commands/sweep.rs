@@ -1,0 +1,409 @@
+//! `farad sweep`: a case for every combination of the values in its `[[sweep]]` tables.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use mesh::transform::{Motion, moved};
+use mesh::{Mesh, files as formats};
+use serde::Serialize;
+
+use super::arguments::{parse_gibibytes, parse_tolerance};
+use super::solve::solve;
+use crate::backend::{self, Backend};
+use crate::case::sweep::Change;
+use crate::case::{Case, Defect, Located, Method, Overrides, Sort, VtkMode};
+use crate::exit::{Exit, Failure};
+use crate::grid::grid;
+use crate::output::Output;
+use crate::problem;
+use crate::results::{self, Folder, Matrices, Run};
+use crate::units::{decimals, prefix};
+use crate::{interrupt, paths};
+
+const CSV: &str = "sweep.csv";
+const PVD: &str = "sweep.pvd";
+
+/// Name and version of what the sweep's results.json looks like.
+const SCHEMA: &str = "farad-sweep/1";
+
+/// More combinations than this are taken for a mistake.
+const MOST_RUNS: usize = 100_000;
+
+/// Entries beyond this are left to the files.
+const MOST_SHOWN: usize = 8;
+
+/// Arguments of `farad sweep`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A case file with [[sweep]] tables (see docs/case-file.md)
+    case: PathBuf,
+    /// Folder for the results [default: CASE.sweep beside the case]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Where to compute
+    #[arg(long, value_enum, default_value_t)]
+    backend: Backend,
+    /// How to solve, over the case's solver.method
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Relative residual to reach, over the case's solver.tolerance
+    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
+    tolerance: Option<f64>,
+    /// Memory that may be used, in GiB [default: what is available]
+    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
+    memory_limit: Option<u64>,
+    /// Write to a folder that holds something else; only files of the same names are replaced
+    #[arg(long)]
+    overwrite: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the content of results.json, and nothing else, to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the sweep's results.json holds.
+#[derive(Clone, Debug, Serialize)]
+struct Document {
+    schema: &'static str,
+    program: String,
+    case: String,
+    files: Vec<String>,
+    parameters: Vec<String>,
+    conductors: Vec<String>,
+    runs: Vec<Row>,
+    /// Runs for which equations were solved; the others differ from one of them by a factor.
+    solved: usize,
+    seconds: f64,
+}
+
+/// One run.
+#[derive(Clone, Debug, Serialize)]
+struct Row {
+    parameters: Vec<String>,
+    maxwell_farad: Vec<Vec<f64>>,
+    triangles: usize,
+    /// The picture of the run in the folder.
+    surface: Option<String>,
+}
+
+/// Runs every combination.
+pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
+    let started = Instant::now();
+    let output = Output { quiet: args.quiet, json: args.json, verbose };
+    let used = args.backend.resolve()?;
+    let overrides = Overrides { tolerance: args.tolerance, method: args.method };
+    let case = Case::load(&args.case, &overrides)?;
+    backend::use_threads(args.threads)?;
+    let runs = combinations(&case)?;
+    let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
+    let pictures: Vec<String> =
+        (1..=runs.len()).map(|run| format!("surface_{run:04}.vtu")).collect();
+    let with_pictures = case.vtk != VtkMode::None;
+    let mut names = vec![CSV];
+    if with_pictures {
+        names.push(PVD);
+        names.extend(pictures.iter().map(String::as_str));
+    }
+    let mut folder = Folder::open(&path, &names, args.overwrite)?;
+
+    let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
+    let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
+    let mut conductors: Option<Vec<String>> = None;
+    let mut solved = 0;
+    for first in 0..runs.len() {
+        if rows[first].is_some() {
+            continue;
+        }
+        interrupt::check()?;
+        let choice = &runs[first];
+        let failed = |failure: Failure| {
+            output.note(&format!("this was the run with {}", describe(&case, choice)));
+            failure
+        };
+        let problem =
+            meshes.make(choice).and_then(|mesh| problem::prepare(&case, mesh)).map_err(failed)?;
+        let names = &problem.conductors.names;
+        if *conductors.get_or_insert_with(|| names.clone()) != *names {
+            return Err(other_conductors(&case, choice, names));
+        }
+        let answer = solve(&case, &problem, args.memory_limit, &output).map_err(failed)?;
+        if !results::converged(&answer) {
+            return Err(Failure::with_help(
+                Exit::NotConverged,
+                format!("the solver did not converge in the run with {}", describe(&case, choice)),
+                "raise solver.max_iterations or ask for less with --tolerance",
+            ));
+        }
+        solved += 1;
+        // Charges at 1 V per permittivity do not depend on the permittivity: the other runs of this geometry are done too.
+        for run in (first..runs.len()).filter(|&run| same_geometry(&case, choice, &runs[run])) {
+            let case = with_permittivity(&case, &runs[run]);
+            let matrices =
+                Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
+            if with_pictures {
+                let run_of = Run {
+                    case: &case,
+                    problem: &problem,
+                    answer: &answer,
+                    requested: args.backend,
+                    used,
+                    folder: &path,
+                    started,
+                    read_seconds: 0.0,
+                };
+                folder.stage(&pictures[run], |out| results::write_surface(out, &run_of))?;
+            }
+            rows[run] = Some(Row {
+                parameters: labels(&case, &runs[run]),
+                maxwell_farad: matrices.maxwell_farad,
+                triangles: problem.mesh.triangles.len(),
+                surface: with_pictures.then(|| pictures[run].clone()),
+            });
+        }
+    }
+    let mut document = Document {
+        schema: SCHEMA,
+        program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+        case: paths::relative(&path, case.path()),
+        files: Vec::new(),
+        parameters: case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
+        conductors: conductors.unwrap_or_default(),
+        runs: rows.into_iter().flatten().collect(),
+        solved,
+        seconds: 0.0,
+    };
+    folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
+    if with_pictures {
+        folder.stage(PVD, |out| out.write_all(pvd(&pictures).as_bytes()))?;
+    }
+    document.files = folder.names();
+    document.seconds = started.elapsed().as_secs_f64();
+    // Only maps with strange keys and failing writers can fail, and there are none here.
+    let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+    folder.commit(&json)?;
+    if args.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
+}
+
+/// For each run the index of its value in every sweep; the last sweep varies fastest.
+fn combinations(case: &Case) -> Result<Vec<Vec<usize>>, Failure> {
+    if case.sweeps.is_empty() {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("{} varies nothing", case.path().display()),
+            "add a [[sweep]] table (see docs/case-file.md), or use `farad solve`",
+        ));
+    }
+    let count = case.sweeps.iter().try_fold(1usize, |count, sweep| count.checked_mul(sweep.len()));
+    let Some(count) = count.filter(|count| *count <= MOST_RUNS) else {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!(
+                "the sweeps of {} have more than {MOST_RUNS} combinations",
+                case.path().display()
+            ),
+            "every value of one goes with every value of the others; vary less at once",
+        ));
+    };
+    let runs = (0..count).map(|mut run| {
+        let mut choice: Vec<usize> = Vec::with_capacity(case.sweeps.len());
+        for sweep in case.sweeps.iter().rev() {
+            choice.push(run % sweep.len());
+            run /= sweep.len();
+        }
+        choice.reverse();
+        choice
+    });
+    Ok(runs.collect())
+}
+
+/// Whether two runs differ in their permittivity at most.
+fn same_geometry(case: &Case, a: &[usize], b: &[usize]) -> bool {
+    let mut pairs = case.sweeps.iter().zip(a.iter().zip(b));
+    pairs.all(|(sweep, (a, b))| a == b || matches!(sweep.change, Change::Permittivity(_)))
+}
+
+fn with_permittivity(case: &Case, choice: &[usize]) -> Case {
+    let mut case = case.clone();
+    for (sweep, &value) in case.sweeps.iter().zip(choice) {
+        if let Change::Permittivity(values) = &sweep.change {
+            case.relative_permittivity = values[value];
+        }
+    }
+    case
+}
+
+fn labels(case: &Case, choice: &[usize]) -> Vec<String> {
+    case.sweeps.iter().zip(choice).map(|(sweep, &value)| sweep.label(value)).collect()
+}
+
+/// "gap = 1, angle = 30".
+fn describe(case: &Case, choice: &[usize]) -> String {
+    let each = case.sweeps.iter().zip(labels(case, choice));
+    each.map(|(sweep, label)| format!("{} = {label}", sweep.name)).collect::<Vec<_>>().join(", ")
+}
+
+fn other_conductors(case: &Case, choice: &[usize], names: &[String]) -> Failure {
+    Failure::with_help(
+        Exit::BadInput,
+        format!(
+            "in the run with {} the conductors are {}",
+            describe(case, choice),
+            names.join(", ")
+        ),
+        "every mesh of a sweep must have the conductors of the first, in its order; list them with [[conductor]]",
+    )
+}
+
+/// The meshes of the runs, each file read once.
+struct Meshes<'a> {
+    case: &'a Case,
+    output: &'a Output,
+    read: HashMap<PathBuf, Mesh>,
+}
+
+impl Meshes<'_> {
+    fn make(&mut self, choice: &[usize]) -> Result<Mesh, Failure> {
+        let mut file = self.case.mesh.file.clone();
+        for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
+            if let Change::Files(files) = &sweep.change {
+                file.clone_from(&files[value]);
+            }
+        }
+        if !self.read.contains_key(&file) {
+            let (mesh, reading) = formats::read(&file).map_err(problem::unreadable)?;
+            for note in &reading.notes {
+                self.output.note(&format!("{}: {note}", file.display()));
+            }
+            self.read.insert(file.clone(), mesh);
+        }
+        let Some(mesh) = self.read.get(&file) else { return Ok(Mesh::default()) };
+        let mut mesh = mesh.clone();
+        for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
+            let (groups, motion) = match &sweep.change {
+                Change::Move { groups, along, values } => {
+                    (groups, Motion::along(along.map(|x| x * values[value])))
+                }
+                Change::Turn { groups, axis, centre, values } => {
+                    let angle = values[value].to_radians();
+                    (groups, Motion { axis: *axis, centre: *centre, angle, shift: [0.0; 3] })
+                }
+                Change::Permittivity(_) | Change::Files(_) => continue,
+            };
+            mesh = self.put(&mesh, groups, &motion)?;
+        }
+        Ok(mesh)
+    }
+
+    /// The mesh with some of its groups elsewhere.
+    fn put(
+        &self,
+        mesh: &Mesh,
+        groups: &[Located<String>],
+        motion: &Motion,
+    ) -> Result<Mesh, Failure> {
+        let labels: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+        let mut members = Vec::new();
+        for group in groups {
+            let Some(index) = labels.iter().position(|label| *label == group.value) else {
+                let message = format!("the mesh has no physical group \"{}\"", group.value);
+                let defect = Defect::new(Sort::Value, group.span.clone(), message);
+                let help = format!("its groups are {}", labels.join(", "));
+                return Err(self.case.failure(vec![defect.label("no such group").help(help)]));
+            };
+            members.push(index as u32);
+        }
+        let moves = |t: usize| mesh.groups_of(t).iter().any(|group| members.contains(group));
+        Ok(moved(mesh, moves, motion))
+    }
+}
+
+/// The matrix's entries on and above the diagonal, by row: name and place.
+fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
+    let count = conductors.len();
+    let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
+    pairs
+        .map(|(i, j)| {
+            let name = if count == 1 {
+                "C".to_owned()
+            } else {
+                format!("C({}, {})", conductors[i], conductors[j])
+            };
+            (name, i, j)
+        })
+        .collect()
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}
+
+fn csv(document: &Document) -> String {
+    let columns = columns(&document.conductors);
+    let mut header: Vec<String> = document.parameters.iter().map(|name| quoted(name)).collect();
+    header.push("triangles".to_owned());
+    header.extend(columns.iter().map(|(name, ..)| quoted(&format!("{name} [F]"))));
+    let mut text = header.join(",") + "\n";
+    for row in &document.runs {
+        let mut cells: Vec<String> = row.parameters.iter().map(|label| quoted(label)).collect();
+        cells.push(row.triangles.to_string());
+        cells.extend(columns.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
+        text += &(cells.join(",") + "\n");
+    }
+    text
+}
+
+/// The series of pictures for ParaView, a run a time step.
+fn pvd(pictures: &[String]) -> String {
+    let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
+                    byte_order=\"LittleEndian\">\n<Collection>\n"
+        .to_owned();
+    for (step, picture) in pictures.iter().enumerate() {
+        let _ = writeln!(text, "<DataSet timestep=\"{step}\" part=\"0\" file=\"{picture}\"/>");
+    }
+    text + "</Collection>\n</VTKFile>\n"
+}
+
+fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
+    let columns = columns(&document.conductors);
+    let shown = columns.len().min(MOST_SHOWN);
+    let all = document.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
+    let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let scale = prefix(largest);
+    let digits = decimals(largest / scale.factor);
+    let mut header = document.parameters.clone();
+    header.extend(columns[..shown].iter().map(|(name, ..)| format!("{name} / {}F", scale.symbol)));
+    let rows = document.runs.iter().map(|row| {
+        let mut cells = row.parameters.clone();
+        cells.extend(
+            columns[..shown]
+                .iter()
+                .map(|(_, i, j)| format!("{:.digits$}", row.maxwell_farad[*i][*j] / scale.factor)),
+        );
+        cells
+    });
+    let mut text = format!("{}\nfarad {}\n\n", case.title, env!("CARGO_PKG_VERSION"));
+    text += &grid(header, rows);
+    if shown < columns.len() {
+        let _ = writeln!(text, "  and {} more entries in {CSV}", columns.len() - shown);
+    }
+    let _ = writeln!(
+        text,
+        "\n{} runs, of which {} were solved and the others follow from them\nResults in {}: {CSV}, results.json",
+        document.runs.len(),
+        document.solved,
+        path.display(),
+    );
+    if document.files.iter().any(|file| file == PVD) {
+        let _ = writeln!(text, "To see the charges, open {} in ParaView", path.join(PVD).display());
+    }
+    text
+}

@@ -1,0 +1,105 @@
+//! `farad sweep`: each run gives what `farad solve` gives of the same case, and what does not change is not solved again.
+
+use serde_json::Value;
+
+use crate::support::{Workplace, matrix, maxwell};
+
+fn sweep(place: &Workplace, arguments: &str) -> Value {
+    serde_json::from_str(&place.must(&format!("sweep {arguments} --json")).stdout).unwrap()
+}
+
+#[test]
+fn moved_and_turned_bodies_and_permittivities_are_those_of_single_cases() {
+    let place = Workplace::new("sweep_move");
+    place.generate("two-spheres --distance 3 --elements 144", "two.msh");
+    place.generate("two-spheres --distance 4 --elements 144", "four.msh");
+    place.case(
+        "case.toml",
+        "two.msh",
+        "[[sweep]]\nname = \"eps\"\nvalues = [1, 2.5]\nset = \"medium.relative_permittivity\"\n\
+         [[sweep]]\nname = \"gap\"\nvalues = [0, 1]\nmove = \"right\"\nalong = [1, 0, 0]\n\
+         [[sweep]]\nname = \"angle\"\nvalues = [0, 180]\nturn = [\"left\", \"right\"]\naxis = [0, 0, 1]\n",
+    );
+    let results = sweep(&place, "case.toml");
+    let runs = results["runs"].as_array().unwrap();
+    assert_eq!((runs.len(), &results["solved"]), (8, &4.into()));
+    assert_eq!(results["parameters"], serde_json::json!(["eps", "gap", "angle"]));
+    let farads = |run: &Value| matrix(&run["maxwell_farad"]);
+    let single = |file: &str, eps: f64| {
+        place.case("single.toml", file, &format!("[medium]\nrelative_permittivity = {eps}"));
+        matrix(&place.solve("single.toml")["capacitance"]["maxwell_farad"])
+    };
+    for run in runs {
+        let labels: Vec<&str> =
+            run["parameters"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
+        let expected = single(
+            if labels[1] == "0" { "two.msh" } else { "four.msh" },
+            labels[0].parse().unwrap(),
+        );
+        for (x, y) in farads(run).iter().flatten().zip(expected.iter().flatten()) {
+            // The shifted mesh is centred anew and differs in rounding; tolerances are 1e-6.
+            assert!((x - y).abs() < 1e-5 * expected[0][0], "{labels:?}: {x} {y}");
+        }
+    }
+    let files = place.list("case.sweep");
+    assert!(files.contains(&"sweep.csv".into()) && files.contains(&"surface_0008.vtu".into()));
+    assert_eq!(place.read("case.sweep/sweep.pvd").matches("<DataSet").count(), 8);
+    let csv = place.read("case.sweep/sweep.csv");
+    assert!(csv.starts_with("\"eps\",\"gap\",\"angle\",triangles,\"C(left, left) [F]\""), "{csv}");
+    assert_eq!(csv.lines().count(), 9);
+    // `solve` leaves the sweep alone, and a second sweep replaces the first.
+    assert_eq!(maxwell(&place.solve("case.toml")).len(), 2);
+    let text = place.must("sweep case.toml").stdout;
+    assert!(text.contains("8 runs, of which 4 were solved"), "{text}");
+}
+
+#[test]
+fn mesh_files_are_swept_and_must_have_the_same_conductors() {
+    let place = Workplace::small("sweep_files");
+    place.generate("sphere --radius 2 --elements 72", "large.msh");
+    place.generate("torus --elements 72", "torus.msh");
+    let files = |names: &str| format!("[[sweep]]\nname = \"mesh\"\nfiles = {names}\n");
+    place.case("case.toml", "sphere.msh", &files("[\"sphere.msh\", \"large.msh\"]"));
+    let results = sweep(&place, "case.toml");
+    let value = |run: usize| matrix(&results["runs"][run]["maxwell_farad"])[0][0];
+    assert!((value(1) / value(0) - 2.0).abs() < 1e-5);
+    assert_eq!(results["runs"][1]["parameters"][0], "large.msh");
+    place.case("other.toml", "sphere.msh", &files("[\"sphere.msh\", \"torus.msh\"]"));
+    place.farad("sweep other.toml").fails(3, &["mesh = torus.msh", "conductors are torus", "same"]);
+}
+
+#[test]
+fn faulty_sweeps_are_shown_in_the_case() {
+    let place = Workplace::small("sweep_faults");
+    let cases = [
+        ("name = \"a\"\nvalues = [1]\n", "exactly one of set, move, turn and files"),
+        (
+            "name = \"a\"\nvalues = [1]\nset = \"medium.relative_permittivity\"\nmove = \"sphere\"\n",
+            "exactly one",
+        ),
+        ("name = \"a\"\nset = \"medium.relative_permittivity\"\n", "values is missing"),
+        ("name = \"a\"\nvalues = [-1]\nset = \"medium.relative_permittivity\"\n", "out of range"),
+        (
+            "name = \"a\"\nvalues = [1, \"x\"]\nset = \"medium.relative_permittivity\"\n",
+            "expected a finite number in values",
+        ),
+        ("name = \"a\"\nvalues = [1]\nmove = \"sphere\"\n", "along is missing"),
+        (
+            "name = \"a\"\nvalues = [1]\nmove = \"sphere\"\nalong = [1, 2]\n",
+            "expected 3 numbers for along, found 2",
+        ),
+        ("name = \"a\"\nvalues = [1]\nturn = \"sphere\"\naxis = [0, 0, 0]\n", "axis is zero"),
+        ("name = \"a\"\nvalues = [1]\nturn = \"sphere\"\n", "axis is missing"),
+        ("name = \"a\"\nfiles = [\"none.msh\"]\n", "none.msh does not exist"),
+        (
+            "name = \"a\"\nvalues = [1]\nmove = \"shpere\"\nalong = [1, 0, 0]\n",
+            "no physical group \"shpere\"",
+        ),
+    ];
+    for (text, part) in cases {
+        place.case("case.toml", "sphere.msh", &format!("[[sweep]]\n{text}"));
+        place.farad("sweep case.toml").fails(3, &["case.toml:", part]);
+    }
+    place.case("none.toml", "sphere.msh", "");
+    place.farad("sweep none.toml").fails(3, &["varies nothing", "[[sweep]]"]);
+}
