@@ -29,6 +29,16 @@ pub struct Ball {
     pub radius: f64,
 }
 
+/// The number of triangles after so many refinements.
+///
+/// # Errors
+/// [`Error::TooMany`].
+pub fn count_after(mesh: &Mesh, times: u32) -> Result<usize, Error> {
+    let count = 4u64.saturating_pow(times).saturating_mul(mesh.triangles.len() as u64);
+    // A surface has about half as many vertices as triangles, and never more than three times as many.
+    if count >= u64::from(u32::MAX) / 3 { Err(Error::TooMany(count)) } else { Ok(count as usize) }
+}
+
 /// Splits each triangle of a valid mesh ([`Mesh::validate`]) into four like it; groups are inherited.
 ///
 /// Children of triangle t are 4 t to 4 t + 3, the last one in the middle. The surface stays as it is: new vertices lie on flat
@@ -37,16 +47,12 @@ pub struct Ball {
 /// # Errors
 /// [`Error::TooMany`].
 pub fn uniform(mesh: &Mesh, place: impl Fn(u32, [f64; 3]) -> [f64; 3]) -> Result<Mesh, Error> {
-    let count = 4 * mesh.triangles.len() as u64;
-    // A surface has about half as many vertices as triangles, and never more than three times as many.
-    if 3 * count >= u64::from(u32::MAX) {
-        return Err(Error::TooMany(count));
-    }
+    let count = count_after(mesh, 1)?;
     let mut refined = Mesh {
         vertices: mesh.vertices.clone(),
-        triangles: Vec::with_capacity(count as usize),
+        triangles: Vec::with_capacity(count),
         groups: mesh.groups.clone(),
-        membership: Vec::with_capacity(count as usize),
+        membership: Vec::with_capacity(count),
         memberships: mesh.memberships.clone(),
     };
     let mut midpoints: HashMap<(u32, u32), u32> = HashMap::with_capacity(2 * mesh.triangles.len());

@@ -1,6 +1,5 @@
 //! `farad mesh molecule`.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use mesh::generate::{Ball, DECAY, Molecule, helix};

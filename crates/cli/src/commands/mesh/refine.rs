@@ -27,6 +27,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let (mut mesh, _) = formats::read(&args.file).map_err(unreadable)?;
+    // Known before hours of work and all memory are gone.
+    refine::count_after(&mesh, args.times).map_err(too_many)?;
     for _ in 0..args.times {
         mesh = refined(&mesh, args.spheres)?;
     }
@@ -37,11 +39,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 pub(crate) fn refined(mesh: &mesh::Mesh, spheres: bool) -> Result<mesh::Mesh, Failure> {
     let refined =
         if spheres { refine::on_spheres(mesh) } else { refine::uniform(mesh, |_, point| point) };
-    refined.map_err(|error| {
-        Failure::with_help(
-            Exit::BadInput,
-            error,
-            "refine fewer times, or begin with a coarser mesh",
-        )
-    })
+    refined.map_err(too_many)
+}
+
+fn too_many(error: refine::Error) -> Failure {
+    let help = "refine fewer times, or begin with a coarser mesh";
+    Failure::with_help(Exit::BadInput, error, help)
 }
