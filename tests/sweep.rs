@@ -65,7 +65,9 @@ fn mesh_files_are_swept_and_must_have_the_same_conductors() {
     assert!((value(1) / value(0) - 2.0).abs() < 1e-5);
     assert_eq!(results["runs"][1]["parameters"][0], "large.msh");
     place.case("other.toml", "sphere.msh", &files("[\"sphere.msh\", \"torus.msh\"]"));
-    place.farad("sweep other.toml").fails(3, &["mesh = torus.msh", "conductors are torus", "of the first"]);
+    place
+        .farad("sweep other.toml")
+        .fails(3, &["mesh = torus.msh", "conductors are torus", "of the first"]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn refused(name: &str, files: &[(&str, &str)], parts: &[&str]) {
 
 /// The faces of the cube from 0 to 1, with windings as they come.
 fn cube(conductor: &str) -> String {
-    let mut text = format!("0 a cube\n* comment\n% another\n# and another\n");
+    let mut text = "0 a cube\n* comment\n% another\n# and another\n".to_string();
     for axis in 0..3 {
         for side in [0.0, 1.0] {
             let corner = |u: f64, v: f64| {

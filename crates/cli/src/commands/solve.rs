@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         return output.data(&dry_run(&case, &problem, path));
     }
     let folder = Folder::open(path, &names, args.overwrite)?;
-    let answer = solve(&case, &problem, args, &output)?;
+    let answer = solve(&case, &problem, args.on, args.memory_limit, &output)?;
     interrupt::check()?;
 
     let requested = args.on.backend;
@@ -98,11 +98,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if results::converged(&answer) { Ok(()) } else { Err(not_converged(&run)) }
 }
 
-/// Solves a problem by the case's settings.
+/// Solves a problem by the case's settings, within `memory_limit` bytes if given.
 pub(super) fn solve(
     case: &Case,
     problem: &Problem,
-    args: &Args,
+    on: backend::Args,
+    memory_limit: Option<u64>,
     output: &Output,
 ) -> Result<bem::Capacitance, Failure> {
     let options = CapacitanceOptions {
@@ -115,9 +116,9 @@ pub(super) fn solve(
         fmm_tolerance: Some(case.fmm_tolerance),
         restart: case.solver.restart,
         max_iterations: case.solver.max_iterations,
-        memory_limit: args.memory_limit.or_else(machine::available_memory),
-        backend: args.on.resolve()?,
-        gpu: args.on.gpu,
+        memory_limit: memory_limit.or_else(machine::available_memory),
+        backend: on.resolve()?,
+        gpu: on.gpu,
         ..CapacitanceOptions::default()
     };
     let conductors = bem::Conductors {

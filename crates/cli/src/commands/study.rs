@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::arguments::{parse_gibibytes, parse_tolerance};
 use super::mesh::refine::refined;
 use super::solve::solve;
-use crate::backend::{self, Backend};
+use crate::backend;
 use crate::case::{Case, Method, Overrides};
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
@@ -46,9 +46,8 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.study beside the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t)]
-    backend: Backend,
+    #[command(flatten)]
+    on: backend::Args,
     /// How to solve, over the case's solver.method
     #[arg(long, value_enum)]
     method: Option<Method>,
@@ -111,7 +110,7 @@ struct Entry {
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let output = Output { quiet: args.quiet, json: args.json, verbose };
-    args.backend.resolve()?;
+    args.on.resolve()?;
     let overrides = Overrides { tolerance: args.tolerance, method: args.method };
     let case = Case::load(&args.case, &overrides)?;
     backend::use_threads(args.threads)?;
@@ -126,7 +125,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if level > 0 {
             problem = problem::prepare(&case, refined(&problem.mesh, args.spheres)?)?;
         }
-        let answer = solve(&case, &problem, args.memory_limit, &output)?;
+        let answer = solve(&case, &problem, args.on, args.memory_limit, &output)?;
         interrupt::check()?;
         if !results::converged(&answer) {
             return Err(not_converged(&case, &problem));

@@ -44,9 +44,8 @@ pub(crate) struct Args {
     /// Folder for the results [default: CASE.sweep beside the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Where to compute
-    #[arg(long, value_enum, default_value_t)]
-    backend: Backend,
+    #[command(flatten)]
+    on: backend::Args,
     /// How to solve, over the case's solver.method
     #[arg(long, value_enum)]
     method: Option<Method>,
@@ -99,7 +98,7 @@ struct Row {
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let output = Output { quiet: args.quiet, json: args.json, verbose };
-    let used = args.backend.resolve()?;
+    args.on.resolve()?;
     let overrides = Overrides { tolerance: args.tolerance, method: args.method };
     let case = Case::load(&args.case, &overrides)?;
     backend::use_threads(args.threads)?;
@@ -135,7 +134,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
         }
-        let answer = solve(&case, &problem, args.memory_limit, &output).map_err(failed)?;
+        let answer = solve(&case, &problem, args.on, args.memory_limit, &output).map_err(failed)?;
         if !results::converged(&answer) {
             return Err(Failure::with_help(
                 Exit::NotConverged,
@@ -154,8 +153,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                     case: &case,
                     problem: &problem,
                     answer: &answer,
-                    requested: args.backend,
-                    used,
+                    requested: args.on.backend,
+                    used: answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                     folder: &path,
                     started,
                     read_seconds: 0.0,
