@@ -141,30 +141,6 @@ fn conductors_that_go_through_each_other_are_an_error_and_parts_of_one_are_not()
 }
 
 #[test]
-fn a_molecule_is_made_of_a_file_or_of_a_helix() {
-    let place = Workplace::new("mesh_molecule");
-    place.write(
-        "ion.pqr",
-        "REMARK one ion\nATOM 1 NA NA 1 0 0 0 1.0 2.0\nATOM 2 H H 2 0 0 1 0.5 0.0\n",
-    );
-    let ended = place.must("mesh molecule ion.pqr --elements 500 -o ion.msh");
-    assert!(ended.stderr.contains("1 atoms have radius 0"), "{}", ended.stderr);
-    let text = place.must("mesh check ion.msh").stdout;
-    assert!(text.contains("molecule") && text.contains("closed") && text.contains("OK"), "{text}");
-    place.must("mesh molecule --helix 20 --write-atoms helix.pqr --elements 1000 -o helix.msh");
-    place.must("mesh molecule helix.pqr --elements 1000 -o again.msh");
-    let vertices = |name: &str| {
-        place.must(&format!("mesh info {name}")).stdout.lines().nth(2).unwrap().to_owned()
-    };
-    assert_eq!(vertices("helix.msh").split(',').next(), vertices("again.msh").split(',').next());
-    place.farad("mesh molecule --elements 100 -o none.msh").fails(2, &["ATOMS"]);
-    place.write("bad.pqr", "ATOM 1 NA NA 1 0 0 0 1.0\n");
-    place
-        .farad("mesh molecule bad.pqr --elements 10 -o bad.msh")
-        .fails(3, &["bad.pqr: line 1: expected an atom"]);
-}
-
-#[test]
 fn refining_keeps_groups_and_spheres() {
     let place = Workplace::small("mesh_refine");
     place.must("mesh refine sphere.msh --times 2 --spheres -o fine.msh");

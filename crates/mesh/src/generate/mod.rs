@@ -7,13 +7,11 @@
 mod cuboid;
 mod flat;
 mod grading;
-mod molecule;
 mod sphere;
 mod torus;
 
 pub use cuboid::{Bus, Cube};
 pub use flat::{Disk, Plate};
-pub use molecule::{Ball, DECAY, Molecule, helix};
 pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres};
 pub use torus::Torus;
 
@@ -56,14 +54,6 @@ pub enum Error {
     /// No triangles, or no bars, were asked for.
     #[error("the number of {0} must be at least 1")]
     None(&'static str),
-    /// The decay of Gaussians is not usable.
-    #[error("the decay is {0}; it must be from 0.5 to 20")]
-    Decay(f64),
-    /// A molecule too large for the resolution.
-    #[error(
-        "a molecule of this extent needs too fine a lattice for its atoms and this resolution; choose a larger size or fewer elements"
-    )]
-    Lattice,
     /// More triangles than [`MAX_ELEMENTS`].
     #[error(
         "this resolution needs more than {MAX_ELEMENTS} triangles; choose a larger size or fewer elements"

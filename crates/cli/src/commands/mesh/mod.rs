@@ -4,7 +4,6 @@ mod check;
 pub(crate) mod convert;
 mod generate;
 mod info;
-mod molecule;
 pub(crate) mod refine;
 
 use clap::Subcommand;
@@ -22,8 +21,6 @@ pub(crate) enum Command {
     Convert(convert::Args),
     /// Split every triangle into four
     Refine(refine::Args),
-    /// Make the surface of a molecule
-    Molecule(molecule::Args),
     /// Make the mesh of a simple shape
     Generate(generate::Args),
 }
@@ -35,7 +32,6 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Check(args) => check::run(args),
         Command::Convert(args) => convert::run(args),
         Command::Refine(args) => refine::run(args),
-        Command::Molecule(args) => molecule::run(args),
         Command::Generate(args) => generate::run(args),
     }
 }
