@@ -39,7 +39,7 @@ const MOST_SHOWN: usize = 8;
 /// Arguments of `farad sweep`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A case file with [[sweep]] tables (see docs/case-file.md)
+    /// A case file with tables named sweep (see docs/case-file.md)
     case: PathBuf,
     /// Folder for the results [default: CASE.sweep beside the case]
     #[arg(short, long, value_name = "DIR")]
