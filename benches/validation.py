@@ -31,8 +31,13 @@ class Farad:
 
     def solve(self, shape, *more, tolerance=1e-6, method="fmm"):
         """Results of a generated shape, by the fast method."""
+        return self.solve_case(shape, "", *more, tolerance=tolerance, method=method)
+
+    def solve_case(self, shape, tables, *more, unit="m", tolerance=1e-6, method="fmm"):
+        """The same with further tables in the case file."""
         self.run("mesh", "generate", *shape, "-o", "mesh.msh", "--overwrite")
-        (self.folder / "case.toml").write_text('format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "m"\n', encoding="utf-8")
+        case = f'format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "{unit}"\n{tables}'
+        (self.folder / "case.toml").write_text(case, encoding="utf-8")
         options = ["--method", method, "--tolerance", tolerance, "--json", "--overwrite"]
         return json.loads(self.run("solve", "case.toml", *options, *more))
 
@@ -53,6 +58,40 @@ def convergence(farad, title, exact, shapes, error_of=lambda c, exact: c / exact
         order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(n / before[0]):.2f}"
         print(f"| {n:,} | {c:.8f} | {error:+.2e} | {order} | {results['solves'][0]['iterations']} |", flush=True)
         before = (n, error)
+
+
+def media(farad):
+    """Dielectrics against closed forms: coated sphere, filled concentric spheres, Born ion, Kirkwood's sphere."""
+    coat = '[[dielectric]]\nname = "coat"\nrelative_permittivity = {eps}\ngroup = "outer"\n[[conductor]]\nname = "core"\ngroup = "inner"\n'
+    print("\n**Coated sphere**, core 1, coat 2: 1/C = (1/a - 1/b)/eps + 1/b\n")
+    print("| eps_r of the coat | triangles | C/(4 pi eps0) | relative error | order in h | iterations |")
+    print("|---|---|---|---|---|---|")
+    for eps in (2, 4, 80, 1e4):
+        exact, before = 1 / (0.5 / eps + 0.5), None
+        for n in (1280, 5120, 20480):
+            shape = ("concentric-spheres", "--base", "icosahedron", "--elements", n)
+            results = farad.solve_case(shape, coat.format(eps=eps))
+            triangles, c = results["mesh"]["triangles"], matrix(results)[0][0]
+            error = c / exact - 1
+            order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(triangles / before[0]):.2f}"
+            print(f"| {eps:g} | {triangles:,} | {c:.7f} | {error:+.2e} | {order} | {results['solves'][0]['iterations']} |", flush=True)
+            before = (triangles, error)
+    charge = '[medium]\nrelative_permittivity = 80\n[[dielectric]]\nname = "molecule"\nrelative_permittivity = {eps}\ngroup = "sphere"\n'
+    one = '[[charge]]\nposition = {at}\ncharge = 1\nunit = "e"\n'
+    print("\n**A unit charge in a sphere in water**, kcal/mol\n")
+    print("| case | exact | triangles | energy | relative error | order in h | iterations |")
+    print("|---|---|---|---|---|---|---|")
+    cases = (("Born, R = 1, eps 1", 1, 1, [0.0, 0.0, 0.0], -163.9564568), ("R = 4, charge at (1, 1, 1), eps 4", 4, 4, [1.0, 1.0, 1.0], -12.0739037))
+    for name, radius, eps, at, exact in cases:
+        before = None
+        for n in (1280, 5120, 20480):
+            shape = ("sphere", "--radius", radius, "--base", "icosahedron", "--elements", n)
+            results = farad.solve_case(shape, charge.format(eps=eps) + one.format(at=at), unit="angstrom")
+            triangles, energy = results["mesh"]["triangles"], results["solvation"]["energy_kcal_per_mol"]
+            error = energy / exact - 1
+            order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(triangles / before[0]):.2f}"
+            print(f"| {name} | {exact} | {triangles:,} | {energy:.6f} | {error:+.2e} | {order} | {results['solves'][0]['iterations']} |", flush=True)
+            before = (triangles, error)
 
 
 def main(program):
@@ -82,6 +121,8 @@ def main(program):
             errors = [c[0][0] / reference["c11"] - 1, c[0][1] / reference["c12"] - 1]
             asymmetry = results["capacitance"]["relative_asymmetry"]
             print(f"| {results['mesh']['triangles']:,} | {errors[0]:+.2e} | {errors[1]:+.2e} | {asymmetry:.1e} |", flush=True)
+
+        media(farad)
 
         print("\n**FMM against direct sums**, relative L2 error, 1e5 points, charges of random sign\n")
         print("| tolerance | cube | sphere | plummer | graded-plate |")

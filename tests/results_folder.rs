@@ -132,7 +132,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case files memory_bytes mesh program schema solver solves status timings_s",
+                "accuracy backend capacitance case charges files media memory_bytes mesh program schema solvation solver solves status timings_s",
             ),
         ];
         for (pointer, names) in expected {

@@ -111,6 +111,130 @@ fn the_table_says_what_a_physicist_wants_to_know() {
     }
 }
 
+#[test]
+fn a_coated_sphere_and_a_charge_in_a_sphere_come_close() {
+    let place = Workplace::new("solve_media");
+    let case = |name: &str| repository().join("cases").join(name).display().to_string();
+    let coated = place.solve(&format!("{} --output coated", case("coated_sphere.toml")));
+    // 1/C = (1/a - 1/b)/eps + 1/b; 3e-4 at 20,000 triangles, times 20,000 / 1,296 of second order (octahedral facets are half
+    // as good again).
+    let error = (maxwell(&coated)[0][0] / 1.6 - 1.0).abs();
+    assert!(error < 1.5 * 3e-4 * 20_000.0 / 1296.0, "{error}");
+    let names: Vec<_> =
+        coated["media"].as_array().unwrap().iter().map(|m| m["name"].clone()).collect();
+    assert_eq!(names, ["surroundings", "coat"]);
+
+    let charge = place.solve(&format!("{} --output charge", case("charge_in_sphere.toml")));
+    // Kirkwood's series with 332.06371 kcal A / (mol e^2); 0.1 % at 20,000 triangles, times 20,000 / 1,280.
+    let energy = charge["solvation"]["energy_kcal_per_mol"].as_f64().unwrap();
+    assert!((energy / -12.073_903_7 - 1.0).abs() < 1e-3 * 20_000.0 / 1280.0, "{energy}");
+    assert!(place.read("charge/reaction_potential.csv").lines().count() == 2);
+
+    // Atoms from a file, without a chain.
+    let three = place.solve(&format!("{} --output three", case("kirkwood.toml")));
+    let molecule = &three["solvation"]["molecules"][0];
+    assert_eq!((&molecule["atoms"], &molecule["charge_e"]), (&Value::from(3), &Value::from(0.5)));
+    for energy in [&three["solvation"]["energy_kcal_per_mol"], &molecule["energy_kcal_per_mol"]] {
+        let energy = energy.as_f64().unwrap();
+        assert!((energy / -27.842_431 - 1.0).abs() < 1e-3 * 20_000.0 / 1280.0, "{energy}");
+    }
+    let table = place.read("three/reaction_potential.csv");
+    assert!(table.lines().nth(3).unwrap().starts_with("molecule,ION 3 Q3,"), "{table}");
+}
+
+#[test]
+fn conductors_are_held_float_and_answer_to_fields() {
+    let place = Workplace::new("solve_state");
+    place.generate("two-spheres --elements 400", "two.msh");
+    place.case(
+        "state.toml",
+        "two.msh",
+        "[[conductor]]\nname = \"held\"\ngroup = \"left\"\npotential = 2.0\n\
+         [[conductor]]\nname = \"free\"\ngroup = \"right\"\ncharge = 1e-12\n\
+         [solver]\nmethod = \"fmm\"",
+    );
+    let results = place.solve("state.toml");
+    let matrix = results["capacitance"]["maxwell_farad"].clone();
+    let c = |i: usize, j: usize| matrix[i][j].as_f64().unwrap();
+    let (held, free) = (&results["charges"][0], &results["charges"][1]);
+    let number = |value: &Value, key: &str| value[key].as_f64().unwrap();
+    assert_eq!(number(held, "potential_v"), 2.0);
+    assert_eq!(free["floating"], true);
+    // Q = C V, whatever the accuracy of C.
+    let v = number(free, "potential_v");
+    let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    close(number(free, "charge_c"), 1e-12);
+    close(c(1, 0) * 2.0 + c(1, 1) * v, 1e-12);
+    close(c(0, 0) * 2.0 + c(0, 1) * v, number(held, "charge_c"));
+    assert!(results["solvation"].is_null());
+
+    // Uncharged, in a field along x the spheres polarise each other: opposite potentials by symmetry.
+    place.case(
+        "field.toml",
+        "two.msh",
+        "[[conductor]]\nname = \"a\"\ngroup = \"left\"\ncharge = 0\n\
+         [[conductor]]\nname = \"b\"\ngroup = \"right\"\ncharge = 0\n[external]\nfield = [10, 0, 0]",
+    );
+    let results = place.solve("field.toml");
+    let v = |k: usize| results["charges"][k]["potential_v"].as_f64().unwrap();
+    // Centres at x = -1.5 and 1.5, where the field's potential is 15 V and -15 V; the neighbour's dipole takes some away.
+    assert!((v(0) + v(1)).abs() < 1e-4 && (12.0..15.0).contains(&v(0)), "{} {}", v(0), v(1));
+}
+
+#[test]
+fn atoms_in_the_wrong_place_and_crossing_surfaces_are_refused() {
+    let place = Workplace::new("solve_atoms");
+    place.generate("sphere --radius 4 --base icosahedron --elements 320", "sphere.msh");
+    let molecule = "[[dielectric]]\nname = \"m\"\nrelative_permittivity = 2\ngroup = \"sphere\"\n\
+                    charges = \"m.pqr\"";
+    let write = |text: &str| std::fs::write(place.path("m.pqr"), text).unwrap();
+    let case = "format = 1\n[mesh]\nfile = \"sphere.msh\"\nunit = \"angstrom\"\n";
+    std::fs::write(place.path("m.toml"), format!("{case}{molecule}")).unwrap();
+    place.farad("solve m.toml").fails(3, &["the PQR file m.pqr does not exist", "m.toml:"]);
+    write("ATOM 1 C LYS A 7 0 0 5 0.5 1\nATOM 2 N LYS A 7 0 0 1 0.5 1\n");
+    place
+        .farad("solve m.toml")
+        .fails(3, &["1 atom lies outside of molecule \"m\"", "A LYS 7 C (line 1)", "m.toml:"]);
+    // The facets of 320 triangles lie up to 0.1 within the sphere.
+    write("ATOM 1 C LYS A 7 0 0 3.9 0.5 1\n");
+    place.farad("solve m.toml").fails(3, &["within 0.1 angstrom of the surface of molecule"]);
+    write("ATOM 1 C LYS A 7 0 0 one 0.5 1\n");
+    place.farad("solve m.toml").fails(3, &["m.pqr: line 1: expected z in angstrom, found \"one\""]);
+
+    // Two spheres that overlap, one of metal.
+    place.generate("two-spheres --distance 3 --elements 200", "two.msh");
+    let mesh = place.read("two.msh");
+    assert!(mesh.contains("left"));
+    place.case(
+        "crossing.toml",
+        "two.msh",
+        "[[dielectric]]\nname = \"oil\"\nrelative_permittivity = 2\ngroup = \"left\"\n\
+         [[sweep]]\nname = \"x\"\nmove = \"left\"\nalong = [1, 0, 0]\nvalues = [1.5]",
+    );
+    place.farad("sweep crossing.toml").fails(3, &["bodies go through each other", "\"oil\""]);
+}
+
+#[test]
+fn surfaces_that_bound_no_dielectric_are_refused() {
+    let place = Workplace::new("solve_open");
+    place.generate("plate --elements 50", "plate.msh");
+    let dielectric = "[[dielectric]]\nname = \"film\"\nrelative_permittivity = 3\ngroup = ";
+    place.case("open.toml", "plate.msh", &format!("{dielectric}\"plate\""));
+    place
+        .farad("solve open.toml")
+        .fails(3, &["\"film\" bounds no space", "not closed", "open.toml:"]);
+    place.case("unknown.toml", "plate.msh", &format!("{dielectric}\"plait\""));
+    place
+        .farad("solve unknown.toml")
+        .fails(3, &["no physical group \"plait\"", "did you mean \"plate\"?"]);
+    place.case(
+        "both.toml",
+        "plate.msh",
+        "[[conductor]]\nname = \"a\"\ngroup = \"plate\"\npotential = 1\ncharge = 0",
+    );
+    place.farad("solve both.toml").fails(3, &["both a potential and a charge", "both.toml:"]);
+}
+
 /// The case files that the README and the documentation send people to.
 fn shipped_cases() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(repository().join("cases")).unwrap();
@@ -131,14 +255,22 @@ fn fmm_and_dense_agree_on_every_shipped_case() {
         let name = case.file_stem().unwrap().to_str().unwrap();
         let (fmm, dense) = (run(&place, &case, name, "fmm"), run(&place, &case, name, "dense"));
         let tolerance = fmm["accuracy"]["fmm_tolerance"].as_f64().unwrap();
-        let (a, b) = (maxwell(&fmm), maxwell(&dense));
-        let largest = b.iter().flatten().fold(0.0_f64, |m, x| m.max(x.abs()));
-        for (x, y) in a.iter().flatten().zip(b.iter().flatten()) {
-            let difference = (x - y).abs() / largest;
-            assert!(
-                difference <= 10.0 * tolerance,
-                "{name}: {x} and {y} differ by {difference:.1e}"
-            );
+        // The near field of interfaces is integrated to 1e-6, that of conductors to what the tolerance asks for.
+        let one_medium = fmm["media"].as_array().unwrap().len() == 1;
+        let allowed = if one_medium { 10.0 } else { 100.0 } * tolerance;
+        let compare = |a: &[f64], b: &[f64]| {
+            assert_eq!(a.len(), b.len());
+            let largest = b.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+            for (x, y) in a.iter().zip(b) {
+                let difference = (x - y).abs() / largest;
+                assert!(difference <= allowed, "{name}: {x} and {y} differ by {difference:.1e}");
+            }
+        };
+        compare(&maxwell(&fmm).concat(), &maxwell(&dense).concat());
+        let energy = |results: &Value| results["solvation"]["energy_j"].as_f64();
+        assert_eq!(energy(&fmm).is_some(), energy(&dense).is_some());
+        if let (Some(a), Some(b)) = (energy(&fmm), energy(&dense)) {
+            compare(&[a], &[b]);
         }
     }
 }

@@ -25,7 +25,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status program case files backend mesh capacitance solves solver accuracy timings_s memory_bytes",
+    "": "schema status program case files backend mesh media capacitance charges solvation solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
@@ -79,6 +79,8 @@ def check_json(results):
         found = results[place] if place else results
         check(set(found) == set(keys.split()), f"keys of {place or 'results.json'}: {sorted(found)}")
     maxwell = np.array(results["capacitance"]["maxwell_farad"])
+    if maxwell.size == 0:
+        return maxwell
     mutual = -maxwell
     np.fill_diagonal(mutual, maxwell.sum(axis=1))
     check(np.allclose(mutual, results["capacitance"]["mutual_farad"], rtol=1e-12, atol=0), "mutual matrix")

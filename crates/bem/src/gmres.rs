@@ -10,17 +10,22 @@ use rayon::prelude::*;
 
 use crate::Error;
 
-/// A square matrix known by its products.
+/// A matrix known by its products; GMRES takes square ones.
 pub trait LinearOperator {
-    /// Rows, and columns.
+    /// Rows.
     fn len(&self) -> usize;
+
+    /// Columns: the length of what it is applied to.
+    fn inputs(&self) -> usize {
+        self.len()
+    }
 
     /// Whether there are no rows.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// y = A x for `columns` vectors; `x` and `y` have shape (columns, len). What was in `y` is overwritten.
+    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What was in `y` is overwritten.
     ///
     /// # Errors
     /// Whatever keeps the product from being made; GMRES passes it on.
@@ -132,6 +137,7 @@ pub fn gmres(
     let n = operator.len();
     let columns = b.len().checked_div(n).unwrap_or(0);
     for (what, expected, found) in [
+        ("a vector", n, operator.inputs()),
         ("preconditioner", n, preconditioner.len()),
         ("weights", n, metric.weights.len()),
         ("b", columns * n, b.len()),

@@ -4,9 +4,13 @@
 //! integrals over pairs of them ([`PairQuadrature`]); the Galerkin matrix, dense or as a fast sum with a near-field
 //! correction; [`gmres`] over any [`LinearOperator`]; a preconditioner of overlapping local inverses below a coarse level.
 //!
-//! Kernels have no factor 1/(4 pi): a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
+//! [`electrostatics`] does the same with dielectrics, point charges and fields. [`Surface`] has the layer operators for users who set up their own
+//! equations, and [`Operator`] combines them.
+//!
+//! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
 
 mod accuracy;
+mod algebra;
 mod capacitance;
 mod cholesky;
 mod coarse;
@@ -14,10 +18,14 @@ pub mod convergence;
 mod cost;
 mod dense;
 mod edge;
+mod electrostatics;
 mod error;
 mod gmres;
 mod lanes;
+mod layer;
+mod linear;
 mod local;
+mod lu;
 mod near;
 mod pair;
 mod panels;
@@ -28,15 +36,24 @@ mod problem;
 mod product;
 mod quadrature;
 mod single_layer;
+mod solid_angle_pair;
+mod surface;
 mod triangle;
 
+pub use algebra::Operator;
 pub use capacitance::{
     Capacitance, CapacitanceOptions, Conductors, Method, Progress, Quiet, Solve, Stage, Timings,
     capacitance,
+};
+pub use electrostatics::{
+    Condition, Electrostatics, Excitation, Media, PointCharge, Response, State, SurfaceCharge,
+    electrostatics,
 };
 pub use error::Error;
 pub use gmres::{
     GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, StopReason, gmres,
 };
+pub use linear::LinearPotentials;
 pub use pair::PairQuadrature;
+pub use surface::{OperatorOptions, Surface};
 pub use triangle::Triangle;

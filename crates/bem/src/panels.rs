@@ -18,6 +18,7 @@ pub(crate) struct Panels {
     areas: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
     triangle: Vec<u32>,
+    centre: Vec3,
     scale: f64,
 }
 
@@ -45,7 +46,29 @@ impl Panels {
         triangle = sorted(centroids);
         let vertices: Vec<[Vec3; 3]> = triangle.iter().map(|&i| scaled(i)).collect();
         let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
-        Self { areas: vertices.iter().map(area).collect(), vertices, triangle, scale }
+        Self { areas: vertices.iter().map(area).collect(), vertices, triangle, centre, scale }
+    }
+
+    /// Some of the panels, in the same coordinates and the same order.
+    pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
+        let of = |i: &u32| *i as usize;
+        Self {
+            vertices: chosen.iter().map(|i| self.vertices[of(i)]).collect(),
+            areas: chosen.iter().map(|i| self.areas[of(i)]).collect(),
+            triangle: chosen.iter().map(|i| self.triangle[of(i)]).collect(),
+            centre: self.centre,
+            scale: self.scale,
+        }
+    }
+
+    /// A point in scaled coordinates in the mesh's.
+    pub(crate) fn unscaled(&self, x: &Vec3) -> [f64; 3] {
+        (self.centre + x * self.scale).into()
+    }
+
+    /// A point of the mesh's space in scaled coordinates.
+    pub(crate) fn scaled(&self, x: [f64; 3]) -> Vec3 {
+        (Vec3::from(x) - self.centre) / self.scale
     }
 
     /// Number of panels.

@@ -34,6 +34,12 @@ impl Nodes {
         lanes::dispatch(SumPotential { nodes: self, source })
     }
 
+    /// sum_p w_p Omega(x_p) with Omega the solid angle of `source`, positive on its normal's side.
+    pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
+        self.fill_up(&source.centroid);
+        lanes::dispatch(SumSolidAngle { nodes: self, source })
+    }
+
     /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
     pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
@@ -97,6 +103,26 @@ impl Task for SumPotential<'_> {
     }
 }
 
+struct SumSolidAngle<'a> {
+    nodes: &'a Nodes,
+    source: &'a Triangle,
+}
+
+impl Task for SumSolidAngle<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> f64 {
+        let Self { nodes, source } = self;
+        let mut sum = V::zero();
+        for at in (0..nodes.x.len()).step_by(V::COUNT) {
+            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+            sum = V::load(&nodes.weights[at..]).mul_add(solid_angle(source, x), sum);
+        }
+        sum.sum()
+    }
+}
+
 #[inline(always)]
 fn dot<V: Lanes>(a: &[V; 3], b: &[V; 3]) -> V {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
@@ -108,15 +134,42 @@ fn along<V: Lanes>(a: &[V; 3], b: &Vec3) -> V {
     dot(a, &[V::splat(b.x), V::splat(b.y), V::splat(b.z)])
 }
 
-/// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
+/// The vertices seen from x, and their distances.
 #[inline(always)]
-fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
-    let (zero, one) = (V::zero(), V::splat(1.0));
+fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
     let seen = |v: &Vec3| -> [V; 3] {
         [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])]
     };
     let a = [seen(&source.vertices[0]), seen(&source.vertices[1]), seen(&source.vertices[2])];
-    let r = [dot(&a[0], &a[0]).sqrt(), dot(&a[1], &a[1]).sqrt(), dot(&a[2], &a[2]).sqrt()];
+    (a, [dot(&a[0], &a[0]).sqrt(), dot(&a[1], &a[1]).sqrt(), dot(&a[2], &a[2]).sqrt()])
+}
+
+/// Half the solid angle at the height z > 0.
+#[inline(always)]
+fn half_solid_angle<V: Lanes>(source: &Triangle, a: &[[V; 3]; 3], r: &[V; 3], z: V) -> V {
+    let volume = z.mul(V::splat(2.0 * source.area));
+    let cosines = dot(&a[0], &a[1])
+        .mul_add(r[2], dot(&a[1], &a[2]).mul_add(r[0], dot(&a[2], &a[0]).mul(r[1])));
+    let denominator = r[0].mul(r[1]).mul_add(r[2], cosines);
+    V::atan2_above(volume, denominator)
+}
+
+/// As [`Triangle::solid_angle`] has it.
+#[inline(always)]
+fn solid_angle<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+    let zero = V::zero();
+    let (a, r) = seen_from(source, x);
+    let below = along(&a[0], &source.normal);
+    let twice = V::splat(2.0).mul(half_solid_angle(source, &a, &r, below.abs()));
+    let behind = below.where_above(zero, zero.sub(twice), zero);
+    zero.where_above(below, twice, behind)
+}
+
+/// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
+#[inline(always)]
+fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+    let (zero, one) = (V::zero(), V::splat(1.0));
+    let (a, r) = seen_from(source, x);
     let z = along(&a[0], &source.normal).abs();
     let z2 = z.mul_add(z, V::splat(ON_EDGE));
     let mut sum = zero;
@@ -134,11 +187,7 @@ fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
         let denominator = t.where_above(zero, denominator, after.mul(denominator));
         sum = d.mul_add(V::ln_ratio(numerator, denominator), sum);
     }
-    let volume = z.mul(V::splat(2.0 * source.area));
-    let cosines = dot(&a[0], &a[1])
-        .mul_add(r[2], dot(&a[1], &a[2]).mul_add(r[0], dot(&a[2], &a[0]).mul(r[1])));
-    let denominator = r[0].mul(r[1]).mul_add(r[2], cosines);
-    z.mul(V::splat(-2.0)).mul_add(V::atan2_above(volume, denominator), sum)
+    z.mul(V::splat(-2.0)).mul_add(half_solid_angle(source, &a, &r, z), sum)
 }
 
 #[cfg(test)]
@@ -175,6 +224,17 @@ mod tests {
             // In both, terms of the size of distances up to 3 cancel against a potential of area / distance.
             let allowed = 1e-14 * size + 1e-13;
             assert!((found - exact).abs() < allowed, "{round}: {found} {exact}");
+            // In the plane rounding decides on which side a point is.
+            nodes.clear();
+            let mut exact = 0.0;
+            for x in points.iter().filter(|x| (*x - p).dot(&source.normal).abs() > 1e-6) {
+                let weight = random();
+                nodes.push(x, weight);
+                exact += weight * source.solid_angle_at(x);
+            }
+            let found = nodes.sum_solid_angle(&source);
+            // Heights and distances are differences of coordinates: some 1e-16 against 1e-6 at worst.
+            assert!((found - exact).abs() < 1e-8, "{round}: {found} {exact}");
         }
     }
 }

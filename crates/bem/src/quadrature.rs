@@ -34,6 +34,8 @@ pub(crate) fn line(points: usize) -> &'static [LineNode] {
 }
 
 /// The cheapest rule here that is exact at least to `degree` (at most [`MAX_TRIANGLE_DEGREE`]).
+///
+/// Above degree 6 rules are conical about vertex 1: smooth in the direction from there and the distance is good enough.
 pub(crate) fn triangle(degree: usize) -> &'static [TriangleNode] {
     static CONICAL: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_CONICAL).map(conical).collect());

@@ -7,6 +7,7 @@
 //! Phi(x) = int_T dS_y / |x - y| = sum_i d_i L_i - |z| |Omega|,             d_i = a_i . m_i
 //! L_i    = int_(edge i) ds / |x - y| = ln (|a_i| + |a_(i+1)| + l_i) / (|a_i| + |a_(i+1)| - l_i)
 //! tan(Omega / 2) = 2 A z / (abc + (a.b) c + (b.c) a + (c.a) b)
+//! grad Phi(x) = - sum_i m_i L_i - n Omega,                                 Omega of the sign of z
 //! ```
 //!
 //! (Wilton et al., IEEE Trans. Antennas Propag. 32 (1984) 276; Van Oosterom & Strackee, IEEE Trans. Biomed. Eng. 30
@@ -90,30 +91,66 @@ impl Triangle {
 
     #[inline]
     pub(crate) fn potential_at(&self, x: &Vec3) -> f64 {
-        let a = [self.vertices[0] - x, self.vertices[1] - x, self.vertices[2] - x];
-        let r = [a[0].norm(), a[1].norm(), a[2].norm()];
+        let (a, r) = self.seen_from(x);
         let z = self.normal.dot(&a[0]).abs();
         let mut sum = 0.0;
         for i in 0..3 {
-            let j = (i + 1) % 3;
             let d = a[i].dot(&self.edge_normals[i]);
-            let rho2 = d * d + z * z + ON_EDGE;
-            // r_i + s_i and r_j - s_j without cancellation: their product with the conjugate is rho^2.
-            let (s, t) = (a[i].dot(&self.tangents[i]), a[j].dot(&self.tangents[i]));
-            let (ri, rj) = (r[i] + s.abs(), r[j] + t.abs());
-            let before = if s >= 0.0 { ri } else { rho2 / ri };
-            let after = if t <= 0.0 { rj } else { rho2 / rj };
-            sum += d * ((r[i] + r[j] + self.lengths[i]) / (before + after)).ln();
+            sum += d * self.edge_potential(i, &a, &r, d * d + z * z);
         }
         sum - z * self.solid_angle_magnitude(&a, &r, z)
+    }
+
+    /// Gradient of [`Triangle::potential`] at x: -sum_i m_i L_i - n Omega. In the triangle's plane the normal part is the
+    /// principal value 0; on an edge the tangential part is infinite, and finite but arbitrary here.
+    pub fn potential_gradient(&self, x: [f64; 3]) -> [f64; 3] {
+        self.gradient_at(&Vec3::from(x)).into()
+    }
+
+    #[inline]
+    pub(crate) fn gradient_at(&self, x: &Vec3) -> Vec3 {
+        let (a, r) = self.seen_from(x);
+        let z = -self.normal.dot(&a[0]);
+        let mut gradient = Vec3::zeros();
+        for i in 0..3 {
+            let d = a[i].dot(&self.edge_normals[i]);
+            gradient -= self.edge_normals[i] * self.edge_potential(i, &a, &r, d * d + z * z);
+        }
+        if z != 0.0 {
+            gradient -= self.normal * self.solid_angle_magnitude(&a, &r, z.abs()).copysign(z);
+        }
+        gradient
+    }
+
+    /// The vertices seen from x, and their distances.
+    #[inline]
+    pub(crate) fn seen_from(&self, x: &Vec3) -> ([Vec3; 3], [f64; 3]) {
+        let a = [self.vertices[0] - x, self.vertices[1] - x, self.vertices[2] - x];
+        (a, [a[0].norm(), a[1].norm(), a[2].norm()])
+    }
+
+    /// L_i, with the squared distance of the point from the edge's line.
+    #[inline]
+    pub(crate) fn edge_potential(&self, i: usize, a: &[Vec3; 3], r: &[f64; 3], rho2: f64) -> f64 {
+        let j = (i + 1) % 3;
+        let rho2 = rho2 + ON_EDGE;
+        // r_i + s_i and r_j - s_j without cancellation: their product with the conjugate is rho^2.
+        let (s, t) = (a[i].dot(&self.tangents[i]), a[j].dot(&self.tangents[i]));
+        let (ri, rj) = (r[i] + s.abs(), r[j] + t.abs());
+        let before = if s >= 0.0 { ri } else { rho2 / ri };
+        let after = if t <= 0.0 { rj } else { rho2 / rj };
+        ((r[i] + r[j] + self.lengths[i]) / (before + after)).ln()
     }
 
     /// Solid angle that the triangle fills seen from x: int_T n . (x - y) / |x - y|^3 dS_y, positive on the normal's side
     /// and 0 (the principal value) in the plane.
     pub fn solid_angle(&self, x: [f64; 3]) -> f64 {
-        let x = Vec3::from(x);
-        let a = [self.vertices[0] - x, self.vertices[1] - x, self.vertices[2] - x];
-        let r = [a[0].norm(), a[1].norm(), a[2].norm()];
+        self.solid_angle_at(&Vec3::from(x))
+    }
+
+    #[inline]
+    pub(crate) fn solid_angle_at(&self, x: &Vec3) -> f64 {
+        let (a, r) = self.seen_from(x);
         let z = -self.normal.dot(&a[0]);
         if z == 0.0 {
             return 0.0;

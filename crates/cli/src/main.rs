@@ -9,6 +9,7 @@ mod grid;
 mod interrupt;
 mod logging;
 mod machine;
+mod media;
 mod npy;
 mod output;
 mod paths;
@@ -16,6 +17,8 @@ mod plot;
 mod problem;
 mod progress;
 mod results;
+mod sources;
+mod state;
 mod units;
 mod vtk;
 

@@ -9,7 +9,9 @@ use mesh::{Mesh, PhysicalGroup, files, quality};
 use crate::case::{Case, Defect, ResolvedConductor, Sort};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
+use crate::media::{self, Media};
 use crate::output::Output;
+use crate::sources::{self, Source};
 
 /// A mesh that can be solved on.
 #[derive(Debug)]
@@ -18,6 +20,10 @@ pub(crate) struct Problem {
     /// Each triangle's area, in the square of the mesh's unit.
     pub(crate) areas: Vec<f64>,
     pub(crate) conductors: Conductors,
+    /// `None` where one medium fills all space.
+    pub(crate) media: Option<Media>,
+    /// All point charges.
+    pub(crate) sources: Vec<Source>,
 }
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
@@ -75,32 +81,44 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     check_crossings(case, &mesh, &assignment)?;
     let areas = quality::areas(&mesh);
     let conductors = describe(case, &mesh, &areas, assignment);
-    Ok(Problem { mesh, areas, conductors })
+    let regions = media::regions(case, &mesh)?;
+    let media = (!regions.is_empty()).then(|| media::find(case, &mesh, &regions));
+    let sources = sources::find(case, &mesh, &regions)?;
+    Ok(Problem { mesh, areas, conductors, media, sources })
 }
 
-/// Refuses surfaces of different conductors that go through each other. Within one conductor they do no more harm than making
-/// some of its surface an inner one.
+/// Refuses surfaces of different bodies that go through each other. Within one conductor they do no more harm than making some
+/// of its surface an inner one.
 fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<(), Failure> {
-    if assignment.names.len() < 2 {
+    if assignment.names.len() + case.dielectrics.len() < 2 {
         return Ok(());
     }
-    let owner = |triangle: u32| assignment.of_triangle[triangle as usize];
+    let bodies = |triangle: u32| -> Vec<&str> {
+        let conductor = assignment.of_triangle[triangle as usize]
+            .map(|owner| assignment.names[owner as usize].as_str());
+        let dielectrics = case
+            .dielectrics
+            .iter()
+            .filter(|dielectric| media::is_in(mesh, &dielectric.groups, triangle as usize));
+        conductor.into_iter().chain(dielectrics.map(|d| d.name.value.as_str())).collect()
+    };
     let found = intersections(mesh);
     let between = |pair: &&Intersection| {
-        let [a, b] = pair.triangles.map(owner);
-        a.is_some() && b.is_some() && a != b
+        let [a, b] = pair.triangles.map(bodies);
+        !a.is_empty() && !b.is_empty() && !a.iter().any(|body| b.contains(body))
     };
     let Some(first) = found.iter().find(between) else { return Ok(()) };
     let [a, b] = first.triangles.map(|t| {
-        let name = owner(t).map(|owner| assignment.names[owner as usize].as_str());
-        format!("triangle {t} of \"{}\"", name.unwrap_or_default())
+        let name = bodies(t).first().copied().unwrap_or_default();
+        format!("triangle {t} of \"{name}\"")
     });
+    let what = if case.dielectrics.is_empty() { "conductors" } else { "bodies" };
     let count = found.iter().filter(between).count();
     let file = case.mesh.file.display();
     Err(Failure::with_help(
         Exit::BadInput,
         format!(
-            "in {file}, conductors go through each other: {} (first: {a} and {b})",
+            "in {file}, {what} go through each other: {} (first: {a} and {b})",
             if count == 1 {
                 "1 pair of triangles".to_owned()
             } else {
@@ -132,7 +150,22 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
             groups: conductor.groups.iter().map(|group| group.value.clone()).collect(),
         })
         .collect();
-    let ignore: Vec<String> = case.mesh.ignore.iter().map(|group| group.value.clone()).collect();
+    // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
+    let interfaces = case.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
+    let claimed = |group: &str| {
+        requests.iter().any(|request| request.groups.iter().any(|name| name == group))
+    };
+    let ignore: Vec<String> = case
+        .mesh
+        .ignore
+        .iter()
+        .chain(interfaces.clone().filter(|group| !claimed(&group.value)))
+        .map(|group| group.value.clone())
+        .collect();
+    if mesh.groups.is_empty() && requests.is_empty() && !case.dielectrics.is_empty() {
+        let of_triangle = vec![None; mesh.triangles.len()];
+        return Ok(Assignment { names: Vec::new(), of_triangle });
+    }
     conductors::assign(mesh, &requests, &ignore).map_err(|problems| {
         let defects = problems
             .iter()
@@ -153,10 +186,13 @@ fn place(case: &Case, problem: &conductors::Problem) -> std::ops::Range<usize> {
         _ => None,
     };
     let groups = case.conductors.iter().flat_map(|conductor| &conductor.groups);
+    let interfaces = case.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
     let mut names = case.conductors.iter().map(|conductor| &conductor.name);
     let found = match (name, group) {
         (Some(name), _) => names.find(|known| known.value == *name),
-        (_, Some(group)) => groups.chain(&case.mesh.ignore).find(|known| known.value == *group),
+        (_, Some(group)) => {
+            groups.chain(&case.mesh.ignore).chain(interfaces).find(|known| known.value == *group)
+        }
         _ => None,
     };
     found.map_or_else(|| case.mesh.place.clone(), |located| located.span.clone())

@@ -5,6 +5,15 @@ use std::f64::consts::PI;
 /// Vacuum permittivity in F/m, CODATA 2022.
 pub(crate) const EPSILON_0: f64 = 8.854_187_818_8e-12;
 
+/// Elementary charge in coulomb, exact since 2019.
+pub(crate) const ELEMENTARY_CHARGE: f64 = 1.602_176_634e-19;
+
+/// Avogadro's constant in 1/mol, exact since 2019.
+const AVOGADRO: f64 = 6.022_140_76e23;
+
+/// Joules of a (thermochemical) calorie.
+const CALORIE: f64 = 4.184;
+
 /// The unit that a mesh's coordinates are in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthUnit {
@@ -60,6 +69,16 @@ impl LengthUnit {
 /// Farads of a capacitance given as the length C/(4 pi eps0).
 pub(crate) fn farads(length: f64, unit: LengthUnit) -> f64 {
     4.0 * PI * EPSILON_0 * length * unit.metres()
+}
+
+/// An energy in joule as kJ/mol.
+pub(crate) fn kilojoule_per_mole(joule: f64) -> f64 {
+    joule * AVOGADRO * 1e-3
+}
+
+/// An energy in joule as kcal/mol.
+pub(crate) fn kilocalorie_per_mole(joule: f64) -> f64 {
+    kilojoule_per_mole(joule) / CALORIE
 }
 
 /// A power of 1000 with its SI prefix.

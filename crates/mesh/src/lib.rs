@@ -18,6 +18,7 @@ mod polygon;
 pub mod pqr;
 pub mod quality;
 pub mod refine;
+pub mod regions;
 mod surface;
 pub mod topology;
 pub mod transform;

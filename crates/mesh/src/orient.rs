@@ -89,7 +89,7 @@ fn volume(part: &Part) -> f64 {
 }
 
 /// Whether a component lies within the surface of another: the one of its corners that is furthest from it does.
-fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f64) -> bool {
+pub(crate) fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f64) -> bool {
     let step = (members.len() / TRIED).max(1);
     let corners = members.iter().step_by(step).flat_map(|&t| mesh.corners(t as usize));
     let mut furthest: Option<(f64, Vector)> = None;

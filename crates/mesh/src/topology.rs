@@ -138,7 +138,7 @@ impl Topology {
     /// Works out the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
     pub fn of(mesh: &Mesh) -> Self {
         let sides = Sides::of(mesh);
-        let (component_of, count) = label_components(mesh, &sides);
+        let (component_of, count) = label_components(mesh, &sides, |_| true);
         let fresh = || Part { closed: true, ..Part::default() };
         let mut whole = fresh();
         let mut components = vec![fresh(); count];
@@ -206,12 +206,21 @@ fn enclose(mesh: &Mesh, members: impl Iterator<Item = (usize, usize)>, parts: &m
 ///
 /// Triangles are joined by shared edges; components are numbered in the order of their first triangles.
 pub fn components(mesh: &Mesh) -> (Vec<u32>, usize) {
-    label_components(mesh, &Sides::of(mesh))
+    label_components(mesh, &Sides::of(mesh), |_| true)
 }
 
-fn label_components(mesh: &Mesh, sides: &Sides) -> (Vec<u32>, usize) {
+/// The same, joined only by those edges that `joins` accepts.
+pub(crate) fn components_where(mesh: &Mesh, joins: impl Fn(&[Side]) -> bool) -> (Vec<u32>, usize) {
+    label_components(mesh, &Sides::of(mesh), joins)
+}
+
+fn label_components(
+    mesh: &Mesh,
+    sides: &Sides,
+    joins: impl Fn(&[Side]) -> bool,
+) -> (Vec<u32>, usize) {
     let mut parent: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
-    for edge in sides.edges() {
+    for edge in sides.edges().filter(|edge| joins(edge)) {
         for pair in edge.windows(2) {
             let (a, b) = (root(&mut parent, pair[0].triangle), root(&mut parent, pair[1].triangle));
             // The lower index stays root, so that roots are first triangles.

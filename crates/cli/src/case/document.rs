@@ -135,6 +135,40 @@ impl<'d> Section<'d> {
     pub(crate) fn number(&self, name: &'static str) -> Option<Located<f64>> {
         let Kind::Number { low, high } = self.key(name)?.kind else { return None };
         let value = self.value(name)?;
+        self.as_number(name, value, low, high)
+    }
+
+    /// Three numbers within the schema's range.
+    pub(crate) fn vector(&self, name: &'static str) -> Option<Located<[f64; 3]>> {
+        let Kind::Vector { high } = self.key(name)?.kind else { return None };
+        let value = self.value(name)?;
+        let span = value.span();
+        let expected = format!("three numbers [x, y, z] for {name}");
+        let DeValue::Array(items) = value.get_ref() else {
+            self.defects.push(wrong_type(&span, value, &expected));
+            return None;
+        };
+        if items.len() != 3 {
+            let message = format!("expected {expected}, found {}", items.len());
+            self.defects.push(Defect::new(Sort::Value, span, message));
+            return None;
+        }
+        let numbers: Vec<f64> = items
+            .iter()
+            .filter_map(|item| self.as_number(name, item, -high, high))
+            .map(|number| number.value)
+            .collect();
+        let value = numbers.try_into().ok()?;
+        Some(Located { value, span })
+    }
+
+    fn as_number(
+        &self,
+        name: &str,
+        value: &Spanned<DeValue<'_>>,
+        low: f64,
+        high: f64,
+    ) -> Option<Located<f64>> {
         let span = value.span();
         let parsed = match value.get_ref() {
             DeValue::Float(float) => float.as_str().parse().ok(),

@@ -12,10 +12,11 @@ pub(crate) mod sweep;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use diagnostics::{Defect, Located, Sort};
+pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
+pub(crate) use read::SURROUNDINGS;
 
 use crate::exit::Failure;
-use crate::units::LengthUnit;
+use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 /// One case, every default filled in.
 #[derive(Clone, Debug)]
@@ -23,8 +24,12 @@ pub(crate) struct Case {
     pub(crate) title: String,
     pub(crate) mesh: MeshInput,
     pub(crate) relative_permittivity: f64,
+    pub(crate) dielectrics: Vec<Dielectric>,
     /// As the file lists them; empty = found in the mesh.
     pub(crate) conductors: Vec<Conductor>,
+    pub(crate) charges: Vec<Charge>,
+    /// Uniform external field, V/m.
+    pub(crate) field: [f64; 3],
     pub(crate) solver: Solver,
     pub(crate) fmm_tolerance: f64,
     /// Where results go unless the command line says otherwise.
@@ -47,11 +52,51 @@ pub(crate) struct MeshInput {
     pub(crate) ignore: Vec<Located<String>>,
 }
 
+/// One `[[dielectric]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Dielectric {
+    pub(crate) name: Located<String>,
+    pub(crate) relative_permittivity: f64,
+    /// Groups of the closed surface that bounds it.
+    pub(crate) groups: Vec<Located<String>>,
+    /// PQR file of the atoms in it, which makes it a molecule.
+    pub(crate) charges: Option<Located<PathBuf>>,
+}
+
 /// One `[[conductor]]`.
 #[derive(Clone, Debug)]
 pub(crate) struct Conductor {
     pub(crate) name: Located<String>,
     pub(crate) groups: Vec<Located<String>>,
+    /// What the case sets, if it does.
+    pub(crate) setting: Option<Setting>,
+}
+
+/// What a case sets on a conductor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Setting {
+    /// Volt.
+    Potential(f64),
+    /// Coulomb; the conductor floats.
+    Charge(f64),
+}
+
+/// One `[[charge]]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Charge {
+    /// In the mesh's unit.
+    pub(crate) position: Located<[f64; 3]>,
+    /// As the case gives it.
+    pub(crate) value: f64,
+    /// Whether `value` is in elementary charges, not in coulomb.
+    pub(crate) elementary: bool,
+}
+
+impl Charge {
+    /// The charge in coulomb.
+    pub(crate) fn coulomb(&self) -> f64 {
+        if self.elementary { self.value * ELEMENTARY_CHARGE } else { self.value }
+    }
 }
 
 /// `[solver]`.
@@ -136,6 +181,21 @@ impl Case {
     /// The file that the case was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.source.path
+    }
+
+    /// Whether the case sets potentials, charges or a field, so that there is a state to solve for beside the matrix.
+    pub(crate) fn has_state(&self) -> bool {
+        self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
+    }
+
+    /// Whether there are sources other than conductors.
+    pub(crate) fn has_sources(&self) -> bool {
+        self.has_charges() || self.field != [0.0; 3]
+    }
+
+    /// Whether there are point charges.
+    pub(crate) fn has_charges(&self) -> bool {
+        !self.charges.is_empty() || self.dielectrics.iter().any(|d| d.charges.is_some())
     }
 
     /// The failure that shows `defects` at their places in the file.

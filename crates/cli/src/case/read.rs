@@ -8,7 +8,8 @@ use toml::de::DeTable;
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
-    Case, Conductor, MeshInput, Method, Overrides, Solver, Source, VtkMode, fastcap, schema, sweep,
+    Case, Charge, Conductor, Dielectric, MeshInput, Method, Overrides, Setting, Solver, Source,
+    VtkMode, fastcap, schema, sweep,
 };
 use crate::exit::{Exit, Failure};
 use crate::problem::unreadable;
@@ -19,6 +20,9 @@ const LARGEST: u64 = 4 << 20;
 
 /// The FMM's share of the solver's tolerance: its error must not be what the residual is made of.
 const FMM_SHARE: f64 = 0.3;
+
+/// What results call the medium of `[medium]`.
+pub(crate) const SURROUNDINGS: &str = "surroundings";
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
@@ -99,8 +103,11 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
     let mesh = read_mesh(top, base);
     let relative_permittivity =
         top.section("medium").number("relative_permittivity").map_or(1.0, |number| number.value);
+    let dielectrics = read_dielectrics(top, base);
     let ignore = mesh.as_ref().map(|mesh| mesh.ignore.as_slice()).unwrap_or_default();
     let conductors = read_conductors(top, ignore);
+    let charges = read_charges(top);
+    let field = top.section("external").vector("field").map_or([0.0; 3], |field| field.value);
     let solver = read_solver(&top.section("solver"), overrides);
     let fmm_tolerance = top.section("fmm").number("tolerance").map_or_else(
         || (FMM_SHARE * solver.tolerance).max(schema::TOLERANCES.0),
@@ -121,7 +128,10 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         title,
         mesh: mesh?,
         relative_permittivity,
+        dielectrics,
         conductors,
+        charges,
+        field,
         solver,
         fmm_tolerance,
         directory: base.join(directory),
@@ -136,28 +146,56 @@ fn read_mesh(top: &Section<'_>, base: &Path) -> Option<MeshInput> {
     let file = section.text("file");
     let unit = section.choice("unit");
     let ignore = section.names("ignore").unwrap_or_default();
-    let file = file.and_then(|file| existing(top, base, file));
-    let (path, place) = file?;
+    let file = file.and_then(|file| existing(top, base, "mesh", file))?;
     let unit = LengthUnit::from_name(&unit?.value)?;
-    Some(MeshInput { file: path, place, unit, ignore })
+    Some(MeshInput { file: file.value, place: file.span, unit, ignore })
 }
 
-/// The mesh's path, if there is a file.
+/// The path of what the case calls `kind`, if there is a file.
 fn existing(
     top: &Section<'_>,
     base: &Path,
+    kind: &str,
     file: Located<String>,
-) -> Option<(PathBuf, std::ops::Range<usize>)> {
+) -> Option<Located<PathBuf>> {
     let path = base.join(&file.value);
     if path.is_file() {
-        return Some((path, file.span));
+        return Some(Located { value: path, span: file.span });
     }
     let what = if path.is_dir() { "is a folder" } else { "does not exist" };
-    let defect = Defect::new(Sort::Value, file.span, format!("the mesh {} {what}", path.display()))
+    let message = format!("the {kind} {} {what}", path.display());
+    let defect = Defect::new(Sort::Value, file.span, message)
         .label("no such file")
         .help("the path is relative to the case file's folder");
     top.report(defect);
     None
+}
+
+/// Names that media go by: each once, and none of them the surrounding medium's.
+fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<Dielectric> {
+    let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
+    let mut dielectrics = Vec::new();
+    for section in top.sections("dielectric") {
+        let name = section.text("name");
+        let permittivity = section.number("relative_permittivity");
+        let groups = section.names("group").unwrap_or_default();
+        let charges =
+            section.text("charges").and_then(|file| existing(top, base, "PQR file", file));
+        let (Some(name), Some(permittivity)) = (name, permittivity) else { continue };
+        if name.value == SURROUNDINGS {
+            let message = format!("\"{SURROUNDINGS}\" is the name of [medium]");
+            top.report(Defect::new(Sort::Value, name.span.clone(), message));
+        }
+        if let Some(first) = names.insert(name.value.clone(), name.span.clone()) {
+            let message = format!("two dielectrics are called \"{}\"", name.value);
+            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
+            let help = "for one dielectric of several bodies write group = [\"a\", \"b\"]";
+            top.report(defect.first(first).help(help));
+        }
+        let relative_permittivity = permittivity.value;
+        dielectrics.push(Dielectric { name, relative_permittivity, groups, charges });
+    }
+    dielectrics
 }
 
 fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conductor> {
@@ -173,6 +211,7 @@ fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conduct
     for section in top.sections("conductor") {
         let name = section.text("name");
         let groups = section.names("group").unwrap_or_default();
+        let setting = read_setting(&section);
         let Some(name) = name else { continue };
         if let Some(first) = names.insert(name.value.clone(), name.span.clone()) {
             let message = format!("two conductors are called \"{}\"", name.value);
@@ -191,9 +230,35 @@ fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conduct
                 top.report(defect.label("again here").first(earlier.span));
             }
         }
-        conductors.push(Conductor { name, groups });
+        conductors.push(Conductor { name, groups, setting });
     }
     conductors
+}
+
+/// A potential or a charge, not both.
+fn read_setting(section: &Section<'_>) -> Option<Setting> {
+    match (section.number("potential"), section.number("charge")) {
+        (Some(potential), Some(charge)) => {
+            let message = "the conductor has both a potential and a charge";
+            let defect = Defect::new(Sort::Value, charge.span, message).first(potential.span);
+            let help = "a conductor is held at a potential, or floats with a charge";
+            section.report(defect.label("and here").help(help));
+            None
+        }
+        (Some(potential), None) => Some(Setting::Potential(potential.value)),
+        (None, charge) => charge.map(|charge| Setting::Charge(charge.value)),
+    }
+}
+
+fn read_charges(top: &Section<'_>) -> Vec<Charge> {
+    let read = |section: &Section<'_>| {
+        let position = section.vector("position");
+        let value = section.number("charge");
+        let unit = section.choice("unit");
+        let elementary = unit.is_some_and(|unit| unit.value == "e");
+        Some(Charge { position: position?, value: value?.value, elementary })
+    };
+    top.sections("charge").iter().filter_map(read).collect()
 }
 
 fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Case, ResolvedConductor};
+use super::{Case, ResolvedConductor, Setting};
 use crate::paths;
 use crate::units::shortest as number;
 
@@ -27,6 +27,18 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         format!("relative_permittivity = {}", number(case.relative_permittivity)),
         String::new(),
     ];
+    for dielectric in &case.dielectrics {
+        lines.extend([
+            "[[dielectric]]".to_owned(),
+            format!("name = {}", string(&dielectric.name.value)),
+            format!("relative_permittivity = {}", number(dielectric.relative_permittivity)),
+            format!("group = {}", list(dielectric.groups.iter().map(|g| g.value.as_str()))),
+        ]);
+        if let Some(file) = &dielectric.charges {
+            lines.push(format!("charges = {}", string(&paths::relative(folder, &file.value))));
+        }
+        lines.push(String::new());
+    }
     if conductors.iter().any(|conductor| conductor.groups.is_empty()) {
         lines.push(
             "# The mesh has no groups: each body joined by shared edges is a conductor.".to_owned(),
@@ -37,9 +49,33 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
             lines.push("[[conductor]]".to_owned());
             lines.push(format!("name = {}", string(name)));
             lines.push(format!("group = {}", list(groups.iter().map(String::as_str))));
+            let setting = case.conductors.iter().find(|listed| listed.name.value == *name);
+            match setting.and_then(|listed| listed.setting) {
+                Some(Setting::Potential(volt)) => {
+                    lines.push(format!("potential = {}", number(volt)))
+                }
+                Some(Setting::Charge(coulomb)) => {
+                    lines.push(format!("charge = {}", number(coulomb)))
+                }
+                None => {}
+            }
             lines.push(String::new());
         }
     }
+    for charge in &case.charges {
+        lines.extend([
+            "[[charge]]".to_owned(),
+            format!("position = {}", vector(&charge.position.value)),
+            format!("charge = {}", number(charge.value)),
+            format!("unit = {}", string(if charge.elementary { "e" } else { "C" })),
+            String::new(),
+        ]);
+    }
+    lines.extend([
+        "[external]".to_owned(),
+        format!("field = {}", vector(&case.field)),
+        String::new(),
+    ]);
     lines.extend([
         "[solver]".to_owned(),
         format!("tolerance = {}", number(case.solver.tolerance)),
@@ -61,6 +97,10 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
 /// A quoted string with whatever escapes it needs.
 pub(super) fn string(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
+}
+
+fn vector(x: &[f64; 3]) -> String {
+    format!("[{}]", x.map(number).join(", "))
 }
 
 /// An array of quoted strings.

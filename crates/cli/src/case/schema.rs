@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Numbers,
     /// A number in low ..= high.
     Number { low: f64, high: f64 },
+    /// Three numbers, each in -high ..= high.
+    Vector { high: f64 },
     /// A whole number in low ..= high.
     Integer { low: i64, high: i64 },
 }
@@ -41,11 +43,25 @@ pub(crate) struct Key {
 /// The only version of the format so far.
 pub(crate) const FORMAT: i64 = 1;
 
-/// The tables, in the order of the documentation; `conductor` and `sweep` are arrays of tables.
-pub(crate) const TABLES: [&str; 7] =
-    ["mesh", "medium", "conductor", "solver", "fmm", "output", "sweep"];
+/// The tables, in the order of the documentation.
+pub(crate) const TABLES: [&str; 10] = [
+    "mesh",
+    "medium",
+    "dielectric",
+    "conductor",
+    "charge",
+    "external",
+    "solver",
+    "fmm",
+    "output",
+    "sweep",
+];
+
+/// Those of them that are arrays of tables.
+const ARRAYS: [&str; 4] = ["dielectric", "conductor", "charge", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
+pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
 /// What a sweep can set.
 pub(crate) const SWEPT: [&str; 1] = ["medium.relative_permittivity"];
@@ -55,22 +71,33 @@ pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
 const TOLERANCE: Kind = Kind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
 
+/// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
+const PERMITTIVITY: Kind = Kind::Number { low: 1e-12, high: 1e12 };
+
+/// Volts, coulombs, volts a metre, coordinates: what can still be squared and summed.
+const LARGEST: f64 = 1e30;
+const QUANTITY: Kind = Kind::Number { low: -LARGEST, high: LARGEST };
+
 /// Every key.
-pub(crate) const KEYS: [Key; 24] = [
+pub(crate) const KEYS: [Key; 34] = [
     key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", Kind::Path, Absent::Error),
     key("mesh", "unit", Kind::Choice(&UNITS), Absent::Error),
     key("mesh", "ignore", Kind::Names, Absent::Default("[]")),
-    key(
-        "medium",
-        "relative_permittivity",
-        // Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
-        Kind::Number { low: 1e-12, high: 1e12 },
-        Absent::Default("1.0"),
-    ),
+    key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
+    key("dielectric", "name", Kind::Text, Absent::Error),
+    key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
+    key("dielectric", "group", Kind::Names, Absent::Error),
+    key("dielectric", "charges", Kind::Path, Absent::Default("none")),
     key("conductor", "name", Kind::Text, Absent::Error),
     key("conductor", "group", Kind::Names, Absent::Error),
+    key("conductor", "potential", QUANTITY, Absent::Default("none")),
+    key("conductor", "charge", QUANTITY, Absent::Default("none")),
+    key("charge", "position", Kind::Vector { high: LARGEST }, Absent::Error),
+    key("charge", "charge", QUANTITY, Absent::Error),
+    key("charge", "unit", Kind::Choice(&CHARGE_UNITS), Absent::Default("C")),
+    key("external", "field", Kind::Vector { high: LARGEST }, Absent::Default("[0.0, 0.0, 0.0]")),
     key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
     key("solver", "method", Kind::Choice(&METHODS), Absent::Default("auto")),
     key("solver", "restart", Kind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
@@ -113,7 +140,7 @@ pub(crate) fn keys_of(table: &str) -> impl Iterator<Item = &'static Key> {
 pub(crate) fn heading(table: &str) -> String {
     match table {
         "" => "the top of the file".to_owned(),
-        "conductor" | "sweep" => format!("[[{table}]]"),
+        array if ARRAYS.contains(&array) => format!("[[{array}]]"),
         other => format!("[{other}]"),
     }
 }

@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::problem::{self, Problem};
 use crate::progress::Bars;
 use crate::results::{self, Folder, Matrices, Run};
+use crate::state::{self, State};
 use crate::{interrupt, machine, units};
 
 /// Arguments of `farad solve`.
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         return output.data(&dry_run(&case, &problem, path));
     }
     let folder = Folder::open(path, &names, args.overwrite)?;
-    let answer = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+    let (answer, state) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
     interrupt::check()?;
 
     let requested = args.on.backend;
@@ -81,6 +82,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         case: &case,
         problem: &problem,
         answer: &answer,
+        state: state.as_ref(),
         requested,
         used,
         folder: path,
@@ -105,7 +107,7 @@ pub(super) fn solve(
     on: backend::Args,
     memory_limit: Option<u64>,
     output: &Output,
-) -> Result<bem::Capacitance, Failure> {
+) -> Result<(bem::Capacitance, Option<State>), Failure> {
     let options = CapacitanceOptions {
         method: match case.solver.method {
             Method::Auto => bem::Method::Auto,
@@ -127,7 +129,27 @@ pub(super) fn solve(
     };
     tracing::info!(?options, "solving");
     let bars = Bars::new(output);
-    Ok(bem::capacitance(&problem.mesh, conductors, &options, &bars)?)
+    if problem.media.is_none() && !case.has_state() {
+        let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
+        return Ok((answer, None));
+    }
+    let one_medium;
+    let permittivity = match &problem.media {
+        Some(media) => &media.permittivity,
+        None => {
+            one_medium = vec![[case.relative_permittivity; 2]; problem.mesh.triangles.len()];
+            &one_medium
+        }
+    };
+    let media = bem::Media {
+        conductor: conductors.of_triangle,
+        conductors: conductors.count,
+        permittivity,
+    };
+    let excitations = state::excitations(case, problem);
+    let answer = bem::electrostatics(&problem.mesh, media, &excitations, &options, &bars)?;
+    let state = state::find(case, problem, &answer);
+    Ok((answer.into_capacitance(case.relative_permittivity, &problem.areas), state))
 }
 
 /// The resolved case and, as comments after it, what a run would work on.
@@ -170,7 +192,8 @@ fn not_converged(run: &Run<'_>) -> Failure {
     let tolerance = run.answer.tolerance;
     let failed: Vec<_> =
         run.answer.solves.iter().filter(|s| s.reason != bem::StopReason::Converged).collect();
-    let mut message = format!("{} of {} solves did not converge", failed.len(), names.len());
+    let mut message =
+        format!("{} of {} solves did not converge", failed.len(), run.answer.solves.len());
     for solve in &failed {
         let why = match solve.reason {
             bem::StopReason::MaxIterations => "the iteration limit was reached",
@@ -181,8 +204,13 @@ fn not_converged(run: &Run<'_>) -> Failure {
         };
         let _ = write!(
             message,
-            "\n\"{}\" at 1 V: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
-            names[solve.excitation], solve.iterations, solve.relative_residual
+            "\n{}: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
+            match names.get(solve.excitation) {
+                Some(name) => format!("\"{name}\" at 1 V"),
+                None => results::SOURCES.to_owned(),
+            },
+            solve.iterations,
+            solve.relative_residual
         );
     }
     let help = format!(

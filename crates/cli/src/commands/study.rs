@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if level > 0 {
             problem = problem::prepare(&case, refined(&problem.mesh, args.spheres)?)?;
         }
-        let answer = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+        let (answer, _) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
         interrupt::check()?;
         if !results::converged(&answer) {
             return Err(not_converged(&case, &problem));

@@ -128,13 +128,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             output.note(&format!("this was the run with {}", describe(&case, choice)));
             failure
         };
+        let this = with_permittivity(&case, choice);
         let problem =
-            meshes.make(choice).and_then(|mesh| problem::prepare(&case, mesh)).map_err(failed)?;
+            meshes.make(choice).and_then(|mesh| problem::prepare(&this, mesh)).map_err(failed)?;
         let names = &problem.conductors.names;
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
         }
-        let answer = solve(&case, &problem, args.on, args.memory_limit, &output).map_err(failed)?;
+        let (answer, state) =
+            solve(&this, &problem, args.on, args.memory_limit, &output).map_err(failed)?;
         if !results::converged(&answer) {
             return Err(Failure::with_help(
                 Exit::NotConverged,
@@ -143,8 +145,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             ));
         }
         solved += 1;
-        // Charges at 1 V per permittivity do not depend on the permittivity: the other runs of this geometry are done too.
-        for run in (first..runs.len()).filter(|&run| same_geometry(&case, choice, &runs[run])) {
+        // Without dielectrics, charges at 1 V per permittivity do not depend on the permittivity: the other runs of this
+        // geometry are done too.
+        let one_medium = problem.media.is_none() && state.is_none();
+        for run in (first..runs.len())
+            .filter(|&run| run == first || (one_medium && same_geometry(&case, choice, &runs[run])))
+        {
             let case = with_permittivity(&case, &runs[run]);
             let matrices =
                 Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
@@ -153,6 +159,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                     case: &case,
                     problem: &problem,
                     answer: &answer,
+                    state: state.as_ref(),
                     requested: args.on.backend,
                     used: answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                     folder: &path,

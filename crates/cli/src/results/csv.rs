@@ -3,6 +3,10 @@
 use std::io::{self, Write};
 
 use super::reason_name;
+use crate::case::Case;
+use crate::sources::Source;
+use crate::state::Solvation;
+use crate::units::{self, ELEMENTARY_CHARGE};
 
 /// A matrix over conductors; the corner says what the numbers are.
 pub(super) fn matrix(
@@ -34,12 +38,36 @@ pub(super) fn residuals(
 ) -> io::Result<()> {
     writeln!(out, "excitation,iteration,relative_residual,ended_as")?;
     for solve in solves {
-        let name = field(&names[solve.excitation]);
+        let name = field(super::excitation_name(names, solve.excitation));
         let last = solve.history.len().saturating_sub(1);
         for (iteration, residual) in solve.history.iter().enumerate() {
             let end = if iteration == last { reason_name(solve.reason) } else { "" };
             writeln!(out, "{name},{iteration},{residual:e},{end}")?;
         }
+    }
+    Ok(())
+}
+
+/// The potential of all surface charge at each point charge.
+pub(super) fn reaction(
+    out: &mut impl Write,
+    case: &Case,
+    sources: &[Source],
+    solvation: &Solvation,
+) -> io::Result<()> {
+    let unit = case.mesh.unit.name();
+    writeln!(
+        out,
+        "molecule,atom,x [{unit}],y [{unit}],z [{unit}],charge [e],reaction potential [V],\
+         reaction potential [kcal/(mol e)]"
+    )?;
+    for (source, volt) in sources.iter().zip(&solvation.reaction_v) {
+        let molecule = source.molecule.map(|index| case.dielectrics[index].name.value.as_str());
+        let [x, y, z] = source.position;
+        let charge = source.elementary();
+        let kilocalorie = units::kilocalorie_per_mole(volt * ELEMENTARY_CHARGE);
+        let (molecule, atom) = (field(molecule.unwrap_or_default()), field(&source.atom));
+        writeln!(out, "{molecule},{atom},{x:e},{y:e},{z:e},{charge:e},{volt:e},{kilocalorie:e}")?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Matrices, Run};
 use crate::machine;
+use crate::units;
 
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
@@ -18,7 +19,10 @@ pub(crate) struct Document {
     pub(crate) files: Vec<String>,
     backend: Backend,
     mesh: Mesh,
+    media: Vec<Medium>,
     capacitance: Capacitance,
+    charges: Option<Vec<ConductorCharge>>,
+    solvation: Option<Solvation>,
     solves: Vec<Solve>,
     solver: Solver,
     accuracy: Accuracy,
@@ -52,12 +56,45 @@ struct Conductor {
 }
 
 #[derive(Clone, Debug, Serialize)]
+struct Medium {
+    name: String,
+    relative_permittivity: f64,
+    triangles: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
 struct Capacitance {
     conductors: Vec<String>,
     maxwell_farad: Vec<Vec<f64>>,
     mutual_farad: Vec<Vec<f64>>,
     maxwell_over_4pi_eps0: Vec<Vec<f64>>,
     relative_asymmetry: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ConductorCharge {
+    conductor: String,
+    potential_v: f64,
+    charge_c: f64,
+    floating: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Solvation {
+    charges: usize,
+    energy_j: f64,
+    energy_kj_per_mol: f64,
+    energy_kcal_per_mol: f64,
+    molecules: Vec<Molecule>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Molecule {
+    name: String,
+    atoms: usize,
+    charge_e: f64,
+    energy_kj_per_mol: f64,
+    energy_kcal_per_mol: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -125,6 +162,7 @@ impl Document {
                 unit: run.case.mesh.unit.name(),
                 conductors: conductors(run),
             },
+            media: media(run),
             capacitance: Capacitance {
                 conductors: names.clone(),
                 maxwell_farad: matrices.maxwell_farad.clone(),
@@ -132,6 +170,8 @@ impl Document {
                 maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
                 relative_asymmetry: matrices.relative_asymmetry,
             },
+            charges: run.state.map(|state| state.conductors.iter().map(charged).collect()),
+            solvation: run.state.and_then(|state| state.solvation.as_ref()).map(solvation),
             solves: answer.solves.iter().map(|solve| solved(solve, names)).collect(),
             solver: Solver { method: super::method_name(answer.method) },
             accuracy: Accuracy {
@@ -175,9 +215,55 @@ fn conductors(run: &Run<'_>) -> Vec<Conductor> {
         .collect()
 }
 
+/// The surrounding medium, then the dielectrics.
+fn media(run: &Run<'_>) -> Vec<Medium> {
+    let Some(media) = &run.problem.media else {
+        return vec![Medium {
+            name: crate::case::SURROUNDINGS.to_owned(),
+            relative_permittivity: run.case.relative_permittivity,
+            triangles: 0,
+        }];
+    };
+    let medium = |summary: &crate::media::Summary| Medium {
+        name: summary.name.clone(),
+        relative_permittivity: summary.relative_permittivity,
+        triangles: summary.triangles,
+    };
+    media.summaries.iter().map(medium).collect()
+}
+
+fn charged(conductor: &crate::state::Conductor) -> ConductorCharge {
+    ConductorCharge {
+        conductor: conductor.name.clone(),
+        potential_v: conductor.potential_v,
+        charge_c: conductor.charge_c,
+        floating: conductor.floating,
+    }
+}
+
+fn solvation(found: &crate::state::Solvation) -> Solvation {
+    Solvation {
+        charges: found.reaction_v.len(),
+        energy_j: found.energy_j,
+        energy_kj_per_mol: units::kilojoule_per_mole(found.energy_j),
+        energy_kcal_per_mol: units::kilocalorie_per_mole(found.energy_j),
+        molecules: found.molecules.iter().map(molecule).collect(),
+    }
+}
+
+fn molecule(found: &crate::state::Molecule) -> Molecule {
+    Molecule {
+        name: found.name.clone(),
+        atoms: found.atoms,
+        charge_e: found.charge_e,
+        energy_kj_per_mol: units::kilojoule_per_mole(found.energy_j),
+        energy_kcal_per_mol: units::kilocalorie_per_mole(found.energy_j),
+    }
+}
+
 fn solved(solve: &bem::Solve, names: &[String]) -> Solve {
     Solve {
-        excitation: names[solve.excitation].clone(),
+        excitation: super::excitation_name(names, solve.excitation).to_owned(),
         iterations: solve.iterations,
         converged: solve.reason == bem::StopReason::Converged,
         reason: super::reason_name(solve.reason),

@@ -19,6 +19,7 @@ use crate::case::{Case, VtkMode};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::problem::Problem;
+use crate::state::State;
 use crate::units::{self, LengthUnit};
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
@@ -26,6 +27,10 @@ const MUTUAL: &str = "capacitance_mutual.csv";
 const RESIDUALS: &str = "residuals.csv";
 const RESOLVED: &str = "case.resolved.toml";
 const SURFACE: &str = "surface.vtu";
+const REACTION: &str = "reaction_potential.csv";
+
+/// What the solve for point charges and the external field is called beside those for conductors.
+pub(crate) const SOURCES: &str = "sources";
 
 /// Everything that the results are made from.
 #[derive(Debug)]
@@ -33,6 +38,7 @@ pub(crate) struct Run<'a> {
     pub(crate) case: &'a Case,
     pub(crate) problem: &'a Problem,
     pub(crate) answer: &'a bem::Capacitance,
+    pub(crate) state: Option<&'a State>,
     pub(crate) requested: Backend,
     pub(crate) used: Backend,
     pub(crate) folder: &'a Path,
@@ -91,6 +97,9 @@ fn relative_asymmetry(matrix: &[Vec<f64>]) -> f64 {
 /// The files that a run of `case` writes besides results.json.
 pub(crate) fn file_names(case: &Case) -> Vec<&'static str> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
+    if case.has_charges() {
+        names.push(REACTION);
+    }
     if case.vtk != VtkMode::None {
         names.push(SURFACE);
     }
@@ -110,6 +119,10 @@ pub(crate) fn write(
     let mutual = "farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity";
     folder.stage(MUTUAL, |out| csv::matrix(out, mutual, names, &matrices.mutual_farad))?;
     folder.stage(RESIDUALS, |out| csv::residuals(out, names, &run.answer.solves))?;
+    if let Some(solvation) = run.state.and_then(|state| state.solvation.as_ref()) {
+        folder
+            .stage(REACTION, |out| csv::reaction(out, run.case, &run.problem.sources, solvation))?;
+    }
     let resolved = run.case.resolved(folder.path(), &run.problem.conductors.resolved);
     folder.stage(RESOLVED, |out| std::io::Write::write_all(out, resolved.as_bytes()))?;
     if run.case.vtk != VtkMode::None {
@@ -139,6 +152,11 @@ pub(crate) fn reason_name(reason: bem::StopReason) -> &'static str {
         bem::StopReason::Breakdown => "breakdown",
         bem::StopReason::Nan => "nan",
     }
+}
+
+/// The name of an excitation: a conductor at 1 V, or the sources.
+fn excitation_name(names: &[String], index: usize) -> &str {
+    names.get(index).map_or(SOURCES, String::as_str)
 }
 
 /// The word for the method that was used; `auto` is never left in an answer.

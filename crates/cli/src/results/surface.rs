@@ -29,6 +29,17 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         let potential: Vec<f64> = conductors.of_triangle.iter().map(potential).collect();
         data.push(vtk::array(format!("potential, {name} at 1 V [V]"), potential));
     }
+    if let Some(state) = run.state {
+        let square = unit * unit;
+        for (name, charges) in [
+            ("charge density, free and bound [C/m^2]", &state.charge),
+            ("charge density, free [C/m^2]", &state.free_charge),
+        ] {
+            let areas = &run.problem.areas;
+            let density = charges.iter().zip(areas).map(|(q, area)| q / (area * square));
+            data.push(vtk::array(name, density.collect::<Vec<f64>>()));
+        }
+    }
     let mesh = &run.problem.mesh;
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
     vtk::write(out, surface, run.case.vtk == VtkMode::Compressed)

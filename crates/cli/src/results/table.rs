@@ -14,11 +14,12 @@ const LARGEST_SHOWN: usize = 10;
 pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> String {
     let mut text = heading(run);
     text += &conductors(run);
-    text += &if matrices.maxwell_length.len() == 1 {
-        single(run, matrices)
-    } else {
-        matrix(run, matrices)
+    text += &match matrices.maxwell_length.len() {
+        0 => String::new(),
+        1 => single(run, matrices),
+        _ => matrix(run, matrices),
     };
+    text += &state(run);
     text += &solves(run);
     text += &accuracy(run, matrices);
     text += &time(&document.timings_s);
@@ -55,11 +56,24 @@ fn conductors(run: &Run<'_>) -> String {
     let area = format!("area / {unit}^2");
     let header = ["conductor", "triangles", &area, "surface"].map(str::to_owned);
     let ignored = run.problem.conductors.of_triangle.iter().filter(|owner| owner.is_none()).count();
-    let mut text = format!("\n{}", grid(header.to_vec(), rows));
-    if ignored > 0 {
+    let none = run.problem.conductors.summaries.is_empty();
+    let mut text = if none { String::new() } else { format!("\n{}", grid(header.to_vec(), rows)) };
+    // Triangles of no conductor may be interfaces.
+    if ignored > 0 && run.problem.media.is_none() {
         let _ = writeln!(text, "  ({} triangles ignored)", units::count(ignored as u64));
     }
-    if run.case.relative_permittivity != 1.0 {
+    if let Some(media) = &run.problem.media {
+        let rows = media.summaries.iter().map(|medium| {
+            let triangles = if medium.triangles == 0 {
+                String::new()
+            } else {
+                units::count(medium.triangles as u64)
+            };
+            vec![medium.name.clone(), medium.relative_permittivity.to_string(), triangles]
+        });
+        let header = ["medium", "eps_r", "triangles of its boundary"].map(str::to_owned);
+        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+    } else if run.case.relative_permittivity != 1.0 {
         let _ = writeln!(text, "  in a medium of eps_r = {}", run.case.relative_permittivity);
     }
     text
@@ -124,12 +138,55 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     )
 }
 
+/// What the case's potentials, charges and field lead to.
+fn state(run: &Run<'_>) -> String {
+    let Some(state) = run.state else { return String::new() };
+    let mut text = String::new();
+    if !state.conductors.is_empty() {
+        let rows = state.conductors.iter().map(|conductor| {
+            let how = if conductor.floating { "floating" } else { "held" };
+            let (volt, coulomb) = (conductor.potential_v, conductor.charge_c);
+            vec![
+                conductor.name.clone(),
+                format!("{volt:.6e}"),
+                format!("{coulomb:.6e}"),
+                how.to_owned(),
+            ]
+        });
+        let header = ["conductor", "potential / V", "free charge / C", ""].map(str::to_owned);
+        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+    }
+    if let Some(solvation) = &state.solvation {
+        let _ = writeln!(
+            text,
+            "\nSolvation energy  {} kcal/mol = {} kJ/mol = {:.6e} J, of {} charges",
+            significant(units::kilocalorie_per_mole(solvation.energy_j)),
+            significant(units::kilojoule_per_mole(solvation.energy_j)),
+            solvation.energy_j,
+            units::count(solvation.reaction_v.len() as u64),
+        );
+        if solvation.molecules.len() > 1 {
+            let rows = solvation.molecules.iter().map(|molecule| {
+                vec![
+                    molecule.name.clone(),
+                    units::count(molecule.atoms as u64),
+                    significant(molecule.charge_e),
+                    significant(units::kilocalorie_per_mole(molecule.energy_j)),
+                ]
+            });
+            let header = ["molecule", "atoms", "charge / e", "energy / kcal/mol"];
+            text += &grid(header.map(str::to_owned).to_vec(), rows);
+        }
+    }
+    text
+}
+
 fn solves(run: &Run<'_>) -> String {
     let names = &run.problem.conductors.names;
     let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
     let rows = run.answer.solves.iter().map(|solve| {
         vec![
-            names[solve.excitation].clone(),
+            super::excitation_name(names, solve.excitation).to_owned(),
             solve.iterations.to_string(),
             format!("{:.1e}", solve.relative_residual),
             reason_name(solve.reason).replace('_', " "),
@@ -161,7 +218,7 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
-    if super::converged(answer) {
+    if super::converged(answer) && run.problem.media.is_none() {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(

@@ -1,0 +1,52 @@
+//! Potential and normal field of point charges and of a uniform field on panels, in closed form.
+//!
+//! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of n . grad 1/|x - y| its solid
+//! angle there: exact however near the charge is.
+
+use rayon::prelude::*;
+
+use super::rows::System;
+use super::{Excitation, PointCharge};
+use crate::layer::Kernel;
+use crate::potentials::Nodes;
+use crate::triangle::Vec3;
+
+/// Right-hand side of one excitation.
+pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let mut external = on_panels(system, excitation, &system.rows.kernels);
+    system.rows.right_hand_side(&excitation.potentials, &mut external);
+    external
+}
+
+/// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty if there are none.
+pub(super) fn sheet_slopes(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let kernels = system.rows.sheets();
+    kernels.map_or_else(Vec::new, |kernels| on_panels(system, excitation, &kernels))
+}
+
+/// Mean potential or normal derivative of what is outside, in scaled coordinates.
+fn on_panels(system: &System, excitation: &Excitation, kernels: &[Kernel]) -> Vec<f64> {
+    let panels = &system.panels;
+    let scale = panels.scale();
+    let mut charges = Nodes::default();
+    for &PointCharge { position, charge, permittivity } in &excitation.charges {
+        charges.push(&panels.scaled(position), charge / (permittivity * scale));
+    }
+    let field = Vec3::from(excitation.field) * scale;
+    // Of the mesh's origin, where the uniform field's potential is 0.
+    let origin = panels.scaled([0.0; 3]);
+    let value = |charges: &mut Nodes, (i, kernel): (usize, &Kernel)| {
+        let panel = panels.panel(i);
+        match kernel {
+            Kernel::Single => {
+                charges.sum_potential(&panel) / panel.area - field.dot(&(panel.centroid - origin))
+            }
+            Kernel::Adjoint => {
+                charges.sum_solid_angle(&panel) / panel.area - field.dot(&panel.normal)
+            }
+            Kernel::Double | Kernel::None => 0.0,
+        }
+    };
+    let rows = kernels.par_iter().enumerate().with_min_len(64);
+    rows.map_init(|| charges.clone(), value).collect()
+}

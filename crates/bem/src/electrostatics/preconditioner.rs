@@ -1,0 +1,98 @@
+//! Conductors by overlapping local inverses below a coarse level, interfaces by their diagonal.
+//!
+//! The equations of the second kind need no more than that. Charges of conductors are found first and then, through the near
+//! field, enter the equations of the interfaces.
+
+use crate::accuracy::Accuracy;
+use crate::coarse::Coarse;
+use crate::gmres::LinearOperator;
+use crate::near::{self, Near};
+use crate::preconditioner::{LocalInverse, TwoLevel};
+use crate::single_layer::SingleLayerPairs;
+use crate::{Error, Progress};
+
+use super::rows::System;
+
+pub(super) struct Preconditioner {
+    /// Panels of conductors.
+    conductors: Vec<u32>,
+    two_level: Option<TwoLevel>,
+    interfaces: Vec<InterfaceRow>,
+    len: usize,
+}
+
+/// The row of an interface's panel.
+struct InterfaceRow {
+    panel: u32,
+    /// 1 over its diagonal.
+    inverse: f64,
+    /// The near field's entries with conductors, times what they count.
+    near: Vec<(u32, f64)>,
+}
+
+impl Preconditioner {
+    /// From the exact near field.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub(super) fn new(
+        system: &System,
+        near: &Near,
+        accuracy: &Accuracy,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let rows = &system.rows;
+        let n = rows.conductor.len();
+        let is_conductor = |i: &u32| rows.conductor[*i as usize].is_some();
+        let conductors: Vec<u32> = (0..n as u32).filter(is_conductor).collect();
+        let mut index = vec![u32::MAX; n];
+        conductors.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
+        let mut two_level = None;
+        if !conductors.is_empty() {
+            let panels = system.panels.subset(&conductors);
+            let pairs = SingleLayerPairs { panels: &panels, quadrature: accuracy.pairs };
+            let single = near::Precision::Single;
+            let near =
+                Near::new(&panels, &accuracy.selection, &pairs, single, |_| Ok(()), progress)?;
+            let local = LocalInverse::new(&near, &panels, accuracy.neighbours);
+            let owner: Vec<u32> =
+                conductors.iter().filter_map(|&i| rows.conductor[i as usize]).collect();
+            two_level = Some(TwoLevel::new(local, Coarse::new(&panels, &owner, &near)));
+        }
+        let mut interfaces = Vec::with_capacity(n - conductors.len());
+        for block in 0..near.blocks() {
+            let full = near.full_rows(block);
+            for i in full.rows.clone().filter(|&i| rows.conductor[i].is_none()) {
+                let count = rows.coupling(i);
+                let of = |&(j, v): &(u32, f64)| (index[j as usize], count * v);
+                let near = full.row(i).iter().map(of).filter(|&(j, _)| j != u32::MAX).collect();
+                let inverse = 1.0 / rows.diagonal(i);
+                interfaces.push(InterfaceRow { panel: i as u32, inverse, near });
+            }
+        }
+        Ok(Self { conductors, two_level, interfaces, len: n })
+    }
+}
+
+impl LinearOperator for Preconditioner {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
+        let n = self.len.max(1);
+        let mut charges = vec![0.0; self.conductors.len()];
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            if let Some(two_level) = &mut self.two_level {
+                let potentials: Vec<f64> = self.conductors.iter().map(|&i| x[i as usize]).collect();
+                two_level.apply(&potentials, &mut charges, 1)?;
+                self.conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
+            }
+            for InterfaceRow { panel, inverse, near } in &self.interfaces {
+                let of_conductors: f64 = near.iter().map(|&(j, v)| v * charges[j as usize]).sum();
+                y[*panel as usize] = inverse * (x[*panel as usize] - of_conductors);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! One state of a system, put together from the answers to its excitations.
+
+use nalgebra::{DMatrix, DVector};
+
+use super::Electrostatics;
+
+/// What is known of a conductor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Condition {
+    /// It is held at this potential.
+    Potential(f64),
+    /// It floats, and this is its free charge over 4 pi eps0.
+    Charge(f64),
+}
+
+/// Potentials and charges, charges over 4 pi eps0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Potential of each conductor.
+    pub potentials: Vec<f64>,
+    /// Free charge on each conductor.
+    pub conductor_charge: Vec<f64>,
+    /// All charge of each triangle, free and bound.
+    pub charge: Vec<f64>,
+    /// Free charge of each triangle.
+    pub free_charge: Vec<f64>,
+}
+
+impl Electrostatics {
+    /// The state in which conductor k meets `conditions[k]`. The excitations must have been each conductor in turn at potential
+    /// 1, the others at 0, with no sources; then, if there are any sources, one more with all conductors at 0.
+    ///
+    /// `None` if there are too few excitations, or if the charges given determine no potentials.
+    pub fn state(&self, conditions: &[Condition]) -> Option<State> {
+        let count = conditions.len();
+        let units = self.responses.get(..count)?;
+        let sources = self.responses.get(count);
+        let floating: Vec<(usize, f64)> = conditions
+            .iter()
+            .enumerate()
+            .filter_map(|(k, condition)| match condition {
+                Condition::Charge(q) => Some((k, *q)),
+                Condition::Potential(_) => None,
+            })
+            .collect();
+        let mut potentials: Vec<f64> = conditions
+            .iter()
+            .map(|condition| match condition {
+                Condition::Potential(v) => *v,
+                Condition::Charge(_) => 0.0,
+            })
+            .collect();
+        let charge_at = |potentials: &[f64], k: usize| -> f64 {
+            let held: f64 =
+                units.iter().zip(potentials).map(|(unit, v)| v * unit.conductor_charge[k]).sum();
+            held + sources.map_or(0.0, |sources| sources.conductor_charge[k])
+        };
+        if !floating.is_empty() {
+            let m = floating.len();
+            let matrix =
+                DMatrix::from_fn(m, m, |a, b| units[floating[b].0].conductor_charge[floating[a].0]);
+            let missing = floating.iter().map(|&(k, q)| q - charge_at(&potentials, k));
+            let found = matrix.lu().solve(&DVector::from_iterator(m, missing))?;
+            floating.iter().zip(found.iter()).for_each(|(&(k, _), v)| potentials[k] = *v);
+        }
+        let triangles = self.responses.first().map_or(0, |response| response.charge.len());
+        let mut state = State {
+            conductor_charge: (0..count).map(|k| charge_at(&potentials, k)).collect(),
+            charge: vec![0.0; triangles],
+            free_charge: vec![0.0; triangles],
+            potentials,
+        };
+        let terms = units.iter().zip(&state.potentials).map(|(unit, v)| (unit, *v));
+        for (response, factor) in terms.chain(sources.map(|sources| (sources, 1.0))) {
+            for (sum, part) in [
+                (&mut state.charge, &response.charge),
+                (&mut state.free_charge, &response.free_charge),
+            ] {
+                sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += factor * part);
+            }
+        }
+        Some(state)
+    }
+}

@@ -1,0 +1,257 @@
+//! Conductors, dielectrics and charges against exact answers.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+mod exact;
+
+use bem::{
+    CapacitanceOptions, Condition, Electrostatics, Excitation, Media, Method, PointCharge, Quiet,
+    StopReason, SurfaceCharge, Triangle, electrostatics,
+};
+use mesh::Mesh;
+use mesh::generate::{ConcentricSpheres, Resolution, Sphere, SphereBase};
+
+/// Methods, and the numbers of triangles that they are tried with.
+const METHODS: [(Method, [usize; 2]); 2] = [(Method::Dense, [80, 320]), (Method::Fmm, [320, 1280])];
+
+fn options(method: Method, tolerance: f64) -> CapacitanceOptions {
+    CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() }
+}
+
+/// Triangles' conductor and media by group: (conductor, permittivity outside, inside).
+fn solve(
+    mesh: &Mesh,
+    groups: &[(Option<u32>, f64, f64)],
+    excitations: &[Excitation],
+    options: &CapacitanceOptions,
+) -> Electrostatics {
+    let group = |t: usize| groups[mesh.groups_of(t)[0] as usize];
+    let n = mesh.triangles.len();
+    let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
+    let permittivity: Vec<[f64; 2]> = (0..n).map(|t| [group(t).1, group(t).2]).collect();
+    let conductors = groups.iter().filter_map(|g| g.0).max().map_or(0, |k| k as usize + 1);
+    let media = Media { conductor: &conductor, conductors, permittivity: &permittivity };
+    let answer = electrostatics(mesh, media, excitations, options, &Quiet).unwrap();
+    for response in &answer.responses {
+        assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
+    }
+    answer
+}
+
+fn sphere(radius: f64, elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius, base: SphereBase::Icosahedron, resolution }.build().unwrap()
+}
+
+fn concentric(inner: f64, outer: f64, elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    let base = SphereBase::Icosahedron;
+    ConcentricSpheres { inner_radius: inner, outer_radius: outer, base, resolution }
+        .build()
+        .unwrap()
+}
+
+/// By how much a sphere of so many facets is smaller than the one around it, as the radius of a sphere of the same volume.
+fn facets(elements: usize) -> f64 {
+    let mesh = sphere(1.0, elements);
+    let six_volumes = |[a, b, c]: [[f64; 3]; 3]| {
+        a[0] * (b[1] * c[2] - b[2] * c[1])
+            + a[1] * (b[2] * c[0] - b[0] * c[2])
+            + a[2] * (b[0] * c[1] - b[1] * c[0])
+    };
+    let volume: f64 = (0..mesh.triangles.len()).map(|t| six_volumes(mesh.corners(t)) / 6.0).sum();
+    1.0 - (volume / (4.0 / 3.0 * std::f64::consts::PI)).cbrt()
+}
+
+fn at_one_volt(conductors: usize, k: usize) -> Excitation {
+    let potentials = (0..conductors).map(|i| f64::from(i == k)).collect();
+    Excitation { potentials, ..Excitation::default() }
+}
+
+fn corners(mesh: &Mesh, t: usize) -> Triangle {
+    Triangle::new(mesh.corners(t))
+}
+
+/// Potential of the surface's charges at x, by closed forms.
+fn potential(mesh: &Mesh, charge: &[f64], x: [f64; 3]) -> f64 {
+    let of = |(t, q): (usize, &f64)| {
+        let triangle = corners(mesh, t);
+        q * triangle.potential(x) / triangle.area()
+    };
+    charge.iter().enumerate().map(of).sum()
+}
+
+/// The order in h seen in errors at numbers of triangles n.
+fn order(n: [usize; 2], errors: [f64; 2]) -> f64 {
+    (errors[0] / errors[1]).ln() / (0.5 * (n[1] as f64 / n[0] as f64).ln())
+}
+
+#[test]
+fn coated_sphere_converges_with_second_order() {
+    for (eps, method, counts) in [
+        (4.0, Method::Dense, [160, 640]),
+        (2.0, Method::Fmm, [640, 2560]),
+        (80.0, Method::Fmm, [640, 2560]),
+        (1e4, Method::Fmm, [640, 2560]),
+    ] {
+        let exact = exact::coated_sphere(1.0, 2.0, eps);
+        {
+            let mut errors = Vec::new();
+            for elements in counts {
+                let mesh = concentric(1.0, 2.0, elements);
+                let groups = [(Some(0), eps, eps), (None, 1.0, eps)];
+                let answer = solve(&mesh, &groups, &[at_one_volt(1, 0)], &options(method, 1e-6));
+                let response = &answer.responses[0];
+                errors.push((response.conductor_charge[0] / exact - 1.0).abs());
+                println!(
+                    "eps {eps} {method:?} {elements}: {:.3e}, {} iterations, Gauss {:.1e}",
+                    errors[errors.len() - 1],
+                    response.iterations,
+                    answer.gauss_defect
+                );
+            }
+            let seen = order(counts, [errors[0], errors[1]]);
+            println!("order {seen}");
+            assert!((1.7..2.4).contains(&seen), "eps {eps} {method:?}: {errors:?}");
+            // 3e-4 at 20,000 triangles, second order, beside what the facets leave out.
+            let allowed = 3e-4 * 20_000.0 / counts[1] as f64 + facets(counts[1] / 2);
+            assert!(errors[1] < allowed, "eps {eps} {method:?}: {errors:?}");
+        }
+    }
+}
+
+#[test]
+fn concentric_spheres_with_another_medium_between_them() {
+    let exact = exact::concentric_spheres(1.0, 2.0, 3.0);
+    for (method, [_, elements]) in METHODS {
+        let mesh = concentric(1.0, 2.0, elements);
+        // The outer conductor is a sheet between the media.
+        let groups = [(Some(0), 3.0, 3.0), (Some(1), 1.0, 3.0)];
+        let excitations = [at_one_volt(2, 0), at_one_volt(2, 1)];
+        let answer = solve(&mesh, &groups, &excitations, &options(method, 1e-6));
+        let c = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
+        println!("{method:?}: {} {} {} {}", c(0, 0), c(0, 1), c(1, 0), c(1, 1));
+        let allowed = (3e-4 * 20_000.0 / elements as f64 + facets(elements / 2)) * exact;
+        for (value, expected) in
+            [(c(0, 0), exact), (c(0, 1), -exact), (c(1, 0), -exact), (c(1, 1), exact + 2.0)]
+        {
+            assert!((value - expected).abs() < allowed, "{value} {expected}");
+        }
+    }
+}
+
+#[test]
+fn born_ion_and_kirkwood_sphere() {
+    let reference: serde_json::Value =
+        serde_json::from_str(include_str!("data/capacitance.json")).unwrap();
+    let three = &reference["kirkwood_three_charges"];
+    let charges: Vec<(f64, [f64; 3])> = three["charges"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|q| serde_json::from_value::<[f64; 4]>(q.clone()).unwrap())
+        .map(|[q, x, y, z]| (q, [x, y, z]))
+        .collect();
+    let expected = three["energy"].as_f64().unwrap();
+    assert!((exact::kirkwood(&charges, 1.0, 2.0, 80.0) / expected - 1.0).abs() < 1e-12);
+    let born = exact::born(1.0, 1.0, 1.0, 80.0);
+    for (inside, charges, exact) in [(1.0, vec![(1.0, [0.0; 3])], born), (2.0, charges, expected)] {
+        for (method, counts) in METHODS {
+            let mut errors = Vec::new();
+            for elements in counts {
+                let mesh = sphere(1.0, elements);
+                let sources = charges.iter().map(|&(charge, position)| PointCharge {
+                    position,
+                    charge,
+                    permittivity: inside,
+                });
+                let excitation = Excitation { charges: sources.collect(), ..Excitation::default() };
+                let answer =
+                    solve(&mesh, &[(None, 80.0, inside)], &[excitation], &options(method, 1e-6));
+                let response = &answer.responses[0];
+                let reaction = |x| potential(&mesh, &response.charge, x);
+                let energy: f64 = charges.iter().map(|&(q, x)| 0.5 * q * reaction(x)).sum();
+                errors.push((energy / exact - 1.0).abs());
+                println!(
+                    "{method:?} {elements}: {energy} {:.3e} {} iterations",
+                    errors[errors.len() - 1],
+                    response.iterations
+                );
+                // The induced charge of all charges inside, exactly.
+                let total: f64 = response.charge.iter().sum();
+                let net: f64 = charges.iter().map(|(q, _)| q).sum();
+                let induced = net * (1.0 / 80.0 - 1.0 / inside);
+                assert!((total - induced).abs() < 1e-5, "{total} {induced}");
+            }
+            let seen = order(counts, [errors[0], errors[1]]);
+            println!("order {seen}");
+            // As 1/N or faster; 0.1 % at 20,000 triangles.
+            assert!(seen > 1.8, "{method:?}: {errors:?}");
+            assert!(errors[1] < 1e-3 * 20_000.0 / counts[1] as f64, "{method:?}: {errors:?}");
+        }
+    }
+}
+
+#[test]
+fn spheres_in_a_uniform_field() {
+    for (eps, exact) in [
+        (Some(5.0), exact::sphere_polarisability(1.0, 5.0)),
+        (Some(0.2), exact::sphere_polarisability(1.0, 0.2)),
+        (None, 1.0),
+    ] {
+        let mut errors = Vec::new();
+        let counts = [320, 1280];
+        for elements in counts {
+            let mesh = sphere(1.0, elements);
+            let field = [0.0, 0.6, 0.8];
+            let potentials = if eps.is_none() { vec![0.0] } else { vec![] };
+            let excitation = Excitation { potentials, field, charges: vec![] };
+            let group = eps.map_or((Some(0), 1.0, 1.0), |eps| (None, 1.0, eps));
+            let answer = solve(&mesh, &[group], &[excitation], &options(Method::Fmm, 1e-6));
+            let mut moment = [0.0; 3];
+            for (t, q) in answer.responses[0].charge.iter().enumerate() {
+                let [a, b, c] = mesh.corners(t);
+                (0..3).for_each(|k| moment[k] += q * (a[k] + b[k] + c[k]) / 3.0);
+            }
+            let along: f64 = moment.iter().zip(field).map(|(p, e)| p * e).sum();
+            errors.push((along / exact - 1.0).abs());
+            println!("eps {eps:?} {elements}: {along} {:.3e}", errors[errors.len() - 1]);
+        }
+        let seen = order(counts, [errors[0], errors[1]]);
+        println!("order {seen}");
+        assert!(seen > 1.8, "{errors:?}");
+        assert!(errors[1] < 2e-2, "{errors:?}");
+    }
+}
+
+#[test]
+fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
+    // A neutral sphere takes the potential that the charge has at its centre; with charge Q, Q/a more. Held at 0 it takes the
+    // image charge -q a/d. (Jackson, Classical Electrodynamics, section 2.2.)
+    let mesh = sphere(1.0, 1280);
+    let d = 3.0;
+    let source = PointCharge { position: [d, 0.0, 0.0], charge: 2.0, permittivity: 1.0 };
+    let excitations = [
+        at_one_volt(1, 0),
+        Excitation { potentials: vec![0.0], charges: vec![source], field: [0.0; 3] },
+    ];
+    let answer = solve(&mesh, &[(Some(0), 1.0, 1.0)], &excitations, &options(Method::Fmm, 1e-6));
+    // Facets take 3e-3 of the radius at 1,280 triangles (area and volume shrink by that).
+    let neutral = answer.state(&[Condition::Charge(0.0)]).unwrap();
+    assert!((neutral.potentials[0] / (2.0 / d) - 1.0).abs() < 1e-3, "{:?}", neutral.potentials);
+    assert!(neutral.conductor_charge[0].abs() < 1e-12);
+    let charged = answer.state(&[Condition::Charge(0.5)]).unwrap();
+    assert!((charged.potentials[0] / (2.0 / d + 0.5) - 1.0).abs() < 3e-3);
+    let grounded = answer.state(&[Condition::Potential(0.0)]).unwrap();
+    assert!((grounded.conductor_charge[0] / (-2.0 / d) - 1.0).abs() < 3e-3);
+    // Outside, the grounded sphere looks like its image charge at a^2/d.
+    let surface = SurfaceCharge::new(&mesh, &grounded.charge);
+    let x = [0.5, 2.0, -1.0];
+    let r: f64 = (0..3).map(|k| (x[k] - [1.0 / d, 0.0, 0.0][k]).powi(2)).sum::<f64>().sqrt();
+    assert!((surface.potential(x) / (-2.0 / d / r) - 1.0).abs() < 5e-3);
+    let field = surface.field(x);
+    for k in 0..3 {
+        let exact = -2.0 / d * (x[k] - [1.0 / d, 0.0, 0.0][k]) / r.powi(3);
+        assert!((field[k] - exact).abs() < 5e-3 * 2.0 / d / (r * r), "{field:?}");
+    }
+}

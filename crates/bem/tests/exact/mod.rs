@@ -1,0 +1,48 @@
+//! Exact answers of electrostatics, as lengths and energies over 4 pi eps0.
+
+#![allow(dead_code)] // each test target uses some of these
+
+/// A conducting sphere of radius a under a coat of permittivity `eps` out to radius b: 1/C = (1/a - 1/b)/eps + 1/b.
+pub fn coated_sphere(a: f64, b: f64, eps: f64) -> f64 {
+    1.0 / ((1.0 / a - 1.0 / b) / eps + 1.0 / b)
+}
+
+/// Capacitance between concentric spheres of radii a < b with permittivity `eps` between them.
+pub fn concentric_spheres(a: f64, b: f64, eps: f64) -> f64 {
+    eps * a * b / (b - a)
+}
+
+/// Dipole moment over the field, of a sphere of radius a and permittivity `eps` in vacuum.
+pub fn sphere_polarisability(a: f64, eps: f64) -> f64 {
+    a.powi(3) * (eps - 1.0) / (eps + 2.0)
+}
+
+/// Solvation energy q^2/2a (1/outside - 1/inside) of a charge at the centre of a sphere (Born, Z. Phys. 1 (1920) 45).
+pub fn born(q: f64, a: f64, inside: f64, outside: f64) -> f64 {
+    0.5 * q * q / a * (1.0 / outside - 1.0 / inside)
+}
+
+/// Solvation energy of charges (q, position) in a sphere of radius a around the origin, by the series of Kirkwood
+/// (J. Chem. Phys. 2 (1934) 351) without salt:
+///
+/// E = 1/2 sum_ij q_i q_j / (eps_in a) sum_n (n + 1)(eps_in - eps_out) / (n eps_in + (n + 1) eps_out) (r_i r_j / a^2)^n P_n(cos)
+pub fn kirkwood(charges: &[(f64, [f64; 3])], a: f64, inside: f64, outside: f64) -> f64 {
+    let dot = |x: &[f64; 3], y: &[f64; 3]| x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+    let mut energy = 0.0;
+    for (q, x) in charges {
+        for (p, y) in charges {
+            let (rx, ry) = (dot(x, x).sqrt(), dot(y, y).sqrt());
+            let t = rx * ry / (a * a);
+            let cosine = if rx * ry > 0.0 { dot(x, y) / (rx * ry) } else { 1.0 };
+            let (mut now, mut before, mut power) = (1.0, 0.0, 1.0);
+            for n in 0..400 {
+                let m = f64::from(n);
+                let factor = (m + 1.0) * (inside - outside) / (m * inside + (m + 1.0) * outside);
+                energy += 0.5 * q * p / (inside * a) * factor * power * now;
+                power *= t;
+                (now, before) = (((2.0 * m + 1.0) * cosine * now - m * before) / (m + 1.0), now);
+            }
+        }
+    }
+    energy
+}

@@ -1,0 +1,139 @@
+//! Layer operators as a library user meets them: identities of potential theory, and Dirichlet problems solved both ways.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use std::f64::consts::PI;
+
+use bem::{GmresParams, LinearOperator, Operator, OperatorOptions, StopReason, Surface};
+use mesh::Mesh;
+use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+
+fn sphere(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius: 2.0, base: SphereBase::Icosahedron, resolution }.build().unwrap()
+}
+
+fn cube(elements: usize) -> Mesh {
+    Cube { edge: 2.0, grade: 1.0, resolution: Resolution::Elements(elements) }.build().unwrap()
+}
+
+fn apply(mut operator: Operator<'_>, x: &[f64]) -> Vec<f64> {
+    let mut y = vec![0.0; operator.len()];
+    operator.apply(x, &mut y, 1).unwrap();
+    y
+}
+
+#[test]
+fn constants_have_the_double_layer_of_half_a_solid_angle() {
+    for mesh in [sphere(320), cube(300)] {
+        let surface = Surface::new(&mesh);
+        let k = surface.double_layer(&OperatorOptions::default()).unwrap();
+        for value in apply(k, &vec![1.0; surface.len()]) {
+            // Exact for a closed polyhedron; the fast sums are good to 1e-6 of the root mean square, and quadrature to 1e-5.
+            assert!((value + 0.5).abs() < 2e-5, "{value}");
+        }
+    }
+}
+
+#[test]
+fn the_adjoint_is_the_transpose() {
+    let mesh = cube(300);
+    let surface = Surface::new(&mesh);
+    let options = OperatorOptions { tolerance: 1e-8, ..OperatorOptions::default() };
+    let wave = |a: f64, b: f64| -> Vec<f64> {
+        (0..surface.len()).map(|i| (a * i as f64 + b).sin()).collect()
+    };
+    let (u, v) = (wave(0.3, 1.0), wave(0.7, 0.2));
+    let inner = |x: &[f64], y: &[f64]| -> f64 {
+        x.iter().zip(y).zip(surface.areas()).map(|((x, y), a)| x * y * a).sum()
+    };
+    let k = apply(surface.double_layer(&options).unwrap(), &u);
+    let adjoint = apply(surface.adjoint_double_layer(&options).unwrap(), &v);
+    let (left, right) = (inner(&v, &k), inner(&adjoint, &u));
+    let size = inner(&v, &v).sqrt() * inner(&u, &u).sqrt();
+    assert!((left - right).abs() < 1e-7 * size, "{left} {right}");
+}
+
+#[test]
+fn sums_products_and_blocks_are_those_of_matrices() {
+    let diagonal = |d: &[f64]| Operator::diagonal(d.to_vec());
+    let (a, b) = ([1.0, 2.0, 3.0], [4.0, -1.0, 0.5]);
+    let x = [1.0, -2.0, 4.0];
+    let combined = 2.0 * diagonal(&a) - diagonal(&b) * diagonal(&a) + Operator::identity(3);
+    let expected: Vec<f64> = (0..3).map(|i| (2.0 * a[i] - b[i] * a[i] + 1.0) * x[i]).collect();
+    assert_eq!(apply(combined, &x), expected);
+    let blocks = Operator::blocks(vec![
+        vec![Some(diagonal(&a)), Some(diagonal(&b))],
+        vec![None, Some(-diagonal(&a))],
+    ])
+    .unwrap();
+    let mut y = vec![0.0; 12];
+    let two: Vec<f64> = (0..12).map(f64::from).collect();
+    let mut blocks = blocks;
+    blocks.apply(&two, &mut y, 2).unwrap();
+    for c in 0..2 {
+        for i in 0..3 {
+            let (u, v) = (two[6 * c + i], two[6 * c + 3 + i]);
+            assert_eq!(y[6 * c + i], a[i] * u + b[i] * v);
+            assert_eq!(y[6 * c + 3 + i], -a[i] * v);
+        }
+    }
+    let misfit = vec![
+        vec![Some(diagonal(&a)), Some(Operator::identity(2))],
+        vec![None, Some(Operator::identity(3))],
+    ];
+    assert!(Operator::blocks(misfit).is_err());
+    assert!(Operator::blocks(vec![vec![None]]).is_err());
+    assert!(Operator::identity(2).apply(&[1.0; 3], &mut [0.0; 2], 1).is_err());
+}
+
+/// The exterior Dirichlet problem for the potential of a point charge inside, by Green's representation,
+/// V psi = (K - 1/2) g, and by a density, V s = g with psi = (K' - 1/2) s. The normal derivative psi is known.
+#[test]
+fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
+    let at = [0.3, -0.4, 0.5];
+    let r = |x: [f64; 3]| [x[0] - at[0], x[1] - at[1], x[2] - at[2]];
+    let norm = |r: [f64; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
+    let mut errors = Vec::new();
+    for elements in [320, 1280] {
+        let mesh = sphere(elements);
+        let surface = Surface::new(&mesh);
+        let n = surface.len();
+        let options = OperatorOptions::default();
+        let params = GmresParams { tolerance: 1e-6, ..GmresParams::default() };
+        let g = surface.means(|x| 1.0 / (4.0 * PI * norm(r(x))));
+        let exact = surface.means_with_normal(|x, n| {
+            let r = r(x);
+            -(r[0] * n[0] + r[1] * n[1] + r[2] * n[2]) / (4.0 * PI * norm(r).powi(3))
+        });
+        let half = || 0.5 * Operator::identity(n);
+        let mut v = surface.single_layer(&options).unwrap();
+        let double = surface.double_layer(&options).unwrap() - half();
+        let (direct, info) = v.solve(&apply(double, &g), &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        let (density, info) = v.solve(&g, &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        let adjoint = surface.adjoint_double_layer(&options).unwrap() - half();
+        let indirect = apply(adjoint, &density);
+        let size = |f: &dyn Fn(usize) -> f64| -> f64 {
+            let squares = surface.areas().iter().enumerate().map(|(i, a)| a * f(i).powi(2));
+            squares.sum::<f64>().sqrt()
+        };
+        let scale = size(&|i| exact[i]);
+        let both = [
+            size(&|i| direct[i] - exact[i]) / scale,
+            size(&|i| indirect[i] - exact[i]) / scale,
+            size(&|i| direct[i] - indirect[i]) / scale,
+        ];
+        println!(
+            "{elements}: direct {:.2e}, indirect {:.2e}, apart {:.2e}",
+            both[0], both[1], both[2]
+        );
+        errors.push(both);
+    }
+    for k in 0..3 {
+        // Piecewise constants: first order in h at least, which halves from one mesh to the next; a tenth at 1,280 triangles.
+        assert!(errors[1][k] < 0.6 * errors[0][k], "{errors:?}");
+        assert!(errors[1][k] < 0.1, "{errors:?}");
+    }
+}

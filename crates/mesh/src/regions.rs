@@ -1,0 +1,351 @@
+//! Regions of space bounded by closed surfaces: which region lies on either side of each triangle.
+//!
+//! Stored orientations are not trusted: surfaces are turned by what they enclose ([`crate::orient`]), and what lies inside is
+//! told by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
+
+use thiserror::Error;
+
+use crate::locate::Locator;
+use crate::orient::{self, Facing};
+use crate::surface::Mesh;
+use crate::topology::{Sides, Topology, components_where};
+
+/// Why a surface does not bound a region.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// Edges at which the surface ends.
+    #[error(
+        "it is not closed: {edges} edges have an odd number of its triangles (the first is one of triangle {triangle})"
+    )]
+    Open {
+        /// How many edges.
+        edges: usize,
+        /// A triangle at one of them.
+        triangle: u32,
+    },
+    /// A surface without an inside, like Klein's bottle, or one that meets itself along an edge.
+    #[error(
+        "its triangles cannot all face one side: it meets itself along an edge, or comes around to the other side of triangle {0}"
+    )]
+    Unorientable(u32),
+    /// No triangles.
+    #[error("it has no triangles")]
+    Empty,
+}
+
+/// Where a triangle lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// Not in the region, or upon its boundary.
+    Outside,
+    /// In the region.
+    Inside,
+    /// Part of the boundary.
+    Boundary {
+        /// Whether its normal points into the region.
+        inward: bool,
+    },
+}
+
+/// The space that a closed surface bounds; the surface may have several parts, some of them cavities.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// The boundary's triangles, and whether their normals point into the region.
+    pub boundary: Vec<(u32, bool)>,
+    /// Volume, in the cube of the mesh's unit.
+    pub volume: f64,
+    surface: Locator,
+    /// Longest side of its bounding box.
+    size: f64,
+}
+
+impl Region {
+    /// The region that `triangles` of a valid mesh ([`Mesh::validate`]) bound, in O(n log n).
+    ///
+    /// # Errors
+    /// [`Problem`].
+    pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Problem> {
+        if triangles.is_empty() {
+            return Err(Problem::Empty);
+        }
+        let mut own = part(mesh, triangles);
+        let sides = Sides::of(&own);
+        let odd = || sides.edges().filter(|edge| edge.len() % 2 == 1);
+        if let Some(triangle) = odd().map(|edge| triangles[edge[0].triangle as usize]).min() {
+            return Err(Problem::Open { edges: odd().count(), triangle });
+        }
+        let faced = orient::face(&mut own, Facing::OutOfSolid);
+        let topology = Topology::of(&own);
+        if let Some(component) = faced.unorientable.first() {
+            let first = topology.component_of.iter().position(|c| c == component);
+            return Err(Problem::Unorientable(first.map_or(0, |first| triangles[first])));
+        }
+        Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
+    }
+
+    /// The triangles of `own`, which are `triangles` of the mesh turned outward.
+    fn of(mesh: &Mesh, triangles: &[u32], own: &Mesh, volume: f64) -> Self {
+        let turned = |(&t, corners): (&u32, &[u32; 3])| (t, mesh.triangles[t as usize] != *corners);
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for corner in (0..triangles.len()).flat_map(|t| own.corners(t)) {
+            low = std::array::from_fn(|k| low[k].min(corner[k]));
+            high = std::array::from_fn(|k| high[k].max(corner[k]));
+        }
+        Self {
+            boundary: triangles.iter().zip(&own.triangles).map(turned).collect(),
+            volume,
+            surface: Locator::new(own),
+            size: (0..3).map(|k| high[k] - low[k]).fold(f64::MIN_POSITIVE, f64::max),
+        }
+    }
+
+    /// Whether a point is in the region.
+    pub fn contains(&self, x: [f64; 3]) -> bool {
+        self.surface.contains(x)
+    }
+
+    /// Distance of a point from the boundary.
+    pub fn distance(&self, x: [f64; 3]) -> f64 {
+        self.surface.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance)
+    }
+
+    /// Where each triangle of the mesh lies: those that hang together by edges, other than edges of the boundary, on one side.
+    pub fn positions(&self, mesh: &Mesh) -> Vec<Position> {
+        let mut positions = vec![Position::Outside; mesh.triangles.len()];
+        for &(triangle, inward) in &self.boundary {
+            positions[triangle as usize] = Position::Boundary { inward };
+        }
+        let (group_of, count) = components_where(mesh, |edge| {
+            edge.iter().all(|side| positions[side.triangle as usize] == Position::Outside)
+        });
+        let mut groups: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for (triangle, &group) in group_of.iter().enumerate() {
+            if positions[triangle] == Position::Outside {
+                groups[group as usize].push(triangle as u32);
+            }
+        }
+        for group in groups.iter().filter(|group| !group.is_empty()) {
+            if orient::is_within(mesh, group, &self.surface, self.size) {
+                group.iter().for_each(|&t| positions[t as usize] = Position::Inside);
+            }
+        }
+        positions
+    }
+}
+
+/// The connected parts of a surface, in the order of their first triangles, each with the region that it encloses if taken alone
+/// (cavities count as bodies); `None` if it is open or cannot face one side.
+///
+/// `keep` tells by index which triangles are in the surface.
+pub fn parts(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
+    let triangles: Vec<u32> =
+        (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
+    let mut all = part(mesh, &triangles);
+    let faced = orient::face(&mut all, Facing::Outward);
+    let topology = Topology::of(&all);
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];
+    for (index, &component) in topology.component_of.iter().enumerate() {
+        members[component as usize].push(index as u32);
+    }
+    let each = |(component, members): (usize, Vec<u32>)| {
+        let index = component as u32;
+        let of_mesh: Vec<u32> = members.iter().map(|&m| triangles[m as usize]).collect();
+        let bounds = !faced.open.contains(&index) && !faced.unorientable.contains(&index);
+        let region = bounds.then(|| {
+            let volume = topology.components[component].signed_volume;
+            Region::of(mesh, &of_mesh, &part(&all, &members), volume)
+        });
+        (of_mesh, region)
+    };
+    members.into_iter().enumerate().map(each).collect()
+}
+
+/// The regions that boundaries enclose.
+///
+/// # Errors
+/// The first boundary that encloses none, by its index, with the reason.
+pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (usize, Problem)> {
+    let region = |(index, boundary): (usize, &Vec<u32>)| {
+        Region::new(mesh, boundary).map_err(|problem| (index, problem))
+    };
+    boundaries.iter().enumerate().map(region).collect()
+}
+
+/// The region on either side of each triangle: first that to which its normal points, then the other. Of several regions around
+/// a place the smallest counts, so that nested ones need no order; `None` = in no region.
+pub fn on_both_sides(mesh: &Mesh, regions: &[Region]) -> Vec<[Option<u32>; 2]> {
+    let mut sides = vec![[None; 2]; mesh.triangles.len()];
+    let mut order: Vec<usize> = (0..regions.len()).collect();
+    // From the largest on, smaller ones take over.
+    order.sort_by(|&a, &b| regions[b].volume.total_cmp(&regions[a].volume));
+    for index in order {
+        let here = Some(index as u32);
+        for (sides, position) in sides.iter_mut().zip(regions[index].positions(mesh)) {
+            match position {
+                Position::Inside => *sides = [here; 2],
+                Position::Boundary { inward: true } => sides[0] = here,
+                Position::Boundary { inward: false } => sides[1] = here,
+                Position::Outside => {}
+            }
+        }
+    }
+    sides
+}
+
+/// The smallest region around a point; `None` = it is in none.
+pub fn around(regions: &[Region], x: [f64; 3]) -> Option<u32> {
+    let within = regions.iter().enumerate().filter(|(_, region)| region.contains(x));
+    let smallest = within.min_by(|(_, a), (_, b)| a.volume.total_cmp(&b.volume));
+    smallest.map(|(index, _)| index as u32)
+}
+
+/// Some triangles of a mesh as a mesh without groups.
+fn part(mesh: &Mesh, triangles: &[u32]) -> Mesh {
+    Mesh {
+        vertices: mesh.vertices.clone(),
+        triangles: triangles.iter().map(|&t| mesh.triangles[t as usize]).collect(),
+        membership: vec![0; triangles.len()],
+        memberships: vec![vec![]],
+        ..Mesh::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{ConcentricSpheres, Cube, Resolution, SphereBase, TwoSpheres};
+
+    fn all(mesh: &Mesh) -> Vec<u32> {
+        (0..mesh.triangles.len() as u32).collect()
+    }
+
+    fn concentric() -> Mesh {
+        let resolution = Resolution::Elements(144);
+        let base = SphereBase::Octahedron;
+        ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution }
+            .build()
+            .unwrap()
+    }
+
+    fn group(mesh: &Mesh, index: u32) -> Vec<u32> {
+        all(mesh).into_iter().filter(|&t| mesh.groups_of(t as usize) == [index]).collect()
+    }
+
+    #[test]
+    fn orientation_follows_from_what_is_enclosed() {
+        let mut mesh = concentric();
+        // Turn every other triangle: the stored orientation is of no account.
+        mesh.triangles.iter_mut().step_by(2).for_each(|t| t.swap(1, 2));
+        let shell = Region::new(&mesh, &all(&mesh)).unwrap();
+        for x in [[0.1, 0.2, 0.0], [1.5, 0.1, 0.2], [3.0, 0.0, 0.1]] {
+            assert_eq!(shell.contains(x), x[0] == 1.5, "{x:?}");
+        }
+        let inner = Region::new(&mesh, &group(&mesh, 0)).unwrap();
+        let outer = Region::new(&mesh, &group(&mesh, 1)).unwrap();
+        assert!((shell.volume - (outer.volume - inner.volume)).abs() < 1e-12);
+        for &(triangle, inward) in &inner.boundary {
+            assert_eq!(inward, triangle % 2 == 0);
+        }
+    }
+
+    #[test]
+    fn nested_regions_need_no_order() {
+        let mesh = concentric();
+        let (inner, outer) = (group(&mesh, 0), group(&mesh, 1));
+        // Normals point away from the centre; the core is region `core`, what lies around it region `coat`.
+        for (boundaries, core, coat) in
+            [([inner.clone(), outer.clone()], 0, 1), ([outer.clone(), inner.clone()], 1, 0)]
+        {
+            let regions = enclosed(&mesh, &boundaries).unwrap();
+            let sides = on_both_sides(&mesh, &regions);
+            assert!(inner.iter().all(|&t| sides[t as usize] == [Some(coat), Some(core)]));
+            assert!(outer.iter().all(|&t| sides[t as usize] == [None, Some(coat)]));
+            assert_eq!(around(&regions, [0.1, 0.0, 0.2]), Some(core));
+            assert_eq!(around(&regions, [0.1, 1.5, 0.2]), Some(coat));
+            assert_eq!(around(&regions, [0.1, 2.5, 0.2]), None);
+        }
+        // A region beside another, and a surface that bounds none.
+        let regions = enclosed(&mesh, std::slice::from_ref(&outer)).unwrap();
+        let sides = on_both_sides(&mesh, &regions);
+        assert!(inner.iter().all(|&t| sides[t as usize] == [Some(0), Some(0)]));
+    }
+
+    /// Two boxes side by side that share a wall, as a mesher has them.
+    #[test]
+    fn bodies_that_share_a_wall_have_it_between_them() {
+        let resolution = Resolution::Elements(48);
+        let mut mesh = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
+        // The wall is where x is largest; the other box is its mirror image there.
+        let wall = mesh.vertices.iter().map(|v| v[0]).fold(f64::MIN, f64::max);
+        let count = mesh.vertices.len() as u32;
+        let mirror: Vec<u32> = (0..count)
+            .map(|v| {
+                let [x, y, z] = mesh.vertices[v as usize];
+                if x == wall {
+                    return v;
+                }
+                mesh.vertices.push([2.0 * wall - x, y, z]);
+                mesh.vertices.len() as u32 - 1
+            })
+            .collect();
+        let first = all(&mesh);
+        let mut second = Vec::new();
+        for &t in &first {
+            let corners = mesh.triangles[t as usize].map(|v| mirror[v as usize]);
+            if corners == mesh.triangles[t as usize] {
+                second.push(t);
+                continue;
+            }
+            second.push(mesh.triangles.len() as u32);
+            mesh.triangles.push(corners);
+            mesh.membership.push(0);
+        }
+        let shared: Vec<u32> = first.iter().copied().filter(|t| second.contains(t)).collect();
+        assert_eq!(shared.len(), first.len() / 6);
+        let regions = enclosed(&mesh, &[first.clone(), second.clone()]).unwrap();
+        assert!((regions[0].volume - regions[1].volume).abs() < 1e-12);
+        let sides = on_both_sides(&mesh, &regions);
+        for t in all(&mesh) {
+            let expected = match (first.contains(&t), second.contains(&t)) {
+                (true, true) => [Some(1), Some(0)],
+                (true, false) => [None, Some(0)],
+                // Mirrored: normals point inward.
+                _ => [Some(1), None],
+            };
+            assert_eq!(sides[t as usize], expected);
+        }
+        // Together they meet along edges, and enclose nothing as one part.
+        let found = parts(&mesh, |_| true);
+        assert!(found.len() == 1 && found[0].1.is_none());
+    }
+
+    #[test]
+    fn what_bounds_nothing_is_told() {
+        let mesh = concentric();
+        let inner = group(&mesh, 0);
+        let found = Region::new(&mesh, &inner[1..]).unwrap_err();
+        assert!(matches!(found, Problem::Open { edges: 3, .. }), "{found}");
+        assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Problem::Empty);
+        let found = parts(&mesh, |t| t as u32 != inner[0]);
+        assert_eq!(
+            found.iter().map(|(_, region)| region.is_some()).collect::<Vec<_>>(),
+            [false, true]
+        );
+    }
+
+    #[test]
+    fn parts_are_bodies_of_their_own() {
+        let (resolution, base) = (Resolution::Elements(144), SphereBase::Octahedron);
+        let apart = TwoSpheres { radius: 1.0, distance: 2.5, base, resolution }.build().unwrap();
+        for mesh in [apart, concentric()] {
+            let found = parts(&mesh, |_| true);
+            assert_eq!(found.len(), 2);
+            for (index, (triangles, region)) in found.into_iter().enumerate() {
+                assert_eq!(triangles, group(&mesh, index as u32));
+                let region = region.unwrap();
+                assert!(region.volume > 0.0);
+                assert!(region.boundary.iter().all(|(_, inward)| !inward));
+            }
+        }
+    }
+}
