@@ -94,6 +94,35 @@ def media(farad):
             before = (triangles, error)
 
 
+def bodies(farad):
+    """Polarisability, capacity and forces against literature and closed forms."""
+    print("\n**Polarisability** over 4 pi eps0 of uncharged conductors: sphere of radius 1, cube of edge 1 (3.64431/(4 pi), ZENO)\n")
+    print("| body | exact | triangles | mean of the diagonal | relative error | iterations |")
+    print("|---|---|---|---|---|---|")
+    wanted = "[output]\npolarisability = true\n"
+    for name, exact, shape in (
+        ("sphere", 1.0, ("sphere", "--base", "icosahedron")),
+        ("cube, graded 1:100", 3.64431 / (4 * math.pi), ("cube", "--grade", 100)),
+    ):
+        for n in (1280, 5120):
+            results = farad.solve_case((*shape, "--elements", n), wanted)
+            tensor = results["polarisability"]["over_4pi_eps0"]
+            mean = sum(tensor[i][i] for i in range(3)) / 3
+            iterations = max(solve["iterations"] for solve in results["solves"])
+            print(f"| {name} | {exact:.6f} | {results['mesh']['triangles']:,} | {mean:.6f} | {mean / exact - 1:+.2e} | {iterations} |", flush=True)
+    torus = lambda n: ("torus", "--ring-radius", 4, "--tube-radius", 1, "--elements", n)
+    convergence(farad, "Torus, ring radius 4, tube radius 1", 3.72768, map(torus, (2000, 8000)))
+    print("\n**Force of a unit charge at 3 on a grounded unit sphere**, exact 3/64 = 0.046875 in units of q^2/(4 pi eps0)\n")
+    print("| triangles | force | relative error |")
+    print("|---|---|---|")
+    case = '[[conductor]]\nname = "a"\ngroup = "sphere"\n[[charge]]\nposition = [3, 0, 0]\ncharge = 1.1126500562e-10\n[output]\nforces = true\n'
+    for n in (1280, 5120, 20480):
+        results = farad.solve_case(("sphere", "--base", "icosahedron", "--elements", n), case)
+        # The charge is 4 pi eps0 times 1 V m, so the force is 4 pi eps0 times 1 V^2.
+        force = results["forces"][0]["force_n"][0] / 1.1126500562e-10
+        print(f"| {results['mesh']['triangles']:,} | {force:.7f} | {force / (3 / 64) - 1:+.2e} |", flush=True)
+
+
 def main(program):
     with tempfile.TemporaryDirectory() as folder:
         farad = Farad(program, Path(folder))
@@ -123,6 +152,7 @@ def main(program):
             print(f"| {results['mesh']['triangles']:,} | {errors[0]:+.2e} | {errors[1]:+.2e} | {asymmetry:.1e} |", flush=True)
 
         media(farad)
+        bodies(farad)
 
         print("\n**FMM against direct sums**, relative L2 error, 1e5 points, charges of random sign\n")
         print("| tolerance | cube | sphere | plummer | graded-plate |")

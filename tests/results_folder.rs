@@ -127,12 +127,12 @@ fn results_json_has_every_key_of_its_schema() {
                 "conductors maxwell_farad maxwell_over_4pi_eps0 mutual_farad relative_asymmetry",
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
-            ("/accuracy", "fmm_error_sampled fmm_tolerance solver_tolerance"),
+            ("/accuracy", "fmm_error_sampled fmm_tolerance gauss_defect solver_tolerance"),
             ("/timings_s", "fmm_check matvec_mean near_field output plan read solve total"),
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files media memory_bytes mesh program schema solvation solver solves status timings_s",
+                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program schema solvation solver solves status timings_s",
             ),
         ];
         for (pointer, names) in expected {

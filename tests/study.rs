@@ -87,3 +87,24 @@ fn what_shows_no_order_is_said_in_words() {
     assert!(text.contains("--levels 4"), "{text}");
     place.farad("study sphere.toml --levels 2").fails(2, &["--levels"]);
 }
+
+#[test]
+fn energies_are_studied_too() {
+    let place = Workplace::new("study_energy");
+    place.generate("sphere --radius 4 --base icosahedron --elements 80", "sphere.msh");
+    place.write(
+        "charge.toml",
+        "format = 1\n[mesh]\nfile = \"sphere.msh\"\nunit = \"angstrom\"\n[medium]\nrelative_permittivity = 80\n\
+         [[dielectric]]\nname = \"m\"\nrelative_permittivity = 4\ngroup = \"sphere\"\n\
+         [[charge]]\nposition = [1, 1, 1]\ncharge = 1\nunit = \"e\"\n",
+    );
+    let results = study(&place, "charge.toml --spheres");
+    let entries = results["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 1);
+    let entry = &entries[0];
+    assert_eq!((&entry["name"], &entry["unit"]), (&"solvation energy".into(), &"kcal/mol".into()));
+    // Flat facets: second order in h.
+    assert!((1.7..2.3).contains(&number(entry, "order")), "{entry}");
+    let error = number(entry, "extrapolated") + 12.073_903_7;
+    assert!(error.abs() < number(entry, "error"), "{entry}");
+}

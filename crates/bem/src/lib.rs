@@ -46,8 +46,8 @@ pub use capacitance::{
     capacitance,
 };
 pub use electrostatics::{
-    Condition, Electrostatics, Excitation, Media, PointCharge, Response, State, SurfaceCharge,
-    electrostatics,
+    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Response, State,
+    SurfaceCharge, Values, dipole_moment, electrostatics, forces,
 };
 pub use error::Error;
 pub use gmres::{

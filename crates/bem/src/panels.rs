@@ -187,7 +187,15 @@ impl<'a> Neighbours<'a> {
 
     /// Appends the neighbours of panel `i`, itself among them, in increasing order.
     pub(crate) fn of(&self, i: usize, found: &mut Vec<u32>) {
-        let (x, reach) = (self.centroids[i], self.reach[i]);
+        self.within(self.centroids[i], self.reach[i], found);
+    }
+
+    /// Appends the panels whose reach a point is in, in increasing order.
+    pub(crate) fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
+        self.within(*x, 0.0, found);
+    }
+
+    fn within(&self, x: Vec3, reach: f64, found: &mut Vec<u32>) {
         let mut open = vec![0u32];
         while let Some(index) = open.pop() {
             let node = &self.nodes[index as usize];

@@ -237,12 +237,12 @@ fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
     ];
     let answer = solve(&mesh, &[(Some(0), 1.0, 1.0)], &excitations, &options(Method::Fmm, 1e-6));
     // Facets take 3e-3 of the radius at 1,280 triangles (area and volume shrink by that).
-    let neutral = answer.state(&[Condition::Charge(0.0)]).unwrap();
+    let neutral = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
     assert!((neutral.potentials[0] / (2.0 / d) - 1.0).abs() < 1e-3, "{:?}", neutral.potentials);
     assert!(neutral.conductor_charge[0].abs() < 1e-12);
-    let charged = answer.state(&[Condition::Charge(0.5)]).unwrap();
+    let charged = answer.state(&[Condition::Charge(0.5)], Some(1)).unwrap();
     assert!((charged.potentials[0] / (2.0 / d + 0.5) - 1.0).abs() < 3e-3);
-    let grounded = answer.state(&[Condition::Potential(0.0)]).unwrap();
+    let grounded = answer.state(&[Condition::Potential(0.0)], Some(1)).unwrap();
     assert!((grounded.conductor_charge[0] / (-2.0 / d) - 1.0).abs() < 3e-3);
     // Outside, the grounded sphere looks like its image charge at a^2/d.
     let surface = SurfaceCharge::new(&mesh, &grounded.charge);

@@ -1,6 +1,7 @@
 //! The program `farad`: case files, commands, progress, results. It holds no numerics.
 
 mod backend;
+mod bodies;
 mod case;
 mod commands;
 mod exit;
@@ -14,6 +15,7 @@ mod npy;
 mod output;
 mod paths;
 mod plot;
+mod probes;
 mod problem;
 mod progress;
 mod results;

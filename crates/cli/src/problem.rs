@@ -11,6 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::media::{self, Media};
 use crate::output::Output;
+use crate::probes;
 use crate::sources::{self, Source};
 
 /// A mesh that can be solved on.
@@ -24,6 +25,8 @@ pub(crate) struct Problem {
     pub(crate) media: Option<Media>,
     /// All point charges.
     pub(crate) sources: Vec<Source>,
+    /// Points of each probe, in the mesh's unit.
+    pub(crate) probes: Vec<Vec<[f64; 3]>>,
 }
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
@@ -84,7 +87,8 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     let regions = media::regions(case, &mesh)?;
     let media = (!regions.is_empty()).then(|| media::find(case, &mesh, &regions));
     let sources = sources::find(case, &mesh, &regions)?;
-    Ok(Problem { mesh, areas, conductors, media, sources })
+    let probes = probes::points(case)?;
+    Ok(Problem { mesh, areas, conductors, media, sources, probes })
 }
 
 /// Refuses surfaces of different bodies that go through each other. Within one conductor they do no more harm than making some

@@ -1,12 +1,29 @@
 //! From a case's potentials, charges and field to the state that they make, in SI units.
 
-use crate::case::{Case, Dielectric, Setting};
+use crate::bodies;
+use crate::case::{Case, Dielectric, Diffusion, Setting};
+use crate::exit::Failure;
+use crate::probes::{self, Probed};
 use crate::problem::Problem;
 use crate::sources::Source;
 use crate::units;
 
+/// What the solve for point charges and the external field is called beside those for conductors.
+const SOURCES: &str = "sources";
+
+/// What the case asks for beside the capacitance matrix.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    /// `None` if the case sets no potential, charge or field.
+    pub(crate) state: Option<State>,
+    pub(crate) polarisability: Option<Polarisability>,
+    pub(crate) hydrodynamics: Option<Hydrodynamics>,
+    /// Largest relative defect of Gauss's law that was put right; `None` without dielectrics.
+    pub(crate) gauss_defect: Option<f64>,
+}
+
 /// What the case's settings lead to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) conductors: Vec<Conductor>,
     /// `None` without point charges.
@@ -15,6 +32,11 @@ pub(crate) struct State {
     pub(crate) charge: Vec<f64>,
     /// Free charge of each triangle in coulomb.
     pub(crate) free_charge: Vec<f64>,
+    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface.
+    pub(crate) potential: Vec<f64>,
+    pub(crate) probes: Vec<Probed>,
+    /// `None` unless asked for.
+    pub(crate) forces: Option<Vec<bodies::Force>>,
 }
 
 /// One conductor.
@@ -47,10 +69,25 @@ pub(crate) struct Molecule {
     pub(crate) energy_j: f64,
 }
 
-/// What the solver is to be driven by: each conductor in turn at 1 V, then the sources, if there are any.
+/// Dipole moment of all bodies together over a uniform field, conductors uncharged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Polarisability {
+    /// Over 4 pi eps0, in the cube of the mesh's unit: column k is the moment in a field along axis k.
+    pub(crate) over_4pi_eps0: [[f64; 3]; 3],
+}
+
+/// What a body that diffuses is like, all conductors being its surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Hydrodynamics {
+    /// C/(4 pi eps0) of all conductors at one potential, in the mesh's unit; also the hydrodynamic radius.
+    pub(crate) capacity: f64,
+    /// m^2/s.
+    pub(crate) diffusion: f64,
+}
+
+/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if asked for.
 pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
-    let unit = case.mesh.unit;
     let mut all: Vec<bem::Excitation> = (0..count)
         .map(|k| bem::Excitation {
             potentials: (0..count).map(|i| f64::from(i == k)).collect(),
@@ -58,25 +95,60 @@ pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation
         })
         .collect();
     if case.has_sources() {
-        let charge = |source: &Source| bem::PointCharge {
-            position: source.position,
-            charge: source.coulomb / units::farads(1.0, unit),
-            permittivity: source.relative_permittivity,
-        };
-        all.push(bem::Excitation {
+        all.push(sources(case, problem));
+    }
+    if case.polarisability {
+        all.extend((0..3).map(|axis| bem::Excitation {
             potentials: vec![0.0; count],
-            charges: problem.sources.iter().map(charge).collect(),
-            field: case.field.map(|component| component * unit.metres()),
-        });
+            charges: Vec::new(),
+            field: std::array::from_fn(|k| f64::from(k == axis)),
+        }));
     }
     all
 }
 
-/// The state, if the case sets one; a conductor that it says nothing of is at 0 V.
-pub(crate) fn find(case: &Case, problem: &Problem, answer: &bem::Electrostatics) -> Option<State> {
-    if !case.has_state() {
-        return None;
+/// What each of [`excitations`] is called.
+pub(crate) fn excitation_name(case: &Case, names: &[String], index: usize) -> String {
+    let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
+    match after.checked_sub(usize::from(case.has_sources())) {
+        None => SOURCES.to_owned(),
+        Some(axis) => format!("field along {}", ["x", "y", "z"].get(axis).unwrap_or(&"")),
     }
+}
+
+/// Point charges and field, conductors at 0.
+fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
+    let unit = case.mesh.unit;
+    let charge = |source: &Source| bem::PointCharge {
+        position: source.position,
+        charge: source.coulomb / units::farads(1.0, unit),
+        permittivity: source.relative_permittivity,
+    };
+    bem::Excitation {
+        potentials: vec![0.0; problem.conductors.names.len()],
+        charges: problem.sources.iter().map(charge).collect(),
+        field: case.field.map(|component| component * unit.metres()),
+    }
+}
+
+/// What the case asks for beside the matrix.
+pub(crate) fn find(
+    case: &Case,
+    problem: &Problem,
+    answer: &bem::Electrostatics,
+) -> Result<More, Failure> {
+    let state = if case.has_state() { state(case, problem, answer)? } else { None };
+    let polarisability = if case.polarisability { polarised(case, problem, answer) } else { None };
+    let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
+    Ok(More { state, polarisability, hydrodynamics: None, gauss_defect })
+}
+
+/// The state; a conductor that the case says nothing of is at 0 V.
+fn state(
+    case: &Case,
+    problem: &Problem,
+    answer: &bem::Electrostatics,
+) -> Result<Option<State>, Failure> {
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, case.mesh.unit);
     let names = &problem.conductors.names;
@@ -91,7 +163,8 @@ pub(crate) fn find(case: &Case, problem: &Problem, answer: &bem::Electrostatics)
             None => bem::Condition::Potential(0.0),
         })
         .collect();
-    let state = answer.state(&conditions)?;
+    let driven = case.has_sources().then_some(names.len());
+    let Some(state) = answer.state(&conditions, driven) else { return Ok(None) };
     let conductors = names
         .iter()
         .zip(&conditions)
@@ -103,36 +176,108 @@ pub(crate) fn find(case: &Case, problem: &Problem, answer: &bem::Electrostatics)
             floating: matches!(condition, bem::Condition::Charge(_)),
         })
         .collect();
-    let solvation = (!problem.sources.is_empty()).then(|| {
-        let surface = bem::SurfaceCharge::new(&problem.mesh, &state.charge);
-        let reaction = |source: &Source| surface.potential(source.position);
-        let reaction_v: Vec<f64> = problem.sources.iter().map(reaction).collect();
-        let work = |which: &dyn Fn(&Source) -> bool| -> f64 {
-            let pairs = problem.sources.iter().zip(&reaction_v);
-            pairs.filter(|(q, _)| which(q)).map(|(q, v)| 0.5 * q.coulomb * v).sum()
-        };
-        let molecule = |(index, dielectric): (usize, &Dielectric)| {
-            dielectric.charges.as_ref()?;
-            let own = |source: &Source| source.molecule == Some(index);
-            let atoms = problem.sources.iter().filter(|source| own(source));
-            Some(Molecule {
-                name: dielectric.name.value.clone(),
-                atoms: atoms.clone().count(),
-                charge_e: atoms.map(Source::elementary).sum(),
-                energy_j: work(&own),
-            })
-        };
-        Solvation {
-            energy_j: work(&|_| true),
-            molecules: case.dielectrics.iter().enumerate().filter_map(molecule).collect(),
-            reaction_v,
-        }
-    });
+    let sources = sources(case, problem);
+    let surface = bem::SurfaceCharge::new(&problem.mesh, &state.charge);
+    let solvation =
+        if problem.sources.is_empty() { None } else { Some(solvation(case, problem, &surface)?) };
+    let forces = if case.forces {
+        Some(bodies::forces(case, problem, &state.charge, &sources)?)
+    } else {
+        None
+    };
+    let potential = potential(problem, &state, &surface, &sources)?;
+    let probes = probes::find(case, problem, &state.charge, &sources)?;
     let in_coulomb = |charges: Vec<f64>| charges.into_iter().map(|q| q * coulomb).collect();
-    Some(State {
+    Ok(Some(State {
         conductors,
         solvation,
         charge: in_coulomb(state.charge),
         free_charge: in_coulomb(state.free_charge),
+        potential,
+        probes,
+        forces,
+    }))
+}
+
+fn solvation(
+    case: &Case,
+    problem: &Problem,
+    surface: &bem::SurfaceCharge,
+) -> Result<Solvation, Failure> {
+    let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
+    let reaction_v = surface.evaluate(&bem::Excitation::default(), &places, false)?.potential;
+    let work = |which: &dyn Fn(&Source) -> bool| -> f64 {
+        let pairs = problem.sources.iter().zip(&reaction_v);
+        pairs.filter(|(q, _)| which(q)).map(|(q, v)| 0.5 * q.coulomb * v).sum()
+    };
+    let molecule = |(index, dielectric): (usize, &Dielectric)| {
+        dielectric.charges.as_ref()?;
+        let own = |source: &Source| source.molecule == Some(index);
+        let atoms = problem.sources.iter().filter(|source| own(source));
+        Some(Molecule {
+            name: dielectric.name.value.clone(),
+            atoms: atoms.clone().count(),
+            charge_e: atoms.map(Source::elementary).sum(),
+            energy_j: work(&own),
+        })
+    };
+    Ok(Solvation {
+        energy_j: work(&|_| true),
+        molecules: case.dielectrics.iter().enumerate().filter_map(molecule).collect(),
+        reaction_v,
     })
+}
+
+/// Potential of each triangle: given on conductors, evaluated on interfaces.
+fn potential(
+    problem: &Problem,
+    state: &bem::State,
+    surface: &bem::SurfaceCharge,
+    sources: &bem::Excitation,
+) -> Result<Vec<f64>, Failure> {
+    let mesh = &problem.mesh;
+    let owner = &problem.conductors.of_triangle;
+    let is_interface = |t: &usize| owner[*t].is_none() && state.charge[*t] != 0.0;
+    let interfaces: Vec<usize> = (0..mesh.triangles.len()).filter(is_interface).collect();
+    let centroid = |&t: &usize| {
+        let [a, b, c] = mesh.corners(t);
+        std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
+    };
+    let points: Vec<[f64; 3]> = interfaces.iter().map(centroid).collect();
+    let found = surface.evaluate(sources, &points, false)?.potential;
+    let mut potential: Vec<f64> = owner
+        .iter()
+        .map(|owner| owner.map_or(f64::NAN, |owner| state.potentials[owner as usize]))
+        .collect();
+    interfaces.iter().zip(found).for_each(|(&t, volt)| potential[t] = volt);
+    Ok(potential)
+}
+
+fn polarised(
+    case: &Case,
+    problem: &Problem,
+    answer: &bem::Electrostatics,
+) -> Option<Polarisability> {
+    let count = problem.conductors.names.len();
+    let first = count + usize::from(case.has_sources());
+    let floating = vec![bem::Condition::Charge(0.0); count];
+    let mut over_4pi_eps0 = [[0.0; 3]; 3];
+    for axis in 0..3 {
+        let state = answer.state(&floating, Some(first + axis))?;
+        let moment = bem::dipole_moment(&problem.mesh, &state.charge);
+        (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
+    }
+    Some(Polarisability { over_4pi_eps0 })
+}
+
+/// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi eps) being a length.
+pub(crate) fn hydrodynamics(
+    diffusion: &Diffusion,
+    case: &Case,
+    over_4pi_eps: &[Vec<f64>],
+) -> Hydrodynamics {
+    let capacity: f64 = over_4pi_eps.iter().flatten().sum();
+    let metres = capacity * case.mesh.unit.metres();
+    let diffusion = units::diffusion(metres, diffusion.temperature, diffusion.viscosity);
+    Hydrodynamics { capacity, diffusion }
 }

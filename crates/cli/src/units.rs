@@ -11,6 +11,9 @@ pub(crate) const ELEMENTARY_CHARGE: f64 = 1.602_176_634e-19;
 /// Avogadro's constant in 1/mol, exact since 2019.
 const AVOGADRO: f64 = 6.022_140_76e23;
 
+/// Boltzmann's constant in J/K, exact since 2019.
+const BOLTZMANN: f64 = 1.380_649e-23;
+
 /// Joules of a (thermochemical) calorie.
 const CALORIE: f64 = 4.184;
 
@@ -79,6 +82,12 @@ pub(crate) fn kilojoule_per_mole(joule: f64) -> f64 {
 /// An energy in joule as kcal/mol.
 pub(crate) fn kilocalorie_per_mole(joule: f64) -> f64 {
     kilojoule_per_mole(joule) / CALORIE
+}
+
+/// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and Einstein: k T / (6 pi eta R), with
+/// kelvin and pascal seconds.
+pub(crate) fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
+    BOLTZMANN * temperature / (6.0 * PI * viscosity * radius)
 }
 
 /// A power of 1000 with its SI prefix.

@@ -6,6 +6,7 @@
 
 mod evaluate;
 mod external;
+mod forces;
 mod preconditioner;
 mod rows;
 mod state;
@@ -27,7 +28,8 @@ use crate::points::Points;
 use crate::{
     Capacitance, CapacitanceOptions, Error, Method, Progress, Solve, Stage, Timings, cost,
 };
-pub use evaluate::SurfaceCharge;
+pub use evaluate::{SurfaceCharge, Values};
+pub use forces::{Body, Force, dipole_moment, forces};
 use preconditioner::Preconditioner;
 use rows::{Rows, System};
 pub use state::{Condition, State};

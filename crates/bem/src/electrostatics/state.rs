@@ -27,14 +27,18 @@ pub struct State {
 }
 
 impl Electrostatics {
-    /// The state in which conductor k meets `conditions[k]`. The excitations must have been each conductor in turn at potential
-    /// 1, the others at 0, with no sources; then, if there are any sources, one more with all conductors at 0.
+    /// The state in which conductor k meets `conditions[k]`, among the sources of excitation `sources` if that is some. The first
+    /// excitations must have been each conductor in turn at potential 1, the others at 0, with no sources; in that of the sources
+    /// all conductors were at 0.
     ///
-    /// `None` if there are too few excitations, or if the charges given determine no potentials.
-    pub fn state(&self, conditions: &[Condition]) -> Option<State> {
+    /// `None` if there is no such excitation, or if the charges given determine no potentials.
+    pub fn state(&self, conditions: &[Condition], sources: Option<usize>) -> Option<State> {
         let count = conditions.len();
         let units = self.responses.get(..count)?;
-        let sources = self.responses.get(count);
+        let sources = match sources {
+            Some(index) => Some(self.responses.get(index)?),
+            None => None,
+        };
         let floating: Vec<(usize, f64)> = conditions
             .iter()
             .enumerate()

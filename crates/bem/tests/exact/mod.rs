@@ -46,3 +46,17 @@ pub fn kirkwood(charges: &[(f64, [f64; 3])], a: f64, inside: f64, outside: f64) 
     }
     energy
 }
+
+/// C11 and C12 of two spheres of radius 1 at this distance (Maxwell, Treatise, section 173; Smythe): with cosh mu = d/2,
+/// C11 = sinh mu sum 1 / sinh (2n - 1) mu and C12 = -sinh mu sum 1 / sinh 2n mu.
+pub fn two_spheres(distance: f64) -> [f64; 2] {
+    let mu = (distance / 2.0).acosh();
+    let sum = |first: i32| -> f64 {
+        (0..2000)
+            .map(|n| f64::from(first + 2 * n))
+            .take_while(|k| k * mu < 700.0)
+            .map(|k| 1.0 / (k * mu).sinh())
+            .sum()
+    };
+    [mu.sinh() * sum(1), -mu.sinh() * sum(2)]
+}

@@ -138,6 +138,17 @@ impl<'d> Section<'d> {
         self.as_number(name, value, low, high)
     }
 
+    /// true or false.
+    pub(crate) fn boolean(&self, name: &'static str) -> Option<bool> {
+        let value = self.value(name)?;
+        let DeValue::Boolean(found) = value.get_ref() else {
+            let expected = format!("true or false for {name}");
+            self.defects.push(wrong_type(&value.span(), value, &expected));
+            return None;
+        };
+        Some(*found)
+    }
+
     /// Three numbers within the schema's range.
     pub(crate) fn vector(&self, name: &'static str) -> Option<Located<[f64; 3]>> {
         let Kind::Vector { high } = self.key(name)?.kind else { return None };

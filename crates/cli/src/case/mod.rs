@@ -5,6 +5,7 @@
 mod diagnostics;
 mod document;
 pub(crate) mod fastcap;
+pub(crate) mod probe;
 mod read;
 mod resolved;
 mod schema;
@@ -30,11 +31,18 @@ pub(crate) struct Case {
     pub(crate) charges: Vec<Charge>,
     /// Uniform external field, V/m.
     pub(crate) field: [f64; 3],
+    pub(crate) probes: Vec<probe::Probe>,
+    /// Whether a diffusion constant is wanted, and in what.
+    pub(crate) diffusion: Option<Diffusion>,
     pub(crate) solver: Solver,
     pub(crate) fmm_tolerance: f64,
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
+    /// Whether forces and torques are wanted.
+    pub(crate) forces: bool,
+    /// Whether the polarisability tensor is wanted.
+    pub(crate) polarisability: bool,
     /// What `farad sweep` varies; all else leaves it alone.
     pub(crate) sweeps: Vec<sweep::Sweep>,
     source: Source,
@@ -97,6 +105,15 @@ impl Charge {
     pub(crate) fn coulomb(&self) -> f64 {
         if self.elementary { self.value * ELEMENTARY_CHARGE } else { self.value }
     }
+}
+
+/// `[diffusion]`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Diffusion {
+    /// Kelvin.
+    pub(crate) temperature: f64,
+    /// Pascal seconds.
+    pub(crate) viscosity: f64,
 }
 
 /// `[solver]`.

@@ -8,8 +8,8 @@ use toml::de::DeTable;
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
-    Case, Charge, Conductor, Dielectric, MeshInput, Method, Overrides, Setting, Solver, Source,
-    VtkMode, fastcap, schema, sweep,
+    Case, Charge, Conductor, Dielectric, Diffusion, MeshInput, Method, Overrides, Setting, Solver,
+    Source, VtkMode, fastcap, probe, schema, sweep,
 };
 use crate::exit::{Exit, Failure};
 use crate::problem::unreadable;
@@ -122,6 +122,19 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
+    let probes = probe::read(top, base);
+    let has_state = !charges.is_empty()
+        || field != [0.0; 3]
+        || dielectrics.iter().any(|dielectric| dielectric.charges.is_some())
+        || conductors.iter().any(|conductor| conductor.setting.is_some());
+    if let (false, Some(probe)) = (has_state, probes.first()) {
+        let message = "there is nothing to probe: no potential, no charge and no field is given";
+        let defect = Defect::new(Sort::Missing, probe.name.span.clone(), message);
+        top.report(defect.help("add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field"));
+    }
+    let diffusion = read_diffusion(top);
+    let forces = output.boolean("forces").unwrap_or(false);
+    let polarisability = output.boolean("polarisability").unwrap_or(false);
     let sweeps = sweep::read(top, base);
     format?;
     Some(Case {
@@ -132,10 +145,14 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         conductors,
         charges,
         field,
+        probes,
+        diffusion,
         solver,
         fmm_tolerance,
         directory: base.join(directory),
         vtk,
+        forces,
+        polarisability,
         sweeps,
         source,
     })
@@ -152,7 +169,7 @@ fn read_mesh(top: &Section<'_>, base: &Path) -> Option<MeshInput> {
 }
 
 /// The path of what the case calls `kind`, if there is a file.
-fn existing(
+pub(super) fn existing(
     top: &Section<'_>,
     base: &Path,
     kind: &str,
@@ -259,6 +276,15 @@ fn read_charges(top: &Section<'_>) -> Vec<Charge> {
         Some(Charge { position: position?, value: value?.value, elementary })
     };
     top.sections("charge").iter().filter_map(read).collect()
+}
+
+fn read_diffusion(top: &Section<'_>) -> Option<Diffusion> {
+    if !top.has("diffusion") {
+        return None;
+    }
+    let section = top.section("diffusion");
+    let (temperature, viscosity) = (section.number("temperature"), section.number("viscosity"));
+    Some(Diffusion { temperature: temperature?.value, viscosity: viscosity?.value })
 }
 
 fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::probe::Place;
 use super::{Case, ResolvedConductor, Setting};
 use crate::paths;
 use crate::units::shortest as number;
@@ -76,6 +77,33 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         format!("field = {}", vector(&case.field)),
         String::new(),
     ]);
+    for probe in &case.probes {
+        lines.extend(["[[probe]]".to_owned(), format!("name = {}", string(&probe.name.value))]);
+        match &probe.place {
+            Place::File(file) => {
+                lines.push(format!("file = {}", string(&paths::relative(folder, file))));
+            }
+            Place::Line { from, to, count } => lines.extend([
+                format!("from = {}", vector(from)),
+                format!("to = {}", vector(to)),
+                format!("count = {count}"),
+            ]),
+            Place::Grid { low, high, counts } => lines.extend([
+                format!("low = {}", vector(low)),
+                format!("high = {}", vector(high)),
+                format!("counts = {counts:?}"),
+            ]),
+        }
+        lines.push(String::new());
+    }
+    if let Some(diffusion) = &case.diffusion {
+        lines.extend([
+            "[diffusion]".to_owned(),
+            format!("temperature = {}", number(diffusion.temperature)),
+            format!("viscosity = {}", number(diffusion.viscosity)),
+            String::new(),
+        ]);
+    }
     lines.extend([
         "[solver]".to_owned(),
         format!("tolerance = {}", number(case.solver.tolerance)),
@@ -89,6 +117,8 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         "[output]".to_owned(),
         "directory = \".\"".to_owned(),
         format!("vtk = {}", string(case.vtk.name())),
+        format!("forces = {}", case.forces),
+        format!("polarisability = {}", case.polarisability),
         String::new(),
     ]);
     lines.join("\n")

@@ -15,6 +15,8 @@ pub(crate) enum Kind {
     Numbers,
     /// A number in low ..= high.
     Number { low: f64, high: f64 },
+    /// true or false.
+    Bool,
     /// Three numbers, each in -high ..= high.
     Vector { high: f64 },
     /// A whole number in low ..= high.
@@ -44,13 +46,15 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 10] = [
+pub(crate) const TABLES: [&str; 12] = [
     "mesh",
     "medium",
     "dielectric",
     "conductor",
     "charge",
     "external",
+    "probe",
+    "diffusion",
     "solver",
     "fmm",
     "output",
@@ -58,7 +62,7 @@ pub(crate) const TABLES: [&str; 10] = [
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 4] = ["dielectric", "conductor", "charge", "sweep"];
+const ARRAYS: [&str; 5] = ["dielectric", "conductor", "charge", "probe", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
@@ -77,9 +81,10 @@ const PERMITTIVITY: Kind = Kind::Number { low: 1e-12, high: 1e12 };
 /// Volts, coulombs, volts a metre, coordinates: what can still be squared and summed.
 const LARGEST: f64 = 1e30;
 const QUANTITY: Kind = Kind::Number { low: -LARGEST, high: LARGEST };
+const POSITIVE: Kind = Kind::Number { low: 1.0 / LARGEST, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 34] = [
+pub(crate) const KEYS: [Key; 46] = [
     key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", Kind::Path, Absent::Error),
@@ -98,6 +103,16 @@ pub(crate) const KEYS: [Key; 34] = [
     key("charge", "charge", QUANTITY, Absent::Error),
     key("charge", "unit", Kind::Choice(&CHARGE_UNITS), Absent::Default("C")),
     key("external", "field", Kind::Vector { high: LARGEST }, Absent::Default("[0.0, 0.0, 0.0]")),
+    key("probe", "name", Kind::Text, Absent::Error),
+    key("probe", "file", Kind::Path, Absent::Default("-")),
+    key("probe", "from", Kind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "to", Kind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "count", Kind::Integer { low: 2, high: 100_000_000 }, Absent::Default("-")),
+    key("probe", "low", Kind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "high", Kind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "counts", Kind::Numbers, Absent::Default("-")),
+    key("diffusion", "temperature", POSITIVE, Absent::Error),
+    key("diffusion", "viscosity", POSITIVE, Absent::Error),
     key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
     key("solver", "method", Kind::Choice(&METHODS), Absent::Default("auto")),
     key("solver", "restart", Kind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
@@ -110,6 +125,8 @@ pub(crate) const KEYS: [Key; 34] = [
     key("fmm", "tolerance", TOLERANCE, Absent::Default("0.3 times the solver's")),
     key("output", "directory", Kind::Path, Absent::Default("`<case>.out` beside the case file")),
     key("output", "vtk", Kind::Choice(&VTK_MODES), Absent::Default("compressed")),
+    key("output", "forces", Kind::Bool, Absent::Default("false")),
+    key("output", "polarisability", Kind::Bool, Absent::Default("false")),
     key("sweep", "name", Kind::Text, Absent::Error),
     key("sweep", "values", Kind::Numbers, Absent::Default("required unless")),
     key("sweep", "set", Kind::Choice(&SWEPT), Absent::Default("-")),

@@ -15,7 +15,7 @@ use crate::output::Output;
 use crate::problem::{self, Problem};
 use crate::progress::Bars;
 use crate::results::{self, Folder, Matrices, Run};
-use crate::state::{self, State};
+use crate::state::{self, More};
 use crate::{interrupt, machine, units};
 
 /// Arguments of `farad solve`.
@@ -68,12 +68,13 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let read_seconds = reading.elapsed().as_secs_f64();
     let path = args.output.as_deref().unwrap_or(&case.directory);
     let names = results::file_names(&case);
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if args.dry_run {
         Folder::check(path, &names, args.overwrite)?;
         return output.data(&dry_run(&case, &problem, path));
     }
     let folder = Folder::open(path, &names, args.overwrite)?;
-    let (answer, state) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+    let (answer, more) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
     interrupt::check()?;
 
     let requested = args.on.backend;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         case: &case,
         problem: &problem,
         answer: &answer,
-        state: state.as_ref(),
+        more: &more,
         requested,
         used,
         folder: path,
@@ -107,7 +108,7 @@ pub(super) fn solve(
     on: backend::Args,
     memory_limit: Option<u64>,
     output: &Output,
-) -> Result<(bem::Capacitance, Option<State>), Failure> {
+) -> Result<(bem::Capacitance, More), Failure> {
     let options = CapacitanceOptions {
         method: match case.solver.method {
             Method::Auto => bem::Method::Auto,
@@ -129,9 +130,14 @@ pub(super) fn solve(
     };
     tracing::info!(?options, "solving");
     let bars = Bars::new(output);
-    if problem.media.is_none() && !case.has_state() {
+    let hydrodynamics = |answer: &bem::Capacitance| {
+        let diffusion = case.diffusion.as_ref()?;
+        Some(state::hydrodynamics(diffusion, case, &answer.maxwell))
+    };
+    if problem.media.is_none() && !case.has_state() && !case.polarisability {
         let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
-        return Ok((answer, None));
+        let more = More { hydrodynamics: hydrodynamics(&answer), ..More::default() };
+        return Ok((answer, more));
     }
     let one_medium;
     let permittivity = match &problem.media {
@@ -148,8 +154,10 @@ pub(super) fn solve(
     };
     let excitations = state::excitations(case, problem);
     let answer = bem::electrostatics(&problem.mesh, media, &excitations, &options, &bars)?;
-    let state = state::find(case, problem, &answer);
-    Ok((answer.into_capacitance(case.relative_permittivity, &problem.areas), state))
+    let more = state::find(case, problem, &answer)?;
+    let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
+    let more = More { hydrodynamics: hydrodynamics(&answer), ..more };
+    Ok((answer, more))
 }
 
 /// The resolved case and, as comments after it, what a run would work on.
@@ -207,7 +215,7 @@ fn not_converged(run: &Run<'_>) -> Failure {
             "\n{}: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
             match names.get(solve.excitation) {
                 Some(name) => format!("\"{name}\" at 1 V"),
-                None => results::SOURCES.to_owned(),
+                None => state::excitation_name(run.case, names, solve.excitation),
             },
             solve.iterations,
             solve.relative_residual

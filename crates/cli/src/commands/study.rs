@@ -21,6 +21,7 @@ use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
 use crate::problem::{self, Problem};
 use crate::results::{self, Folder, Matrices};
+use crate::state::More;
 use crate::units::{self, decimals, prefix};
 
 const CSV: &str = "study.csv";
@@ -121,11 +122,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 
     let mut levels = Vec::new();
     let mut matrices: Vec<Vec<Vec<f64>>> = Vec::new();
+    let mut others: Vec<Vec<Quantity>> = Vec::new();
     for level in 0..args.levels {
         if level > 0 {
             problem = problem::prepare(&case, refined(&problem.mesh, args.spheres)?)?;
         }
-        let (answer, _) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+        let (answer, more) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
         interrupt::check()?;
         if !results::converged(&answer) {
             return Err(not_converged(&case, &problem));
@@ -138,8 +140,10 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         });
         let farads = Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
         matrices.push(farads.maxwell_farad);
+        others.push(quantities(&more));
     }
-    let entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
+    let mut entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
+    entries.extend(other_entries(&others, case.solver.tolerance));
     let mut document = Document {
         schema: SCHEMA,
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
@@ -179,28 +183,75 @@ fn entries(names: &[String], matrices: &[Vec<Vec<f64>>], tolerance: f64) -> Vec<
             // The residual is that of potentials: charges follow with the conductors' own capacitances.
             let last = &matrices[matrices.len() - 1];
             let solver_error = tolerance * last[i][i].abs().max(last[j][j].abs());
-            let fallback = Estimate {
-                range: Range::Noise,
-                order: None,
-                limit: f64::NAN,
-                error: f64::INFINITY,
-            };
-            let estimate = convergence::estimate(&values, solver_error).unwrap_or(fallback);
             let name =
                 if names.len() == 1 { "C".to_owned() } else { format!("C({row}, {column})") };
-            entries.push(Entry {
-                name,
-                unit: "F",
-                values,
-                solver_error,
-                range: word(estimate.range),
-                order: estimate.order,
-                extrapolated: estimate.limit,
-                error: estimate.error,
-            });
+            entries.push(entry(name, "F", values, solver_error));
         }
     }
     entries
+}
+
+fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
+    let fallback =
+        Estimate { range: Range::Noise, order: None, limit: f64::NAN, error: f64::INFINITY };
+    let estimate = convergence::estimate(&values, solver_error).unwrap_or(fallback);
+    Entry {
+        name,
+        unit,
+        values,
+        solver_error,
+        range: word(estimate.range),
+        order: estimate.order,
+        extrapolated: estimate.limit,
+        error: estimate.error,
+    }
+}
+
+/// A number of the result beside the matrix: name, unit, value.
+type Quantity = (String, &'static str, f64);
+
+/// What the case asks for beside the matrix, in the same order on every mesh.
+fn quantities(more: &More) -> Vec<Quantity> {
+    let mut all = Vec::new();
+    if let Some(state) = &more.state {
+        for conductor in &state.conductors {
+            let name = &conductor.name;
+            all.push(if conductor.floating {
+                (format!("V({name})"), "V", conductor.potential_v)
+            } else {
+                (format!("Q({name})"), "C", conductor.charge_c)
+            });
+        }
+        if let Some(solvation) = &state.solvation {
+            let energy = units::kilocalorie_per_mole(solvation.energy_j);
+            all.push(("solvation energy".to_owned(), "kcal/mol", energy));
+        }
+        for force in state.forces.iter().flatten() {
+            let axes = ["x", "y", "z"].iter().zip(force.newton);
+            all.extend(axes.map(|(axis, f)| (format!("F{axis}({})", force.name), "N", f)));
+        }
+    }
+    if let Some(found) = &more.polarisability {
+        for (i, axis) in ["x", "y", "z"].iter().enumerate() {
+            let value = found.over_4pi_eps0[i][i];
+            all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), "unit^3", value));
+        }
+    }
+    all
+}
+
+/// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.
+fn other_entries(meshes: &[Vec<Quantity>], tolerance: f64) -> Vec<Entry> {
+    let Some(first) = meshes.first() else { return Vec::new() };
+    let largest = |unit: &str| {
+        let all = meshes.iter().flatten().filter(|quantity| quantity.1 == unit);
+        all.fold(0.0_f64, |largest, quantity| largest.max(quantity.2.abs()))
+    };
+    let each = |(index, (name, unit, _)): (usize, &Quantity)| {
+        let values = meshes.iter().filter_map(|mesh| mesh.get(index)).map(|quantity| quantity.2);
+        entry(name.clone(), unit, values.collect(), tolerance * largest(unit))
+    };
+    first.iter().enumerate().map(each).collect()
 }
 
 fn word(range: Range) -> &'static str {
@@ -278,19 +329,18 @@ fn picture(case: &Case, document: &Document) -> String {
     plot::svg(labels, &curves)
 }
 
-fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
-    let largest = document
-        .entries
-        .iter()
-        .flat_map(|entry| &entry.values)
-        .fold(0.0_f64, |m, v| m.max(v.abs()));
-    let scale = prefix(largest);
+/// The entries of one unit.
+fn table(document: &Document, unit: &str) -> String {
+    let entries = || document.entries.iter().filter(|entry| entry.unit == unit);
+    let largest = entries().flat_map(|entry| &entry.values).fold(0.0_f64, |m, v| m.max(v.abs()));
+    let si = ["F", "V", "C", "N"].contains(&unit);
+    let scale = if si { prefix(largest) } else { prefix(1.0) };
     let digits = decimals(largest / scale.factor) + 1;
     let number = |value: f64| format!("{:.digits$}", value / scale.factor);
-    let mut header = vec![format!("{}F", scale.symbol)];
+    let mut header = vec![format!("{}{unit}", scale.symbol)];
     header.extend(document.meshes.iter().map(|l| units::count(l.triangles as u64)));
     header.extend(["order", "extrapolated", "error"].map(str::to_owned));
-    let rows = document.entries.iter().map(|entry| {
+    let rows = entries().map(|entry| {
         let mut row = vec![entry.name.clone()];
         row.extend(entry.values.iter().map(|&value| number(value)));
         row.push(entry.order.map_or_else(|| "-".to_owned(), |order| format!("{order:.2}")));
@@ -298,14 +348,24 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
         row.push(format!("{:.1e}", entry.error / scale.factor));
         row
     });
+    format!("\n{}", grid(header, rows))
+}
+
+fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
     let mut text = format!(
-        "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n\n{}",
+        "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
         case.title,
         env!("CARGO_PKG_VERSION"),
         document.meshes.len(),
         case.solver.tolerance,
-        grid(header, rows)
     );
+    let mut shown: Vec<&str> = Vec::new();
+    for entry in &document.entries {
+        if !shown.contains(&entry.unit) {
+            shown.push(entry.unit);
+            text += &table(document, entry.unit);
+        }
+    }
     if document.meshes.len() == 3 {
         text += "\nThree meshes give one order, which nothing confirms: --levels 4 shows whether it holds. The error is then the\n\
                  change of the extrapolated value; with three it is the whole extrapolation.\n";

@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
         }
-        let (answer, state) =
+        let (answer, more) =
             solve(&this, &problem, args.on, args.memory_limit, &output).map_err(failed)?;
         if !results::converged(&answer) {
             return Err(Failure::with_help(
@@ -147,7 +147,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         solved += 1;
         // Without dielectrics, charges at 1 V per permittivity do not depend on the permittivity: the other runs of this
         // geometry are done too.
-        let one_medium = problem.media.is_none() && state.is_none();
+        let one_medium =
+            problem.media.is_none() && more.state.is_none() && more.polarisability.is_none();
         for run in (first..runs.len())
             .filter(|&run| run == first || (one_medium && same_geometry(&case, choice, &runs[run])))
         {
@@ -159,7 +160,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                     case: &case,
                     problem: &problem,
                     answer: &answer,
-                    state: state.as_ref(),
+                    more: &more,
                     requested: args.on.backend,
                     used: answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                     folder: &path,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::reason_name;
 use crate::case::Case;
 use crate::sources::Source;
-use crate::state::Solvation;
+use crate::state::{Solvation, excitation_name};
 use crate::units::{self, ELEMENTARY_CHARGE};
 
 /// A matrix over conductors; the corner says what the numbers are.
@@ -33,12 +33,13 @@ pub(super) fn matrix(
 /// The residual after each iteration of each solve, beginning with 1 at iteration 0.
 pub(super) fn residuals(
     out: &mut impl Write,
+    case: &Case,
     names: &[String],
     solves: &[bem::Solve],
 ) -> io::Result<()> {
     writeln!(out, "excitation,iteration,relative_residual,ended_as")?;
     for solve in solves {
-        let name = field(super::excitation_name(names, solve.excitation));
+        let name = field(&excitation_name(case, names, solve.excitation));
         let last = solve.history.len().saturating_sub(1);
         for (iteration, residual) in solve.history.iter().enumerate() {
             let end = if iteration == last { reason_name(solve.reason) } else { "" };

@@ -23,6 +23,10 @@ pub(crate) struct Document {
     capacitance: Capacitance,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
+    forces: Option<Vec<Force>>,
+    probes: Option<Vec<Probe>>,
+    polarisability: Option<Polarisability>,
+    hydrodynamics: Option<Hydrodynamics>,
     solves: Vec<Solve>,
     solver: Solver,
     accuracy: Accuracy,
@@ -89,6 +93,34 @@ struct Solvation {
 }
 
 #[derive(Clone, Debug, Serialize)]
+struct Force {
+    body: String,
+    force_n: [f64; 3],
+    torque_nm: [f64; 3],
+    about: [f64; 3],
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Probe {
+    name: String,
+    file: String,
+    points: usize,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Polarisability {
+    over_4pi_eps0: [[f64; 3]; 3],
+    c_m2_per_v: [[f64; 3]; 3],
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Hydrodynamics {
+    capacity: f64,
+    hydrodynamic_radius_m: f64,
+    diffusion_m2_per_s: f64,
+}
+
+#[derive(Clone, Debug, Serialize)]
 struct Molecule {
     name: String,
     atoms: usize,
@@ -116,6 +148,7 @@ struct Accuracy {
     solver_tolerance: f64,
     fmm_tolerance: Option<f64>,
     fmm_error_sampled: Option<f64>,
+    gauss_defect: Option<f64>,
 }
 
 /// Wall seconds of the parts of a run.
@@ -141,6 +174,7 @@ impl Document {
     pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
         let names = &run.problem.conductors.names;
         let answer = run.answer;
+        let state = run.more.state.as_ref();
         Self {
             schema: SCHEMA,
             status: if super::converged(answer) { "complete" } else { "not_converged" },
@@ -170,14 +204,27 @@ impl Document {
                 maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
                 relative_asymmetry: matrices.relative_asymmetry,
             },
-            charges: run.state.map(|state| state.conductors.iter().map(charged).collect()),
-            solvation: run.state.and_then(|state| state.solvation.as_ref()).map(solvation),
-            solves: answer.solves.iter().map(|solve| solved(solve, names)).collect(),
+            charges: state.map(|state| state.conductors.iter().map(charged).collect()),
+            solvation: state.and_then(|state| state.solvation.as_ref()).map(solvation),
+            forces: state
+                .and_then(|state| state.forces.as_ref())
+                .map(|forces| forces.iter().map(force).collect()),
+            probes: state
+                .filter(|state| !state.probes.is_empty())
+                .map(|state| state.probes.iter().map(probed).collect()),
+            polarisability: run.more.polarisability.map(|found| polarisability(run, found)),
+            hydrodynamics: run.more.hydrodynamics.map(|found| Hydrodynamics {
+                capacity: found.capacity,
+                hydrodynamic_radius_m: found.capacity * run.case.mesh.unit.metres(),
+                diffusion_m2_per_s: found.diffusion,
+            }),
+            solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
             solver: Solver { method: super::method_name(answer.method) },
             accuracy: Accuracy {
                 solver_tolerance: answer.tolerance,
                 fmm_tolerance: answer.fmm_tolerance,
                 fmm_error_sampled: answer.fmm_error_sampled,
+                gauss_defect: run.more.gauss_defect,
             },
             timings_s: Timings {
                 read: run.read_seconds,
@@ -261,9 +308,32 @@ fn molecule(found: &crate::state::Molecule) -> Molecule {
     }
 }
 
-fn solved(solve: &bem::Solve, names: &[String]) -> Solve {
+fn force(found: &crate::bodies::Force) -> Force {
+    Force {
+        body: found.name.clone(),
+        force_n: found.newton,
+        torque_nm: found.newton_metre,
+        about: found.about,
+    }
+}
+
+fn probed(found: &crate::probes::Probed) -> Probe {
+    Probe { name: found.name.clone(), file: found.file.clone(), points: found.points.len() }
+}
+
+fn polarisability(run: &Run<'_>, found: crate::state::Polarisability) -> Polarisability {
+    let square = run.case.mesh.unit.metres().powi(2);
+    let to_si = units::farads(square, run.case.mesh.unit);
+    Polarisability {
+        over_4pi_eps0: found.over_4pi_eps0,
+        c_m2_per_v: found.over_4pi_eps0.map(|row| row.map(|a| a * to_si)),
+    }
+}
+
+fn solved(run: &Run<'_>, solve: &bem::Solve) -> Solve {
+    let names = &run.problem.conductors.names;
     Solve {
-        excitation: super::excitation_name(names, solve.excitation).to_owned(),
+        excitation: crate::state::excitation_name(run.case, names, solve.excitation),
         iterations: solve.iterations,
         converged: solve.reason == bem::StopReason::Converged,
         reason: super::reason_name(solve.reason),

@@ -3,6 +3,7 @@
 mod csv;
 mod folder;
 mod json;
+mod probe;
 mod surface;
 mod table;
 
@@ -15,11 +16,12 @@ pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
 use crate::backend::Backend;
+use crate::case::probe::Probe;
 use crate::case::{Case, VtkMode};
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::problem::Problem;
-use crate::state::State;
+use crate::state::More;
 use crate::units::{self, LengthUnit};
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
@@ -29,16 +31,13 @@ const RESOLVED: &str = "case.resolved.toml";
 const SURFACE: &str = "surface.vtu";
 const REACTION: &str = "reaction_potential.csv";
 
-/// What the solve for point charges and the external field is called beside those for conductors.
-pub(crate) const SOURCES: &str = "sources";
-
 /// Everything that the results are made from.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) case: &'a Case,
     pub(crate) problem: &'a Problem,
     pub(crate) answer: &'a bem::Capacitance,
-    pub(crate) state: Option<&'a State>,
+    pub(crate) more: &'a More,
     pub(crate) requested: Backend,
     pub(crate) used: Backend,
     pub(crate) folder: &'a Path,
@@ -95,7 +94,7 @@ fn relative_asymmetry(matrix: &[Vec<f64>]) -> f64 {
 }
 
 /// The files that a run of `case` writes besides results.json.
-pub(crate) fn file_names(case: &Case) -> Vec<&'static str> {
+pub(crate) fn file_names(case: &Case) -> Vec<String> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
     if case.has_charges() {
         names.push(REACTION);
@@ -103,7 +102,8 @@ pub(crate) fn file_names(case: &Case) -> Vec<&'static str> {
     if case.vtk != VtkMode::None {
         names.push(SURFACE);
     }
-    names
+    let names = names.into_iter().map(str::to_owned);
+    names.chain(case.probes.iter().map(Probe::file)).collect()
 }
 
 /// Writes all files and returns what results.json holds.
@@ -118,8 +118,13 @@ pub(crate) fn write(
     folder.stage(MAXWELL, |out| csv::matrix(out, maxwell, names, &matrices.maxwell_farad))?;
     let mutual = "farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity";
     folder.stage(MUTUAL, |out| csv::matrix(out, mutual, names, &matrices.mutual_farad))?;
-    folder.stage(RESIDUALS, |out| csv::residuals(out, names, &run.answer.solves))?;
-    if let Some(solvation) = run.state.and_then(|state| state.solvation.as_ref()) {
+    folder.stage(RESIDUALS, |out| csv::residuals(out, run.case, names, &run.answer.solves))?;
+    let state = run.more.state.as_ref();
+    for probed in state.map_or(&[][..], |state| &state.probes) {
+        interrupt::check()?;
+        folder.stage(&probed.file, |out| probe::write(out, run.case, probed))?;
+    }
+    if let Some(solvation) = state.and_then(|state| state.solvation.as_ref()) {
         folder
             .stage(REACTION, |out| csv::reaction(out, run.case, &run.problem.sources, solvation))?;
     }
@@ -152,11 +157,6 @@ pub(crate) fn reason_name(reason: bem::StopReason) -> &'static str {
         bem::StopReason::Breakdown => "breakdown",
         bem::StopReason::Nan => "nan",
     }
-}
-
-/// The name of an excitation: a conductor at 1 V, or the sources.
-fn excitation_name(names: &[String], index: usize) -> &str {
-    names.get(index).map_or(SOURCES, String::as_str)
 }
 
 /// The word for the method that was used; `auto` is never left in an answer.

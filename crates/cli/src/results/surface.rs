@@ -29,7 +29,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         let potential: Vec<f64> = conductors.of_triangle.iter().map(potential).collect();
         data.push(vtk::array(format!("potential, {name} at 1 V [V]"), potential));
     }
-    if let Some(state) = run.state {
+    if let Some(state) = &run.more.state {
         let square = unit * unit;
         for (name, charges) in [
             ("charge density, free and bound [C/m^2]", &state.charge),
@@ -39,6 +39,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
             let density = charges.iter().zip(areas).map(|(q, area)| q / (area * square));
             data.push(vtk::array(name, density.collect::<Vec<f64>>()));
         }
+        data.push(vtk::array("potential [V]", state.potential.clone()));
     }
     let mesh = &run.problem.mesh;
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::json::Timings;
 use super::{Document, Matrices, Run, reason_name};
 use crate::grid::grid;
+use crate::state::excitation_name;
 use crate::units::{self, decimals, prefix, significant};
 
 /// A matrix of more conductors is left to the files.
@@ -20,6 +21,7 @@ pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> S
         _ => matrix(run, matrices),
     };
     text += &state(run);
+    text += &bodies(run);
     text += &solves(run);
     text += &accuracy(run, matrices);
     text += &time(&document.timings_s);
@@ -140,8 +142,8 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
 
 /// What the case's potentials, charges and field lead to.
 fn state(run: &Run<'_>) -> String {
-    let Some(state) = run.state else { return String::new() };
     let mut text = String::new();
+    let Some(state) = &run.more.state else { return text };
     if !state.conductors.is_empty() {
         let rows = state.conductors.iter().map(|conductor| {
             let how = if conductor.floating { "floating" } else { "held" };
@@ -181,12 +183,42 @@ fn state(run: &Run<'_>) -> String {
     text
 }
 
+/// Forces, polarisability and diffusion, where they are asked for.
+fn bodies(run: &Run<'_>) -> String {
+    let mut text = String::new();
+    let unit = run.case.mesh.unit.name();
+    let row = |name: &str, values: &[f64; 3], more: Option<&[f64; 3]>| -> Vec<String> {
+        let numbers = values.iter().chain(more.into_iter().flatten());
+        std::iter::once(name.to_owned()).chain(numbers.map(|v| format!("{v:.5e}"))).collect()
+    };
+    if let Some(forces) = run.more.state.as_ref().and_then(|state| state.forces.as_ref()) {
+        let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
+        let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
+        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+    }
+    if let Some(found) = &run.more.polarisability {
+        let corner = format!("polarisability/(4 pi eps0) / {unit}^3");
+        let header = [corner.as_str(), "x", "y", "z"].map(str::to_owned);
+        let rows = ["x", "y", "z"].iter().zip(&found.over_4pi_eps0);
+        let _ = write!(text, "\n{}", grid(header.to_vec(), rows.map(|(k, v)| row(k, v, None))));
+    }
+    if let Some(found) = &run.more.hydrodynamics {
+        let _ = writeln!(
+            text,
+            "\nCapacity and hydrodynamic radius  {} {unit}; diffusion constant {:.5e} m^2/s",
+            significant(found.capacity),
+            found.diffusion,
+        );
+    }
+    text
+}
+
 fn solves(run: &Run<'_>) -> String {
     let names = &run.problem.conductors.names;
     let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
     let rows = run.answer.solves.iter().map(|solve| {
         vec![
-            super::excitation_name(names, solve.excitation).to_owned(),
+            excitation_name(run.case, names, solve.excitation),
             solve.iterations.to_string(),
             format!("{:.1e}", solve.relative_residual),
             reason_name(solve.reason).replace('_', " "),

@@ -1,0 +1,251 @@
+//! Potentials, fields and forces of surface charges, against closed forms and exact answers.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+mod exact;
+
+use bem::{
+    Body, CapacitanceOptions, Condition, Electrostatics, Excitation, Media, Method, PointCharge,
+    Quiet, SurfaceCharge, dipole_moment, electrostatics, forces,
+};
+use mesh::Mesh;
+use mesh::generate::{Resolution, Sphere, SphereBase, TwoSpheres};
+
+fn sphere(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build().unwrap()
+}
+
+fn two_spheres(distance: f64, elements: usize) -> Mesh {
+    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(elements));
+    TwoSpheres { radius: 1.0, distance, base, resolution }.build().unwrap()
+}
+
+/// Each group a conductor in vacuum; unit potentials, then `sources`.
+fn solve(mesh: &Mesh, conductors: usize, sources: Option<Excitation>) -> Electrostatics {
+    let n = mesh.triangles.len();
+    let conductor: Vec<Option<u32>> = (0..n).map(|t| Some(mesh.groups_of(t)[0])).collect();
+    let media = Media { conductor: &conductor, conductors, permittivity: &vec![[1.0; 2]; n] };
+    let unit = |k: usize| Excitation {
+        potentials: (0..conductors).map(|i| f64::from(i == k)).collect(),
+        ..Excitation::default()
+    };
+    let excitations: Vec<Excitation> = (0..conductors).map(unit).chain(sources).collect();
+    let options = CapacitanceOptions { method: Method::Fmm, ..CapacitanceOptions::default() };
+    electrostatics(mesh, media, &excitations, &options, &Quiet).unwrap()
+}
+
+fn random() -> impl FnMut() -> f64 {
+    let mut seed = 9u64;
+    move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+    }
+}
+
+fn centroid(mesh: &Mesh, t: usize) -> [f64; 3] {
+    let [a, b, c] = mesh.corners(t);
+    std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
+}
+
+#[test]
+fn fast_values_are_those_of_closed_forms() {
+    let mesh = sphere(1280);
+    let mut random = random();
+    let charge: Vec<f64> = (0..mesh.triangles.len())
+        .map(|t| (1.0 + centroid(&mesh, t)[0]) / mesh.triangles.len() as f64)
+        .collect();
+    let source = PointCharge { position: [0.2, -0.3, 1.8], charge: 0.7, permittivity: 2.0 };
+    let sources = Excitation { potentials: vec![], charges: vec![source], field: [0.1, 0.0, -0.2] };
+    // Close to the surface on both sides, on it, and anywhere: enough of them for the fast sum.
+    let mut points: Vec<[f64; 3]> = (0..300)
+        .map(|i| {
+            let height = 1.0 + [0.0, 1e-4, -1e-4, 1e-2, -0.1][i % 5];
+            centroid(&mesh, 4 * i).map(|x| x * height)
+        })
+        .collect();
+    points.push(mesh.vertices[5]);
+    points.extend((0..7000).map(|_| [0; 3].map(|_| 3.0 * random())));
+    for surface in [SurfaceCharge::new(&mesh, &charge), SurfaceCharge::recovered(&mesh, &charge)] {
+        let fast = surface.evaluate(&sources, &points, true).unwrap();
+        for (i, &x) in points.iter().enumerate().filter(|(i, _)| *i < 301 || i % 40 == 0) {
+            let r: [f64; 3] = std::array::from_fn(|k| x[k] - source.position[k]);
+            let d = r.iter().map(|r| r * r).sum::<f64>().sqrt();
+            let q = source.charge / source.permittivity;
+            let along: f64 = (0..3).map(|k| sources.field[k] * x[k]).sum();
+            let exact = surface.potential(x) + q / d - along;
+            // The sum to 1e-6, and 1e-5 of what a few triangles 3 diameters away contribute.
+            assert!(
+                (fast.potential[i] - exact).abs() < 1e-5,
+                "{x:?}: {} {exact}",
+                fast.potential[i]
+            );
+            if i == 300 {
+                // A vertex: the field of a density that ends in edges there is infinite.
+                continue;
+            }
+            let field = surface.field(x);
+            let size = 1.0 + q / (d * d);
+            for k in 0..3 {
+                let exact = field[k] + q * r[k] / d.powi(3) + sources.field[k];
+                assert!(
+                    (fast.field[i][k] - exact).abs() < 1e-4 * size,
+                    "{x:?}: {:?}",
+                    fast.field[i]
+                );
+            }
+        }
+    }
+}
+
+/// A sphere at potential 1: inside, the error of the potential is largest on the surface, however near to it one comes; the field
+/// outside is nearly that of the exact sphere, without the jumps that constant densities make.
+#[test]
+fn values_next_to_the_surface_are_as_good_as_on_it() {
+    let mesh = sphere(1280);
+    let answer = solve(&mesh, 1, None);
+    let charge = &answer.responses[0].charge;
+    let surface = SurfaceCharge::new(&mesh, charge);
+    // Vertices, centres and middles of edges: where the error has its peaks.
+    let mut on_surface: Vec<[f64; 3]> = mesh.vertices.clone();
+    for t in 0..mesh.triangles.len() {
+        let [a, b, _] = mesh.corners(t);
+        on_surface.push(std::array::from_fn(|k| 0.5 * (a[k] + b[k])));
+        on_surface.push(centroid(&mesh, t));
+    }
+    let none = Excitation::default();
+    let error = |points: &[[f64; 3]]| {
+        let values = surface.evaluate(&none, points, false).unwrap();
+        values.potential.iter().map(|v| (v - 1.0).abs()).fold(0.0, f64::max)
+    };
+    let worst = error(&on_surface);
+    let size = (4.0 * std::f64::consts::PI / 1280.0f64).sqrt();
+    // Lines over several triangles.
+    let middle = centroid(&mesh, 40);
+    let norm = |x: [f64; 3]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let length = norm(middle);
+    let outward = middle.map(|x| x / length);
+    let across = [-outward[1], outward[0], 0.0];
+    let line = |r: f64, reach: f64| -> Vec<[f64; 3]> {
+        (0..600)
+            .map(|i| {
+                let angle = reach * (i as f64 / 299.5 - 1.0);
+                let level = outward[0].hypot(outward[1]);
+                std::array::from_fn(|k| {
+                    r * (outward[k] * angle.cos() + across[k] / level * angle.sin())
+                })
+            })
+            .collect()
+    };
+    // Below the lowest facet by 1e-3 of an element, and through the middle of one.
+    let lowest = (0..mesh.triangles.len()).map(|t| norm(centroid(&mesh, t))).fold(1.0, f64::min);
+    let below = line(lowest - 1e-3 * size, 3.0 * size);
+    let through: Vec<[f64; 3]> =
+        (0..400).map(|i| middle.map(|x| x * (0.9 + 0.1 * i as f64 / 400.0))).collect();
+    for points in [below, through] {
+        let found = error(&points);
+        assert!(found <= 1.05 * worst, "{found:.1e} inside, {worst:.1e} on the surface");
+    }
+    let smooth = SurfaceCharge::recovered(&mesh, charge);
+    // Outside of all vertices by 1e-3 of an element.
+    let above = line(1.0 + 1e-3 * size, 3.0 * size);
+    let field = smooth.evaluate(&none, &above, true).unwrap().field;
+    let normal: Vec<f64> = field
+        .iter()
+        .zip(&above)
+        .map(|(e, x)| (0..3).map(|k| e[k] * x[k]).sum::<f64>() / norm(*x))
+        .collect();
+    let mean = normal.iter().sum::<f64>() / normal.len() as f64;
+    assert!((mean - 1.0).abs() < 0.03, "{mean}");
+    for pair in normal.windows(2) {
+        // 600 points over 6 elements; facets meet at angles of some 0.1, which is what is left.
+        assert!((pair[0] - 1.0).abs() < 0.2 && (pair[1] - pair[0]).abs() < 0.02, "{pair:?}");
+    }
+}
+
+#[test]
+fn force_of_a_charge_on_a_grounded_sphere_is_that_of_its_image() {
+    let mesh = sphere(1280);
+    let (d, q) = (3.0, 2.0);
+    let source = PointCharge { position: [d, 0.0, 0.0], charge: q, permittivity: 1.0 };
+    let sources = Excitation { potentials: vec![0.0], charges: vec![source], field: [0.0; 3] };
+    let answer = solve(&mesh, 1, Some(sources.clone()));
+    let state = answer.state(&[Condition::Potential(0.0)], Some(1)).unwrap();
+    let body = |triangles: Vec<u32>, charges: Vec<usize>| Body {
+        triangles,
+        charges,
+        permittivity: 1.0,
+        about: [0.0; 3],
+    };
+    let all: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
+    let bodies = [body(all, vec![]), body(vec![], vec![0])];
+    let found = forces(&mesh, &state.charge, &sources, &bodies).unwrap();
+    // The image -q/d at 1/d.
+    let exact = q * (q / d) / (d - 1.0 / d).powi(2);
+    // Facets take 3e-3 of the radius, which counts 1.5 times here.
+    assert!((found[0].force[0] / exact - 1.0).abs() < 1e-2, "{:?} {exact}", found[0]);
+    for k in 0..3 {
+        let sum = found[0].force[k] + found[1].force[k];
+        assert!(sum.abs() < 1e-5 * exact, "{found:?}");
+        assert!(found[0].torque[k].abs() < 1e-3 * exact, "{found:?}");
+    }
+}
+
+#[test]
+fn forces_between_spheres_at_potentials_are_slopes_of_the_capacitance() {
+    let distance = 3.0;
+    let mesh = two_spheres(distance, 2560);
+    let answer = solve(&mesh, 2, None);
+    let group = |g: u32| -> Vec<u32> {
+        (0..mesh.triangles.len() as u32).filter(|&t| mesh.groups_of(t as usize) == [g]).collect()
+    };
+    for potentials in [[1.0, 0.0], [1.0, 1.0], [1.0, -1.0]] {
+        let held = potentials.map(Condition::Potential);
+        let state = answer.state(&held, None).unwrap();
+        let bodies = [0, 1].map(|g| Body {
+            triangles: group(g),
+            charges: vec![],
+            permittivity: 1.0,
+            about: [0.0; 3],
+        });
+        let found = forces(&mesh, &state.charge, &Excitation::default(), &bodies).unwrap();
+        let energy = |distance: f64| {
+            let [c11, c12] = exact::two_spheres(distance);
+            let [v, w] = potentials;
+            0.5 * (c11 * (v * v + w * w) + 2.0 * c12 * v * w)
+        };
+        let step = 1e-4;
+        let exact = (energy(distance + step) - energy(distance - step)) / (2.0 * step);
+        let [left, right] = [0, 1].map(|k| found[k].force[0]);
+        println!("{potentials:?}: {left} {right} {exact}");
+        assert!((left + right).abs() < 1e-5 * exact.abs(), "{left} {right}");
+        // Facets take 3e-3 of the radii.
+        assert!((right / exact - 1.0).abs() < 1.5e-2, "{right} {exact}");
+    }
+}
+
+#[test]
+fn the_torque_of_a_field_is_that_on_the_dipole_moment() {
+    let mesh = two_spheres(2.5, 320);
+    let field = [0.6, 0.0, 0.8];
+    // Both spheres are one conductor: it is polarised along its axis most.
+    let mut one = mesh.clone();
+    one.memberships.iter_mut().for_each(|groups| *groups = vec![0]);
+    let sources = Excitation { potentials: vec![0.0], charges: vec![], field };
+    let answer = solve(&one, 1, Some(sources.clone()));
+    let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
+    let p = dipole_moment(&mesh, &state.charge);
+    let triangles = (0..mesh.triangles.len() as u32).collect();
+    let body = Body { triangles, charges: vec![], permittivity: 1.0, about: [5.0, 1.0, 2.0] };
+    let found = forces(&mesh, &state.charge, &sources, &[body]).unwrap()[0];
+    let torque = [
+        p[1] * field[2] - p[2] * field[1],
+        p[2] * field[0] - p[0] * field[2],
+        p[0] * field[1] - p[1] * field[0],
+    ];
+    assert!(torque[1].abs() > 1.0, "{p:?}");
+    for k in 0..3 {
+        assert!((found.torque[k] - torque[k]).abs() < 1e-6, "{found:?} {torque:?}");
+        assert!(found.force[k].abs() < 1e-6, "{found:?}");
+    }
+}

@@ -1,0 +1,129 @@
+//! Potential and field at the probes of a case.
+
+use std::path::Path;
+
+use crate::case::Case;
+use crate::case::probe::{Place, Probe};
+use crate::exit::{Exit, Failure};
+use crate::problem::Problem;
+
+/// Values of one probe, in SI units.
+#[derive(Clone, Debug)]
+pub(crate) struct Probed {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    /// In the mesh's unit.
+    pub(crate) points: Vec<[f64; 3]>,
+    /// Volt.
+    pub(crate) potential: Vec<f64>,
+    /// Volt a metre.
+    pub(crate) field: Vec<[f64; 3]>,
+    /// What a grid is made of.
+    pub(crate) grid: Option<Grid>,
+}
+
+/// A grid of points along the axes, x fastest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    pub(crate) low: [f64; 3],
+    pub(crate) spacing: [f64; 3],
+    pub(crate) counts: [usize; 3],
+}
+
+/// The points of every probe, so that what is wrong with them shows before the solve.
+pub(crate) fn points(case: &Case) -> Result<Vec<Vec<[f64; 3]>>, Failure> {
+    case.probes.iter().map(|probe| points_of(&probe.place)).collect()
+}
+
+fn points_of(place: &Place) -> Result<Vec<[f64; 3]>, Failure> {
+    Ok(match place {
+        Place::File(path) => read(path)?,
+        Place::Line { from, to, count } => (0..*count)
+            .map(|i| {
+                let t = i as f64 / (*count - 1) as f64;
+                std::array::from_fn(|k| from[k] * (1.0 - t) + to[k] * t)
+            })
+            .collect(),
+        Place::Grid { .. } => {
+            let Some(Grid { low, spacing, counts: [nx, ny, nz] }) = grid(place) else {
+                return Ok(Vec::new());
+            };
+            let at = |i: usize| {
+                let index = [i % nx, i / nx % ny, i / (nx * ny)];
+                std::array::from_fn(|k| low[k] + spacing[k] * index[k] as f64)
+            };
+            (0..nx * ny * nz).map(at).collect()
+        }
+    })
+}
+
+fn grid(place: &Place) -> Option<Grid> {
+    let Place::Grid { low, high, counts } = place else { return None };
+    let spacing = |k: usize| match counts[k] {
+        1 => 0.0,
+        count => (high[k] - low[k]) / (count - 1) as f64,
+    };
+    Some(Grid { low: *low, spacing: std::array::from_fn(spacing), counts: *counts })
+}
+
+/// Points of a text file: three numbers a line, with commas or blanks between; the first line may be a heading.
+fn read(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+    let mut points = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let words: Vec<&str> =
+            line.split([',', ';', ' ', '\t']).filter(|w| !w.is_empty()).collect();
+        if words.is_empty() || words[0].starts_with('#') {
+            continue;
+        }
+        let numbers: Option<Vec<f64>> = words
+            .iter()
+            .map(|word| word.parse().ok().filter(|number: &f64| number.is_finite()))
+            .collect();
+        match numbers.as_deref() {
+            Some(&[x, y, z]) => points.push([x, y, z]),
+            // A heading has no numbers at all.
+            _ if index == 0 && words.iter().all(|word| word.parse::<f64>().is_err()) => {}
+            _ => {
+                let message = format!(
+                    "{}: line {}: expected three numbers x, y, z, found \"{}\"",
+                    path.display(),
+                    index + 1,
+                    line.trim()
+                );
+                return Err(Failure::new(Exit::BadInput, message));
+            }
+        }
+    }
+    if points.is_empty() {
+        let message = format!("{}: the file has no points", path.display());
+        return Err(Failure::new(Exit::BadInput, message));
+    }
+    Ok(points)
+}
+
+/// Values at the probes of `case` in the state of these surface charges (over 4 pi eps0) and sources.
+pub(crate) fn find(
+    case: &Case,
+    problem: &Problem,
+    charge: &[f64],
+    sources: &bem::Excitation,
+) -> Result<Vec<Probed>, Failure> {
+    if case.probes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let surface = bem::SurfaceCharge::recovered(&problem.mesh, charge);
+    let each = |(probe, points): (&Probe, &Vec<[f64; 3]>)| {
+        let values = surface.evaluate(sources, points, true)?;
+        let per_metre = 1.0 / case.mesh.unit.metres();
+        Ok(Probed {
+            name: probe.name.value.clone(),
+            file: probe.file(),
+            points: points.clone(),
+            potential: values.potential,
+            field: values.field.into_iter().map(|field| field.map(|e| e * per_metre)).collect(),
+            grid: grid(&probe.place),
+        })
+    };
+    case.probes.iter().zip(&problem.probes).map(each).collect()
+}
