@@ -69,6 +69,7 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
         let Places { root, tree, lists } = *self.places;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
+        let same = std::ptr::eq(source_order, target_order);
         let mut found = CloseRows {
             ends: Vec::with_capacity(self.rows.len()),
             masked: Vec::new(),
@@ -81,9 +82,13 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
             let range = target.targets.start as usize..target.targets.end as usize;
             for &source in list {
                 let near = p2p::Near::new(root, tree, index, source);
-                let half = (source != index).then(|| T::of(0.5 * side(target.level)));
+                let within = match (source == index, same) {
+                    (true, true) => p2p::Within::SamePoints,
+                    (true, false) => p2p::Within::SameBox,
+                    _ => p2p::Within::Reach(T::of(0.5 * side(target.level))),
+                };
                 let mut any = source == index;
-                p2p::close_pairs::<V>(range.clone(), targets, &near, sources, half, |t, s| {
+                p2p::close_pairs::<V>(range.clone(), targets, &near, sources, within, |t, s| {
                     any = true;
                     let x = &target_points[target_order.index[t] as usize];
                     let y = &source_points[source_order.index[s] as usize];

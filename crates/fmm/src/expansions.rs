@@ -39,7 +39,13 @@ impl<T: Real> Expansions<T> {
     /// Makes room for k densities; the values are arbitrary.
     pub(crate) fn resize(&mut self, k: usize) {
         for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
-            level.resize(k * cells * stride::<T>(p), T::default());
+            let length = k * cells * stride::<T>(p);
+            if length > level.len() {
+                *level = vec![T::default(); length];
+                // Memory is had from the system when first written: by all threads.
+                level.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
+            }
+            level.truncate(length);
         }
     }
 

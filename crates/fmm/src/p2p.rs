@@ -69,27 +69,50 @@ pub(crate) struct ClosePair<T> {
     pub displacement: [T; 3],
 }
 
+/// Which sources of a near leaf may be close to a target.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Within<T> {
+    /// All: they are in the target leaf too.
+    SameBox,
+    /// Likewise, and the sources are the targets: each pair is looked at once, a point and itself never.
+    SamePoints,
+    /// Those about as close to the target leaf, of this half side, as the threshold.
+    Reach(T),
+}
+
 /// Calls `put(target, source)` for every pair of a target leaf's points and one near leaf's within its threshold: the pairs
-/// that the vector loop leaves out, decided by the same arithmetic. `half` is half the target leaf's side, if only sources
-/// about as close to that leaf as the threshold need be looked at.
+/// that the vector loop leaves out, decided by the same arithmetic.
 #[inline(always)]
 pub(crate) fn close_pairs<V: Simd>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
     near: &Near<V::Scalar>,
     sources: &Particles<V::Scalar>,
-    half: Option<V::Scalar>,
+    within: Within<V::Scalar>,
     mut put: impl FnMut(usize, usize),
 ) {
-    let Some(half) = half else {
-        for j in near.sources.clone() {
-            compare::<V>(range.clone(), targets, near, (sources, j), &mut put);
+    let half = match within {
+        Within::SameBox => {
+            for j in near.sources.clone() {
+                compare::<V>(range.clone(), targets, near, (sources, j), &mut put);
+            }
+            return;
         }
-        return;
+        Within::SamePoints => {
+            let mut both = |t, s| {
+                put(t, s);
+                put(s, t);
+            };
+            for j in near.sources.clone() {
+                compare::<V>(j + 1..range.end, targets, near, (sources, j), &mut both);
+            }
+            return;
+        }
+        Within::Reach(half) => half,
     };
     let reach = half.to_f64() + 1.001 * near.threshold.to_f64().sqrt();
     let reach = V::splat(V::Scalar::of(reach));
-    let [x, y, z] = near.shift.map(V::splat);
+    let [x, y, z] = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
     for first in near.sources.clone().step_by(V::LANES) {
         let source = sources.lanes::<V>(first);
         let offset = source[0].sub(x).abs().max(source[1].sub(y).abs());
@@ -117,11 +140,12 @@ fn compare<V: Simd>(
     put: &mut impl FnMut(usize, usize),
 ) {
     let source = sources.point(j);
-    let shift = near.shift.map(V::splat);
+    // Written out: closures over arrays are not always inlined, and then lanes go through memory.
+    let shift = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
     let threshold = V::splat(near.threshold);
     for first in range.clone().step_by(V::LANES) {
-        let point = targets.lanes::<V>(first);
-        let point = [0, 1, 2].map(|i| [point[i].add(shift[i])]);
+        let [x, y, z] = targets.lanes::<V>(first);
+        let point = [[x.add(shift[0])], [y.add(shift[1])], [z.add(shift[2])]];
         let [r2] = squares(&point, source);
         if r2.any_at_most(threshold) {
             let mut lanes = [V::Scalar::default(); MAX_LANES];

@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use crate::shared::Shared;
 use crate::simd::{Real, Simd};
 use crate::tree::{Order, Root, Tree};
 
@@ -29,27 +30,18 @@ impl<T: Real> Particles<T> {
     ) -> Self {
         let n = points.len();
         let mut axes: [Vec<T>; 3] = std::array::from_fn(|_| vec![T::default(); n + PADDING]);
-        let mut leaves: Vec<_> =
-            tree.cells.iter().filter(|c| c.is_leaf() && !range(c).is_empty()).collect();
-        leaves.sort_unstable_by_key(|c| range(c).start);
-        // Each leaf owns a contiguous piece of the arrays.
-        let [mut x, mut y, mut z] = axes.each_mut().map(|a| &mut a[..n]);
-        let mut pieces = Vec::with_capacity(leaves.len());
-        for leaf in leaves {
-            let length = range(leaf).len();
-            let (px, rx) = x.split_at_mut(length);
-            let (py, ry) = y.split_at_mut(length);
-            let (pz, rz) = z.split_at_mut(length);
-            pieces.push((leaf, [px, py, pz]));
-            (x, y, z) = (rx, ry, rz);
-        }
-        pieces.into_par_iter().with_min_len(64).for_each(|(leaf, piece)| {
+        let [x, y, z] = axes.each_mut().map(|a| Shared::new(a));
+        let scale = 1.0 / root.side;
+        tree.cells.par_iter().with_min_len(64).filter(|cell| cell.is_leaf()).for_each(|leaf| {
+            let own = range(leaf).start as usize..range(leaf).end as usize;
+            // SAFETY: a point is in one leaf.
+            let [x, y, z] = [&x, &y, &z].map(|axis| unsafe { axis.slice(own.clone()) });
             let centre = root.centre(leaf);
-            for (slot, i) in range(leaf).enumerate() {
-                let point = &points[order.index[i as usize] as usize];
-                for axis in 0..3 {
-                    piece[axis][slot] = T::of((point[axis] - centre[axis]) / root.side);
-                }
+            for (slot, &i) in order.index[own].iter().enumerate() {
+                let point = &points[i as usize];
+                x[slot] = T::of((point[0] - centre[0]) * scale);
+                y[slot] = T::of((point[1] - centre[1]) * scale);
+                z[slot] = T::of((point[2] - centre[2]) * scale);
             }
         });
         Self { axes }

@@ -243,7 +243,7 @@ pub(super) fn norms(
     classes: &BTreeMap<Class, Statistics>,
 ) -> Norms {
     const LEAVES: usize = 256;
-    const TARGETS: usize = 4;
+    const TARGETS: usize = 2;
     let mut norms = Norms::default();
     for (class, statistics) in classes {
         let (_, _, distance) = class.spheres();
