@@ -14,6 +14,12 @@
 
 use crate::simd::{Real, Simd};
 
+/// Takes harmonics one after another, of `B` vectors of points.
+pub(crate) trait Visit<V, const B: usize> {
+    /// Implementations are `#[inline(always)]`.
+    fn visit(&mut self, place: usize, harmonics: [V; B]);
+}
+
 /// Place of `S(n,m)`, `1 <= m <= n`, in an expansion.
 #[inline(always)]
 pub(crate) const fn sine(n: usize, m: usize) -> usize {
@@ -42,7 +48,7 @@ pub(crate) struct Harmonics<T> {
     p: usize,
     /// `sqrt((2m-1)/(2m))` (`sqrt(2) sqrt(1/2) = 1` for m = 1), taking `Q(m-1,m-1)` to `Q(m,m)`.
     diagonal: Vec<T>,
-    /// For each m, for n = m+1 .. p: `(2n-1)/sqrt(n^2-m^2)` and `sqrt((n-1)^2-m^2)/sqrt(n^2-m^2)`.
+    /// For each m, for n = m+1 .. p: `(2n-1)/sqrt(n^2-m^2)` and `-sqrt((n-1)^2-m^2)/sqrt(n^2-m^2)`.
     columns: Vec<[T; 2]>,
 }
 
@@ -60,46 +66,79 @@ impl<T: Real> Harmonics<T> {
                 let (n, m) = (n as f64, m as f64);
                 let root = (n * n - m * m).sqrt();
                 let previous = ((n - 1.0) * (n - 1.0) - m * m).max(0.0).sqrt();
-                columns.push([T::of((2.0 * n - 1.0) / root), T::of(previous / root)]);
+                columns.push([T::of((2.0 * n - 1.0) / root), T::of(-previous / root)]);
             }
         }
         Self { p, diagonal, columns }
     }
 
-    /// Regular harmonics of `n < p` at one point a lane; `out` has p^2 vectors, p at most the table's.
+    /// Hands regular harmonics of `n < p` at one point a lane to `visitor`, order by order; p is at most the table's. What is done
+    /// with them takes place beside the recursion, so that they never go through memory.
     #[inline(always)]
-    pub(crate) fn regular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
-        debug_assert!(p <= self.p && out.len() >= p * p);
-        let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
-        let mut c = V::splat(T::of(1.0));
-        let mut s = V::zero();
-        let mut offset = 0;
-        for m in 0..p {
-            if m > 0 {
-                let factor = V::splat(self.diagonal[m]);
-                let (x, y) = (x.mul(factor), y.mul(factor));
-                (c, s) = (y.neg_mul_add(s, x.mul(c)), x.mul_add(s, y.mul(c)));
-                out[sine(m, m)] = s;
+    pub(crate) fn walk<V: Simd<Scalar = T>, const B: usize>(
+        &self,
+        p: usize,
+        [x, y, z]: &[[V; B]; 3],
+        visitor: &mut impl Visit<V, B>,
+    ) {
+        debug_assert!(p <= self.p);
+        if p == 0 {
+            return;
+        }
+        let mut r2 = [V::zero(); B];
+        for b in 0..B {
+            r2[b] = z[b].mul_add(z[b], y[b].mul_add(y[b], x[b].mul(x[b])));
+        }
+        let mut c = [V::splat(T::of(1.0)); B];
+        let mut s = [V::zero(); B];
+        visitor.visit(cosine(0, 0), c);
+        let (mut c1, mut c2) = (c, s);
+        for (i, &[factor, previous]) in self.columns[..p - 1].iter().enumerate() {
+            let (factor, previous) = (V::splat(factor), V::splat(previous));
+            for b in 0..B {
+                let below = previous.mul(r2[b]).mul(c2[b]);
+                (c1[b], c2[b]) = (factor.mul(z[b]).mul_add(c1[b], below), c1[b]);
             }
-            out[cosine(m, m)] = c;
-            let columns = &self.columns[offset..offset + p - m - 1];
-            let (mut c1, mut c2) = (c, V::zero());
-            let (mut s1, mut s2) = (s, V::zero());
-            for (i, &[a, b]) in columns.iter().enumerate() {
-                let n = m + 1 + i;
-                let az = V::splat(a).mul(z);
-                let br2 = V::splat(b).mul(r2);
-                let next = br2.neg_mul_add(c2, az.mul(c1));
-                (c1, c2) = (next, c1);
-                out[cosine(n, m)] = next;
-                if m > 0 {
-                    let next = br2.neg_mul_add(s2, az.mul(s1));
-                    (s1, s2) = (next, s1);
-                    out[sine(n, m)] = next;
+            visitor.visit(cosine(i + 1, 0), c1);
+        }
+        let mut offset = self.p - 1;
+        for m in 1..p {
+            let factor = V::splat(self.diagonal[m]);
+            for b in 0..B {
+                let (x, y) = (x[b].mul(factor), y[b].mul(factor));
+                (c[b], s[b]) = (y.neg_mul_add(s[b], x.mul(c[b])), x.mul_add(s[b], y.mul(c[b])));
+            }
+            visitor.visit(sine(m, m), s);
+            visitor.visit(cosine(m, m), c);
+            let (mut c1, mut s1) = (c, s);
+            let (mut c2, mut s2) = ([V::zero(); B], [V::zero(); B]);
+            for (i, &[factor, previous]) in
+                self.columns[offset..offset + p - m - 1].iter().enumerate()
+            {
+                let (factor, previous) = (V::splat(factor), V::splat(previous));
+                for b in 0..B {
+                    let (az, br2) = (factor.mul(z[b]), previous.mul(r2[b]));
+                    (c1[b], c2[b]) = (az.mul_add(c1[b], br2.mul(c2[b])), c1[b]);
+                    (s1[b], s2[b]) = (az.mul_add(s1[b], br2.mul(s2[b])), s1[b]);
                 }
+                let n = m + 1 + i;
+                visitor.visit(sine(n, m), s1);
+                visitor.visit(cosine(n, m), c1);
             }
             offset += self.p - m - 1;
         }
+    }
+
+    /// For tests: regular harmonics of `n < p` at one point a lane; `out` has p^2 vectors.
+    #[cfg(test)]
+    pub(crate) fn regular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
+        struct Keep<'a, V>(&'a mut [V]);
+        impl<V: Simd> Visit<V, 1> for Keep<'_, V> {
+            fn visit(&mut self, place: usize, [harmonic]: [V; 1]) {
+                self.0[place] = harmonic;
+            }
+        }
+        self.walk(p, &[[x], [y], [z]], &mut Keep(out));
     }
 
     /// For tests: singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the inverted point, over r. Zero at the origin.
@@ -189,22 +228,22 @@ impl<T: Real> Gradient<T> {
         &entries[begin..end]
     }
 
-    /// Expansions of the three derivatives of a local expansion with truncation number `p`: `(p-1)^2` coefficients each,
-    /// `p^2` places apart.
-    pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [T]) {
-        for (derivative, entries) in derivatives.chunks_exact_mut(p * p).zip(&self.entries) {
-            derivative.fill(T::default());
+    /// Expansions of the three derivatives of a local expansion with truncation number `p`, of one degree less: coefficient `i` of
+    /// axis `a` is added to `derivatives[i * step + a]`.
+    pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [T], step: usize) {
+        for (axis, entries) in self.entries.iter().enumerate() {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
-                derivative[column as usize] += factor * local[row as usize];
+                derivatives[column as usize * step + axis] += factor * local[row as usize];
             }
         }
     }
 
-    /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of their components.
-    pub(crate) fn accumulate(&self, p: usize, moments: [&[T]; 3], multipole: &mut [T]) {
-        for (moments, entries) in moments.into_iter().zip(&self.entries) {
+    /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of their components: moment `i` of
+    /// axis `a` is `moments[i * step + a]`.
+    pub(crate) fn accumulate(&self, p: usize, moments: &[T], step: usize, multipole: &mut [T]) {
+        for (axis, entries) in self.entries.iter().enumerate() {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
-                multipole[row as usize] += factor * moments[column as usize];
+                multipole[row as usize] += factor * moments[column as usize * step + axis];
             }
         }
     }

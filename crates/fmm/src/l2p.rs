@@ -2,29 +2,32 @@
 
 use crate::buffer::Buffer;
 use crate::expansions::Expansions;
-use crate::p2m::Tables;
+use crate::harmonics::Visit;
+use crate::p2m::{Tables, together};
 use crate::particles::{PADDING, Particles};
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
-use crate::tree::{Tree, side};
+use crate::tree::{Cell, Tree, side};
 use crate::truncation::Orders;
 
-/// Sum of coefficients times harmonics, in four chains.
-#[inline(always)]
-fn dot<V: Simd>(coefficients: &[V::Scalar], harmonics: &[V]) -> V {
-    let mut sums = [V::zero(); 4];
-    let harmonics = &harmonics[..coefficients.len()];
-    let (quads, rest) = coefficients.as_chunks::<4>();
-    let (of_quads, of_rest) = harmonics.as_chunks::<4>();
-    for (c, h) in quads.iter().zip(of_quads) {
-        for i in 0..4 {
-            sums[i] = V::splat(c[i]).mul_add(h[i], sums[i]);
+/// Adds up `C` components' coefficients times the harmonics of `B` vectors of points. Those of one place are `step` apart.
+struct Values<'a, V: Simd, const B: usize, const C: usize> {
+    coefficients: &'a [V::Scalar],
+    step: usize,
+    sums: [[V; B]; C],
+}
+
+impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Values<'_, V, B, C> {
+    #[inline(always)]
+    fn visit(&mut self, place: usize, harmonics: [V; B]) {
+        let coefficients = &self.coefficients[place * self.step..][..C];
+        for c in 0..C {
+            let coefficient = V::splat(coefficients[c]);
+            for b in 0..B {
+                self.sums[c][b] = coefficient.mul_add(harmonics[b], self.sums[c][b]);
+            }
         }
     }
-    for (&c, &h) in rest.iter().zip(of_rest) {
-        sums[0] = V::splat(c).mul_add(h, sums[0]);
-    }
-    sums[0].add(sums[1]).add(sums[2].add(sums[3]))
 }
 
 /// Adds the first lanes of `sum`, as many as `to` has.
@@ -53,56 +56,118 @@ pub(crate) struct L2pJob<'a, T> {
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
+/// The expansions that one leaf evaluates.
+struct Leaf<'a, T> {
+    cell: &'a Cell,
+    p: usize,
+    /// Of each density the potential's coefficients and, if asked for, its derivatives': component `i` of harmonic `place` at
+    /// `coefficients[place * step + i]`.
+    coefficients: &'a [T],
+    step: usize,
+    components: usize,
+}
+
+impl<T: Real> L2pJob<'_, T> {
+    /// Evaluates `C` components of a leaf, from `first` on.
+    #[inline(always)]
+    fn leaf<V: Simd<Scalar = T>, const B: usize, const C: usize>(
+        &self,
+        leaf: &Leaf<'_, T>,
+        first: usize,
+    ) {
+        let inverse = V::splat(T::of(1.0 / side(leaf.cell.level)));
+        let end = leaf.cell.targets.end as usize;
+        for at in (leaf.cell.targets.start as usize..end).step_by(B * V::LANES) {
+            let mut points = [[V::zero(); B]; 3];
+            for b in 0..B {
+                // The last block may reach beyond the leaf, but not beyond the padding.
+                let begin = (at + b * V::LANES).min(end);
+                let lanes = self.particles.lanes::<V>(begin);
+                for axis in 0..3 {
+                    points[axis][b] = lanes[axis].mul(inverse);
+                }
+            }
+            let mut visitor = Values {
+                coefficients: &leaf.coefficients[first..],
+                step: leaf.step,
+                sums: [[V::zero(); B]; C],
+            };
+            self.tables.harmonics.walk(leaf.p, &points, &mut visitor);
+            for c in 0..C.min(leaf.components - first) {
+                for b in 0..B {
+                    let begin = at + b * V::LANES;
+                    if begin < end {
+                        let run = begin..(begin + V::LANES).min(end);
+                        let sum = visitor.sums[c][b].mul(inverse);
+                        let component = first + c;
+                        // SAFETY: a target is in one leaf, and each leaf is in one job.
+                        unsafe {
+                            if !self.sums.has_gradient() {
+                                add(sum, self.sums.potential(component, run));
+                            } else if component % 4 == 0 {
+                                add(sum, self.sums.potential(component / 4, run));
+                            } else {
+                                let to = self.sums.gradient(component / 4, component % 4 - 1, run);
+                                add(sum.mul(inverse), to);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl<T: Real> Task<T> for L2pJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let Self { tables, tree, orders, locals, particles, cells, k, sums } = self;
-        let p_max = orders.local.iter().copied().max().unwrap_or(0);
-        let mut harmonics = Buffer::<V>::new(p_max * p_max);
-        let with_gradient = sums.has_gradient();
-        let mut derivatives =
-            Buffer::<V>::new(if with_gradient { 3 * k * p_max * p_max } else { 0 });
-        for &index in cells {
-            let cell = &tree.cells[index as usize];
-            let level = cell.level as usize;
-            let (p, level) = (orders.local[level], locals.level(level));
+        let p_max = self.orders.local.iter().copied().max().unwrap_or(0);
+        let of_density = if self.sums.has_gradient() { 4 } else { 1 };
+        let components = self.k * of_density;
+        // Rows hold whole groups.
+        let step = if components == 1 { 1 } else { components.next_multiple_of(4) };
+        let step = if components > 4 { step.next_multiple_of(8) } else { step };
+        let copied = if components == 1 { 0 } else { step * p_max * p_max };
+        let mut coefficients = Buffer::<V>::new(copied.div_ceil(V::LANES));
+        let coefficients = scalars_mut(&mut coefficients);
+        for &index in self.cells {
+            let cell = &self.tree.cells[index as usize];
+            let (p, level) =
+                (self.orders.local[cell.level as usize], self.locals.level(cell.level as usize));
             if p == 0 {
                 continue;
             }
-            let place = index as usize - tree.levels[cell.level as usize].start;
+            let place = index as usize - self.tree.levels[cell.level as usize].start;
             let local = |density: usize| {
                 &level.values[density * level.step + place * level.stride..][..p * p]
             };
-            // The gradient of an expansion is three expansions of one degree less.
-            let (length, q) = (p * p, (p - 1) * (p - 1));
-            let derivatives = scalars_mut(&mut derivatives);
-            if with_gradient {
-                for (density, axes) in derivatives.chunks_exact_mut(3 * length).take(k).enumerate()
-                {
-                    tables.gradient.differentiate(p, local(density), axes);
-                }
-            }
-            let inverse = V::splat(T::of(1.0 / side(cell.level)));
-            let targets = cell.targets.start as usize..cell.targets.end as usize;
-            for first in targets.clone().step_by(V::LANES) {
-                let point = particles.lanes::<V>(first).map(|c| c.mul(inverse));
-                tables.harmonics.regular(p, point, &mut harmonics);
-                let run = first..(first + V::LANES).min(targets.end);
-                for density in 0..k {
-                    let sum = dot(local(density), &harmonics).mul(inverse);
-                    // SAFETY: a target is in one leaf, and each leaf is in one job.
-                    add(sum, unsafe { sums.potential(density, run.clone()) });
-                    if with_gradient {
-                        for axis in 0..3 {
-                            let derivative = &derivatives[(3 * density + axis) * length..][..q];
-                            let sum = dot(derivative, &harmonics).mul(inverse).mul(inverse);
-                            // SAFETY: as above.
-                            add(sum, unsafe { sums.gradient(density, axis, run.clone()) });
-                        }
+            if components > 1 {
+                let rows = &mut coefficients[..step * p * p];
+                rows.fill(T::default());
+                for density in 0..self.k {
+                    let first = density * of_density;
+                    for (row, &value) in rows.chunks_exact_mut(step).zip(local(density)) {
+                        row[first] = value;
+                    }
+                    if self.sums.has_gradient() {
+                        let of_axes = &mut rows[first + 1..];
+                        self.tables.gradient.differentiate(p, local(density), of_axes, step);
                     }
                 }
+            }
+            let coefficients = if components == 1 { local(0) } else { &*coefficients };
+            let leaf = Leaf { cell, p, coefficients, step, components };
+            let mut first = 0;
+            while first < components {
+                let count = together(components - first);
+                match count {
+                    1 => self.leaf::<V, 2, 1>(&leaf, first),
+                    4 => self.leaf::<V, 2, 4>(&leaf, first),
+                    _ => self.leaf::<V, 1, 8>(&leaf, first),
+                }
+                first += count;
             }
         }
     }

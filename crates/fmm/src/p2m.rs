@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::buffer::Buffer;
 use crate::expansions::Level;
-use crate::harmonics::{Gradient, Harmonics};
-use crate::particles::{Particles, Strengths};
+use crate::harmonics::{Gradient, Harmonics, Visit};
+use crate::particles::{PADDING, Particles, Strengths};
 use crate::shared::Shared;
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::tree::{Cell, side};
@@ -17,36 +17,32 @@ pub(crate) struct Tables<'a, T> {
     pub gradient: &'a Gradient<T>,
 }
 
-/// Moments of one component of the strengths (charges, or an axis of the dipoles) of the points `range`, in a leaf of side
-/// `side`: k densities, `p * p` vectors of partial sums each, added to `sums`.
-#[inline(always)]
-fn moments<'a, V: Simd>(
-    p: usize,
-    range: &Range<usize>,
-    first: usize,
-    components: impl Iterator<Item = &'a [V::Scalar]>,
-    scale: V,
-    harmonics: &[V],
-    sums: &mut [V],
-) {
-    let valid = range.end - first;
-    for (component, sums) in components.zip(sums.chunks_exact_mut(p * p)) {
-        let strength = lanes::<V>(component, first, valid).mul(scale);
-        for (sum, &harmonic) in sums.iter_mut().zip(&harmonics[..p * p]) {
-            *sum = strength.mul_add(harmonic, *sum);
-        }
+/// How many of the components that are left (densities, axes of dipoles, derivatives) share the harmonics: their sums and `B`
+/// vectors of points fit the registers.
+pub(crate) const fn together(left: usize) -> usize {
+    match left {
+        0 | 1 => 1,
+        2..=4 => 4,
+        _ => 8,
     }
 }
 
-/// The strengths from `first` on, zero beyond the `valid` ones.
-#[inline(always)]
-fn lanes<V: Simd>(strengths: &[V::Scalar], first: usize, valid: usize) -> V {
-    if valid >= V::LANES {
-        return V::load(&strengths[first..]);
+/// Adds up `C` components' strengths times the harmonics of `B` vectors of points: `sums[place][component]`.
+struct Moments<'a, V, const B: usize, const C: usize> {
+    strengths: [[V; B]; C],
+    sums: &'a mut [[V; C]],
+}
+
+impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Moments<'_, V, B, C> {
+    #[inline(always)]
+    fn visit(&mut self, place: usize, harmonics: [V; B]) {
+        let sums = &mut self.sums[place];
+        for c in 0..C {
+            for b in 0..B {
+                sums[c] = self.strengths[c][b].mul_add(harmonics[b], sums[c]);
+            }
+        }
     }
-    let mut some = [V::Scalar::default(); crate::particles::PADDING];
-    some[..valid].copy_from_slice(&strengths[first..first + valid]);
-    V::load(&some)
 }
 
 /// The expansions of a run of boxes of one level; those of boxes that are not leaves are zeroed for M2M.
@@ -62,59 +58,119 @@ pub(crate) struct P2mJob<'a, T> {
     pub(crate) multipoles: &'a Level<Shared<'a, T>>,
 }
 
+impl<T: Real> P2mJob<'_, T> {
+    /// Components: the charges of all densities, then the dipoles, axis by axis.
+    fn components(&self) -> usize {
+        self.strengths.charges.len() + 3 * self.strengths.dipoles.len()
+    }
+
+    fn component(&self, i: usize) -> &[T] {
+        let Strengths { charges, dipoles } = self.strengths;
+        match i.checked_sub(charges.len()) {
+            None => &charges[i],
+            Some(i) => &dipoles[i / 3][i % 3],
+        }
+    }
+
+    /// Moments of `C` components from `first` on of a leaf's points: of component `i` and harmonic `place` at
+    /// `moments[place * components + i]`.
+    #[inline(always)]
+    fn leaf<V: Simd<Scalar = T>, const B: usize, const C: usize>(
+        &self,
+        cell: &Cell,
+        first: usize,
+        sums: &mut [V],
+        moments: &mut [T],
+    ) {
+        let scale = V::splat(T::of(1.0 / side(cell.level)));
+        let charges = self.strengths.charges.len();
+        let components = self.components();
+        let count = C.min(components - first);
+        let (sums, _) = sums.as_chunks_mut::<C>();
+        let sums = &mut sums[..self.p * self.p];
+        sums.fill([V::zero(); C]);
+        let end = cell.sources.end as usize;
+        for at in (cell.sources.start as usize..end).step_by(B * V::LANES) {
+            let mut points = [[V::zero(); B]; 3];
+            let mut strengths = [[V::zero(); B]; C];
+            for b in 0..B {
+                let own = at + b * V::LANES..end;
+                for axis in 0..3 {
+                    points[axis][b] = lanes::<V>(self.sources.axis(axis), &own).mul(scale);
+                }
+                for c in 0..count {
+                    let strength = lanes::<V>(self.component(first + c), &own);
+                    // The gradient of degree n takes harmonics of degree n - 1.
+                    strengths[c][b] =
+                        if first + c < charges { strength } else { strength.mul(scale) };
+                }
+            }
+            let mut visitor = Moments { strengths, sums: &mut *sums };
+            self.tables.harmonics.walk(self.p, &points, &mut visitor);
+        }
+        for (moments, sums) in moments.chunks_exact_mut(components).zip(sums) {
+            for c in 0..count {
+                moments[first + c] = sums[c].sum();
+            }
+        }
+    }
+}
+
+/// The scalars from `own.start` on, zero from `own.end` on: what follows belongs to another leaf.
+#[inline(always)]
+fn lanes<V: Simd>(scalars: &[V::Scalar], own: &Range<usize>) -> V {
+    if own.start + V::LANES <= own.end {
+        return V::load(&scalars[own.start..]);
+    }
+    let mut some = [V::Scalar::default(); PADDING];
+    if own.start < own.end {
+        some[..own.len()].copy_from_slice(&scalars[own.clone()]);
+    }
+    V::load(&some)
+}
+
 impl<T: Real> Task<T> for P2mJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let Self { tables, p, cells, first, k, sources, strengths, multipoles } = self;
-        let Strengths { charges, dipoles } = strengths;
-        let length = p * p;
-        let mut harmonics = Buffer::<V>::new(length);
-        let mut of_charges = Buffer::<V>::new(charges.len() * length);
-        let mut of_dipoles = Buffer::<V>::new(3 * dipoles.len() * length);
-        let mut derived = Buffer::<V>::new(3 * length);
-        for (i, cell) in cells.iter().enumerate() {
+        let (length, components) = (self.p * self.p, self.components());
+        let charges = self.strengths.charges.len();
+        let mut sums = Buffer::<V>::new(together(components) * length);
+        let mut moments = Buffer::<V>::new((components * length).div_ceil(V::LANES));
+        let moments = &mut scalars_mut(&mut moments)[..components * length];
+        for (i, cell) in self.cells.iter().enumerate() {
             let filled = cell.is_leaf() && !cell.sources.is_empty();
-            let range = cell.sources.start as usize..cell.sources.end as usize;
-            let scale = V::splat(T::of(1.0 / side(cell.level)));
             if filled {
-                of_charges.fill(V::zero());
-                of_dipoles.fill(V::zero());
-                for at in range.clone().step_by(V::LANES) {
-                    let point = sources.lanes::<V>(at).map(|c| c.mul(scale));
-                    tables.harmonics.regular(p, point, &mut harmonics);
-                    let one = V::splat(T::of(1.0));
-                    let of = charges.iter().map(Vec::as_slice);
-                    moments(p, &range, at, of, one, &harmonics, &mut of_charges);
-                    // The gradient of degree n takes harmonics of degree n - 1.
-                    let of = dipoles.iter().flatten().map(Vec::as_slice);
-                    moments(p, &range, at, of, scale, &harmonics, &mut of_dipoles);
+                let mut first = 0;
+                while first < components {
+                    let count = together(components - first);
+                    match count {
+                        1 => self.leaf::<V, 2, 1>(cell, first, &mut sums, moments),
+                        4 => self.leaf::<V, 2, 4>(cell, first, &mut sums, moments),
+                        _ => self.leaf::<V, 1, 8>(cell, first, &mut sums, moments),
+                    }
+                    first += count;
                 }
             }
-            for density in 0..k {
-                let begin = density * multipoles.step + (first + i) * multipoles.stride;
+            let Level { values, stride, step } = self.multipoles;
+            for density in 0..self.k {
+                let begin = density * step + (self.first + i) * stride;
                 // SAFETY: jobs have boxes of their own.
-                let multipole =
-                    unsafe { multipoles.values.slice(begin..begin + multipoles.stride) };
+                let multipole = unsafe { values.slice(begin..begin + stride) };
                 multipole.fill(T::default());
                 if !filled {
                     continue;
                 }
-                if !charges.is_empty() {
-                    let sums = &of_charges[density * length..(density + 1) * length];
-                    for (to, sum) in multipole.iter_mut().zip(sums) {
-                        *to = sum.sum();
+                if charges > 0 {
+                    let of_density = moments[density..].iter().step_by(components);
+                    for (to, &moment) in multipole.iter_mut().zip(of_density) {
+                        *to = moment;
                     }
                 }
-                if !dipoles.is_empty() {
-                    let sums = &of_dipoles[3 * density * length..3 * (density + 1) * length];
-                    let derived = scalars_mut(&mut derived);
-                    for (to, sum) in derived.iter_mut().zip(sums) {
-                        *to = sum.sum();
-                    }
-                    let axes = [0, 1, 2].map(|axis| &derived[axis * length..(axis + 1) * length]);
-                    tables.gradient.accumulate(p, axes, multipole);
+                if !self.strengths.dipoles.is_empty() {
+                    let of_density = &moments[charges + 3 * density..];
+                    self.tables.gradient.accumulate(self.p, of_density, components, multipole);
                 }
             }
         }

@@ -57,6 +57,12 @@ impl<T: Real> Particles<T> {
         ]
     }
 
+    /// One coordinate of all points, padded.
+    #[inline(always)]
+    pub(crate) fn axis(&self, axis: usize) -> &[T] {
+        &self.axes[axis]
+    }
+
     /// Coordinates of one point.
     #[inline(always)]
     pub(crate) fn point(&self, i: usize) -> [T; 3] {
