@@ -89,7 +89,9 @@ def comparison(measured, c):
         key = (row["points"], row["work"], row["target"])
         by[key] = row
         both = row["setup_s"] + row["apply_s"]
-        missed = " (missed)" if row["error"] > row["target"] else ""
+        reached = row["error"] <= row["target"] and row["gradient_error"] <= reference.GRADIENT_ERROR * row["target"]
+        gradient = f", gradient {power(row['gradient_error'])}" if row["gradient_error"] else ""
+        missed = gradient + ("" if reached else " (missed)")
         line = [row["points"], WORK.get(row["work"], row["work"]), f"{power(row['target'])}", f"{power(row['tolerance'])}", f"{power(row['error'])}{missed}"]
         line += [seconds(row["setup_s"]), seconds(row["apply_s"]), seconds(both), f"{row['setup_s'] / row['apply_s']:.2f}"]
         if best := reference.BEST_BUILD.get(key):
@@ -106,6 +108,11 @@ def comparison(measured, c):
     yield (
         f"- The thin plate graded 1:1000 toward its edges takes **{plate['apply_s'] / ball['apply_s']:.2f} x** the sphere's time per point, both at an "
         "error of at most 2.0e-5 (to reach: at most 1.5 x)."
+    )
+    few = c["fmm3d_gradient"]
+    yield (
+        f"- FMM3D from PyPI with gradients at eps = {power(few['eps'], 0)}, N = {few['n']:,}: potential {power(few['error'])}, gradient "
+        f"{power(few['gradient_error'])}. The row with gradients therefore asks for {reference.GRADIENT_ERROR} times as much error of gradients as of potentials."
     )
     yield f"- Setup takes {one['setup_s'] / one['apply_s']:.2f} x one apply on the cube at 3.6e-5 (to reach: at most 0.5 x)."
     yield "\n**What Farad chose, and the machine's limit**\n"
@@ -144,6 +151,7 @@ def limits(measured, c):
         r = row["report"]
         stages, densities = r["stages"], 8 if row["work"] == "8 densities" else 1
         bound = bounds and bounds[r["precision"]]
+        near = bounds and bounds[r["near_precision"]]
         pairs = r["p2p_pairs"] / stages["p2p"] if stages["p2p"] else 0
         madds = densities * r["m2l_count"] * multiply_adds(r["mean_p_prime"]) / stages["m2l"] if stages["m2l"] else 0
         plain = bound and row["work"] == "potential"
@@ -151,14 +159,19 @@ def limits(measured, c):
         memory = r["working_memory_bytes"]
         lines.append(
             [
-                *(row["points"], WORK.get(row["work"], row["work"]), f"{power(row['error'])}", r["precision"], f"{r['p']}", f"{r['mean_p_prime']:.2f}"),
+                *(row["points"], WORK.get(row["work"], row["work"]), f"{power(row['error'])}", precision(r), f"{r['p']}", f"{r['mean_p_prime']:.2f}"),
                 *(f"{r['leaf_size']}", f"{r['depth']}", seconds(stages["p2p"]), f"{pairs / 1e9:.2f}"),
-                f"{pairs / bound['pairs']:.0%}" if plain else "",
+                f"{pairs / near['pairs']:.0%}" if plain else "",
                 *(seconds(stages["m2l"]), f"{madds / 1e9:.1f}", f"{madds / bound['multiply_adds']:.0%}" if bound else ""),
                 *(", ".join(rest), f"{memory / r['n']:.0f}" if memory is not None else ""),
             ]
         )
     yield from table(head, lines)
+
+
+def precision(r):
+    """Of expansions, and of near pairs where it is another."""
+    return r["precision"] if r["near_precision"] == r["precision"] else f"{r['precision']}, near pairs {r['near_precision']}"
 
 
 def multiply_adds(p):
@@ -185,7 +198,7 @@ def scaling(measured, s):
         memory = r["working_memory_bytes"]
         rows.append(
             [
-                *(r["points"], f"{r['n']:,}", r["precision"], f"{r['mean_p_prime']:.2f}", f"{r['leaf_size']}", seconds(r["setup_s"])),
+                *(r["points"], f"{r['n']:,}", precision(r), f"{r['mean_p_prime']:.2f}", f"{r['leaf_size']}", seconds(r["setup_s"])),
                 *(seconds(r["apply_s"]), f"{1e6 * r['apply_s'] / r['n']:.3f}", f"{power(r['error'])}"),
                 *("" if memory is None else f"{memory / r['n']:.0f}", f"{r['plan_memory_bytes'] / r['n']:.0f}"),
             ]

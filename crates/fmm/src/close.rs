@@ -1,5 +1,6 @@
 //! Close pairs: those that P2P's vector loop leaves out in single precision, found once for a plan.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use rayon::prelude::*;
@@ -34,14 +35,14 @@ pub(crate) struct Places<'a> {
 /// One set of points: as the loops see them, their order, as the caller gave them.
 pub(crate) type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job; none in double precision, which needs no such care.
-pub(crate) fn find_close<T: Real>(
+/// The close pairs of every P2P job whose vector loop works in `N`; none in double precision, which needs no such care.
+pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
     places: &Places<'_>,
-    sources: Points<'_, T>,
-    targets: Points<'_, T>,
+    sources: Points<'_, N>,
+    targets: Points<'_, N>,
 ) -> Vec<CloseRows<T>> {
-    if T::PRECISION == Precision::Double {
+    if N::PRECISION == Precision::Double {
         return Vec::new();
     }
     let rows = places.lists.near.cells.len();
@@ -49,23 +50,25 @@ pub(crate) fn find_close<T: Real>(
         .into_par_iter()
         .map(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
-            T::dispatch(simd, CloseJob { places, sources, targets, rows })
+            let job = CloseJob { places, sources, targets, rows, stored: PhantomData };
+            N::dispatch(simd, job)
         })
         .collect()
 }
 
-struct CloseJob<'a, T> {
+struct CloseJob<'a, N, T> {
     places: &'a Places<'a>,
-    sources: Points<'a, T>,
-    targets: Points<'a, T>,
+    sources: Points<'a, N>,
+    targets: Points<'a, N>,
     rows: Range<usize>,
+    stored: PhantomData<T>,
 }
 
-impl<T: Real> Task<T> for CloseJob<'_, T> {
+impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
     type Output = CloseRows<T>;
 
     #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) -> CloseRows<T> {
+    fn run<V: Simd<Scalar = N>>(self) -> CloseRows<T> {
         let Places { root, tree, lists } = *self.places;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
@@ -81,11 +84,11 @@ impl<T: Real> Task<T> for CloseJob<'_, T> {
             let list = lists.near.row(row);
             let range = target.targets.start as usize..target.targets.end as usize;
             for &source in list {
-                let near = p2p::Near::new(root, tree, index, source);
+                let near = p2p::Near::new(root, tree, index, source, p2p::close_sides::<N, T>());
                 let within = match (source == index, same) {
                     (true, true) => p2p::Within::SamePoints,
                     (true, false) => p2p::Within::SameBox,
-                    _ => p2p::Within::Reach(T::of(0.5 * side(target.level))),
+                    _ => p2p::Within::Reach(N::of(0.5 * side(target.level))),
                 };
                 let mut any = source == index;
                 p2p::close_pairs::<V>(range.clone(), targets, &near, sources, within, |t, s| {

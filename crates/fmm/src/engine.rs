@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::close::{CloseRows, P2P_LEAVES, Places, find_close};
+use crate::close::{CloseRows, Places, find_close};
 use crate::expansions::Expansions;
 use crate::families::{Family, FamilyJob, JOB_CELLS, run_families};
 use crate::harmonics::{Gradient, Harmonics};
 use crate::lists::Lists;
+use crate::p2p::NearPairs;
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::simd::{Level, Real};
@@ -21,7 +22,7 @@ use crate::sums::Sums;
 use crate::translate::{Kind, Tables, Vector};
 use crate::tree::{Cell, Order, Root, Tree};
 use crate::truncation::Orders;
-use crate::{l2l, l2p, m2l, m2m, p2m, p2p};
+use crate::{Precision, l2l, l2p, m2l, m2m, p2m, p2p};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;
@@ -61,6 +62,16 @@ pub(crate) struct Engine<T> {
     places: Vec<u32>,
     /// Whether inverse distances must be good to working precision.
     full: bool,
+    /// Near pairs in single precision, if the rest is in double precision.
+    near: Option<SingleNear>,
+}
+
+/// Points and charges in single precision.
+#[derive(Debug)]
+struct SingleNear {
+    sources: Particles<f32>,
+    targets: Option<Particles<f32>>,
+    strengths: Strengths<f32>,
 }
 
 /// Geometry that a plan has worked out.
@@ -74,19 +85,22 @@ pub(crate) struct Parts {
     pub target_order: Option<Order>,
     /// Whether inverse distances must be good to working precision.
     pub full: bool,
+    /// Format of the near pairs.
+    pub near: Precision,
 }
 
 impl<T: Real> Engine<T> {
     pub(crate) fn new(parts: Parts, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> Self {
-        let Parts { simd, root, tree, lists, orders, source_order, target_order, full } = parts;
-        let source_particles =
-            Particles::new(&root, &tree, &source_order, sources, |c| c.sources.clone());
-        let target_particles = match (targets, &target_order) {
-            (Some(points), Some(order)) => {
-                Some(Particles::new(&root, &tree, order, points, |c| c.targets.clone()))
-            }
-            _ => None,
-        };
+        let Parts { simd, root, tree, lists, orders, source_order, target_order, full, near } =
+            parts;
+        let geometry = (&root, &tree);
+        let source_set = (&source_order, sources);
+        let target_set = target_order.as_ref().zip(targets);
+        let (source_particles, target_particles) = particles(geometry, source_set, target_set);
+        let near = (near == Precision::Single && !T::IS_SINGLE).then(|| {
+            let (sources, targets) = particles(geometry, source_set, target_set);
+            SingleNear { sources, targets, strengths: Strengths::default() }
+        });
         let p = orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0).max(1);
         let mut limits = vec![1; lists.vectors.len()];
         for chunk in &lists.chunks {
@@ -135,15 +149,16 @@ impl<T: Real> Engine<T> {
         for (slot, &i) in index.iter().enumerate() {
             places[i as usize] = slot as u32;
         }
-        let close = find_close(
-            simd,
-            &Places { root: &root, tree: &tree, lists: &lists },
-            (&source_particles, &source_order, sources),
-            match (&target_particles, &target_order, targets) {
-                (Some(particles), Some(order), Some(points)) => (particles, order, points),
-                _ => (&source_particles, &source_order, sources),
-            },
-        );
+        let places_of = Places { root: &root, tree: &tree, lists: &lists };
+        let close = match &near {
+            Some(SingleNear { sources: from, targets: to, .. }) => {
+                close_of(simd, &places_of, (from, source_set), (to.as_ref(), target_set))
+            }
+            None => {
+                let (from, to) = (&source_particles, target_particles.as_ref());
+                close_of(simd, &places_of, (from, source_set), (to, target_set))
+            }
+        };
         Self {
             simd,
             close,
@@ -169,6 +184,7 @@ impl<T: Real> Engine<T> {
             source_order,
             target_order,
             full,
+            near,
         }
     }
 
@@ -329,25 +345,23 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2p(&mut self) {
-        let Self { simd, root, tree, lists, sources, targets, strengths, close, full, .. } = self;
-        let targets = targets.as_ref().unwrap_or(sources);
-        let rows = lists.near.cells.len();
-        let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
-        (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
-            let job = p2p::P2pJob {
-                rows: i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows),
-                lists,
-                root,
-                tree,
-                sources,
-                targets,
-                strengths,
-                close: close.get(i),
-                full: *full,
-                sums: &sums,
-            };
-            T::dispatch(*simd, job);
-        });
+        let Self { simd, root, tree, lists, sources, targets, strengths, .. } = self;
+        let pairs = NearPairs {
+            root,
+            tree,
+            lists,
+            close: &self.close,
+            strengths,
+            full: self.full,
+            sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
+        };
+        match &mut self.near {
+            None => pairs.run(*simd, sources, targets.as_ref(), strengths),
+            Some(near) => {
+                near.strengths.round(strengths);
+                pairs.run(*simd, &near.sources, near.targets.as_ref(), &near.strengths);
+            }
+        }
     }
 
     /// Brings the sums into the caller's order and units.
@@ -395,6 +409,36 @@ impl<T: Real> Engine<T> {
             + self.target_order.as_ref().map_or(0, order)
             + 4 * self.places.len()
     }
+}
+
+/// Points as the caller gave them and in order.
+type Set<'a> = (&'a Order, &'a [[f64; 3]]);
+
+/// Sources and, if they are others, targets.
+fn particles<N: Real>(
+    (root, tree): (&Root, &Tree),
+    (order, points): Set<'_>,
+    targets: Option<Set<'_>>,
+) -> (Particles<N>, Option<Particles<N>>) {
+    let sources = Particles::new(root, tree, order, points, |c| c.sources.clone());
+    let targets = targets
+        .map(|(order, points)| Particles::new(root, tree, order, points, |c| c.targets.clone()));
+    (sources, targets)
+}
+
+/// Close pairs among particles in the format of the near pairs.
+fn close_of<N: Real, T: Real>(
+    simd: Level,
+    places: &Places<'_>,
+    (sources, source_set): (&Particles<N>, Set<'_>),
+    (targets, target_set): (Option<&Particles<N>>, Option<Set<'_>>),
+) -> Vec<CloseRows<T>> {
+    let sources = (sources, source_set.0, source_set.1);
+    let targets = match (targets, target_set) {
+        (Some(particles), Some((order, points))) => (particles, order, points),
+        _ => sources,
+    };
+    find_close(simd, places, sources, targets)
 }
 
 /// Adds the seconds that `work` takes.

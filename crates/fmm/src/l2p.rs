@@ -104,7 +104,7 @@ impl<T: Real> L2pJob<'_, T> {
                         unsafe {
                             if !self.sums.has_gradient() {
                                 add(sum, self.sums.potential(component, run));
-                            } else if component % 4 == 0 {
+                            } else if component.is_multiple_of(4) {
                                 add(sum, self.sums.potential(component / 4, run));
                             } else {
                                 let to = self.sums.gradient(component / 4, component % 4 - 1, run);

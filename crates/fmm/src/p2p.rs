@@ -12,12 +12,13 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::Precision;
-use crate::close::CloseRows;
-use crate::l2p::add;
+use crate::close::{CloseRows, P2P_LEAVES};
 use crate::lists::Lists;
 use crate::particles::{Particles, Strengths};
-use crate::simd::{MAX_LANES, Real, Simd, Task};
+use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 use crate::tree::{Root, Tree, side};
 
@@ -35,28 +36,33 @@ pub(crate) struct Near<T> {
 
 impl<T: Real> Near<T> {
     /// Box `source` seen from box `target`; only a box seen from itself is taken to hold pairs to leave out.
-    pub(crate) fn new(root: &Root, tree: &Tree, target: u32, source: u32) -> Self {
+    /// Pairs are left out up to a distance of `close` sides of the larger box.
+    pub(crate) fn new(root: &Root, tree: &Tree, target: u32, source: u32, close: f64) -> Self {
         let masked = source == target;
         let (source, target) = (&tree.cells[source as usize], &tree.cells[target as usize]);
         let (here, there) = (root.centre(target), root.centre(source));
         Self {
             sources: source.sources.start as usize..source.sources.end as usize,
             shift: std::array::from_fn(|i| T::of((here[i] - there[i]) / root.side)),
-            threshold: threshold(side(target.level.min(source.level))),
+            threshold: threshold(close * side(target.level.min(source.level))),
             masked,
         }
     }
 }
 
-/// Sides of the larger leaf below which single precision keeps a pair apart.
-const CLOSE: f64 = 1.0 / 32.0;
-
-/// Squared distance of close pairs of two leaves, the larger of side `side`.
-fn threshold<T: Real>(side: f64) -> T {
-    match T::PRECISION {
-        Precision::Single => T::of((CLOSE * side) * (CLOSE * side)),
-        Precision::Double => T::default(),
+/// Sides of the larger leaf below which a vector loop in `N` for sums in `T` keeps a pair apart.
+pub(crate) fn close_sides<N: Real, T: Real>() -> f64 {
+    match (N::PRECISION, T::PRECISION) {
+        (Precision::Single, Precision::Single) => 1.0 / 32.0,
+        // The error of a pair goes with the inverse square of its distance, and more is asked of the sum.
+        (Precision::Single, Precision::Double) => 1.0 / 8.0,
+        (Precision::Double, _) => 0.0,
     }
+}
+
+/// The square of the distance of close pairs.
+fn threshold<T: Real>(distance: f64) -> T {
+    T::of(distance * distance)
 }
 
 /// A pair that the vector loop leaves out.
@@ -202,13 +208,13 @@ unsafe fn add_close<T: Real>(
 /// # Safety
 /// No other job has part in these targets.
 #[inline(always)]
-unsafe fn p2p<V: Simd, const FULL: bool>(
+unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
     near: &[Near<V::Scalar>],
     sources: &Particles<V::Scalar>,
     strengths: &Strengths<V::Scalar>,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) {
     let k = strengths.charges.len().max(strengths.dipoles.len());
     let gradient = sums.has_gradient();
@@ -220,9 +226,9 @@ unsafe fn p2p<V: Simd, const FULL: bool>(
         while density < k {
             let group = group(density);
             density += match k - density {
-                8.. => charges_of_eight::<V, FULL>(&group, sums),
-                4.. => charges_of_four::<V, FULL>(&group, sums),
-                _ => charges::<V, FULL>(&group, sums),
+                8.. => charges_of_eight::<V, T, FULL>(&group, sums),
+                4.. => charges_of_four::<V, T, FULL>(&group, sums),
+                _ => charges::<V, T, FULL>(&group, sums),
             };
         }
         return;
@@ -230,11 +236,11 @@ unsafe fn p2p<V: Simd, const FULL: bool>(
     for density in 0..k {
         let group = group(density);
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => general::<V, true, false, true>(&group, sums),
-            (true, false, false) => general::<V, false, true, false>(&group, sums),
-            (true, false, true) => general::<V, false, true, true>(&group, sums),
-            (false, false, false) => general::<V, true, true, false>(&group, sums),
-            (false, false, true) => general::<V, true, true, true>(&group, sums),
+            (false, true, _) => general::<V, T, true, false, true>(&group, sums),
+            (true, false, false) => general::<V, T, false, true, false>(&group, sums),
+            (true, false, true) => general::<V, T, false, true, true>(&group, sums),
+            (false, false, false) => general::<V, T, true, true, false>(&group, sums),
+            (false, false, true) => general::<V, T, true, true, true>(&group, sums),
             (true, true, _) => {}
         }
     }
@@ -251,9 +257,9 @@ struct Group<'a, T> {
 
 /// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of densities.
 #[inline(always)]
-fn charges<V: Simd, const FULL: bool>(
+fn charges<V: Simd, T: Real, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) -> usize {
     let Range { start: mut first, end } = group.range;
     while first < end {
@@ -264,10 +270,10 @@ fn charges<V: Simd, const FULL: bool>(
             _ => 4,
         };
         match block {
-            1 => charges_block::<V, 1, 1, FULL>(group, first, sums),
-            2 => charges_block::<V, 2, 1, FULL>(group, first, sums),
-            3 => charges_block::<V, 3, 1, FULL>(group, first, sums),
-            _ => charges_block::<V, 4, 1, FULL>(group, first, sums),
+            1 => charges_block::<V, T, 1, 1, FULL>(group, first, sums),
+            2 => charges_block::<V, T, 2, 1, FULL>(group, first, sums),
+            3 => charges_block::<V, T, 3, 1, FULL>(group, first, sums),
+            _ => charges_block::<V, T, 4, 1, FULL>(group, first, sums),
         }
         first += block * V::LANES;
     }
@@ -276,50 +282,77 @@ fn charges<V: Simd, const FULL: bool>(
 
 /// As [`charges`], four densities, two vectors of targets at a time.
 #[inline(always)]
-fn charges_of_four<V: Simd, const FULL: bool>(
+fn charges_of_four<V: Simd, T: Real, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(PAIR * V::LANES) {
-        charges_block::<V, PAIR, 4, FULL>(group, first, sums);
+        charges_block::<V, T, PAIR, 4, FULL>(group, first, sums);
     }
     4
 }
 
 /// As [`charges`], eight densities, one vector of targets at a time.
 #[inline(always)]
-fn charges_of_eight<V: Simd, const FULL: bool>(
+fn charges_of_eight<V: Simd, T: Real, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(V::LANES) {
-        charges_block::<V, 1, 8, FULL>(group, first, sums);
+        charges_block::<V, T, 1, 8, FULL>(group, first, sums);
     }
     8
 }
 
 #[inline(always)]
-fn charges_block<V: Simd, const B: usize, const K: usize, const FULL: bool>(
+fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
     first: usize,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) {
+    let mixed = V::Scalar::IS_SINGLE && !T::IS_SINGLE;
     let block = Block::<V, B>::new(group, first);
     let mut totals = [[V::zero(); B]; K];
+    let mut doubles = [[[0.0; MAX_LANES]; B]; K];
     for near in group.near {
         let points = block.seen_from(near);
-        if near.masked {
-            add_charges::<V, B, K, FULL, true>(group, near, &points, &mut totals);
-        } else {
-            add_charges::<V, B, K, FULL, false>(group, near, &points, &mut totals);
+        let mut rest = near.sources.clone();
+        while !rest.is_empty() {
+            let run = if mixed { rest.start..rest.end.min(rest.start + RUN) } else { rest.clone() };
+            rest.start = run.end;
+            if near.masked {
+                add_charges::<V, B, K, FULL, true>(group, near, run, &points, &mut totals);
+            } else {
+                add_charges::<V, B, K, FULL, false>(group, near, run, &points, &mut totals);
+            }
+            if mixed {
+                for (doubles, totals) in doubles.iter_mut().zip(&mut totals) {
+                    for (doubles, total) in doubles.iter_mut().zip(totals) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
         }
     }
     for k in 0..K {
         // SAFETY: the job's own targets.
         let slots = unsafe { sums.potential(group.density + k, block.slots.clone()) };
-        block.add(totals[k], V::ROOT_SCALE, slots);
+        if mixed {
+            for (doubles, slots) in doubles[k].iter().zip(slots.chunks_mut(V::LANES)) {
+                for (slot, value) in slots.iter_mut().zip(doubles) {
+                    *slot += T::of(value / V::ROOT_SCALE);
+                }
+            }
+        } else {
+            block.add(totals[k], V::ROOT_SCALE, slots);
+        }
     }
 }
+
+/// Sources whose sum is kept in single precision before it is added to one in double precision: the fewer the smaller the
+/// error of rounding, and this many take a twentieth of the time.
+const RUN: usize = 16;
 
 /// `B` vectors of targets.
 struct Block<V: Simd, const B: usize> {
@@ -357,10 +390,13 @@ impl<V: Simd, const B: usize> Block<V, B> {
 
     /// Adds `totals / scale` to the sums of its targets.
     #[inline(always)]
-    fn add(&self, totals: [V; B], scale: f64, slots: &mut [V::Scalar]) {
-        let factor = V::splat(V::Scalar::of(1.0 / scale));
+    fn add<T: Real>(&self, totals: [V; B], scale: f64, slots: &mut [T]) {
         for (total, slots) in totals.into_iter().zip(slots.chunks_mut(V::LANES)) {
-            add(total.mul(factor), slots);
+            let mut doubles = [0.0; MAX_LANES];
+            total.add_to_doubles(&mut doubles);
+            for (slot, value) in slots.iter_mut().zip(doubles) {
+                *slot += T::of(value / scale);
+            }
         }
     }
 }
@@ -369,14 +405,15 @@ impl<V: Simd, const B: usize> Block<V, B> {
 fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const MASKED: bool>(
     group: &Group<'_, V::Scalar>,
     near: &Near<V::Scalar>,
+    run: Range<usize>,
     points: &[[V; B]; 3],
     totals: &mut [[V; B]; K],
 ) {
     let threshold = V::splat(near.threshold);
-    let [x, y, z] = group.sources.range(near.sources.clone());
+    let [x, y, z] = group.sources.range(run.clone());
     let mut charges = [x; K];
     for (k, charges) in charges.iter_mut().enumerate() {
-        *charges = &group.strengths.charges[group.density + k][near.sources.clone()];
+        *charges = &group.strengths.charges[group.density + k][run.clone()];
     }
     let mut sums = *totals;
     let mut begin = 0;
@@ -446,20 +483,26 @@ const PAIR: usize = 2;
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 #[inline(always)]
-fn general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+fn general<V: Simd, T: Real, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
     group: &Group<'_, V::Scalar>,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) {
     for first in group.range.clone().step_by(PAIR * V::LANES) {
-        general_block::<V, CHARGES, DIPOLES, GRADIENT>(group, first, sums);
+        general_block::<V, T, CHARGES, DIPOLES, GRADIENT>(group, first, sums);
     }
 }
 
 #[inline(always)]
-fn general_block<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+fn general_block<
+    V: Simd,
+    T: Real,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+>(
     group: &Group<'_, V::Scalar>,
     first: usize,
-    sums: &Sums<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
 ) {
     let density = group.density;
     let block = Block::<V, PAIR>::new(group, first);
@@ -573,40 +616,70 @@ fn add_general<
     *totals = Totals { potential, gradient };
 }
 
-/// A run of target leaves.
-pub(crate) struct P2pJob<'a, T> {
-    pub(crate) rows: Range<usize>,
-    pub(crate) lists: &'a Lists,
+/// All near pairs of a plan, summed up in `T`.
+pub(crate) struct NearPairs<'a, T> {
     pub(crate) root: &'a Root,
     pub(crate) tree: &'a Tree,
-    pub(crate) sources: &'a Particles<T>,
-    pub(crate) targets: &'a Particles<T>,
+    pub(crate) lists: &'a Lists,
+    /// For each job its close pairs, if they are kept apart.
+    pub(crate) close: &'a [CloseRows<T>],
+    /// Of the close pairs.
     pub(crate) strengths: &'a Strengths<T>,
-    pub(crate) close: Option<&'a CloseRows<T>>,
     /// Whether inverse distances must be good to working precision.
     pub(crate) full: bool,
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
+impl<T: Real> NearPairs<'_, T> {
+    /// Adds all near pairs; those that are not close by vectors of `N`. Without `targets` they are the sources.
+    pub(crate) fn run<N: Real>(
+        &self,
+        simd: Level,
+        sources: &Particles<N>,
+        targets: Option<&Particles<N>>,
+        strengths: &Strengths<N>,
+    ) {
+        let targets = targets.unwrap_or(sources);
+        let rows = self.lists.near.cells.len();
+        (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
+            let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
+            let close = self.close.get(i);
+            N::dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
+        });
+    }
+}
+
+/// A run of target leaves, worked by vectors of `N`.
+struct P2pJob<'a, N, T> {
+    all: &'a NearPairs<'a, T>,
+    rows: Range<usize>,
+    close: Option<&'a CloseRows<T>>,
+    sources: &'a Particles<N>,
+    targets: &'a Particles<N>,
+    strengths: &'a Strengths<N>,
+}
+
 /// Source leaves that are worked together, more than a uniform tree's 27: their list is no allocation.
 const LEAVES: usize = 32;
 
-impl<T: Real> Task<T> for P2pJob<'_, T> {
+impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Simd<Scalar = T>>(self) {
-        let Self { sources, targets, strengths, sums, .. } = self;
+    fn run<V: Simd<Scalar = N>>(self) {
+        let Self { sources, targets, strengths, .. } = self;
+        let NearPairs { root, tree, lists, sums, full, .. } = *self.all;
+        let close_sides = close_sides::<N, T>();
         let (mut begin, mut entry) = (0, 0);
         for (i, row) in self.rows.enumerate() {
-            let index = self.lists.near.cells[row];
-            let target = &self.tree.cells[index as usize];
+            let index = lists.near.cells[row];
+            let target = &tree.cells[index as usize];
             let range = target.targets.start as usize..target.targets.end as usize;
-            for list in self.lists.near.row(row).chunks(LEAVES) {
-                let mut near: [Near<T>; LEAVES] = std::array::from_fn(|_| Near::default());
+            for list in lists.near.row(row).chunks(LEAVES) {
+                let mut near: [Near<N>; LEAVES] = std::array::from_fn(|_| Near::default());
                 let near = &mut near[..list.len()];
                 for (near, &source) in near.iter_mut().zip(list) {
-                    *near = Near::new(self.root, self.tree, index, source);
+                    *near = Near::new(root, tree, index, source, close_sides);
                     if let Some(close) = self.close {
                         near.masked = close.masked[entry];
                         entry += 1;
@@ -614,17 +687,18 @@ impl<T: Real> Task<T> for P2pJob<'_, T> {
                 }
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
-                    if T::IS_SINGLE || self.full {
-                        p2p::<V, true>(range.clone(), targets, near, sources, strengths, sums);
+                    if N::IS_SINGLE || full {
+                        p2p::<V, T, true>(range.clone(), targets, near, sources, strengths, sums);
                     } else {
-                        p2p::<V, false>(range.clone(), targets, near, sources, strengths, sums);
+                        p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
                     }
                 }
             }
             if let Some(close) = self.close {
                 let end = close.ends[i] as usize;
+                let pairs = &close.pairs[begin..end];
                 // SAFETY: as above.
-                unsafe { add_close(&close.pairs[begin..end], strengths, range.start, sums) };
+                unsafe { add_close(pairs, self.all.strengths, range.start, sums) };
                 begin = end;
             }
         }

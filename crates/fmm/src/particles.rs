@@ -90,6 +90,18 @@ pub(crate) struct Strengths<T> {
 }
 
 impl<T: Real> Strengths<T> {
+    /// Takes over charges of another format, rounded.
+    pub(crate) fn round<U: Real>(&mut self, from: &Strengths<U>) {
+        self.charges.resize_with(from.charges.len(), Vec::new);
+        for (to, from) in self.charges.iter_mut().zip(&from.charges) {
+            to.resize(from.len(), T::default());
+            to.par_iter_mut()
+                .with_min_len(4096)
+                .zip(from)
+                .for_each(|(to, from)| *to = T::of(from.to_f64()));
+        }
+    }
+
     /// Brings caller's densities into Morton order.
     pub(crate) fn gather(
         &mut self,

@@ -33,8 +33,10 @@ pub struct Potentials<'a> {
 /// What a plan resolved to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Info {
-    /// Floating-point format of near field and expansions.
+    /// Floating-point format of expansions and sums.
     pub precision: Option<Precision>,
+    /// Floating-point format of near pairs, but for those too close for it.
+    pub near_precision: Option<Precision>,
     /// How the sum is done.
     pub mode: Mode,
     /// Where it is computed: never `Auto`.
@@ -150,6 +152,7 @@ impl Plan {
                 _ => Backend::Cuda,
             },
             precision: Some(precision),
+            near_precision: Some(precision),
             ..Info::default()
         };
         let engine = gpu::Engine::new(sources, targets, options, precision, &mut info)?;
@@ -180,13 +183,16 @@ impl Plan {
         let mut info = Info { mode: options.mode, ..Info::default() };
         let engine = if options.mode == Mode::Direct {
             info.precision = Some(Precision::Double);
+            info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
             info.memory_bytes = 24 * (sources.len() + targets.map_or(0, <[_]>::len)) as u64;
             Engine::Direct { sources: sources.to_vec(), targets: targets.map(<[_]>::to_vec) }
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
-            let parts = work_out(sources, targets, options, precision, simd, &mut info);
+            let mut parts = work_out(sources, targets, options, precision, simd, &mut info);
+            parts.near = tuning::near_precision(options, precision);
+            info.near_precision = Some(parts.near);
             match precision {
                 Precision::Single => {
                     let engine = engine::Engine::new(parts, sources, targets);
@@ -349,7 +355,7 @@ pub(crate) fn work_out_lists(
     source_order.keys = Vec::new();
     let target_order = target_order.map(|order| Order { keys: Vec::new(), ..order });
     let full = options.tolerance < FULL_TOLERANCE;
-    Parts { simd, root, tree, lists, orders, source_order, target_order, full }
+    Parts { simd, root, tree, lists, orders, source_order, target_order, full, near: precision }
 }
 
 /// Fills the counts of `info`.

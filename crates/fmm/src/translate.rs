@@ -146,13 +146,24 @@ unsafe fn translate<V: Simd>(
 /// Coefficient `i` of every lane's source into `a[i]`.
 #[inline(always)]
 fn gather<V: Simd>(p: usize, begins: &[usize], sources: &[V::Scalar], a: &mut [Lanes<V>]) {
-    let (low, high) = begins[..BLOCK * V::LANES].split_at(V::LANES);
-    let mut columns = [[V::zero(); MAX_LANES]; BLOCK];
-    for (base, a) in (0..p * p).step_by(V::LANES).zip(a.chunks_exact_mut(V::LANES)) {
-        V::transpose_in(sources, low, base, &mut columns[0]);
-        V::transpose_in(sources, high, base, &mut columns[1]);
-        for (i, a) in a.iter_mut().enumerate() {
-            *a = [columns[0][i], columns[1][i]];
+    let length = (p * p).next_multiple_of(V::LANES);
+    for (half, begins) in begins[..BLOCK * V::LANES].chunks_exact(V::LANES).enumerate() {
+        let mut rows: [&[V::Scalar]; MAX_LANES] = [&[]; MAX_LANES];
+        for (row, &begin) in rows.iter_mut().zip(begins) {
+            *row = &sources[begin..begin + length];
+        }
+        for (i, a) in a[..length].chunks_exact_mut(V::LANES).enumerate() {
+            let base = i * V::LANES;
+            let mut columns = [V::zero(); MAX_LANES];
+            for lane in 0..V::LANES {
+                // SAFETY: the rows of all lanes have `length` scalars, and so has `a`.
+                let row = unsafe { rows[lane].get_unchecked(base..base + V::LANES) };
+                columns[lane] = V::load(row);
+            }
+            V::transpose(&mut columns[..V::LANES]);
+            for lane in 0..V::LANES {
+                a[lane][half] = columns[lane];
+            }
         }
     }
 }
@@ -168,23 +179,43 @@ unsafe fn scatter<V: Simd>(
     b: &mut [Lanes<V>],
     targets: &Shared<'_, V::Scalar>,
 ) {
-    let end = (p * p).next_multiple_of(V::LANES);
-    b[p * p..end].fill([V::zero(); BLOCK]);
-    let mut rows = [V::zero(); MAX_LANES];
-    for (base, b) in (0..p * p).step_by(V::LANES).zip(b.chunks_exact(V::LANES)) {
-        for (half, begins) in begins.chunks(V::LANES).enumerate() {
-            for (row, b) in rows.iter_mut().zip(b) {
-                *row = b[half];
-            }
-            V::transpose(&mut rows[..V::LANES]);
-            // A count that the compiler knows keeps the rows in registers.
-            let count = if begins.len() == V::LANES { V::LANES } else { begins.len() };
-            for lane in 0..count {
-                let begin = begins[lane] + base;
-                // SAFETY: the caller's; the part lives for this addition.
-                let to = unsafe { targets.slice(begin..begin + V::LANES) };
-                V::load(to).add(rows[lane]).store(to);
-            }
+    let length = (p * p).next_multiple_of(V::LANES);
+    b[p * p..length].fill([V::zero(); BLOCK]);
+    for (half, begins) in begins.chunks(V::LANES).enumerate() {
+        let mut rows: [&mut [V::Scalar]; MAX_LANES] = std::array::from_fn(|_| &mut [][..]);
+        for (row, &begin) in rows.iter_mut().zip(begins) {
+            // SAFETY: the caller's.
+            *row = unsafe { targets.slice(begin..begin + length) };
+        }
+        // A count that the compiler knows keeps the lanes in registers.
+        if begins.len() == V::LANES {
+            add_rows(&b[..length], half, V::LANES, &mut rows);
+        } else {
+            add_rows(&b[..length], half, begins.len(), &mut rows);
+        }
+    }
+}
+
+/// Adds the first `count` lanes of one half of `b` to the rows, which have as many scalars.
+#[inline(always)]
+fn add_rows<V: Simd>(
+    b: &[Lanes<V>],
+    half: usize,
+    count: usize,
+    rows: &mut [&mut [V::Scalar]; MAX_LANES],
+) {
+    assert!(rows[..count].iter().all(|row| row.len() == b.len()));
+    for (i, b) in b.chunks_exact(V::LANES).enumerate() {
+        let base = i * V::LANES;
+        let mut lanes = [V::zero(); MAX_LANES];
+        for coefficient in 0..V::LANES {
+            lanes[coefficient] = b[coefficient][half];
+        }
+        V::transpose(&mut lanes[..V::LANES]);
+        for lane in 0..count {
+            // SAFETY: the assertion above.
+            let row = unsafe { rows[lane].get_unchecked_mut(base..base + V::LANES) };
+            V::load(row).add(lanes[lane]).store(row);
         }
     }
 }

@@ -15,12 +15,24 @@ pub(crate) fn precision(options: &Options) -> Precision {
     })
 }
 
+/// Sums in double precision whose near pairs may be worked in single precision: they leave errors of about 4e-8 of the whole,
+/// since they are a small part of it. Of derivatives they are most.
+const NEAR_SINGLE_TOLERANCE: f64 = 2e-7;
+
+/// The format of the near pairs of a sum in `precision`.
+pub(crate) fn near_precision(options: &Options, precision: Precision) -> Precision {
+    let derivatives = options.gradient || options.dipoles;
+    let chosen = options.precision.is_none() && !derivatives;
+    if chosen && options.tolerance >= NEAR_SINGLE_TOLERANCE { Precision::Single } else { precision }
+}
+
 /// Time of one near pair in units of the time of one multiply-add of a translation, gathering and scattering included: ratios
 /// of kernels measured on AVX2, at the leaf sizes where whole sums were fastest.
-fn pair_cost(precision: Precision) -> f64 {
-    match precision {
-        Precision::Single => 2.4,
-        Precision::Double => 4.2,
+fn pair_cost(precision: Precision, near: Precision) -> f64 {
+    match (precision, near) {
+        (Precision::Single, _) => 2.4,
+        (Precision::Double, Precision::Single) => 1.4,
+        (Precision::Double, Precision::Double) => 4.2,
     }
 }
 
@@ -34,7 +46,8 @@ pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let gradient = if options.gradient { 1.6 } else { 1.0 };
     // k densities share a distance, which is three quarters of a pair; they share nothing of a translation.
     let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
-    let pair = pair_cost(precision) * dipoles * gradient * shared;
+    let pair =
+        pair_cost(precision, near_precision(options, precision)) * dipoles * gradient * shared;
     (136.0 * translation / (27.0 * pair)).sqrt().clamp(12.0, 512.0)
 }
 

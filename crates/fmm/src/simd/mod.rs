@@ -87,6 +87,15 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn max(self, other: Self) -> Self;
     /// Whether any lane is at most `threshold`.
     fn any_at_most(self, threshold: Self) -> bool;
+    /// Adds each lane to a double.
+    #[inline(always)]
+    fn add_to_doubles(self, doubles: &mut [f64; MAX_LANES]) {
+        let mut lanes = [Self::Scalar::default(); MAX_LANES];
+        self.store(&mut lanes);
+        for i in 0..Self::LANES {
+            doubles[i] += lanes[i].to_f64();
+        }
+    }
     /// Sum of the lanes.
     fn sum(self) -> Self::Scalar;
 
@@ -97,18 +106,7 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
         y: (&mut [Lanes<Self>], usize),
     );
 
-    /// Reads `LANES` scalars from each of `LANES` places, `offset` past `begins`, and transposes: `to[i]` holds scalar `i` of
-    /// every place.
-    #[inline(always)]
-    fn transpose_in(from: &[Self::Scalar], begins: &[usize], offset: usize, to: &mut [Self]) {
-        let to = &mut to[..Self::LANES];
-        for (to, begin) in to.iter_mut().zip(&begins[..Self::LANES]) {
-            *to = Self::load(&from[begin + offset..]);
-        }
-        Self::transpose(to);
-    }
-
-    /// The inverse of [`Self::transpose_in`]: row `l` of the result is lane `l` of each of `from`.
+    /// Lane `l` of vector `i` becomes lane `i` of vector `l`.
     #[inline(always)]
     fn transpose(from: &mut [Self]) {
         let flat = scalars_mut(from);
@@ -270,11 +268,8 @@ mod tests {
             let n = V::LANES;
             let rows: Vec<Vec<T>> =
                 (0..n).map(|r| (0..n).map(|c| T::of((r * 100 + c) as f64)).collect()).collect();
-            let begins: Vec<usize> = (0..n).map(|r| 3 + r * n).collect();
-            let values: Vec<T> =
-                std::iter::repeat_n(T::default(), 5).chain(rows.concat()).collect();
-            let mut columns = vec![V::zero(); n];
-            V::transpose_in(&values, &begins, 2, &mut columns);
+            let mut columns: Vec<V> = rows.iter().map(|row| V::load(row)).collect();
+            V::transpose(&mut columns);
             for (i, value) in scalars_mut(&mut columns).iter().enumerate() {
                 assert_eq!(value.to_f64(), ((i % n) * 100 + i / n) as f64);
             }

@@ -86,6 +86,8 @@ pub(super) struct Report {
     pub(super) distribution: Option<&'static str>,
     tolerance: f64,
     precision: &'static str,
+    /// Of the near pairs.
+    near_precision: &'static str,
     backend: &'static str,
     /// Instruction set of the sums on a CPU.
     simd: &'static str,
@@ -107,6 +109,8 @@ pub(super) struct Report {
     p2p_pairs: u64,
     /// Of the potential; with gradients the larger of the two errors.
     relative_l2_error: f64,
+    potential_l2_error: f64,
+    gradient_l2_error: Option<f64>,
     /// What the plan holds between sums.
     plan_memory_bytes: u64,
     /// What planning and summing took at most, beyond points, strengths and results.
@@ -187,17 +191,16 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
     let results = size_of_val(&potential[..]) + size_of_val(&gradient[..]);
     let (working_memory_bytes, peak_memory_bytes) = memory.after(results as u64);
     let samples = args.samples.get();
-    let relative_l2_error = sampled_error(problem, targets, samples, &potential, &gradient)?;
+    let (potential_l2_error, gradient_l2_error) =
+        sampled_error(problem, targets, samples, &potential, &gradient)?;
 
     let info = plan.info();
     let report = Report {
         n: problem.sources.len(),
         distribution: None,
         tolerance: args.tolerance,
-        precision: match info.precision {
-            Some(fmm::Precision::Single) => "single",
-            Some(fmm::Precision::Double) | None => "double",
-        },
+        precision: name_of(info.precision),
+        near_precision: name_of(info.near_precision),
         backend: Backend::of_plan(info).name(),
         simd: fmm::simd::level(),
         fallback: info.fallback.clone(),
@@ -228,12 +231,22 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         m2l_count: info.m2l_count,
         m2l_per_box: info.m2l_per_box,
         p2p_pairs: info.p2p_pairs,
-        relative_l2_error,
+        relative_l2_error: gradient_l2_error
+            .map_or(potential_l2_error, |e| e.max(potential_l2_error)),
+        potential_l2_error,
+        gradient_l2_error,
         plan_memory_bytes: info.memory_bytes,
         working_memory_bytes,
         peak_memory_bytes,
     };
     Ok(Sums { potential, gradient, report })
+}
+
+fn name_of(precision: Option<fmm::Precision>) -> &'static str {
+    match precision {
+        Some(fmm::Precision::Single) => "single",
+        Some(fmm::Precision::Double) | None => "double",
+    }
 }
 
 /// What the process held before the plan was made.
@@ -269,7 +282,7 @@ fn sampled_error(
     samples: usize,
     potential: &[f64],
     gradient: &[f64],
-) -> Result<f64, Failure> {
+) -> Result<(f64, Option<f64>), Failure> {
     let chosen = sample(targets.len(), samples);
     let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
     let mut exact = vec![0.0; problem.count * chosen.len()];
@@ -287,7 +300,9 @@ fn sampled_error(
             .collect()
     };
     let of_potential = relative_l2(&picked(potential, 1), &exact);
-    Ok(of_potential.max(relative_l2(&picked(gradient, 3), &exact_gradient)))
+    let of_gradient =
+        (!gradient.is_empty()).then(|| relative_l2(&picked(gradient, 3), &exact_gradient));
+    Ok((of_potential, of_gradient))
 }
 
 /// The middle one, the lower of two.
@@ -330,6 +345,14 @@ impl Report {
         let Stages { p2m, m2m, m2l, l2l, l2p, p2p } = self.stages;
         let points = self.distribution.map_or_else(String::new, |name| format!(" ({name})"));
         let memory = self.peak_memory_bytes.map_or("not known".to_owned(), units::bytes);
+        let near = if self.near_precision == self.precision {
+            String::new()
+        } else {
+            format!(" (near pairs {})", self.near_precision)
+        };
+        let of_gradient = self.gradient_l2_error.map_or_else(String::new, |error| {
+            format!("; potential {:.2e}, gradient {error:.2e}", self.potential_l2_error)
+        });
         let per_second = self.n as f64 / self.apply_s;
         let gpu = self.gpu.as_ref().map_or_else(String::new, |gpu| {
             format!(
@@ -340,14 +363,14 @@ impl Report {
             )
         });
         format!(
-            "{} points{points}, {} precision, {} with {} threads\n\
+            "{} points{points}, {} precision{near}, {} with {} threads\n\
              \x20 tree     depth {}, leaves of at most {}\n\
              \x20 orders   p = {}, mean p' = {:.2}\n\
              \x20 pairs    {} M2L ({:.1} per box), {} P2P\n\
              \x20 setup    {}\n\
              \x20 apply    {} ({per_second:.2e} points/s)\n\
              \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
-             \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e})\n\
+             \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e}){of_gradient}\n\
              \x20 memory   {memory} at the peak{gpu}",
             units::count(self.n as u64),
             self.precision,
