@@ -20,6 +20,7 @@ pub(crate) enum Backend {
 
 /// Options of every command that sums.
 #[derive(Clone, Copy, Debug, clap::Args)]
+#[group(id = "place")]
 pub(crate) struct Args {
     /// Where to compute
     #[arg(long, value_enum, default_value_t)]

@@ -17,6 +17,7 @@ const SAMPLE_SEED: u64 = 0x5eed;
 
 /// Options of every sum.
 #[derive(Debug, clap::Args)]
+#[group(id = "accuracy")]
 pub(super) struct Args {
     /// Relative L2 error that the potential may have
     #[arg(long, value_name = "T", value_parser = parse_tolerance)]
