@@ -21,6 +21,8 @@ VARIANTS = {
     "l2p.cu": BOTH | {"GRADIENT": [0, 1]},
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
+    "sparse.cu": {"VALUE": ["float", "double"]},
+    "preconditioner.cu": {"VALUE": ["float", "double"]},
     "truncation.cu": {"P_MAX": [24, 60]},
 }
 

@@ -113,11 +113,27 @@ __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL th
     }
 }
 
+// One source a lane, on its way while the ones before are worked.
+struct Fetched {
+    Point point;
+    REAL q[STRENGTHS];
+};
+
+__device__ __forceinline__ void fetch(u32 begin, u32 end, const Point* sources, const Strengths& strengths, Fetched& out) {
+    if (begin >= end) return;
+    u32 lane = threadIdx.x & 31, here = min(32, end - begin);
+    u32 source = begin + min(lane, here - 1);
+    out.point = sources[source];
+#pragma unroll
+    for (int i = 0; i < STRENGTHS; i++) out.q[i] = lane < here ? strength(strengths, i, source) : (REAL)0;
+}
+
 template <int T>
 __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32 cell, u32 first, u32 count,
                                          const Point* sources, const Point* targets, const Strengths& strengths,
-                                         REAL* potential, REAL* gradient, u64 m, Stage& stage) {
-    u32 lane = threadIdx.x & 31;
+                                         REAL* potential, REAL* gradient, u64 m, Stage* stages) {
+    u32 lane = threadIdx.x & 31, turn = 0;
+    __syncwarp();
     REAL x[T], y[T], z[T], sums[T][DENSITIES][1 + 3 * GRADIENT];
 #pragma unroll
     for (int t = 0; t < T; t++) {
@@ -133,29 +149,34 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
     for (u32 group = item.begin; group < item.end; group += 32) {
         u32 leaves = min(32, item.end - group);
         Leaf mine = near_leaf(near, cell, group + min(lane, leaves - 1));
+        Leaf leaf = from_lane(mine, 0);
+        Fetched next;
+        fetch(leaf.begin, leaf.end, sources, strengths, next);
         for (u32 e = 0; e < leaves; e++) {
-            Leaf leaf = from_lane(mine, e);
+            Leaf following = from_lane(mine, min(e + 1, leaves - 1));
             for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
                 u32 here = min(32, leaf.end - begin);
-                u32 source = begin + min(lane, here - 1);
-                Point p = sources[source];
+                Point p = next.point;
                 p.x += leaf.x;
                 p.y += leaf.y;
                 p.z += leaf.z;
-                REAL q[STRENGTHS];
-#pragma unroll
-                for (int i = 0; i < STRENGTHS; i++) q[i] = lane < here ? strength(strengths, i, source) : (REAL)0;
-                p.w = q[0];
-                __syncwarp();
+                p.w = next.q[0];
+                // Two stages in turn: who writes one has met, at the last synchronisation, all who read it.
+                Stage& stage = stages[turn];
+                turn ^= 1;
                 stage.points[lane] = p;
 #pragma unroll
-                for (int i = 1; i < STRENGTHS; i++) stage.more[i - 1][lane] = q[i];
+                for (int i = 1; i < STRENGTHS; i++) stage.more[i - 1][lane] = next.q[i];
                 __syncwarp();
+                if (begin + 32 < leaf.end) fetch(begin + 32, leaf.end, sources, strengths, next);
+                else fetch(following.begin, following.end, sources, strengths, next);
                 if (leaf.threshold > 0)
                     sum_stage<T, true>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
                 else
                     sum_stage<T, false>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
             }
+            if (leaf.begin >= leaf.end) fetch(following.begin, following.end, sources, strengths, next);
+            leaf = following;
         }
     }
 #pragma unroll
@@ -178,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     p2p(const Cell* cells, const double* centres, const u32* entries, const Item* items, const u32* item_cells, u32 count,
         double side, const Point* sources, const Point* targets, const REAL* charges, const REAL* dipoles, u64 n,
         REAL* potential, REAL* gradient, u64 m) {
-    __shared__ Stage stages[WARPS];
+    __shared__ Stage all_stages[WARPS][2];
     u32 warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
     if (i >= count) return;
@@ -189,21 +210,21 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     for (u32 done = 0; done < item.count; done += 32 * ROWS) {
         u32 left = min(32 * ROWS, item.count - done);
         u32 first = item.target + done;
-        Stage& stage = stages[warp];
+        Stage* stages = all_stages[warp];
         switch ((left + 31) / 32) {
 #if ROWS == 4
             case 4:
-                sum_rows<4>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
+                sum_rows<4>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
                 break;
             case 3:
-                sum_rows<3>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
+                sum_rows<3>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
                 break;
 #endif
             case 2:
-                sum_rows<2>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
+                sum_rows<2>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
                 break;
             default:
-                sum_rows<1>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
+                sum_rows<1>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
         }
     }
 }

@@ -17,6 +17,16 @@ impl Factor {
         factorise(&mut matrix).then_some(Self { matrix })
     }
 
+    /// The same of a matrix given column by column.
+    pub(crate) fn of_columns(n: usize, columns: Vec<f64>) -> Option<Self> {
+        Self::new(DMatrix::from_vec(n, n, columns))
+    }
+
+    /// The matrix as it is stored, column by column: L in the lower triangle.
+    pub(crate) fn columns(&self) -> &[f64] {
+        self.matrix.as_slice()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.matrix.nrows()
     }

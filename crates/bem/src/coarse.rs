@@ -4,7 +4,6 @@
 //! R^T A R with R that spreading. Being part of a preconditioner it may be rough: far clusters are points to each other, near
 //! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they are.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use nalgebra::DMatrix;
@@ -40,16 +39,9 @@ impl Coarse {
     /// Clusters within conductors, from the exact entries on close pairs. `None` if there are too few panels for a coarse
     /// level to help, or if its matrix is not positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
-        let clusters = Groups::new(panels, conductor, |range, all| {
-            range.len() / 2 < LEAST_PANELS || all / range.len() >= MOST_CLUSTERS
-        });
-        if clusters.len() < 2 {
-            return None;
-        }
-        let cells = Groups::new(panels, conductor, |range, _| range.len() <= CELL);
-        let shares: Vec<f64> = (0..panels.len())
-            .map(|i| panels.areas()[i] / clusters.areas[clusters.of[i] as usize])
-            .collect();
+        let clusters = Groups::clusters(panels, conductor)?;
+        let cells = Groups::cells(panels, conductor);
+        let shares = clusters.shares(panels);
         let matrix = matrix(panels, &clusters, &cells, &shares, near);
         Some(Self { cluster: clusters.of, shares, factor: Factor::new(matrix)? })
     }
@@ -76,18 +68,37 @@ impl Coarse {
 }
 
 /// Panels in groups that are compact and of one conductor.
-struct Groups {
+pub(crate) struct Groups {
     /// Group of each panel.
-    of: Vec<u32>,
+    pub(crate) of: Vec<u32>,
     /// Panels of each group.
-    members: Vec<Vec<u32>>,
+    pub(crate) members: Vec<Vec<u32>>,
     areas: Vec<f64>,
-    centres: Vec<Vec3>,
+    pub(crate) centres: Vec<Vec3>,
     /// Distance from the centre to the farthest centroid.
-    radii: Vec<f64>,
+    pub(crate) radii: Vec<f64>,
 }
 
 impl Groups {
+    /// The clusters; `None` if there are too few panels for a coarse level to help.
+    pub(crate) fn clusters(panels: &Panels, conductor: &[u32]) -> Option<Self> {
+        let clusters = Self::new(panels, conductor, |range, all| {
+            range.len() / 2 < LEAST_PANELS || all / range.len() >= MOST_CLUSTERS
+        });
+        (clusters.len() >= 2).then_some(clusters)
+    }
+
+    /// Cells of a few panels; each lies in one cluster.
+    pub(crate) fn cells(panels: &Panels, conductor: &[u32]) -> Self {
+        Self::new(panels, conductor, |range, _| range.len() <= CELL)
+    }
+
+    /// Each panel's share of its group's area.
+    pub(crate) fn shares(&self, panels: &Panels) -> Vec<f64> {
+        let share = |(&group, area): (&u32, &f64)| area / self.areas[group as usize];
+        self.of.iter().zip(panels.areas()).map(share).collect()
+    }
+
     /// Halves the tree's ranges until `whole(range, panels in all)`, then parts them by conductor.
     fn new(
         panels: &Panels,
@@ -103,31 +114,36 @@ impl Groups {
                 open.extend([(middle, end), (start, middle)]);
                 continue;
             }
-            let mut known = HashMap::new();
+            let mut known: Vec<(u32, usize)> = Vec::new();
             for i in range {
-                let group = *known.entry(conductor[i]).or_insert(members.len());
-                if group == members.len() {
-                    members.push(Vec::new());
-                }
+                let group = match known.iter().find(|&&(of, _)| of == conductor[i]) {
+                    Some(&(_, group)) => group,
+                    None => {
+                        known.push((conductor[i], members.len()));
+                        members.push(Vec::new());
+                        members.len() - 1
+                    }
+                };
                 members[group].push(i as u32);
             }
         }
         let mut of = vec![0; panels.len()];
-        let (mut areas, mut centres, mut radii) = (Vec::new(), Vec::new(), Vec::new());
         for (group, members) in members.iter().enumerate() {
             members.iter().for_each(|&i| of[i as usize] = group as u32);
+        }
+        let work = |members: &Vec<u32>| {
             let members = || members.iter().map(|&i| i as usize);
             let area: f64 = members().map(|i| panels.areas()[i]).sum();
             let moment: Vec3 = members().map(|i| panels.centroid(i) * panels.areas()[i]).sum();
             let centre = moment / area;
-            areas.push(area);
-            centres.push(centre);
-            radii.push(members().map(|i| (panels.centroid(i) - centre).norm()).fold(0.0, f64::max));
-        }
+            let distance = |i: usize| (panels.centroid(i) - centre).norm();
+            (area, (centre, members().map(distance).fold(0.0, f64::max)))
+        };
+        let (areas, (centres, radii)) = members.par_iter().with_min_len(64).map(work).unzip();
         Self { of, members, areas, centres, radii }
     }
 
-    fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.members.len()
     }
 

@@ -7,6 +7,9 @@ pub enum Error {
     /// The fast sum refused.
     #[error(transparent)]
     Fmm(#[from] fmm::Error),
+    /// The GPU stopped, or has too little memory.
+    #[error(transparent)]
+    Gpu(#[from] gpu::Error),
     /// The caller's [`Progress`](crate::Progress) asked to stop.
     #[error("interrupted")]
     Interrupted,

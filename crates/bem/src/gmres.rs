@@ -147,30 +147,134 @@ pub fn gmres(
             return Err(Error::Length { what, expected, found });
         }
     }
-    let mut infos = Vec::with_capacity(columns);
-    let group = params.group.max(1) * n.max(1);
-    for (b, x) in b.chunks(group).zip(x.chunks_mut(group)) {
-        let mut lockstep = Lockstep { operator, preconditioner, metric, params, n };
-        infos.extend(lockstep.solve(b, x, observe)?);
+    let mut space = Host { operator, preconditioner, metric, n };
+    let vectors = |all: &[f64]| all.chunks_exact(n.max(1)).map(<[f64]>::to_vec).collect();
+    let mut guesses: Vec<Vec<f64>> = vectors(x);
+    let infos = gmres_in(&mut space, &vectors(b), &mut guesses, params, observe)?;
+    for (x, guess) in x.chunks_exact_mut(n.max(1)).zip(&guesses) {
+        x.copy_from_slice(guess);
     }
     Ok(infos)
 }
 
-/// The columns of one group.
-struct Lockstep<'a> {
+/// Vectors, wherever they are, and what GMRES does with them.
+pub(crate) trait Space {
+    /// One vector, or several side by side.
+    type Vector;
+
+    /// A x for `columns` vectors side by side.
+    fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
+    /// M x for `columns` vectors side by side.
+    fn precondition(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
+    /// A zero vector.
+    fn zeros(&self) -> Result<Self::Vector, Error>;
+    /// Vectors side by side.
+    fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
+    /// Vectors that lay side by side.
+    fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
+    /// The weighted inner product.
+    fn dot(&self, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
+    /// y += a x.
+    fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
+    /// x *= a.
+    fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
+    /// The relative size of a true residual, if it is not its norm over that of b.
+    fn measure(&self, r: &Self::Vector) -> Result<Option<f64>, Error>;
+    /// The weighted norm.
+    fn norm(&self, v: &Self::Vector) -> Result<f64, Error> {
+        Ok(self.dot(v, v)?.sqrt())
+    }
+}
+
+/// As [`gmres`], on vectors of any kind: solves for each of `b`, from `x` on.
+pub(crate) fn gmres_in<S: Space>(
+    space: &mut S,
+    b: &[S::Vector],
+    x: &mut [S::Vector],
+    params: &GmresParams,
+    observe: &mut dyn FnMut(usize, f64) -> bool,
+) -> Result<Vec<GmresInfo>, Error> {
+    let mut infos = Vec::with_capacity(b.len());
+    let group = params.group.max(1);
+    for (b, x) in b.chunks(group).zip(x.chunks_mut(group)) {
+        infos.extend(Lockstep { space: &mut *space, params }.solve(b, x, observe)?);
+    }
+    Ok(infos)
+}
+
+/// Vectors in the processor's memory.
+struct Host<'a> {
     operator: &'a mut dyn LinearOperator,
     preconditioner: &'a mut dyn LinearOperator,
     metric: Metric<'a>,
-    params: &'a GmresParams,
     n: usize,
 }
 
+impl Space for Host<'_> {
+    type Vector = Vec<f64>;
+
+    fn apply(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.operator.apply(x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn precondition(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.preconditioner.apply(x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn zeros(&self) -> Result<Vec<f64>, Error> {
+        Ok(vec![0.0; self.n])
+    }
+
+    fn joined(&self, vectors: &[&Vec<f64>]) -> Result<Vec<f64>, Error> {
+        let mut all = Vec::with_capacity(vectors.len() * self.n);
+        vectors.iter().for_each(|v| all.extend_from_slice(v));
+        Ok(all)
+    }
+
+    fn parted(&self, vectors: Vec<f64>, columns: usize) -> Result<Vec<Vec<f64>>, Error> {
+        if columns == 1 {
+            return Ok(vec![vectors]);
+        }
+        Ok(vectors.chunks_exact(self.n).map(<[f64]>::to_vec).collect())
+    }
+
+    fn dot(&self, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
+        Ok(dot(u, v, self.metric.weights))
+    }
+
+    fn add(&self, a: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<(), Error> {
+        y.par_chunks_mut(PIECE).zip(x.par_chunks(PIECE)).for_each(|(y, x)| {
+            y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+        });
+        Ok(())
+    }
+
+    fn scale(&self, a: f64, x: &mut Vec<f64>) -> Result<(), Error> {
+        x.iter_mut().for_each(|x| *x *= a);
+        Ok(())
+    }
+
+    fn measure(&self, r: &Vec<f64>) -> Result<Option<f64>, Error> {
+        Ok(self.metric.measure.map(|measure| measure(r)))
+    }
+}
+
+/// The columns of one group.
+struct Lockstep<'a, S> {
+    space: &'a mut S,
+    params: &'a GmresParams,
+}
+
 /// One column between two restarts.
-struct Column {
+struct Column<V> {
     index: usize,
     norm_b: f64,
     /// Orthonormal Krylov vectors.
-    basis: Vec<Vec<f64>>,
+    basis: Vec<V>,
     /// Columns of the triangular factor of the Hessenberg matrix.
     upper: Vec<Vec<f64>>,
     rotations: Vec<(f64, f64)>,
@@ -192,21 +296,18 @@ enum CycleEnd {
     Nan,
 }
 
-impl Lockstep<'_> {
+impl<S: Space> Lockstep<'_, S> {
     fn solve(
         &mut self,
-        b: &[f64],
-        x: &mut [f64],
+        b: &[S::Vector],
+        x: &mut [S::Vector],
         observe: &mut dyn FnMut(usize, f64) -> bool,
     ) -> Result<Vec<GmresInfo>, Error> {
-        let n = self.n;
-        let count = b.len() / n;
-        let mut done: Vec<Option<GmresInfo>> = vec![None; count];
-        let mut running: Vec<Column> = (0..count)
-            .map(|index| {
-                Column::new(index, norm(&b[index * n..(index + 1) * n], self.metric.weights))
-            })
-            .collect();
+        let mut done: Vec<Option<GmresInfo>> = vec![None; b.len()];
+        let mut running = Vec::with_capacity(b.len());
+        for (index, b) in b.iter().enumerate() {
+            running.push(Column::new(index, self.space.norm(b)?));
+        }
         let mut shared = 0;
         loop {
             self.restart(b, x, &mut running, &mut done)?;
@@ -229,27 +330,31 @@ impl Lockstep<'_> {
     /// Takes true residuals, retires the columns that are through, starts a new cycle for the others.
     fn restart(
         &mut self,
-        b: &[f64],
-        x: &[f64],
-        running: &mut Vec<Column>,
+        b: &[S::Vector],
+        x: &[S::Vector],
+        running: &mut Vec<Column<S::Vector>>,
         done: &mut [Option<GmresInfo>],
     ) -> Result<(), Error> {
-        let n = self.n;
-        let mut residuals = vec![0.0; running.len() * n];
-        let guesses = gather(running.iter().map(|c| &x[c.index * n..(c.index + 1) * n]), n);
-        if guesses.iter().any(|&v| v != 0.0) {
-            self.operator.apply(&guesses, &mut residuals, running.len())?;
+        let guesses: Vec<&S::Vector> = running.iter().map(|column| &x[column.index]).collect();
+        let mut zero = true;
+        for guess in &guesses {
+            // NaN is not zero.
+            zero &= self.space.norm(guess)? == 0.0;
         }
-        drop(guesses);
+        let residuals = if zero {
+            guesses.iter().map(|_| self.space.zeros()).collect::<Result<Vec<_>, _>>()?
+        } else {
+            let guesses = self.space.joined(&guesses)?;
+            let products = self.space.apply(&guesses, running.len())?;
+            self.space.parted(products, running.len())?
+        };
         let mut kept = Vec::with_capacity(running.len());
-        for (mut column, r) in running.drain(..).zip(residuals.chunks_exact_mut(n)) {
-            let b = &b[column.index * n..(column.index + 1) * n];
-            r.iter_mut().zip(b).for_each(|(r, b)| *r = b - *r);
-            let size = norm(r, self.metric.weights);
-            let relative = match self.metric.measure {
-                Some(measure) => measure(r),
-                None => relative(size, column.norm_b),
-            };
+        for (mut column, mut r) in running.drain(..).zip(residuals) {
+            self.space.scale(-1.0, &mut r)?;
+            self.space.add(1.0, &b[column.index], &mut r)?;
+            let size = self.space.norm(&r)?;
+            let measured = self.space.measure(&r)?;
+            let relative = measured.unwrap_or_else(|| relative(size, column.norm_b));
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
                     done[column.index] = Some(GmresInfo {
@@ -260,6 +365,7 @@ impl Lockstep<'_> {
                     });
                 }
                 None => {
+                    self.space.scale(1.0 / size, &mut r)?;
                     column.begin(r, size);
                     kept.push(column);
                 }
@@ -270,44 +376,50 @@ impl Lockstep<'_> {
     }
 
     /// One Arnoldi step of each column that still runs.
-    fn iterate(&mut self, running: &mut [Column]) -> Result<(), Error> {
-        let n = self.n;
-        let mut active: Vec<&mut Column> =
+    fn iterate(&mut self, running: &mut [Column<S::Vector>]) -> Result<(), Error> {
+        let mut active: Vec<&mut Column<S::Vector>> =
             running.iter_mut().filter(|column| column.ended.is_none()).collect();
-        let last = |column: &Column| column.basis.len() - 1;
-        let v = gather(active.iter().map(|c| c.basis[last(c)].as_slice()), n);
-        let mut z = vec![0.0; v.len()];
-        self.preconditioner.apply(&v, &mut z, active.len())?;
-        let mut w = v;
-        self.operator.apply(&z, &mut w, active.len())?;
+        let count = active.len();
+        let last: Vec<&S::Vector> = active.iter().filter_map(|c| c.basis.last()).collect();
+        let v = self.space.joined(&last)?;
+        let z = self.space.precondition(&v, count)?;
+        drop(v);
+        let w = self.space.apply(&z, count)?;
         drop(z);
-        for (column, w) in active.iter_mut().zip(w.chunks_exact(n)) {
-            column.extend(w.to_vec(), self.metric.weights, self.params);
+        let products = self.space.parted(w, count)?;
+        for (column, w) in active.iter_mut().zip(products) {
+            column.extend(w, &*self.space, self.params)?;
         }
         Ok(())
     }
 
     /// x += M V y for every column.
-    fn update(&mut self, x: &mut [f64], running: &mut [Column]) -> Result<(), Error> {
-        let n = self.n;
-        let mut steps = vec![0.0; running.len() * n];
-        for (column, step) in running.iter_mut().zip(steps.chunks_exact_mut(n)) {
-            let y = column.coefficients();
-            for (y, v) in y.iter().zip(&column.basis) {
-                axpy(*y, v, step);
+    fn update(
+        &mut self,
+        x: &mut [S::Vector],
+        running: &mut [Column<S::Vector>],
+    ) -> Result<(), Error> {
+        let mut steps = Vec::with_capacity(running.len());
+        for column in running.iter_mut() {
+            let mut step = self.space.zeros()?;
+            for (y, v) in column.coefficients().iter().zip(&column.basis) {
+                self.space.add(*y, v, &mut step)?;
             }
             column.basis.clear();
+            steps.push(step);
         }
-        let mut corrections = vec![0.0; steps.len()];
-        self.preconditioner.apply(&steps, &mut corrections, running.len())?;
-        for (column, correction) in running.iter().zip(corrections.chunks_exact(n)) {
-            axpy(1.0, correction, &mut x[column.index * n..(column.index + 1) * n]);
+        let joined = self.space.joined(&steps.iter().collect::<Vec<_>>())?;
+        drop(steps);
+        let corrections = self.space.precondition(&joined, running.len())?;
+        let corrections = self.space.parted(corrections, running.len())?;
+        for (column, correction) in running.iter().zip(&corrections) {
+            self.space.add(1.0, correction, &mut x[column.index])?;
         }
         Ok(())
     }
 }
 
-impl Column {
+impl<V> Column<V> {
     fn new(index: usize, norm_b: f64) -> Self {
         Self {
             index,
@@ -340,8 +452,9 @@ impl Column {
         }
     }
 
-    fn begin(&mut self, r: &[f64], size: f64) {
-        self.basis = vec![r.iter().map(|r| r / size).collect()];
+    /// Begins a cycle with a residual of this size, which comes as a unit vector.
+    fn begin(&mut self, unit: V, size: f64) {
+        self.basis = vec![unit];
         self.upper.clear();
         self.rotations.clear();
         self.rhs = vec![size];
@@ -354,21 +467,26 @@ impl Column {
     }
 
     /// Takes A M v for the last basis vector v.
-    fn extend(&mut self, mut w: Vec<f64>, weights: &[f64], params: &GmresParams) {
+    fn extend<S: Space<Vector = V>>(
+        &mut self,
+        mut w: V,
+        space: &S,
+        params: &GmresParams,
+    ) -> Result<(), Error> {
         self.iterations += 1;
-        let size = norm(&w, weights);
+        let size = space.norm(&w)?;
         let mut h = vec![0.0; self.basis.len()];
         for _ in 0..2 {
             for (h, v) in h.iter_mut().zip(&self.basis) {
-                let overlap = dot(v, &w, weights);
-                axpy(-overlap, v, &mut w);
+                let overlap = space.dot(v, &w)?;
+                space.add(-overlap, v, &mut w)?;
                 *h += overlap;
             }
         }
-        let mut next = norm(&w, weights);
+        let mut next = space.norm(&w)?;
         if !(next.is_finite() && size.is_finite()) {
             self.ended = Some(CycleEnd::Nan);
-            return;
+            return Ok(());
         }
         let closed = next <= CLOSED * size;
         if closed {
@@ -382,7 +500,7 @@ impl Column {
         if radius <= CLOSED * size {
             // A singular Hessenberg matrix: this direction cannot be used.
             self.ended = Some(CycleEnd::Closed);
-            return;
+            return Ok(());
         }
         let (c, s) = (h[k] / radius, next / radius);
         h[k] = radius;
@@ -402,8 +520,9 @@ impl Column {
         } else {
             None
         };
-        w.iter_mut().for_each(|w| *w /= next);
+        space.scale(1.0 / next, &mut w)?;
         self.basis.push(w);
+        Ok(())
     }
 
     /// Solves the triangular system of the cycle.
@@ -421,12 +540,6 @@ impl Column {
     }
 }
 
-fn gather<'a>(vectors: impl Iterator<Item = &'a [f64]>, n: usize) -> Vec<f64> {
-    let mut all = Vec::with_capacity(vectors.size_hint().1.unwrap_or(0) * n);
-    vectors.for_each(|v| all.extend_from_slice(v));
-    all
-}
-
 fn relative(size: f64, norm_b: f64) -> f64 {
     if norm_b > 0.0 { size / norm_b } else { size }
 }
@@ -440,14 +553,4 @@ fn dot(u: &[f64], v: &[f64], weights: &[f64]) -> f64 {
     };
     let pieces = u.par_chunks(PIECE).zip(v.par_chunks(PIECE)).zip(weights.par_chunks(PIECE));
     pieces.map(piece).collect::<Vec<f64>>().into_iter().sum()
-}
-
-fn norm(v: &[f64], weights: &[f64]) -> f64 {
-    dot(v, v, weights).sqrt()
-}
-
-fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
-    y.par_chunks_mut(PIECE).zip(x.par_chunks(PIECE)).for_each(|(y, x)| {
-        y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
-    });
 }

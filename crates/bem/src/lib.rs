@@ -17,6 +17,7 @@ mod coarse;
 pub mod convergence;
 mod cost;
 mod dense;
+mod device;
 mod edge;
 mod electrostatics;
 mod error;

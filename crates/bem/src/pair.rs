@@ -66,6 +66,10 @@ impl PairQuadrature {
         Self { accuracy: (self.accuracy * factor).max(1e-12), ..self }
     }
 
+    pub(crate) fn accuracy_and_increment(self) -> (f64, usize) {
+        (self.accuracy, self.increment)
+    }
+
     /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
     pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
         self.single_layer_with(s, t, &mut Nodes::default())

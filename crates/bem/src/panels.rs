@@ -2,6 +2,7 @@
 //! neighbours in space are neighbours in memory; and a tree over them for neighbour searches.
 
 use mesh::Mesh;
+use rayon::prelude::*;
 
 use crate::triangle::{Triangle, Vec3};
 
@@ -37,16 +38,16 @@ impl Panels {
         let scale = (high - low).max() * 0.5;
         let scaled = |i: u32| corners(i).map(|v| (v - centre) / scale);
         let centroids: Vec<(u32, Vec3)> = triangle
-            .iter()
+            .par_iter()
             .map(|&i| {
                 let [a, b, c] = scaled(i);
                 (i, (a + b + c) / 3.0)
             })
             .collect();
         triangle = sorted(centroids);
-        let vertices: Vec<[Vec3; 3]> = triangle.iter().map(|&i| scaled(i)).collect();
+        let vertices: Vec<[Vec3; 3]> = triangle.par_iter().map(|&i| scaled(i)).collect();
         let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
-        Self { areas: vertices.iter().map(area).collect(), vertices, triangle, centre, scale }
+        Self { areas: vertices.par_iter().map(area).collect(), vertices, triangle, centre, scale }
     }
 
     /// Some of the panels, in the same coordinates and the same order.
@@ -103,6 +104,12 @@ impl Panels {
 
     pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
         &self.vertices[i]
+    }
+
+    /// Coordinates of all vertices, shape (panels, 3, 3).
+    pub(crate) fn coordinates(&self) -> &[f64] {
+        // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the length is counted in those.
+        unsafe { std::slice::from_raw_parts(self.vertices.as_ptr().cast(), 9 * self.len()) }
     }
 
     /// Distance from the centroid to the farthest vertex.
@@ -168,21 +175,28 @@ impl<'a> Neighbours<'a> {
         search
     }
 
-    fn build(&mut self, start: usize, end: usize) {
+    /// Appends the nodes of a range, children after their parent; returns the first one's box and reach.
+    fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
         let index = self.nodes.len();
         let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
         let mut reach = 0.0f64;
-        for i in start..end {
-            (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
-            reach = reach.max(self.reach[i]);
-        }
         self.nodes.push(Node { low, high, reach, range: (start as u32, end as u32), right: 0 });
         if end - start > LEAF {
             let middle = start + (end - start) / 2;
-            self.build(start, middle);
-            self.nodes[index].right = self.nodes.len() as u32;
-            self.build(middle, end);
+            let left = self.build(start, middle);
+            let second = self.nodes.len();
+            let right = self.build(middle, end);
+            self.nodes[index].right = second as u32;
+            (low, high, reach) = (left.0.inf(&right.0), left.1.sup(&right.1), left.2.max(right.2));
+        } else {
+            for i in start..end {
+                (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
+                reach = reach.max(self.reach[i]);
+            }
         }
+        let node = &mut self.nodes[index];
+        (node.low, node.high, node.reach) = (low, high, reach);
+        (low, high, reach)
     }
 
     /// Appends the neighbours of panel `i`, itself among them, in increasing order.

@@ -41,10 +41,14 @@ impl<'a> Points<'a> {
 
     /// All points.
     pub(crate) fn all(&self) -> Vec<[f64; 3]> {
-        let mut all = Vec::with_capacity(self.len());
-        all.extend(
-            (0..self.panels.len()).flat_map(|i| self.of(i)).map(|(x, _)| <[f64; 3]>::from(x)),
-        );
+        let nodes = self.rule.len();
+        let mut all = vec![[0.0; 3]; self.len()];
+        all.par_chunks_mut(CHUNK * nodes).enumerate().for_each(|(chunk, points)| {
+            for (k, points) in points.chunks_mut(nodes).enumerate() {
+                let on = self.of(chunk * CHUNK + k);
+                points.iter_mut().zip(on).for_each(|(point, (x, _))| *point = x.into());
+            }
+        });
         all
     }
 

@@ -8,12 +8,13 @@ use mesh::Mesh;
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::dense::Dense;
-use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres};
+use crate::device::{DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
+use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres, gmres_in};
 use crate::near::{self, Near};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, TwoLevel};
-use crate::single_layer::{SingleLayer, SingleLayerPairs};
+use crate::single_layer::{Correction, SingleLayer, SingleLayerPairs};
 use crate::{
     Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Solve, Stage, Timings,
     cost,
@@ -44,6 +45,12 @@ pub(crate) const GROUP: usize = 8;
 
 /// Points at which the fast sum is compared with direct sums at the end.
 const ERROR_SAMPLES: usize = 1000;
+
+/// Local inverses over a coarse level, and where they are.
+enum Preconditioner {
+    Host(TwoLevel),
+    Device(DevicePreconditioner),
+}
 
 /// What of the problem does not depend on how it is solved.
 pub(crate) struct Problem {
@@ -174,6 +181,9 @@ impl Problem {
         let started = Instant::now();
         let points = Points::new(&self.panels, accuracy.rule);
         let closest = near::closest(&self.panels, accuracy.rule);
+        let closest_s = started.elapsed().as_secs_f64();
+        let all_points = points.all();
+        let points_s = started.elapsed().as_secs_f64() - closest_s;
         let plan = |tolerance: f64| {
             let plan_options = fmm::Options {
                 tolerance,
@@ -184,10 +194,16 @@ impl Problem {
                 gpu: options.gpu,
                 ..fmm::Options::default()
             };
-            fmm::Plan::new(&points.all(), None, &plan_options)
+            fmm::Plan::new(&all_points, None, &plan_options)
         };
         let first_plan = plan(fmm_tolerance)?;
         timings.plan = started.elapsed().as_secs_f64();
+        tracing::debug!(
+            closest_s,
+            points_s,
+            plan_s = first_plan.info().setup_seconds,
+            "points and plan"
+        );
         go_on(progress.advance(Stage::Plan, 1, 1))?;
 
         let started = Instant::now();
@@ -198,23 +214,60 @@ impl Problem {
         } else {
             near::Precision::Double
         };
-        let mut near = Near::new(&self.panels, &selection, &integrals, precision, check, progress)?;
-        let assembled = started.elapsed().as_secs_f64();
-        let local = LocalInverse::new(&near, &self.panels, neighbours);
-        let coarse = Coarse::new(&self.panels, &self.conductor, &near);
-        let mut preconditioner = TwoLevel::new(local, coarse);
-        near.subtract_points(&self.panels, &integrals, rule);
+        let mut assembled = 0.0;
+        let mut on_device = || -> Result<(usize, Correction, Preconditioner), Error> {
+            let device = first_plan.device().ok_or(gpu::Error::NoDevice)?;
+            let mut near = DeviceNear::new(
+                &device,
+                &self.panels,
+                &selection,
+                pairs,
+                precision,
+                check,
+                progress,
+            )?;
+            device.stream().synchronize()?;
+            assembled = started.elapsed().as_secs_f64();
+            let preconditioner =
+                DevicePreconditioner::new(&near, &self.panels, &self.conductor, neighbours)?;
+            near.subtract_points(rule)?;
+            device.stream().synchronize()?;
+            let product = Box::new(DeviceProduct::new(near, rule)?);
+            let preconditioner = Preconditioner::Device(preconditioner);
+            Ok((product.entries(), Correction::Device(product), preconditioner))
+        };
+        let there = match first_plan.device().map(|_| on_device()) {
+            Some(Err(Error::Gpu(error))) if options.backend == fmm::Backend::Auto => {
+                tracing::warn!(%error, "the near field is worked on the processor");
+                None
+            }
+            other => other.transpose()?,
+        };
+        let (entries, correction, mut preconditioner) = match there {
+            Some(there) => there,
+            None => {
+                let panels = &self.panels;
+                let mut near =
+                    Near::new(panels, &selection, &integrals, precision, check, progress)?;
+                assembled = started.elapsed().as_secs_f64();
+                let local = LocalInverse::new(&near, panels, neighbours);
+                let coarse = Coarse::new(panels, &self.conductor, &near);
+                let two_level = Preconditioner::Host(TwoLevel::new(local, coarse));
+                near.subtract_points(panels, &integrals, rule);
+                (near.entries(), Correction::Host(near), two_level)
+            }
+        };
         timings.near_field = started.elapsed().as_secs_f64();
         tracing::debug!(
             rows = n,
-            entries_per_row = near.entries() as f64 / n.max(1) as f64,
+            entries_per_row = entries as f64 / n.max(1) as f64,
             assembly_s = assembled,
             preconditioner_s = timings.near_field - assembled,
             "near field"
         );
 
         let started = Instant::now();
-        let mut operator = SingleLayer::new(points, first_plan, near);
+        let mut operator = SingleLayer::new(points, first_plan, correction);
         let mut charges = vec![0.0; self.count * n];
         let mut solves =
             self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
@@ -225,7 +278,7 @@ impl Problem {
             checking += started.elapsed().as_secs_f64();
             error
         };
-        let mut error = check(&operator);
+        let mut error = check(&operator)?;
         // Charges that face each other closely cancel, and the sum's relative error is large against what is left.
         for _ in 0..TIGHTENINGS {
             let absolute = error.map_or(0.0, |error| error.absolute);
@@ -255,7 +308,7 @@ impl Problem {
                     ..again
                 };
             }
-            error = check(&operator);
+            error = check(&operator)?;
         }
         let absolute = error.map_or(0.0, |error| error.absolute);
         if absolute > options.tolerance {
@@ -278,7 +331,7 @@ impl Problem {
     fn iterate(
         &self,
         operator: &mut SingleLayer<'_>,
-        preconditioner: &mut TwoLevel,
+        preconditioner: &mut Preconditioner,
         charges: &mut [f64],
         options: &CapacitanceOptions,
         progress: &dyn Progress,
@@ -289,18 +342,33 @@ impl Problem {
             max_iterations: options.max_iterations,
             group: GROUP,
         };
-        let infos = gmres(
-            operator,
-            preconditioner,
-            Metric { weights: &self.weights, measure: Some(&|r| self.measure(r)) },
-            &self.excitations(),
-            charges,
-            &params,
-            &mut |iteration, residual| {
-                progress.residual(iteration, residual);
-                progress.advance(Stage::Solve, iteration as u64, 0)
-            },
-        )?;
+        let mut observe = |iteration: usize, residual: f64| {
+            progress.residual(iteration, residual);
+            progress.advance(Stage::Solve, iteration as u64, 0)
+        };
+        let excitations = self.excitations();
+        let infos = match preconditioner {
+            Preconditioner::Host(preconditioner) => gmres(
+                operator,
+                preconditioner,
+                Metric { weights: &self.weights, measure: Some(&|r| self.measure(r)) },
+                &excitations,
+                charges,
+                &params,
+                &mut observe,
+            )?,
+            Preconditioner::Device(preconditioner) => {
+                let (weights, conductor) = (&self.weights, &self.conductor);
+                let mut space =
+                    DeviceSpace::new(operator, preconditioner, weights, conductor, self.count)?;
+                let (b, mut x) = (space.upload(&excitations)?, space.upload(charges)?);
+                let infos = gmres_in(&mut space, &b, &mut x, &params, &mut observe)?;
+                for (x, charges) in x.iter().zip(charges.chunks_exact_mut(self.len().max(1))) {
+                    x.read(0, charges)?;
+                }
+                infos
+            }
+        };
         let solve = |(excitation, info): (usize, GmresInfo)| Solve {
             excitation,
             iterations: info.iterations,

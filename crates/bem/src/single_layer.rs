@@ -1,6 +1,7 @@
 //! The single-layer operator: charges of panels to mean potentials on panels, by the fast sum and a near-field correction.
 
 use crate::Error;
+use crate::device::DeviceProduct;
 use crate::gmres::LinearOperator;
 use crate::near::{Near, PairIntegrals};
 use crate::pair::PairQuadrature;
@@ -45,14 +46,21 @@ impl PairIntegrals for SingleLayerPairs<'_> {
     }
 }
 
+/// Exact minus quadrature on close pairs, and where it is.
+pub(crate) enum Correction {
+    /// In the processor's memory.
+    Host(Near),
+    /// In a GPU's, with the fast sum.
+    Device(Box<DeviceProduct>),
+}
+
 /// y_i = sum_j A_ij x_j with x_j the charge of panel j and y_i the mean potential on panel i; no factor 1/(4 pi).
 ///
 /// A is symmetric and positive definite up to the fast sum's error.
 pub(crate) struct SingleLayer<'a> {
     points: Points<'a>,
     plan: fmm::Plan,
-    /// Exact minus quadrature on close pairs.
-    correction: Near,
+    correction: Correction,
     charges: Vec<f64>,
     potentials: Vec<f64>,
     /// Products made, and the seconds they took.
@@ -61,7 +69,7 @@ pub(crate) struct SingleLayer<'a> {
 }
 
 impl<'a> SingleLayer<'a> {
-    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Near) -> Self {
+    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Correction) -> Self {
         Self {
             points,
             plan,
@@ -87,25 +95,62 @@ impl<'a> SingleLayer<'a> {
         self.plan = plan;
     }
 
+    /// y = A x for `columns` vectors on the device where the near field is.
+    ///
+    /// # Errors
+    /// Those of the fast sum and the GPU; [`fmm::Error::NotPlanned`] if the near field is not there.
+    pub(crate) fn apply_there(
+        &mut self,
+        x: &gpu::Buffer<f64>,
+        y: &gpu::Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), Error> {
+        let started = std::time::Instant::now();
+        let Correction::Device(product) = &mut self.correction else {
+            return Err(fmm::Error::NotPlanned { what: "device" }.into());
+        };
+        product.apply(&mut self.plan, x, y, columns)?;
+        product.device().stream().synchronize()?;
+        self.products += 1;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
     /// Error of the fast sum in the first column of the last product, at about `samples` points, against direct sums. None
     /// before the first product.
-    pub(crate) fn sampled_error(&self, samples: usize) -> Option<SampledError> {
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let count = self.points.len();
-        let (charges, potentials) = (self.charges.get(..count)?, self.potentials.get(..count)?);
         if count == 0 {
-            return None;
+            return Ok(None);
         }
         // An odd stride visits all points of the rule in turn.
         let step = ((count / samples).max(1) - 1) | 1;
         let chosen: Vec<usize> = (0..count).step_by(step).collect();
         let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| self.points.at(p)).collect();
-        let (mut error, mut size) = (0.0, 0.0);
-        for (&p, exact) in chosen.iter().zip(self.points.direct_sums(charges, &targets)) {
-            error += (potentials[p] - exact).powi(2);
-            size += exact * exact;
-        }
-        let relative = if size > 0.0 { (error / size).sqrt() } else { 0.0 };
-        Some(SampledError { relative, absolute: (error / chosen.len() as f64).sqrt() })
+        let sums = match &self.correction {
+            Correction::Device(device) => device.samples(&chosen, &targets)?,
+            Correction::Host(_) => {
+                match (self.charges.get(..count), self.potentials.get(..count)) {
+                    (Some(charges), Some(potentials)) => Some((
+                        chosen.iter().map(|&p| potentials[p]).collect(),
+                        self.points.direct_sums(charges, &targets),
+                    )),
+                    _ => None,
+                }
+            }
+        };
+        Ok(sums.map(|(found, exact): (Vec<f64>, Vec<f64>)| {
+            let (mut error, mut size) = (0.0, 0.0);
+            for (found, exact) in found.iter().zip(&exact) {
+                error += (found - exact).powi(2);
+                size += exact * exact;
+            }
+            let relative = if size > 0.0 { (error / size).sqrt() } else { 0.0 };
+            SampledError { relative, absolute: (error / chosen.len() as f64).sqrt() }
+        }))
     }
 }
 
@@ -120,11 +165,23 @@ pub(crate) struct SampledError {
 
 impl LinearOperator for SingleLayer<'_> {
     fn len(&self) -> usize {
-        self.correction.len()
+        match &self.correction {
+            Correction::Host(near) => near.len(),
+            Correction::Device(device) => device.len(),
+        }
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         let started = std::time::Instant::now();
+        let near = match &self.correction {
+            Correction::Host(near) => near,
+            Correction::Device(product) => {
+                let there = product.device().upload(x)?;
+                let result = product.device().buffer(y.len())?;
+                self.apply_there(&there, &result, columns)?;
+                return Ok(result.read(0, y)?);
+            }
+        };
         let count = columns * self.points.len();
         self.charges.resize(count, 0.0);
         self.potentials.resize(count, 0.0);
@@ -134,7 +191,7 @@ impl LinearOperator for SingleLayer<'_> {
             fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
         )?;
         self.points.average(&self.potentials, y);
-        self.correction.multiply_add(x, y);
+        near.multiply_add(x, y);
         self.products += 1;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())

@@ -126,6 +126,7 @@ impl From<bem::Error> for Failure {
         match error {
             bem::Error::Interrupted => Self::interrupted(),
             bem::Error::Fmm(inner) => inner.into(),
+            bem::Error::Gpu(inner) => fmm::Error::from(inner).into(),
             bem::Error::Memory { what, needed, available, advice } => Self::with_help(
                 Exit::Memory,
                 format!(

@@ -249,6 +249,40 @@ impl Plan {
         Ok(())
     }
 
+    /// The GPU in whose memory everything of this plan is, with the stream that its sums run on; none if cores take part.
+    pub fn device(&self) -> Option<::gpu::Device> {
+        match &self.engine {
+            Engine::Gpu(engine) => engine.whole_device(),
+            _ => None,
+        }
+    }
+
+    /// Potentials of `densities` densities of charges, both in the memory of [`Plan::device`], shapes (k, n) and (k, m). Returns
+    /// when they are there.
+    ///
+    /// # Errors
+    /// [`Error::NotPlanned`] without such a device, [`Error::Length`], [`Error::Gpu`].
+    pub fn apply_on_device(
+        &mut self,
+        densities: usize,
+        charges: &::gpu::Buffer<f64>,
+        potential: &::gpu::Buffer<f64>,
+    ) -> Result<(), Error> {
+        let lengths = [
+            ("charges", densities * self.sources, charges.len()),
+            ("potential", densities * self.targets, potential.len()),
+        ];
+        for (what, expected, found) in lengths {
+            if found < expected {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        match &mut self.engine {
+            Engine::Gpu(engine) => engine.apply_on_device(densities, charges, potential),
+            _ => Err(Error::NotPlanned { what: "device" }),
+        }
+    }
+
     /// When the parts of the last hybrid `apply` ran; empty for other backends.
     pub fn timeline(&self) -> &[Span] {
         match &self.engine {

@@ -1,12 +1,17 @@
 //! CUDA C++ to machine code for one GPU, by NVRTC.
 
 use std::ffi::{CString, c_char};
-use std::ptr;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{ptr, thread};
 
 use cudarc::nvrtc::{result, sys};
+use libloading::Library;
 
-use crate::Error;
 use crate::cache::Key;
+use crate::{Error, library};
+
+/// Stack of the thread that compiles: the compiler recurses deeper than the two megabytes that a thread usually has.
+const STACK: usize = 64 << 20;
 
 /// A kernel file and the headers that it may include, by the names in its `#include` lines.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +30,8 @@ pub(crate) fn compile(
     defines: &[String],
     capability: (i32, i32),
 ) -> Result<Vec<u8>, Error> {
-    // SAFETY: loading libnvrtc runs its initialisers, which is what every user of it does.
-    if !unsafe { sys::is_culib_present() } {
+    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+    if LIBRARY.get_or_init(|| library::keep(&["nvrtc"])).is_none() {
         return Err(Error::NoCompiler);
     }
     let (mut major, mut minor) = (0, 0);
@@ -49,9 +54,28 @@ pub(crate) fn compile(
     if let Some(image) = key.load() {
         return Ok(image);
     }
-    let image = run(source, &options)?;
+    let image = alone(source, &options, &key)?;
     key.store(&image);
     Ok(image)
+}
+
+/// Compiles on a thread with room for it, one kernel at a time.
+fn alone(source: &Source<'_>, options: &[String], key: &Key<'_>) -> Result<Vec<u8>, Error> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // Another thread may have compiled it meanwhile.
+    if let Some(image) = key.load() {
+        return Ok(image);
+    }
+    thread::scope(|scope| {
+        let started =
+            thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || run(source, options));
+        match started.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(image)) => image,
+            Ok(Err(_)) => Err(rejected(source, "the compiler's thread panicked".to_owned())),
+            Err(error) => Err(rejected(source, format!("no thread for the compiler: {error}"))),
+        }
+    })
 }
 
 fn rejected(source: &Source<'_>, log: String) -> Error {

@@ -338,7 +338,7 @@ impl Device {
             name: source.name.to_owned(),
             context: self.main.context.clone(),
         });
-        known().insert(key, module.clone());
-        Ok(module)
+        // Should another thread have been faster, its module stays: recorded graphs rely on it, and it must not be unloaded.
+        Ok(known().entry(key).or_insert(module).clone())
     }
 }

@@ -8,6 +8,7 @@ mod compiler;
 mod device;
 mod error;
 mod graph;
+mod library;
 mod memory;
 mod probe;
 mod stream;

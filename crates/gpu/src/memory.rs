@@ -158,6 +158,25 @@ impl<T: Plain> Buffer<T> {
         })
     }
 
+    /// Copies the first `count` elements to the front of `other`, on this buffer's main stream.
+    ///
+    /// # Errors
+    /// [`Error::Driver`].
+    ///
+    /// # Panics
+    /// When either is shorter.
+    pub fn copy_to(&self, other: &Self, count: usize) -> Result<(), Error> {
+        assert!(count <= self.len && count <= other.len, "copying more than there is");
+        if count == 0 {
+            return Ok(());
+        }
+        self.stream.context.bind()?;
+        // SAFETY: lengths were checked.
+        check("copying on the GPU", unsafe {
+            result::memcpy_dtod_async(other.raw, self.raw, count * size_of::<T>(), self.stream.raw)
+        })
+    }
+
     /// Copies the elements from `first` on into `values` and waits for them.
     ///
     /// # Errors

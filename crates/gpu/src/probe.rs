@@ -4,7 +4,9 @@ use std::sync::OnceLock;
 
 use cudarc::driver::{result, sys};
 
-use crate::{Error, failure};
+use libloading::Library;
+
+use crate::{Error, failure, library};
 
 /// CUDA version whose symbols this program binds, as the driver counts: 1000 major + 10 minor.
 const NEEDED_DRIVER: i32 = 12_080;
@@ -34,8 +36,8 @@ pub(crate) fn driver() -> Result<(), Error> {
 }
 
 fn load() -> Result<(), Error> {
-    // SAFETY: loading libcuda runs its initialisers, which is what every CUDA program does.
-    if !unsafe { sys::is_culib_present() } {
+    static LIBRARY: OnceLock<Option<Library>> = OnceLock::new();
+    if LIBRARY.get_or_init(|| library::keep(&["cuda", "nvcuda"])).is_none() {
         return Err(Error::NoDriver);
     }
     let mut version = 0;

@@ -61,9 +61,11 @@ impl Selection {
 /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be that much better.
 pub(crate) fn closest(panels: &Panels, rule: &Rule) -> f64 {
     let n = panels.len();
-    let widths: Vec<f64> =
-        (0..n).map(|i| 2.0 * panels.areas()[i] / panels.panel(i).diameter()).collect();
-    let centroids: Vec<_> = (0..n).map(|i| panels.centroid(i)).collect();
+    let widths: Vec<f64> = (0..n)
+        .into_par_iter()
+        .map(|i| 2.0 * panels.areas()[i] / panels.panel(i).diameter())
+        .collect();
+    let centroids: Vec<_> = (0..n).into_par_iter().map(|i| panels.centroid(i)).collect();
     let reach: Vec<f64> = widths.iter().map(|width| 2.0 * width).collect();
     let search = Neighbours::new(&centroids, &reach);
     let row = |found: &mut Vec<u32>, i: usize| {

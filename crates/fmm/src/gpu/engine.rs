@@ -282,10 +282,7 @@ impl Engine {
         if self.host.is_some() {
             return self.apply_hybrid(signature, densities, potentials, started);
         }
-        let recorded = match self.recorded.entry(signature) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(parts.record(signature)?),
-        };
+        let recorded = Self::recorded(&mut self.recorded, parts, signature)?;
         let buffers = &recorded.buffers;
         buffers.write(densities)?;
         let stream = parts.device.stream();
@@ -301,6 +298,57 @@ impl Engine {
 }
 
 impl Engine {
+    fn recorded<'a>(
+        all: &'a mut HashMap<Signature, Recorded>,
+        parts: &Parts,
+        signature: Signature,
+    ) -> Result<&'a mut Recorded, Error> {
+        Ok(match all.entry(signature) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(parts.record(signature)?),
+        })
+    }
+
+    /// The device, unless cores take part.
+    pub(crate) fn whole_device(&self) -> Option<Device> {
+        self.host.is_none().then(|| self.parts.device.clone())
+    }
+
+    /// Potentials of k densities of charges, both on the device; the lengths have been checked.
+    pub(crate) fn apply_on_device(
+        &mut self,
+        k: usize,
+        charges: &Buffer<f64>,
+        potential: &Buffer<f64>,
+    ) -> Result<(), Error> {
+        let (n, m) = (self.parts.sources, self.parts.targets);
+        if self.host.is_some() {
+            return Err(Error::NotPlanned { what: "device" });
+        }
+        if k == 0 || n == 0 || m == 0 {
+            return Ok(potential.zero()?);
+        }
+        let signature = Signature {
+            densities: k,
+            charges: true,
+            dipoles: false,
+            potential: true,
+            gradient: false,
+        };
+        let recorded = Self::recorded(&mut self.recorded, &self.parts, signature)?;
+        let stream = self.parts.device.stream();
+        let (Some(input), Some(output)) =
+            (&recorded.buffers.charges_in, &recorded.buffers.potential_out)
+        else {
+            return Err(Error::NotPlanned { what: "device" });
+        };
+        input.copy_from(charges, k * n)?;
+        // SAFETY: the graph's buffers are those of `recorded` and `parts`, which live as long.
+        unsafe { recorded.graph.launch(stream)? };
+        output.copy_to(potential, k * m)?;
+        Ok(stream.synchronize()?)
+    }
+
     /// When the parts of the last hybrid `apply` ran.
     pub(crate) fn timeline(&self) -> &[Span] {
         &self.timeline

@@ -16,7 +16,9 @@ pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let (pair, product) = costs(precision);
     // The p' whose fourth power is the mean.
     let digits = -options.tolerance.ln();
-    let p = f64::max(0.7 * digits, 1.2 * digits - 4.2).max(3.0);
+    // Derivatives lose about two degrees.
+    let derivatives = if options.gradient { 2.0 } else { 0.0 };
+    let p = f64::max(0.7 * digits, 1.2 * digits - 4.2).max(3.0) + derivatives;
     let translation = p.powi(4) * product;
     let dipoles = if options.dipoles { 1.5 } else { 1.0 };
     let gradient = if options.gradient { 1.7 } else { 1.0 };
@@ -24,8 +26,9 @@ pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     (136.0 * translation / (27.0 * pair * dipoles * gradient * shared)).sqrt().clamp(48.0, 512.0)
 }
 
-/// Multiply-adds of a translation by rotations that one CPU core does in a second, in single precision.
-const CPU_RATE: f64 = 1.7e10;
+/// Multiply-adds of a translation by rotations that one of 16 CPU cores does in a second, in single precision, all that M2L does
+/// beside them counted in.
+const CPU_RATE: f64 = 5e9;
 
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
 pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {

@@ -1,0 +1,111 @@
+//! Near field, preconditioner, products and Krylov vectors on a GPU, beside the fast sum that is there.
+//!
+//! The kernels compute what this crate's modules compute on processor cores, in double precision; geometry goes to the
+//! device once, and after that a solve moves numbers, not vectors.
+
+mod kernels;
+mod near;
+mod preconditioner;
+mod product;
+mod space;
+#[cfg(test)]
+mod tests;
+
+use gpu::{Arg, Buffer, Device, Error};
+
+use crate::panels::Panels;
+use crate::product::Rule;
+use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
+use kernels::{Kernel, NEAR, count};
+pub(crate) use near::DeviceNear;
+pub(crate) use preconditioner::DevicePreconditioner;
+pub(crate) use product::DeviceProduct;
+pub(crate) use space::DeviceSpace;
+
+/// Threads of a block in the kernels that work on panels.
+const THREADS: u32 = 128;
+
+/// Lanes that share a row of a sparse matrix, as `kernels/sparse.cu` and `kernels/preconditioner.cu` have it.
+const LANES: usize = 8;
+
+/// Panels and quadrature rules on the device.
+#[derive(Debug)]
+pub(crate) struct Geometry {
+    device: Device,
+    panels: usize,
+    /// Vertices, shape (panels, 3, 3).
+    vertices: Buffer<f64>,
+    areas: Buffer<f64>,
+    /// Place of each panel in the mesh.
+    order: Buffer<u32>,
+    /// Centroid of each panel, and how far it looks for others.
+    centroids: Buffer<[f64; 4]>,
+    rules: Rules,
+}
+
+/// Quadrature rules as `kernels/shared/triangle.cuh` declares them.
+#[derive(Debug)]
+struct Rules {
+    triangle: Buffer<[f64; 4]>,
+    starts: Buffer<u32>,
+    /// Nodes before each degree.
+    first: Vec<u32>,
+    line: Buffer<[f64; 2]>,
+}
+
+impl Geometry {
+    /// Brings panels to the device; each looks for others within `diameters` of its own.
+    pub(crate) fn new(device: &Device, panels: &Panels, diameters: f64) -> Result<Self, Error> {
+        let n = panels.len();
+        let vertices = device.upload(panels.coordinates())?;
+        let centroids = device.buffer(n)?;
+        let kernel = Kernel::new(device, &NEAR, &[], "near_panels", THREADS)?;
+        let args = [vertices.arg(), count(n), Arg::F64(diameters), centroids.arg()];
+        kernel.over(n, 1, &args)?;
+        Ok(Self {
+            device: device.clone(),
+            panels: n,
+            vertices,
+            areas: device.upload(panels.areas())?,
+            order: device.upload(panels.triangles())?,
+            centroids,
+            rules: Rules::new(device)?,
+        })
+    }
+
+    fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        Kernel::new(&self.device, &NEAR, &[], name, THREADS)
+    }
+}
+
+impl Rules {
+    fn new(device: &Device) -> Result<Self, Error> {
+        let mut first = vec![0];
+        let mut triangle = Vec::new();
+        for degree in 0..=MAX_TRIANGLE_DEGREE {
+            triangle.extend(quadrature::triangle(degree).iter().map(|node| {
+                let [a, b, c] = node.barycentric;
+                [a, b, c, node.weight]
+            }));
+            first.push(triangle.len() as u32);
+        }
+        let nodes = |n: usize| quadrature::line(n).iter().map(|node| [node.at, node.weight]);
+        let line: Vec<[f64; 2]> = (1..=MAX_LINE_POINTS).flat_map(nodes).collect();
+        Ok(Self {
+            triangle: device.upload(&triangle)?,
+            starts: device.upload(&first)?,
+            first,
+            line: device.upload(&line)?,
+        })
+    }
+
+    /// Nodes of one rule, as an argument.
+    fn nodes(&self, rule: &Rule) -> Arg {
+        self.triangle.at(self.first[rule.degree().min(MAX_TRIANGLE_DEGREE)] as usize)
+    }
+
+    /// Nodes, beginnings and the highest degree of the triangle rules.
+    fn of_triangles(&self) -> [Arg; 3] {
+        [self.triangle.arg(), self.starts.arg(), count(MAX_TRIANGLE_DEGREE)]
+    }
+}

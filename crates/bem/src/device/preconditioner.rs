@@ -1,0 +1,221 @@
+//! Local inverses over a coarse level, on the device.
+
+use gpu::{Arg, Buffer, Device};
+
+use super::kernels::{Kernel, PRECONDITIONER, count, prefix_sums};
+use super::near::DeviceNear;
+use super::{LANES, THREADS};
+use crate::Error;
+use crate::cholesky::Factor;
+use crate::coarse::Groups;
+use crate::gmres::LinearOperator;
+use crate::panels::Panels;
+
+/// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
+const SOLVERS: u32 = 1024;
+
+/// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::preconditioner::TwoLevel).
+#[derive(Debug)]
+pub(crate) struct DevicePreconditioner {
+    device: Device,
+    panels: usize,
+    starts: Buffer<u32>,
+    columns: Buffer<u32>,
+    values: Buffer<f32>,
+    coarse: Option<DeviceCoarse>,
+    apply: Kernel,
+    /// Room for the potentials and charges of the clusters.
+    means: Buffer<f64>,
+    solution: Buffer<f64>,
+}
+
+/// Clusters of panels and the factor of their matrix.
+#[derive(Debug)]
+struct DeviceCoarse {
+    clusters: usize,
+    cluster: Buffer<u32>,
+    shares: Buffer<f64>,
+    starts: Buffer<u32>,
+    members: Buffer<u32>,
+    factor: Buffer<f64>,
+    means: Kernel,
+    solve: Kernel,
+}
+
+impl DevicePreconditioner {
+    /// From exact entries on close pairs; `conductor` of each panel.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn new(
+        near: &DeviceNear,
+        panels: &Panels,
+        conductor: &[u32],
+        neighbours: usize,
+    ) -> Result<Self, gpu::Error> {
+        let device = near.geometry.device.clone();
+        let n = near.len();
+        let kernel = |name: &str| Kernel::new(&device, &PRECONDITIONER, &near.value, name, THREADS);
+        let lengths = device.buffer::<u32>(n)?;
+        let args = [count(n), near.starts.arg(), count(neighbours), lengths.arg()];
+        kernel("local_lengths")?.over(n, 1, &args)?;
+        let (starts, total) = prefix_sums(&lengths.to_vec()?);
+        let starts = device.upload(&starts)?;
+        let columns = device.buffer(total as usize)?;
+        let values = device.buffer(total as usize)?;
+        let mut args = near.args();
+        args.extend([near.geometry.centroids.arg(), starts.arg(), columns.arg(), values.arg()]);
+        // A warp each.
+        kernel("local_inverse")?.over(32 * n, 1, &args)?;
+        let coarse = DeviceCoarse::new(near, panels, conductor)?;
+        let apply = kernel("preconditioner_apply")?;
+        let (means, solution) = (device.buffer(0)?, device.buffer(0)?);
+        Ok(Self { device, panels: n, starts, columns, values, coarse, apply, means, solution })
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// z = M v for `columns` vectors on the device.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn apply_there(
+        &mut self,
+        v: &Buffer<f64>,
+        z: &Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), gpu::Error> {
+        let n = self.panels;
+        let local = [count(n), self.starts.arg(), self.columns.arg(), self.values.arg(), v.arg()];
+        let Some(coarse) = &self.coarse else {
+            let none = [count(0)].into_iter().chain([Arg::Pointer(0); 4]);
+            let args: Vec<Arg> = local.into_iter().chain(none).chain([z.arg()]).collect();
+            return self.apply.over(LANES * n, columns, &args);
+        };
+        let clusters = coarse.clusters;
+        if self.means.len() < columns * clusters {
+            self.means = self.device.buffer(columns * clusters)?;
+            self.solution = self.device.buffer(columns * clusters)?;
+        }
+        let args = [
+            count(clusters),
+            coarse.starts.arg(),
+            coarse.members.arg(),
+            coarse.shares.arg(),
+            v.arg(),
+            count(n),
+            self.means.arg(),
+        ];
+        coarse.means.blocks(clusters, columns, &args)?;
+        self.solution.copy_from(&self.means, columns * clusters)?;
+        let args = [coarse.factor.arg(), count(clusters), self.solution.arg()];
+        coarse.solve.blocks(columns, 1, &args)?;
+        let of_clusters = [
+            count(clusters),
+            coarse.cluster.arg(),
+            coarse.shares.arg(),
+            self.means.arg(),
+            self.solution.arg(),
+            z.arg(),
+        ];
+        let args: Vec<Arg> = local.into_iter().chain(of_clusters).collect();
+        self.apply.over(LANES * n, columns, &args)
+    }
+}
+
+impl LinearOperator for DevicePreconditioner {
+    fn len(&self) -> usize {
+        self.panels
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        let there = self.device.upload(x)?;
+        let result = self.device.buffer(y.len())?;
+        self.apply_there(&there, &result, columns)?;
+        Ok(result.read(0, y)?)
+    }
+}
+
+impl DeviceCoarse {
+    /// `None` if there are too few panels for a coarse level, or if its matrix is not positive definite.
+    fn new(
+        near: &DeviceNear,
+        panels: &Panels,
+        conductor: &[u32],
+    ) -> Result<Option<Self>, gpu::Error> {
+        let Some(clusters) = Groups::clusters(panels, conductor) else { return Ok(None) };
+        let cells = Groups::cells(panels, conductor);
+        let device = &near.geometry.device;
+        let kernel = |name: &str, threads: u32| {
+            Kernel::new(device, &PRECONDITIONER, &near.value, name, threads)
+        };
+        let m = clusters.len();
+        let shares = clusters.shares(panels);
+
+        // Cells in the order of their clusters.
+        let of_cell = |cell: usize| clusters.of[cells.members[cell][0] as usize] as usize;
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        order.sort_by_key(|&cell| of_cell(cell));
+        let mut per_cluster = vec![0; m];
+        let (mut at, mut lengths, mut members) = (Vec::new(), Vec::new(), Vec::new());
+        let mut renamed = vec![0; cells.len()];
+        for (place, &cell) in order.iter().enumerate() {
+            per_cluster[of_cell(cell)] += 1;
+            renamed[cell] = place as u32;
+            let own = &cells.members[cell];
+            let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
+            let c = cells.centres[cell];
+            at.push([c.x, c.y, c.z, share]);
+            lengths.push(own.len() as u32);
+            members.extend_from_slice(own);
+        }
+        let cell_of: Vec<u32> = cells.of.iter().map(|&cell| renamed[cell as usize]).collect();
+        let places = |k: usize| {
+            let c = clusters.centres[k];
+            [c.x, c.y, c.z, clusters.radii[k]]
+        };
+        let at_clusters = device.upload(&(0..m).map(places).collect::<Vec<_>>())?;
+        let at_cells = device.upload(&at)?;
+        let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
+        let member_starts = device.upload(&prefix_sums(&lengths).0)?;
+        let members_of_cells = device.upload(&members)?;
+        let shares = device.upload(&shares)?;
+        let cluster = device.upload(&clusters.of)?;
+        let cell_of = device.upload(&cell_of)?;
+        let matrix = device.buffer::<f64>(m * m)?;
+        let centroids = near.geometry.centroids.arg();
+        let args = [
+            count(m),
+            at_clusters.arg(),
+            at_cells.arg(),
+            cell_starts.arg(),
+            member_starts.arg(),
+            members_of_cells.arg(),
+            shares.arg(),
+            centroids,
+            matrix.arg(),
+        ];
+        kernel("coarse_matrix", THREADS)?.over(32 * m * m, 1, &args)?;
+        let mut args = near.args();
+        args.extend([count(m), at_clusters.arg(), cluster.arg(), at_cells.arg(), cell_of.arg()]);
+        args.extend([shares.arg(), centroids, matrix.arg()]);
+        kernel("coarse_correct", THREADS)?.over(LANES * near.len(), 1, &args)?;
+
+        let Some(factor) = Factor::of_columns(m, matrix.to_vec()?) else { return Ok(None) };
+        matrix.write(factor.columns())?;
+        let lengths: Vec<u32> = clusters.members.iter().map(|own| own.len() as u32).collect();
+        let all: Vec<u32> = clusters.members.concat();
+        Ok(Some(Self {
+            clusters: m,
+            cluster,
+            shares,
+            starts: device.upload(&prefix_sums(&lengths).0)?,
+            members: device.upload(&all)?,
+            factor: matrix,
+            means: kernel("coarse_means", THREADS)?,
+            solve: kernel("coarse_solve", SOLVERS)?,
+        }))
+    }
+}

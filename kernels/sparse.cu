@@ -1,0 +1,88 @@
+// The near field as a sparse matrix: a diagonal in double precision, and rows of the other entries, columns increasing. VALUE:
+// float or double. CPU twins: crates/bem/src/near/block.rs and mod.rs.
+#include "shared/triangle.cuh"
+
+#ifndef VALUE
+#define VALUE float
+#endif
+#define THREADS 128
+// Lanes that share a row in products.
+#define LANES 8
+
+struct Pair {
+    u32 i, j;
+};
+
+// Entries of each row that some pairs make.
+extern "C" __global__ void sparse_count(const Pair* pairs, u32 count, u32* counts) {
+    u32 k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= count) return;
+    atomicAdd(counts + pairs[k].i, 1u);
+    atomicAdd(counts + pairs[k].j, 1u);
+}
+
+// Puts them into their rows, in no order; next: where each row goes on.
+extern "C" __global__ void sparse_fill(const Pair* pairs, const double* entries, u32 count, u32* next, u32* columns,
+                                       VALUE* values) {
+    u32 k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= count) return;
+    Pair pair = pairs[k];
+    u32 a = atomicAdd(next + pair.i, 1u), b = atomicAdd(next + pair.j, 1u);
+    columns[a] = pair.j;
+    columns[b] = pair.i;
+    values[a] = values[b] = (VALUE)entries[k];
+}
+
+// Sorts each row by its columns: products do not depend on the order in which pairs came.
+extern "C" __global__ void sparse_sort(u32 n, const u32* starts, u32* columns, VALUE* values) {
+    u32 row = blockIdx.x * THREADS + threadIdx.x;
+    if (row >= n) return;
+    u32 begin = starts[row], end = starts[row + 1];
+    for (u32 k = begin + 1; k < end; k++) {
+        u32 column = columns[k], at = k;
+        VALUE value = values[k];
+        for (; at > begin && columns[at - 1] > column; at--) {
+            columns[at] = columns[at - 1];
+            values[at] = values[at - 1];
+        }
+        columns[at] = column;
+        values[at] = value;
+    }
+}
+
+__device__ __forceinline__ Corners load(const double* vertices, u32 i) {
+    const double* p = vertices + 9 * (u64)i;
+    return {{{p[0], p[1], p[2]}, {p[3], p[4], p[5]}, {p[6], p[7], p[8]}}};
+}
+
+// Takes from all entries what the points of the rule give. order: places of the panels in the mesh, whose order a pair's sum has.
+extern "C" __global__ void sparse_subtract(u32 n, const u32* starts, const u32* columns, VALUE* values, double* diagonal,
+                                           const double* vertices, const u32* order, const double* triangle,
+                                           const u32* rule_starts, u32 most_degree, u32 degree) {
+    u32 thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
+    if (row >= n) return;
+    Rules rules = {triangle, rule_starts, nullptr, most_degree, 0};
+    Corners own = load(vertices, row);
+    u32 place = order[row];
+    for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) {
+        u32 j = columns[k];
+        Corners other = load(vertices, j);
+        bool first = place <= order[j];
+        double sum = sum_by_points(rules, degree, first ? own.v : other.v, degree, first ? other.v : own.v);
+        values[k] = (VALUE)((double)values[k] - sum);
+    }
+    if (lane == 0) diagonal[row] -= sum_by_points(rules, degree, own.v, degree, own.v);
+}
+
+// y += A x, one column of the grid's second dimension each; x, y: [columns][n].
+extern "C" __global__ void sparse_multiply_add(u32 n, const u32* starts, const u32* columns, const VALUE* values,
+                                               const double* diagonal, const double* x, double* y) {
+    u32 thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
+    x += (u64)blockIdx.y * n;
+    y += (u64)blockIdx.y * n;
+    double sum = 0.0;
+    if (row < n)
+        for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) sum += (double)values[k] * x[columns[k]];
+    for (u32 d = LANES / 2; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d, LANES);
+    if (row < n && lane == 0) y[row] += sum + diagonal[row] * x[row];
+}
