@@ -103,11 +103,56 @@ extern "C" __global__ void near_candidates(const double* centroids, const u32* o
     if (!pairs) counts[row] = found;
 }
 
-// What decides about a pair.
-struct Choice {
-    u32 degree, finer;
-    double error;
-};
+// Smallest distance of points of two panels relative to the smaller panel's width, at most 1, one value a block; rule: nodes_of_rule
+// nodes. CPU twin: closest in near/select.rs.
+extern "C" __global__ void near_closest(const double* vertices, const double* areas, const double* centroids, double diameters,
+                                        const Node* nodes, const u32* starts, u32 depth, u32 n, const double* rule,
+                                        u32 nodes_of_rule, double* parts) {
+    __shared__ double of_warps[THREADS / 32];
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    double best = 1.0;
+    if (i < n) {
+        auto width_of = [=](u32 k) { return 2.0 * areas[k] * diameters / centroids[4 * (u64)k + 3]; };
+        const double* c = centroids + 4 * (u64)i;
+        Vec x = {c[0], c[1], c[2]};
+        Corners own = load(vertices, i);
+        double width = width_of(i);
+        u32 open[40], count = 1;
+        open[0] = 1;
+        while (count) {
+            u32 k = open[--count];
+            Node node = nodes[k];
+            Vec outside = {fmax(fmax(node.low.x - x.x, x.x - node.high.x), 0.0),
+                           fmax(fmax(node.low.y - x.y, x.y - node.high.y), 0.0),
+                           fmax(fmax(node.low.z - x.z, x.z - node.high.z), 0.0)};
+            if (norm2(outside) > 4.0 * width * width) continue;
+            if (k < 1u << depth) {
+                open[count++] = 2 * k + 1;
+                open[count++] = 2 * k;
+                continue;
+            }
+            u32 leaf = k - (1u << depth);
+            for (u32 j = max(starts[leaf], i + 1); j < starts[leaf + 1]; j++) {
+                const double* other = centroids + 4 * (u64)j;
+                double size = fmin(width, width_of(j));
+                if (norm(Vec{other[0], other[1], other[2]} - x) > 2.0 * size) continue;
+                Corners t = load(vertices, j);
+                double nearest = 1e300;
+                for (u32 p = 0; p < nodes_of_rule; p++) {
+                    Vec a = on(own.v, rule + 4 * p);
+                    for (u32 q = 0; q < nodes_of_rule; q++) nearest = fmin(nearest, norm2(on(t.v, rule + 4 * q) - a));
+                }
+                best = fmin(best, sqrt(nearest) / size);
+            }
+        }
+    }
+    for (u32 d = 16; d > 0; d /= 2) best = fmin(best, __shfl_down_sync(~0u, best, d));
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = best;
+    __syncthreads();
+    if (threadIdx.x) return;
+    for (u32 w = 1; w < THREADS / 32; w++) best = fmin(best, of_warps[w]);
+    parts[blockIdx.x] = best;
+}
 
 // Whether an error matters; NaN does.
 __device__ __forceinline__ bool matters(double error, double size, double allowed) { return !(error * size <= allowed); }

@@ -8,7 +8,7 @@ use mesh::Mesh;
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::dense::Dense;
-use crate::device::{DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
+use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
 use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres, gmres_in};
 use crate::near::{self, Near};
 use crate::panels::Panels;
@@ -40,6 +40,9 @@ const SINGLE: f64 = 1e-6;
 /// two plates).
 const FACING: f64 = 0.03;
 
+/// Panels from which on a GPU pays.
+const WORTH_A_GPU: usize = 10_000;
+
 /// Excitations that share one product with the operator at most.
 pub(crate) const GROUP: usize = 8;
 
@@ -49,7 +52,7 @@ const ERROR_SAMPLES: usize = 1000;
 /// Local inverses over a coarse level, and where they are.
 enum Preconditioner {
     Host(TwoLevel),
-    Device(DevicePreconditioner),
+    Device(Box<DevicePreconditioner>),
 }
 
 /// What of the problem does not depend on how it is solved.
@@ -180,7 +183,11 @@ impl Problem {
         go_on(progress.advance(Stage::Plan, 0, 1))?;
         let started = Instant::now();
         let points = Points::new(&self.panels, accuracy.rule);
-        let closest = near::closest(&self.panels, accuracy.rule);
+        let geometry = self.geometry_on_device(options, accuracy.selection.diameters)?;
+        let closest = match &geometry {
+            Some(geometry) => geometry.closest(accuracy.rule)?,
+            None => near::closest(&self.panels, accuracy.rule),
+        };
         let closest_s = started.elapsed().as_secs_f64();
         let all_points = points.all();
         let points_s = started.elapsed().as_secs_f64() - closest_s;
@@ -215,28 +222,24 @@ impl Problem {
             near::Precision::Double
         };
         let mut assembled = 0.0;
-        let mut on_device = || -> Result<(usize, Correction, Preconditioner), Error> {
-            let device = first_plan.device().ok_or(gpu::Error::NoDevice)?;
-            let mut near = DeviceNear::new(
-                &device,
-                &self.panels,
-                &selection,
-                pairs,
-                precision,
-                check,
-                progress,
-            )?;
-            device.stream().synchronize()?;
-            assembled = started.elapsed().as_secs_f64();
-            let preconditioner =
-                DevicePreconditioner::new(&near, &self.panels, &self.conductor, neighbours)?;
-            near.subtract_points(rule)?;
-            device.stream().synchronize()?;
-            let product = Box::new(DeviceProduct::new(near, rule)?);
-            let preconditioner = Preconditioner::Device(preconditioner);
-            Ok((product.entries(), Correction::Device(product), preconditioner))
-        };
-        let there = match first_plan.device().map(|_| on_device()) {
+        let mut on_device =
+            |geometry: DeviceGeometry| -> Result<(usize, Correction, Preconditioner), Error> {
+                let device = geometry.device().clone();
+                let mut near =
+                    DeviceNear::new(geometry, &selection, pairs, precision, check, progress)?;
+                device.stream().synchronize()?;
+                assembled = started.elapsed().as_secs_f64();
+                let preconditioner =
+                    DevicePreconditioner::new(&near, &self.panels, &self.conductor, neighbours)?;
+                near.subtract_points(rule)?;
+                device.stream().synchronize()?;
+                let product = Box::new(DeviceProduct::new(near, rule)?);
+                let preconditioner = Preconditioner::Device(Box::new(preconditioner));
+                Ok((product.entries(), Correction::Device(product), preconditioner))
+            };
+        // Unless the plan had to do without the GPU.
+        let geometry = geometry.filter(|_| first_plan.device().is_some());
+        let there = match geometry.map(&mut on_device) {
             Some(Err(Error::Gpu(error))) if options.backend == fmm::Backend::Auto => {
                 tracing::warn!(%error, "the near field is worked on the processor");
                 None
@@ -325,6 +328,22 @@ impl Problem {
         answer.fmm_error_sampled = error.map(|error| error.relative);
         answer.fmm = Some(operator.plan().info().clone());
         Ok(answer)
+    }
+
+    /// The panels on the GPU, if that is to do the whole solve.
+    fn geometry_on_device(
+        &self,
+        options: &CapacitanceOptions,
+        diameters: f64,
+    ) -> Result<Option<DeviceGeometry>, Error> {
+        let panels = &self.panels;
+        let open = || DeviceGeometry::new(&gpu::Device::open(options.gpu)?, panels, diameters);
+        match options.backend {
+            fmm::Backend::Cuda => Ok(Some(open()?)),
+            // Should there be no GPU, the plan says so.
+            fmm::Backend::Auto if panels.len() >= WORTH_A_GPU => Ok(open().ok()),
+            _ => Ok(None),
+        }
     }
 
     /// GMRES for all excitations from the charges that are there.

@@ -134,15 +134,15 @@ impl<'a> SingleLayer<'a> {
             Correction::Device(device) => device.samples(&chosen, &targets)?,
             Correction::Host(_) => {
                 match (self.charges.get(..count), self.potentials.get(..count)) {
-                    (Some(charges), Some(potentials)) => Some((
+                    (Some(charges), Some(potentials)) => Some([
                         chosen.iter().map(|&p| potentials[p]).collect(),
                         self.points.direct_sums(charges, &targets),
-                    )),
+                    ]),
                     _ => None,
                 }
             }
         };
-        Ok(sums.map(|(found, exact): (Vec<f64>, Vec<f64>)| {
+        Ok(sums.map(|[found, exact]: [Vec<f64>; 2]| {
             let (mut error, mut size) = (0.0, 0.0);
             for (found, exact) in found.iter().zip(&exact) {
                 error += (found - exact).powi(2);

@@ -18,6 +18,7 @@ use crate::product::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 use kernels::{Kernel, NEAR, count};
 pub(crate) use near::DeviceNear;
+use near::Search;
 pub(crate) use preconditioner::DevicePreconditioner;
 pub(crate) use product::DeviceProduct;
 pub(crate) use space::DeviceSpace;
@@ -30,7 +31,7 @@ const LANES: usize = 8;
 
 /// Panels and quadrature rules on the device.
 #[derive(Debug)]
-pub(crate) struct Geometry {
+pub(crate) struct DeviceGeometry {
     device: Device,
     panels: usize,
     /// Vertices, shape (panels, 3, 3).
@@ -38,8 +39,10 @@ pub(crate) struct Geometry {
     areas: Buffer<f64>,
     /// Place of each panel in the mesh.
     order: Buffer<u32>,
-    /// Centroid of each panel, and how far it looks for others.
+    /// Centroid of each panel, and how far it looks for others: so many diameters.
     centroids: Buffer<[f64; 4]>,
+    diameters: f64,
+    search: Search,
     rules: Rules,
 }
 
@@ -53,16 +56,25 @@ struct Rules {
     line: Buffer<[f64; 2]>,
 }
 
-impl Geometry {
+impl DeviceGeometry {
     /// Brings panels to the device; each looks for others within `diameters` of its own.
+    ///
+    /// # Errors
+    /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
     pub(crate) fn new(device: &Device, panels: &Panels, diameters: f64) -> Result<Self, Error> {
         let n = panels.len();
+        let (needed, free) = (near::estimate(n), device.free_memory()?);
+        if needed > free {
+            return Err(Error::OutOfMemory { needed, free });
+        }
         let vertices = device.upload(panels.coordinates())?;
         let centroids = device.buffer(n)?;
         let kernel = Kernel::new(device, &NEAR, &[], "near_panels", THREADS)?;
         let args = [vertices.arg(), count(n), Arg::F64(diameters), centroids.arg()];
         kernel.over(n, 1, &args)?;
         Ok(Self {
+            search: Search::new(device, n, &centroids)?,
+            diameters,
             device: device.clone(),
             panels: n,
             vertices,
@@ -71,6 +83,25 @@ impl Geometry {
             centroids,
             rules: Rules::new(device)?,
         })
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// As [`near::closest`](crate::near::closest).
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn closest(&self, rule: &Rule) -> Result<f64, Error> {
+        let blocks = self.panels.div_ceil(THREADS as usize);
+        let parts = self.device.buffer::<f64>(blocks)?;
+        let mut args = vec![self.vertices.arg(), self.areas.arg(), self.centroids.arg()];
+        args.push(Arg::F64(self.diameters));
+        args.extend(self.search.args());
+        args.extend([count(self.panels), self.rules.nodes(rule), count(rule.len()), parts.arg()]);
+        self.kernel("near_closest")?.over(self.panels, 1, &args)?;
+        Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
     }
 
     fn kernel(&self, name: &str) -> Result<Kernel, Error> {

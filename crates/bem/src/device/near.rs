@@ -2,11 +2,10 @@
 
 use gpu::{Arg, Buffer, Device};
 
-use super::kernels::{Kernel, SPARSE, count, prefix_sums, shrunk};
-use super::{Geometry, LANES, THREADS};
+use super::kernels::{Kernel, NEAR, SPARSE, count, prefix_sums, shrunk};
+use super::{DeviceGeometry, LANES, THREADS};
 use crate::near::{Precision, Selection};
 use crate::pair::PairQuadrature;
-use crate::panels::Panels;
 use crate::preconditioner::NEIGHBOURS;
 use crate::product::Rule;
 use crate::quadrature::MAX_LINE_POINTS;
@@ -22,8 +21,8 @@ const ROWS: usize = 1 << 18;
 const CANDIDATES: u64 = 1 << 26;
 
 /// Bytes of device memory for near field and preconditioner of `n` panels, about.
-pub(crate) fn estimate(n: usize) -> u64 {
-    /// Geometry, tree, pointers.
+pub(super) fn estimate(n: usize) -> u64 {
+    /// DeviceGeometry, tree, pointers.
     const PANEL: usize = 72 + 8 + 4 + 32 + 14 + 40;
     let row = cost::REGULAR_ROW * (8 + 16) + NEIGHBOURS * 8;
     let between = ROWS.min(n) * 64 * (8 + 4 + 16);
@@ -33,7 +32,7 @@ pub(crate) fn estimate(n: usize) -> u64 {
 /// Entries on close pairs of panels, all rows in full; the diagonal apart and in double precision.
 #[derive(Debug)]
 pub(crate) struct DeviceNear {
-    pub(super) geometry: Geometry,
+    pub(super) geometry: DeviceGeometry,
     /// Macro with the type of the entries.
     pub(super) value: Vec<String>,
     pub(super) starts: Buffer<u32>,
@@ -56,21 +55,14 @@ impl DeviceNear {
     /// # Errors
     /// [`Error::Interrupted`], what `check` says, and the GPU's.
     pub(crate) fn new(
-        device: &Device,
-        panels: &Panels,
+        geometry: DeviceGeometry,
         selection: &Selection,
         quadrature: PairQuadrature,
         precision: Precision,
         check: impl Fn(usize) -> Result<(), Error>,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let n = panels.len();
-        let (needed, free) = (estimate(n), device.free_memory()?);
-        if needed > free {
-            return Err(gpu::Error::OutOfMemory { needed, free }.into());
-        }
-        let geometry = Geometry::new(device, panels, selection.diameters)?;
-        let search = Search::new(&geometry)?;
+        let (n, search) = (geometry.panels, &geometry.search);
         let integrals = Integrals::new(&geometry, selection, quadrature)?;
         let mut parts = Vec::new();
         let (mut first, mut rows, mut pairs) = (0, ROWS, 0);
@@ -91,7 +83,7 @@ impl DeviceNear {
                 return Err(Error::Interrupted);
             }
         }
-        let diagonal = device.buffer(n)?;
+        let diagonal = geometry.device.buffer(n)?;
         let kernel = geometry.kernel("near_diagonal")?;
         kernel.over(n, 1, &[geometry.vertices.arg(), count(n), diagonal.arg()])?;
         Ok(Self::from_parts(geometry, parts, diagonal, precision)?)
@@ -99,7 +91,7 @@ impl DeviceNear {
 
     /// Puts pairs into rows.
     fn from_parts(
-        geometry: Geometry,
+        geometry: DeviceGeometry,
         parts: Vec<Part>,
         diagonal: Buffer<f64>,
         precision: Precision,
@@ -207,7 +199,8 @@ impl DeviceNear {
 }
 
 /// The tree of panels.
-struct Search {
+#[derive(Debug)]
+pub(super) struct Search {
     depth: u32,
     nodes: Buffer<[f64; 7]>,
     starts: Buffer<u32>,
@@ -215,8 +208,12 @@ struct Search {
 }
 
 impl Search {
-    fn new(geometry: &Geometry) -> Result<Self, gpu::Error> {
-        let (device, n) = (&geometry.device, geometry.panels);
+    pub(super) fn new(
+        device: &Device,
+        n: usize,
+        centroids: &Buffer<[f64; 4]>,
+    ) -> Result<Self, gpu::Error> {
+        let kernel = |name: &str| Kernel::new(device, &NEAR, &[], name, THREADS);
         let mut depth = 0;
         while n.div_ceil(1 << depth) > LEAF {
             depth += 1;
@@ -224,19 +221,23 @@ impl Search {
         let leaves = 1usize << depth;
         let nodes = device.buffer(2 * leaves)?;
         let starts = device.buffer(leaves + 1)?;
-        let centroids = geometry.centroids.arg();
-        let args = [centroids, count(n), Arg::U32(depth), nodes.arg(), starts.arg()];
-        geometry.kernel("near_leaves")?.over(leaves, 1, &args)?;
-        let parents = geometry.kernel("near_parents")?;
+        let args = [centroids.arg(), count(n), Arg::U32(depth), nodes.arg(), starts.arg()];
+        kernel("near_leaves")?.over(leaves, 1, &args)?;
+        let parents = kernel("near_parents")?;
         for level in (0..depth).rev() {
             parents.over(1 << level, 1, &[nodes.arg(), Arg::U32(1 << level)])?;
         }
-        Ok(Self { depth, nodes, starts, candidates: geometry.kernel("near_candidates")? })
+        Ok(Self { depth, nodes, starts, candidates: kernel("near_candidates")? })
+    }
+
+    /// Nodes, beginnings of the leaves and depth as arguments.
+    pub(super) fn args(&self) -> [Arg; 3] {
+        [self.nodes.arg(), self.starts.arg(), Arg::U32(self.depth)]
     }
 
     fn launch(
         &self,
-        geometry: &Geometry,
+        geometry: &DeviceGeometry,
         first: usize,
         counts: &Buffer<u32>,
         rows: usize,
@@ -259,7 +260,7 @@ impl Search {
     /// Where the candidates of some rows begin, and how many there are.
     fn count(
         &self,
-        geometry: &Geometry,
+        geometry: &DeviceGeometry,
         first: usize,
         rows: usize,
     ) -> Result<(Vec<u32>, u64), gpu::Error> {
@@ -270,7 +271,7 @@ impl Search {
 
     fn list(
         &self,
-        geometry: &Geometry,
+        geometry: &DeviceGeometry,
         first: usize,
         begins: &[u32],
         total: usize,
@@ -294,7 +295,7 @@ struct Integrals<'a> {
 
 impl<'a> Integrals<'a> {
     fn new(
-        geometry: &Geometry,
+        geometry: &DeviceGeometry,
         selection: &'a Selection,
         quadrature: PairQuadrature,
     ) -> Result<Self, gpu::Error> {
@@ -304,7 +305,11 @@ impl<'a> Integrals<'a> {
     }
 
     /// The pairs among `candidates` (all but its last element) that the near field holds.
-    fn of(&self, geometry: &Geometry, candidates: &Buffer<[u32; 2]>) -> Result<Part, gpu::Error> {
+    fn of(
+        &self,
+        geometry: &DeviceGeometry,
+        candidates: &Buffer<[u32; 2]>,
+    ) -> Result<Part, gpu::Error> {
         let device = &geometry.device;
         let total = candidates.len() - 1;
         let [rule, finer] = self.selection.rules;

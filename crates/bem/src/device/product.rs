@@ -97,7 +97,7 @@ impl DeviceProduct {
         &self,
         chosen: &[usize],
         places: &[[f64; 3]],
-    ) -> Result<Option<(Vec<f64>, Vec<f64>)>, gpu::Error> {
+    ) -> Result<Option<[Vec<f64>; 2]>, gpu::Error> {
         let points = self.near.len() * self.nodes;
         if self.charges.len() < points || chosen.is_empty() {
             return Ok(None);
@@ -121,6 +121,6 @@ impl DeviceProduct {
         ];
         let groups = places.len().div_ceil(TARGETS);
         self.direct.blocks(SOURCE_BLOCKS, groups, &args)?;
-        Ok(Some((found, sums.to_vec()?)))
+        Ok(Some([found, sums.to_vec()?]))
     }
 }

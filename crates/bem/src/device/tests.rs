@@ -8,11 +8,11 @@ use gpu::Device;
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
-use super::{DeviceNear, DevicePreconditioner, DeviceProduct};
+use super::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct};
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
-use crate::near::{Near, Precision};
+use crate::near::{self, Near, Precision};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS, TwoLevel};
@@ -83,11 +83,14 @@ fn near_field_and_preconditioner_match_the_processors() {
         let Accuracy { rule, selection, pairs, .. } = Accuracy::new(tolerance, 0);
         let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
         let n = panels.len();
+        let geometry = || DeviceGeometry::new(&device, &panels, selection.diameters).unwrap();
+        let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
+        assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
             let mut host =
                 Near::new(&panels, &selection, &integrals, precision, |_| Ok(()), &Quiet).unwrap();
             let mut there =
-                DeviceNear::new(&device, &panels, &selection, pairs, precision, |_| Ok(()), &Quiet)
+                DeviceNear::new(geometry(), &selection, pairs, precision, |_| Ok(()), &Quiet)
                     .unwrap();
             // The same pairs, but for those whose error is the limit up to rounding.
             let (mut common, mut single) = (0, 0);
@@ -149,18 +152,18 @@ fn products_and_samples_match_the_processors() {
         let points = Points::new(&panels, rule);
         let options = fmm::Options { tolerance: 1e-6, backend, ..fmm::Options::default() };
         let plan = fmm::Plan::new(&points.all(), None, &options).unwrap();
-        let (single, free) = (Precision::Double, |_| Ok(()));
+        let (double, free) = (Precision::Double, |_| Ok(()));
         let correction = match plan.device() {
             Some(device) => {
+                let geometry = DeviceGeometry::new(&device, &panels, selection.diameters).unwrap();
                 let mut near =
-                    DeviceNear::new(&device, &panels, &selection, pairs, single, free, &Quiet)
-                        .unwrap();
+                    DeviceNear::new(geometry, &selection, pairs, double, free, &Quiet).unwrap();
                 near.subtract_points(rule).unwrap();
                 Correction::Device(Box::new(DeviceProduct::new(near, rule).unwrap()))
             }
             None => {
                 let mut near =
-                    Near::new(&panels, &selection, &integrals, single, free, &Quiet).unwrap();
+                    Near::new(&panels, &selection, &integrals, double, free, &Quiet).unwrap();
                 near.subtract_points(&panels, &integrals, rule);
                 Correction::Host(near)
             }

@@ -75,6 +75,20 @@ fn prefix_sums_are_those_of_a_loop() {
 }
 
 #[test]
+fn a_sum_too_large_for_the_memory_is_refused() {
+    let Some(device) = gpu("a_sum_too_large_for_the_memory_is_refused") else { return };
+    let points = Distribution::Cube.points(50_000, &mut Random::new(5));
+    let options = Options { backend: Backend::Cuda, densities: 10_000_000, ..Options::default() };
+    match Plan::new(&points, None, &options) {
+        Err(crate::Error::Gpu(::gpu::Error::OutOfMemory { needed, free })) => {
+            // Charges and potentials of that many densities, in double precision, and no more than the GPU has.
+            assert!(needed > 16 * 50_000 * 10_000_000 && free <= device.info().memory);
+        }
+        other => panic!("{:?}", other.map(|plan| plan.info().clone())),
+    }
+}
+
+#[test]
 fn sorting_is_stable_and_complete() {
     let Some(device) = gpu("sorting_is_stable_and_complete") else { return };
     let sort = Sort::of_points(&device).unwrap();
