@@ -27,6 +27,14 @@
 #define ROWS 2
 #endif
 
+// Blocks that a multiprocessor should hold. Bound by the instructions that it issues, the plain sum wants more warps than its
+// registers would allow; what is then kept in memory lies outside of the inner loop.
+#if PRECISION == 32 && DENSITIES == 1 && !DIPOLES && !GRADIENT
+#define RESIDENT 6
+#else
+#define RESIDENT 1
+#endif
+
 // Strengths of k densities in Morton order: charges [k][n], dipoles [k][3][n].
 struct Strengths {
     const REAL* charges;
@@ -195,7 +203,7 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32)
+extern "C" __global__ void __launch_bounds__(WARPS * 32, RESIDENT)
     p2p(const Cell* cells, const double* centres, const u32* entries, const Item* items, const u32* item_cells, u32 count,
         double side, const Point* sources, const Point* targets, const REAL* charges, const REAL* dipoles, u64 n,
         REAL* potential, REAL* gradient, u64 m) {
