@@ -27,14 +27,6 @@
 #define ROWS 2
 #endif
 
-// Blocks that a multiprocessor should hold. Bound by the instructions that it issues, the plain sum wants more warps than its
-// registers would allow; what is then kept in memory lies outside of the inner loop.
-#if PRECISION == 32 && DENSITIES == 1 && !DIPOLES && !GRADIENT
-#define RESIDENT 6
-#else
-#define RESIDENT 1
-#endif
-
 // Strengths of k densities in Morton order: charges [k][n], dipoles [k][3][n].
 struct Strengths {
     const REAL* charges;
@@ -121,27 +113,11 @@ __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL th
     }
 }
 
-// One source a lane, on its way while the ones before are worked.
-struct Fetched {
-    Point point;
-    REAL q[STRENGTHS];
-};
-
-__device__ __forceinline__ void fetch(u32 begin, u32 end, const Point* sources, const Strengths& strengths, Fetched& out) {
-    if (begin >= end) return;
-    u32 lane = threadIdx.x & 31, here = min(32, end - begin);
-    u32 source = begin + min(lane, here - 1);
-    out.point = sources[source];
-#pragma unroll
-    for (int i = 0; i < STRENGTHS; i++) out.q[i] = lane < here ? strength(strengths, i, source) : (REAL)0;
-}
-
 template <int T>
 __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32 cell, u32 first, u32 count,
                                          const Point* sources, const Point* targets, const Strengths& strengths,
-                                         REAL* potential, REAL* gradient, u64 m, Stage* stages) {
-    u32 lane = threadIdx.x & 31, turn = 0;
-    __syncwarp();
+                                         REAL* potential, REAL* gradient, u64 m, Stage& stage) {
+    u32 lane = threadIdx.x & 31;
     REAL x[T], y[T], z[T], sums[T][DENSITIES][1 + 3 * GRADIENT];
 #pragma unroll
     for (int t = 0; t < T; t++) {
@@ -157,34 +133,29 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
     for (u32 group = item.begin; group < item.end; group += 32) {
         u32 leaves = min(32, item.end - group);
         Leaf mine = near_leaf(near, cell, group + min(lane, leaves - 1));
-        Leaf leaf = from_lane(mine, 0);
-        Fetched next;
-        fetch(leaf.begin, leaf.end, sources, strengths, next);
         for (u32 e = 0; e < leaves; e++) {
-            Leaf following = from_lane(mine, min(e + 1, leaves - 1));
+            Leaf leaf = from_lane(mine, e);
             for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
                 u32 here = min(32, leaf.end - begin);
-                Point p = next.point;
+                u32 source = begin + min(lane, here - 1);
+                Point p = sources[source];
                 p.x += leaf.x;
                 p.y += leaf.y;
                 p.z += leaf.z;
-                p.w = next.q[0];
-                // Two stages in turn: who writes one has met, at the last synchronisation, all who read it.
-                Stage& stage = stages[turn];
-                turn ^= 1;
+                REAL q[STRENGTHS];
+#pragma unroll
+                for (int i = 0; i < STRENGTHS; i++) q[i] = lane < here ? strength(strengths, i, source) : (REAL)0;
+                p.w = q[0];
+                __syncwarp();
                 stage.points[lane] = p;
 #pragma unroll
-                for (int i = 1; i < STRENGTHS; i++) stage.more[i - 1][lane] = next.q[i];
+                for (int i = 1; i < STRENGTHS; i++) stage.more[i - 1][lane] = q[i];
                 __syncwarp();
-                if (begin + 32 < leaf.end) fetch(begin + 32, leaf.end, sources, strengths, next);
-                else fetch(following.begin, following.end, sources, strengths, next);
                 if (leaf.threshold > 0)
                     sum_stage<T, true>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
                 else
                     sum_stage<T, false>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
             }
-            if (leaf.begin >= leaf.end) fetch(following.begin, following.end, sources, strengths, next);
-            leaf = following;
         }
     }
 #pragma unroll
@@ -203,11 +174,11 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32, RESIDENT)
+extern "C" __global__ void __launch_bounds__(WARPS * 32)
     p2p(const Cell* cells, const double* centres, const u32* entries, const Item* items, const u32* item_cells, u32 count,
         double side, const Point* sources, const Point* targets, const REAL* charges, const REAL* dipoles, u64 n,
         REAL* potential, REAL* gradient, u64 m) {
-    __shared__ Stage all_stages[WARPS][2];
+    __shared__ Stage stages[WARPS];
     u32 warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
     if (i >= count) return;
@@ -218,21 +189,21 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, RESIDENT)
     for (u32 done = 0; done < item.count; done += 32 * ROWS) {
         u32 left = min(32 * ROWS, item.count - done);
         u32 first = item.target + done;
-        Stage* stages = all_stages[warp];
+        Stage& stage = stages[warp];
         switch ((left + 31) / 32) {
 #if ROWS == 4
             case 4:
-                sum_rows<4>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
+                sum_rows<4>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
                 break;
             case 3:
-                sum_rows<3>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
+                sum_rows<3>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
                 break;
 #endif
             case 2:
-                sum_rows<2>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
+                sum_rows<2>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
                 break;
             default:
-                sum_rows<1>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stages);
+                sum_rows<1>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
         }
     }
 }

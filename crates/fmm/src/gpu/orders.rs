@@ -33,7 +33,7 @@ const P_MAX: [usize; 5] = [16, 24, 32, 44, 60];
 /// 1e-2, 14 at 1e-10, both with few points.
 fn safety(tolerance: f64) -> f64 {
     let digits = -tolerance.ln();
-    1.3 + 0.1 * digits + 0.018 * digits * digits + (digits / 14.0).powi(4)
+    1.3 + 0.1 * digits + 0.018 * digits * digits + (digits - 15.0).max(0.0)
 }
 
 /// A child's expansion needs this fraction of its parent's truncation number, and one more (module `truncation` has the reason).
