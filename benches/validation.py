@@ -76,6 +76,19 @@ def media(farad):
             order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(triangles / before[0]):.2f}"
             print(f"| {eps:g} | {triangles:,} | {c:.7f} | {error:+.2e} | {order} | {results['solves'][0]['iterations']} |", flush=True)
             before = (triangles, error)
+    print("\n**Spherical membrane**, conductors of radius 1 and 1.001 with eps_r = 2 between them, exact 2002\n")
+    print("| triangles | C12 error | order in h | iterations |")
+    print("|---|---|---|---|")
+    before = None
+    membrane = '[[dielectric]]\nname = "membrane"\nrelative_permittivity = 2\ngroup = "outer"\n[[conductor]]\nname = "a"\ngroup = "inner"\n[[conductor]]\nname = "b"\ngroup = "outer"\n'
+    for n in (1280, 5120):
+        shape = ("concentric-spheres", "--inner-radius", 1, "--outer-radius", 1.001, "--base", "icosahedron", "--elements", n)
+        results = farad.solve_case(shape, membrane)
+        triangles, error = results["mesh"]["triangles"], matrix(results)[0][1] / -2002 - 1
+        order = "" if before is None else f"{2 * math.log(before[1] / error) / math.log(triangles / before[0]):.2f}"
+        iterations = max(solve["iterations"] for solve in results["solves"])
+        print(f"| {triangles:,} | {error:+.2e} | {order} | {iterations} |", flush=True)
+        before = (triangles, error)
     charge = '[medium]\nrelative_permittivity = 80\n[[dielectric]]\nname = "molecule"\nrelative_permittivity = {eps}\ngroup = "sphere"\n'
     one = '[[charge]]\nposition = {at}\ncharge = 1\nunit = "e"\n'
     print("\n**A unit charge in a sphere in water**, kcal/mol\n")

@@ -105,3 +105,26 @@ fn faulty_sweeps_are_shown_in_the_case() {
     place.case("none.toml", "sphere.msh", "");
     place.farad("sweep none.toml").fails(3, &["varies nothing", "[[sweep]]"]);
 }
+
+#[test]
+fn energies_of_charges_follow_the_medium() {
+    let place = Workplace::new("sweep_energy");
+    place.generate("sphere --base icosahedron --elements 320", "sphere.msh");
+    place.case(
+        "born.toml",
+        "sphere.msh",
+        "[[dielectric]]\nname = \"ion\"\nrelative_permittivity = 1\ngroup = \"sphere\"\n\
+         [[charge]]\nposition = [0, 0, 0]\ncharge = 1e-9\n\
+         [[sweep]]\nname = \"eps\"\nvalues = [4, 80]\nset = \"medium.relative_permittivity\"\n",
+    );
+    let results = sweep(&place, "born.toml");
+    assert_eq!(results["quantities"], serde_json::json!(["solvation energy [kcal/mol]"]));
+    // With a dielectric every permittivity is another problem.
+    assert_eq!(results["solved"], 2);
+    let energy = |run: usize| results["runs"][run]["quantities"][0].as_f64().unwrap();
+    // Born: proportional to 1 - 1/eps; facets are the same in both.
+    let ratio = energy(0) / energy(1);
+    assert!((ratio / (0.75 / (1.0 - 1.0 / 80.0)) - 1.0).abs() < 1e-3, "{ratio}");
+    let table = place.read("born.sweep/sweep.csv");
+    assert!(table.starts_with("\"eps\",triangles,\"solvation energy [kcal/mol]\"\n"), "{table}");
+}

@@ -140,6 +140,23 @@ fn concentric_spheres_with_another_medium_between_them() {
     }
 }
 
+/// A cell's membrane: both faces meshed, a thousandth of the radius apart.
+#[test]
+fn a_thin_spherical_membrane_keeps_its_accuracy() {
+    let (thickness, eps) = (1e-3, 2.0);
+    let exact = exact::concentric_spheres(1.0, 1.0 + thickness, eps);
+    let mesh = concentric(1.0, 1.0 + thickness, 320);
+    let groups = [(Some(0), eps, eps), (Some(1), 1.0, eps)];
+    let excitations = [at_one_volt(2, 0), at_one_volt(2, 1)];
+    let answer = solve(&mesh, &groups, &excitations, &options(Method::Fmm, 1e-6));
+    for (k, l, sign) in [(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0)] {
+        let error = answer.responses[l].conductor_charge[k] / (sign * exact) - 1.0;
+        println!("{k} {l}: {error:.2e}");
+        // Nothing but the facets: area falls as the square of the radius, and the distance between the faces with it.
+        assert!(error.abs() < facets(160), "{error:.2e}");
+    }
+}
+
 #[test]
 fn born_ion_and_kirkwood_sphere() {
     let reference: serde_json::Value =

@@ -22,6 +22,41 @@ pub(crate) struct More {
     pub(crate) gauss_defect: Option<f64>,
 }
 
+/// A number of the result beside the matrix: name, unit, value.
+pub(crate) type Quantity = (String, &'static str, f64);
+
+impl More {
+    /// Its numbers, in an order that only the case determines.
+    pub(crate) fn quantities(&self) -> Vec<Quantity> {
+        let mut all = Vec::new();
+        if let Some(state) = &self.state {
+            for conductor in &state.conductors {
+                let name = &conductor.name;
+                all.push(if conductor.floating {
+                    (format!("V({name})"), "V", conductor.potential_v)
+                } else {
+                    (format!("Q({name})"), "C", conductor.charge_c)
+                });
+            }
+            if let Some(solvation) = &state.solvation {
+                let energy = units::kilocalorie_per_mole(solvation.energy_j);
+                all.push(("solvation energy".to_owned(), "kcal/mol", energy));
+            }
+            for force in state.forces.iter().flatten() {
+                let axes = ["x", "y", "z"].iter().zip(force.newton);
+                all.extend(axes.map(|(axis, f)| (format!("F{axis}({})", force.name), "N", f)));
+            }
+        }
+        if let Some(found) = &self.polarisability {
+            for (i, axis) in ["x", "y", "z"].iter().enumerate() {
+                let value = found.over_4pi_eps0[i][i];
+                all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), "unit^3", value));
+            }
+        }
+        all
+    }
+}
+
 /// What the case's settings lead to.
 #[derive(Clone, Debug)]
 pub(crate) struct State {

@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
 use crate::problem::{self, Problem};
 use crate::results::{self, Folder, Matrices};
-use crate::state::More;
+use crate::state::Quantity;
 use crate::units::{self, decimals, prefix};
 
 const CSV: &str = "study.csv";
@@ -140,7 +140,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         });
         let farads = Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
         matrices.push(farads.maxwell_farad);
-        others.push(quantities(&more));
+        others.push(more.quantities());
     }
     let mut entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
     entries.extend(other_entries(&others, case.solver.tolerance));
@@ -205,39 +205,6 @@ fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) 
         extrapolated: estimate.limit,
         error: estimate.error,
     }
-}
-
-/// A number of the result beside the matrix: name, unit, value.
-type Quantity = (String, &'static str, f64);
-
-/// What the case asks for beside the matrix, in the same order on every mesh.
-fn quantities(more: &More) -> Vec<Quantity> {
-    let mut all = Vec::new();
-    if let Some(state) = &more.state {
-        for conductor in &state.conductors {
-            let name = &conductor.name;
-            all.push(if conductor.floating {
-                (format!("V({name})"), "V", conductor.potential_v)
-            } else {
-                (format!("Q({name})"), "C", conductor.charge_c)
-            });
-        }
-        if let Some(solvation) = &state.solvation {
-            let energy = units::kilocalorie_per_mole(solvation.energy_j);
-            all.push(("solvation energy".to_owned(), "kcal/mol", energy));
-        }
-        for force in state.forces.iter().flatten() {
-            let axes = ["x", "y", "z"].iter().zip(force.newton);
-            all.extend(axes.map(|(axis, f)| (format!("F{axis}({})", force.name), "N", f)));
-        }
-    }
-    if let Some(found) = &more.polarisability {
-        for (i, axis) in ["x", "y", "z"].iter().enumerate() {
-            let value = found.over_4pi_eps0[i][i];
-            all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), "unit^3", value));
-        }
-    }
-    all
 }
 
 /// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.

@@ -21,7 +21,7 @@ use crate::grid::grid;
 use crate::output::Output;
 use crate::problem;
 use crate::results::{self, Folder, Matrices, Run};
-use crate::units::{decimals, prefix};
+use crate::units::{decimals, prefix, significant};
 use crate::{interrupt, paths};
 
 const CSV: &str = "sweep.csv";
@@ -78,6 +78,8 @@ struct Document {
     files: Vec<String>,
     parameters: Vec<String>,
     conductors: Vec<String>,
+    /// Names and units of what the case asks for beside the matrix.
+    quantities: Vec<String>,
     runs: Vec<Row>,
     /// Runs for which equations were solved; the others differ from one of them by a factor.
     solved: usize,
@@ -89,6 +91,8 @@ struct Document {
 struct Row {
     parameters: Vec<String>,
     maxwell_farad: Vec<Vec<f64>>,
+    /// What the case asks for beside the matrix, in the order of the document's.
+    quantities: Vec<f64>,
     triangles: usize,
     /// The picture of the run in the folder.
     surface: Option<String>,
@@ -117,6 +121,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
     let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
     let mut conductors: Option<Vec<String>> = None;
+    let mut quantities: Vec<String> = Vec::new();
     let mut solved = 0;
     for first in 0..runs.len() {
         if rows[first].is_some() {
@@ -145,6 +150,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             ));
         }
         solved += 1;
+        let found = more.quantities();
+        quantities = found.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
         // Without dielectrics, charges at 1 V per permittivity do not depend on the permittivity: the other runs of this
         // geometry are done too.
         let one_medium =
@@ -172,6 +179,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             rows[run] = Some(Row {
                 parameters: labels(&case, &runs[run]),
                 maxwell_farad: matrices.maxwell_farad,
+                quantities: found.iter().map(|quantity| quantity.2).collect(),
                 triangles: problem.mesh.triangles.len(),
                 surface: with_pictures.then(|| pictures[run].clone()),
             });
@@ -184,6 +192,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         files: Vec::new(),
         parameters: case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
         conductors: conductors.unwrap_or_default(),
+        quantities,
         runs: rows.into_iter().flatten().collect(),
         solved,
         seconds: 0.0,
@@ -358,11 +367,13 @@ fn csv(document: &Document) -> String {
     let mut header: Vec<String> = document.parameters.iter().map(|name| quoted(name)).collect();
     header.push("triangles".to_owned());
     header.extend(columns.iter().map(|(name, ..)| quoted(&format!("{name} [F]"))));
+    header.extend(document.quantities.iter().map(|name| quoted(name)));
     let mut text = header.join(",") + "\n";
     for row in &document.runs {
         let mut cells: Vec<String> = row.parameters.iter().map(|label| quoted(label)).collect();
         cells.push(row.triangles.to_string());
         cells.extend(columns.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
+        cells.extend(row.quantities.iter().map(|value| format!("{value:e}")));
         text += &(cells.join(",") + "\n");
     }
     text
@@ -388,6 +399,7 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
     let digits = decimals(largest / scale.factor);
     let mut header = document.parameters.clone();
     header.extend(columns[..shown].iter().map(|(name, ..)| format!("{name} / {}F", scale.symbol)));
+    header.extend(document.quantities.iter().cloned());
     let rows = document.runs.iter().map(|row| {
         let mut cells = row.parameters.clone();
         cells.extend(
@@ -395,6 +407,7 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
                 .iter()
                 .map(|(_, i, j)| format!("{:.digits$}", row.maxwell_farad[*i][*j] / scale.factor)),
         );
+        cells.extend(row.quantities.iter().map(|value| significant(*value)));
         cells
     });
     let mut text = format!("{}\nfarad {}\n\n", case.title, env!("CARGO_PKG_VERSION"));
