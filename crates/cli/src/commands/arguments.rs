@@ -1,4 +1,51 @@
-//! Values of options that several commands share.
+//! Options that several commands share, and their values.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+
+use crate::backend;
+use crate::case::{Case, Method, Overrides};
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// Options of every command that solves cases.
+#[derive(Debug, clap::Args)]
+pub(super) struct Solving {
+    #[command(flatten)]
+    pub(super) on: backend::Args,
+    /// How to solve, over the case's solver.method
+    #[arg(long, value_enum)]
+    method: Option<Method>,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Relative residual to reach, over the case's solver.tolerance
+    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
+    tolerance: Option<f64>,
+    /// Memory that may be used, in GiB [default: what is available]
+    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
+    pub(super) memory_limit: Option<u64>,
+    /// Write to a folder that holds something else; only files of the same names are replaced
+    #[arg(long)]
+    pub(super) overwrite: bool,
+    /// Print nothing but errors
+    #[arg(short, long)]
+    quiet: bool,
+    /// Print the content of results.json, and nothing else, to stdout
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Solving {
+    /// Loads a case with these options over its own, and sets threads and output up.
+    pub(super) fn begin(&self, case: &Path, verbose: bool) -> Result<(Case, Output), Failure> {
+        self.on.resolve()?;
+        let overrides = Overrides { tolerance: self.tolerance, method: self.method };
+        let case = Case::load(case, &overrides)?;
+        backend::use_threads(self.threads)?;
+        Ok((case, Output { quiet: self.quiet, json: self.json, verbose }))
+    }
+}
 
 /// A tolerance that the sums and solvers are built for.
 pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
@@ -10,7 +57,7 @@ pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
 }
 
 /// GiB to bytes.
-pub(super) fn parse_gibibytes(text: &str) -> Result<u64, String> {
+fn parse_gibibytes(text: &str) -> Result<u64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e9 => Ok((value * f64::from(1 << 30)) as u64),
         _ => Err("must be a number of GiB greater than 0".to_owned()),

@@ -1,15 +1,14 @@
 //! `farad solve`: from a case file to a folder of results.
 
 use std::fmt::Write as _;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use bem::CapacitanceOptions;
 
-use super::arguments::{parse_gibibytes, parse_tolerance};
+use super::arguments::Solving;
 use crate::backend::{self, Backend};
-use crate::case::{Case, Method, Overrides};
+use crate::case::{Case, Method};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::problem::{self, Problem};
@@ -26,42 +25,17 @@ pub(crate) struct Args {
     /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    on: backend::Args,
-    /// How to solve, over the case's solver.method
-    #[arg(long, value_enum)]
-    method: Option<Method>,
-    /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-    /// Relative residual to reach, over the case's solver.tolerance
-    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
-    tolerance: Option<f64>,
-    /// Memory that may be used, in GiB [default: what is available]
-    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
-    memory_limit: Option<u64>,
-    /// Write to a folder that holds something else; only files of the same names are replaced
-    #[arg(long)]
-    overwrite: bool,
     /// Check everything, print the resolved case and sizes, write nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-    /// Print the content of results.json, and nothing else, to stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    solving: Solving,
 }
 
 /// Solves a case.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let output = Output { quiet: args.quiet, json: args.json, verbose };
-    args.on.resolve()?;
-    let overrides = Overrides { tolerance: args.tolerance, method: args.method };
-    let case = Case::load(&args.case, &overrides)?;
-    backend::use_threads(args.threads)?;
+    let (case, output) = args.solving.begin(&args.case, verbose)?;
 
     let reading = Instant::now();
     let problem = problem::load(&case, &output)?;
@@ -70,14 +44,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let names = results::file_names(&case);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     if args.dry_run {
-        Folder::check(path, &names, args.overwrite)?;
+        Folder::check(path, &names, args.solving.overwrite)?;
         return output.data(&dry_run(&case, &problem, path));
     }
-    let folder = Folder::open(path, &names, args.overwrite)?;
-    let (answer, more) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+    let folder = Folder::open(path, &names, args.solving.overwrite)?;
+    let (answer, more) =
+        solve(&case, &problem, args.solving.on, args.solving.memory_limit, &output)?;
     interrupt::check()?;
 
-    let requested = args.on.backend;
+    let requested = args.solving.on.backend;
     let used = answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan);
     let run = Run {
         case: &case,
@@ -93,7 +68,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let unit = case.mesh.unit;
     let matrices = Matrices::new(&answer.maxwell, case.relative_permittivity, unit);
     let document = results::write(&run, &matrices, folder)?;
-    if args.json {
+    if args.solving.json {
         output.data(&document.text())?;
     } else {
         output.text(&results::table(&run, &matrices, &document))?;

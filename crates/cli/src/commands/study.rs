@@ -2,22 +2,19 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use bem::convergence::{self, Estimate, Range};
 use serde::Serialize;
 
-use super::arguments::{parse_gibibytes, parse_tolerance};
+use super::arguments::Solving;
 use super::mesh::refine::refined;
 use super::solve::solve;
-use crate::backend;
-use crate::case::{Case, Method, Overrides};
+use crate::case::Case;
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::interrupt;
-use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
 use crate::problem::{self, Problem};
 use crate::results::{self, Folder, Matrices};
@@ -48,28 +45,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    on: backend::Args,
-    /// How to solve, over the case's solver.method
-    #[arg(long, value_enum)]
-    method: Option<Method>,
-    /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-    /// Relative residual to reach, over the case's solver.tolerance
-    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
-    tolerance: Option<f64>,
-    /// Memory that may be used, in GiB [default: what is available]
-    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
-    memory_limit: Option<u64>,
-    /// Write to a folder that holds something else; only files of the same names are replaced
-    #[arg(long)]
-    overwrite: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-    /// Print the content of results.json, and nothing else, to stdout
-    #[arg(long)]
-    json: bool,
+    solving: Solving,
 }
 
 /// What the study's results.json holds.
@@ -110,15 +86,11 @@ struct Entry {
 /// Solves the case on every mesh and reports.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let output = Output { quiet: args.quiet, json: args.json, verbose };
-    args.on.resolve()?;
-    let overrides = Overrides { tolerance: args.tolerance, method: args.method };
-    let case = Case::load(&args.case, &overrides)?;
-    backend::use_threads(args.threads)?;
+    let (case, output) = args.solving.begin(&args.case, verbose)?;
     let default = || args.case.with_extension("study");
     let path = args.output.clone().unwrap_or_else(default);
     let mut problem = problem::load(&case, &output)?;
-    let mut folder = Folder::open(&path, &[CSV, SVG], args.overwrite)?;
+    let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
     let mut levels = Vec::new();
     let mut matrices: Vec<Vec<Vec<f64>>> = Vec::new();
@@ -127,7 +99,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if level > 0 {
             problem = problem::prepare(&case, refined(&problem.mesh, args.spheres)?)?;
         }
-        let (answer, more) = solve(&case, &problem, args.on, args.memory_limit, &output)?;
+        let (answer, more) =
+            solve(&case, &problem, args.solving.on, args.solving.memory_limit, &output)?;
         interrupt::check()?;
         if !results::converged(&answer) {
             return Err(not_converged(&case, &problem));
@@ -160,7 +133,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     // Only maps with strange keys and failing writers can fail, and there are none here.
     let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
     folder.commit(&json)?;
-    if args.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
+    if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -11,11 +10,11 @@ use mesh::transform::{Motion, moved};
 use mesh::{Mesh, files as formats};
 use serde::Serialize;
 
-use super::arguments::{parse_gibibytes, parse_tolerance};
+use super::arguments::Solving;
 use super::solve::solve;
-use crate::backend::{self, Backend};
+use crate::backend::Backend;
 use crate::case::sweep::Change;
-use crate::case::{Case, Defect, Located, Method, Overrides, Sort, VtkMode};
+use crate::case::{Case, Defect, Located, Sort, VtkMode};
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
@@ -45,28 +44,7 @@ pub(crate) struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
-    on: backend::Args,
-    /// How to solve, over the case's solver.method
-    #[arg(long, value_enum)]
-    method: Option<Method>,
-    /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZeroUsize>,
-    /// Relative residual to reach, over the case's solver.tolerance
-    #[arg(long, value_name = "T", value_parser = parse_tolerance)]
-    tolerance: Option<f64>,
-    /// Memory that may be used, in GiB [default: what is available]
-    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
-    memory_limit: Option<u64>,
-    /// Write to a folder that holds something else; only files of the same names are replaced
-    #[arg(long)]
-    overwrite: bool,
-    /// Print nothing but errors
-    #[arg(short, long)]
-    quiet: bool,
-    /// Print the content of results.json, and nothing else, to stdout
-    #[arg(long)]
-    json: bool,
+    solving: Solving,
 }
 
 /// What the sweep's results.json holds.
@@ -101,11 +79,7 @@ struct Row {
 /// Runs every combination.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let output = Output { quiet: args.quiet, json: args.json, verbose };
-    args.on.resolve()?;
-    let overrides = Overrides { tolerance: args.tolerance, method: args.method };
-    let case = Case::load(&args.case, &overrides)?;
-    backend::use_threads(args.threads)?;
+    let (case, output) = args.solving.begin(&args.case, verbose)?;
     let runs = combinations(&case)?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
     let pictures: Vec<String> =
@@ -116,7 +90,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         names.push(PVD);
         names.extend(pictures.iter().map(String::as_str));
     }
-    let mut folder = Folder::open(&path, &names, args.overwrite)?;
+    let mut folder = Folder::open(&path, &names, args.solving.overwrite)?;
 
     let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
     let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
@@ -141,7 +115,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             return Err(other_conductors(&case, choice, names));
         }
         let (answer, more) =
-            solve(&this, &problem, args.on, args.memory_limit, &output).map_err(failed)?;
+            solve(&this, &problem, args.solving.on, args.solving.memory_limit, &output)
+                .map_err(failed)?;
         if !results::converged(&answer) {
             return Err(Failure::with_help(
                 Exit::NotConverged,
@@ -168,7 +143,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                     problem: &problem,
                     answer: &answer,
                     more: &more,
-                    requested: args.on.backend,
+                    requested: args.solving.on.backend,
                     used: answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                     folder: &path,
                     started,
@@ -206,7 +181,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     // Only maps with strange keys and failing writers can fail, and there are none here.
     let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
     folder.commit(&json)?;
-    if args.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
+    if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
 }
 
 /// For each run the index of its value in every sweep; the last sweep varies fastest.
