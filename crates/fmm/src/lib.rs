@@ -26,6 +26,7 @@ mod particles;
 mod plan;
 mod product;
 mod random;
+mod reach;
 mod rotation;
 pub mod samples;
 mod shared;

@@ -236,11 +236,11 @@ unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
     for density in 0..k {
         let group = group(density);
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => general::<V, T, true, false, true>(&group, sums),
-            (true, false, false) => general::<V, T, false, true, false>(&group, sums),
-            (true, false, true) => general::<V, T, false, true, true>(&group, sums),
-            (false, false, false) => general::<V, T, true, true, false>(&group, sums),
-            (false, false, true) => general::<V, T, true, true, true>(&group, sums),
+            (false, true, _) => general::<V, T, true, false, true, FULL>(&group, sums),
+            (true, false, false) => general::<V, T, false, true, false, FULL>(&group, sums),
+            (true, false, true) => general::<V, T, false, true, true, FULL>(&group, sums),
+            (false, false, false) => general::<V, T, true, true, false, FULL>(&group, sums),
+            (false, false, true) => general::<V, T, true, true, true, FULL>(&group, sums),
             (true, true, _) => {}
         }
     }
@@ -483,12 +483,19 @@ const PAIR: usize = 2;
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 #[inline(always)]
-fn general<V: Simd, T: Real, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+fn general<
+    V: Simd,
+    T: Real,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+>(
     group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, T>,
 ) {
     for first in group.range.clone().step_by(PAIR * V::LANES) {
-        general_block::<V, T, CHARGES, DIPOLES, GRADIENT>(group, first, sums);
+        general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
     }
 }
 
@@ -499,6 +506,7 @@ fn general_block<
     const CHARGES: bool,
     const DIPOLES: bool,
     const GRADIENT: bool,
+    const FULL: bool,
 >(
     group: &Group<'_, V::Scalar>,
     first: usize,
@@ -510,9 +518,19 @@ fn general_block<
     for near in group.near {
         let points = block.seen_from(near);
         if near.masked {
-            add_general::<V, CHARGES, DIPOLES, GRADIENT, true>(group, near, &points, &mut totals);
+            add_general::<V, CHARGES, DIPOLES, GRADIENT, FULL, true>(
+                group,
+                near,
+                &points,
+                &mut totals,
+            );
         } else {
-            add_general::<V, CHARGES, DIPOLES, GRADIENT, false>(group, near, &points, &mut totals);
+            add_general::<V, CHARGES, DIPOLES, GRADIENT, FULL, false>(
+                group,
+                near,
+                &points,
+                &mut totals,
+            );
         }
     }
     // SAFETY: the job's own targets.
@@ -540,6 +558,7 @@ fn add_general<
     const CHARGES: bool,
     const DIPOLES: bool,
     const GRADIENT: bool,
+    const FULL: bool,
     const MASKED: bool,
 >(
     group: &Group<'_, V::Scalar>,
@@ -563,7 +582,7 @@ fn add_general<
         let source = [x[j], y[j], z[j]];
         let r2 = squares(points, source);
         let source = source.map(V::splat);
-        let mut inverse = V::inverse_roots::<PAIR, true>(r2);
+        let mut inverse = V::inverse_roots::<PAIR, FULL>(r2);
         for b in 0..PAIR {
             if V::ROOT_SCALE != 1.0 {
                 inverse[b] = inverse[b].mul(scale);

@@ -77,10 +77,9 @@ impl Root {
         Self { corner: std::array::from_fn(|i| 0.5 * (low[i] + high[i]) - 0.5 * side), side }
     }
 
-    /// A cube `factor` (at least 1) times as large, about the same centre.
+    /// A cube `factor` (at least 1) times as large, with the same lowest corner.
     pub(crate) fn enlarged(self, factor: f64) -> Self {
-        let shift = 0.5 * (factor - 1.0) * self.side;
-        Self { corner: self.corner.map(|c| c - shift), side: factor * self.side }
+        Self { side: factor * self.side, ..self }
     }
 
     /// A point in units of the root's side.

@@ -42,8 +42,8 @@ pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
     // The mean p' that the tolerance leads to.
     let p = (-0.62 * options.tolerance.ln()).max(2.0);
     let translation = 2.0 * p * p * p + 10.0 * p * p + 30.0;
-    let dipoles = if options.dipoles { 1.5 } else { 1.0 };
-    let gradient = if options.gradient { 1.6 } else { 1.0 };
+    let dipoles = if options.dipoles { 1.05 } else { 1.0 };
+    let gradient = if options.gradient { 1.1 } else { 1.0 };
     // k densities share a distance, which is three quarters of a pair; they share nothing of a translation.
     let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
     let pair =
@@ -64,7 +64,13 @@ pub(crate) fn enlargement(sample: &Sample, occupancy: f64) -> f64 {
         if here <= occupancy {
             let dimension = (above / here).log2().clamp(1.0, 3.0);
             let factor = (occupancy / here).powf(1.0 / dimension);
-            return if (1.08..1.9).contains(&factor) { factor } else { 1.0 };
+            // A whole number of boxes along the side: none lies partly outside of points that fill a cube.
+            let boxes = (1u64 << level) as f64;
+            return if (1.08..1.9).contains(&factor) {
+                boxes / (boxes / factor).round()
+            } else {
+                1.0
+            };
         }
         above = here;
     }

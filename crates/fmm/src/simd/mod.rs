@@ -100,10 +100,10 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn sum(self) -> Self::Scalar;
 
     /// [`crate::product::product`], compiled once for this type.
-    fn product(
+    fn product<const B: usize>(
         matrix: Matrix<'_, Self::Scalar>,
-        x: (&[Lanes<Self>], usize),
-        y: (&mut [Lanes<Self>], usize),
+        x: (&[Lanes<Self, B>], usize),
+        y: (&mut [Lanes<Self, B>], usize),
     );
 
     /// Lane `l` of vector `i` becomes lane `i` of vector `l`.

@@ -87,10 +87,10 @@ macro_rules! array {
             }
 
             #[inline(never)]
-            fn product(
+            fn product<const B: usize>(
                 matrix: Matrix<'_, $scalar>,
-                x: (&[Lanes<Self>], usize),
-                y: (&mut [Lanes<Self>], usize),
+                x: (&[Lanes<Self, B>], usize),
+                y: (&mut [Lanes<Self, B>], usize),
             ) {
                 product(matrix, x, y);
             }

@@ -23,10 +23,10 @@ macro_rules! runner {
         /// The processor has these features.
         #[target_feature(enable = $features)]
         #[inline(never)]
-        unsafe fn $product(
+        unsafe fn $product<const B: usize>(
             matrix: Matrix<'_, $scalar>,
-            x: (&[Lanes<$vector>], usize),
-            y: (&mut [Lanes<$vector>], usize),
+            x: (&[Lanes<$vector, B>], usize),
+            y: (&mut [Lanes<$vector, B>], usize),
         ) {
             product(matrix, x, y);
         }
@@ -225,10 +225,10 @@ impl Simd for F32x8 {
     }
 
     #[inline(always)]
-    fn product(
+    fn product<const B: usize>(
         matrix: Matrix<'_, f32>,
-        x: (&[Lanes<Self>], usize),
-        y: (&mut [Lanes<Self>], usize),
+        x: (&[Lanes<Self, B>], usize),
+        y: (&mut [Lanes<Self, B>], usize),
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx2_f32(matrix, x, y) }
@@ -329,10 +329,10 @@ impl Simd for F64x4 {
     }
 
     #[inline(always)]
-    fn product(
+    fn product<const B: usize>(
         matrix: Matrix<'_, f64>,
-        x: (&[Lanes<Self>], usize),
-        y: (&mut [Lanes<Self>], usize),
+        x: (&[Lanes<Self, B>], usize),
+        y: (&mut [Lanes<Self, B>], usize),
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx2_f64(matrix, x, y) }
@@ -444,10 +444,10 @@ impl Simd for F32x16 {
     }
 
     #[inline(always)]
-    fn product(
+    fn product<const B: usize>(
         matrix: Matrix<'_, f32>,
-        x: (&[Lanes<Self>], usize),
-        y: (&mut [Lanes<Self>], usize),
+        x: (&[Lanes<Self, B>], usize),
+        y: (&mut [Lanes<Self, B>], usize),
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx512_f32(matrix, x, y) }
@@ -534,10 +534,10 @@ impl Simd for F64x8 {
     }
 
     #[inline(always)]
-    fn product(
+    fn product<const B: usize>(
         matrix: Matrix<'_, f64>,
-        x: (&[Lanes<Self>], usize),
-        y: (&mut [Lanes<Self>], usize),
+        x: (&[Lanes<Self, B>], usize),
+        y: (&mut [Lanes<Self, B>], usize),
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx512_f64(matrix, x, y) }
