@@ -83,8 +83,9 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
             let target = &tree.cells[index as usize];
             let list = lists.near.row(row);
             let range = target.targets.start as usize..target.targets.end as usize;
+            let view = p2p::View::new(root, tree, index, p2p::close_sides::<N, T>());
             for &source in list {
-                let near = p2p::Near::new(root, tree, index, source, p2p::close_sides::<N, T>());
+                let near = view.of(source);
                 let within = match (source == index, same) {
                     (true, true) => p2p::Within::SamePoints,
                     (true, false) => p2p::Within::SameBox,

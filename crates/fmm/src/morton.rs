@@ -20,7 +20,7 @@ const FEW: usize = 16;
 const OWN: usize = 1 << 14;
 
 /// A point's Morton key and its index.
-pub(crate) type Item = (u64, u32);
+type Item = (u64, u32);
 
 /// Where keys begin and how finely they divide.
 #[derive(Clone, Copy, Debug)]
@@ -55,39 +55,103 @@ fn spread(x: u64) -> u64 {
     (x | x << 2) & 0x1249_2492_4924_9249
 }
 
-/// The points' keys and indices, ascending.
-pub(crate) fn sorted(root: &Root, points: &[[f64; 3]]) -> Vec<Item> {
-    let keys = Keys::new(root);
+/// Points in Morton order: keys and the points' indices. Boxes of at most `enough` points are left unsorted within: 0 sorts wholly.
+pub(crate) fn sorted(root: &Root, points: &[[f64; 3]], enough: usize) -> (Vec<u64>, Vec<u32>) {
     let n = points.len();
-    let mut items: Vec<Item> = Vec::with_capacity(n);
-    points
-        .par_iter()
-        .with_min_len(4096)
+    let (mut keys, mut index) = (vec![0; n], vec![0; n]);
+    if n <= OWN {
+        let of = Keys::new(root);
+        let mut items: Vec<Item> =
+            points.iter().enumerate().map(|(i, x)| (of.of(x), i as u32)).collect();
+        sort_alone(&mut items, &mut vec![(0, 0); n], enough);
+        unzip(&items, &mut keys, &mut index);
+        return (keys, index);
+    }
+    let bits = pass_bits(n);
+    let shift = 3 * MAX_DEPTH as u32 - bits;
+    let block = n.div_ceil(2 * rayon::current_num_threads());
+    let of = Keys::new(root);
+    let mut items: Vec<Item> = vec![(0, 0); n];
+    let counts: Vec<Vec<u32>> = items
+        .par_chunks_mut(block)
+        .zip(points.par_chunks(block))
         .enumerate()
-        .map(|(i, x)| (keys.of(x), i as u32))
-        .collect_into_vec(&mut items);
-    let mut scratch = vec![(0, 0); n];
-    sort(&mut items, &mut scratch);
-    items
+        .map(|(b, (items, points))| {
+            let mut counts = vec![0u32; 1 << bits];
+            for (i, (item, x)) in items.iter_mut().zip(points).enumerate() {
+                let key = of.of(x);
+                counts[(key >> shift) as usize] += 1;
+                *item = (key, (b * block + i) as u32);
+            }
+            counts
+        })
+        .collect();
+    let mut scratch: Vec<Item> = vec![(0, 0); n];
+    let ends = spread_by(&items, &mut scratch, shift, &counts, block);
+    // Each bucket is sorted where it now lies, and goes to its place in the result from there.
+    let mut buckets = Vec::with_capacity(ends.len());
+    let (mut from, mut free) = (&mut scratch[..], &mut items[..]);
+    let (mut to_keys, mut to_index, mut begin) = (&mut keys[..], &mut index[..], 0);
+    for end in ends {
+        let (own, rest) = from.split_at_mut(end - begin);
+        let (room, rest_room) = free.split_at_mut(end - begin);
+        let (keys, rest_keys) = to_keys.split_at_mut(end - begin);
+        let (index, rest_index) = to_index.split_at_mut(end - begin);
+        if !own.is_empty() {
+            buckets.push((own, room, keys, index));
+        }
+        (from, free, to_keys, to_index, begin) = (rest, rest_room, rest_keys, rest_index, end);
+    }
+    buckets.into_par_iter().for_each(|(own, room, keys, index)| {
+        sort(own, room, enough);
+        unzip(own, keys, index);
+    });
+    (keys, index)
 }
 
-/// Sorts `items`; `scratch` is as long.
-fn sort(items: &mut [Item], scratch: &mut [Item]) {
+fn unzip(items: &[Item], keys: &mut [u64], index: &mut [u32]) {
+    for ((item, key), index) in items.iter().zip(keys).zip(index) {
+        (*key, *index) = *item;
+    }
+}
+
+/// Bits of a pass over many items: whole levels, and buckets of a few hundred items if they fill evenly.
+fn pass_bits(items: usize) -> u32 {
+    (items / 256).max(8).ilog2().min(PASS_BITS) / 3 * 3
+}
+
+/// The highest bits in which keys differ, rounded up to a whole level; 0 where they do not.
+fn top(differing: u64) -> u32 {
+    (u64::BITS - differing.leading_zeros()).next_multiple_of(3)
+}
+
+/// Sorts `items`, all of one box; `scratch` is as long.
+fn sort(items: &mut [Item], scratch: &mut [Item], enough: usize) {
     if items.len() <= OWN {
-        sort_alone(items, scratch);
+        sort_alone(items, scratch, enough);
         return;
     }
     let first = items[0].0;
     let differing =
         items.par_iter().with_min_len(4096).map(|i| i.0 ^ first).reduce(|| 0, |a, b| a | b);
-    let top = u64::BITS - differing.leading_zeros();
+    let top = top(differing);
     if top == 0 {
         items.sort_unstable();
         return;
     }
-    // Buckets of a few hundred items if they fill evenly.
-    let bits = (items.len() / 256).ilog2().min(PASS_BITS).min(top);
-    let ends = spread_by(items, scratch, top - bits, bits);
+    let bits = pass_bits(items.len()).min(top);
+    let (shift, block) = (top - bits, items.len().div_ceil(2 * rayon::current_num_threads()));
+    let counts: Vec<Vec<u32>> = items
+        .par_chunks(block)
+        .map(|items| {
+            let mut counts = vec![0u32; 1 << bits];
+            items
+                .iter()
+                .for_each(|item| counts[(item.0 >> shift) as usize & ((1 << bits) - 1)] += 1);
+            counts
+        })
+        .collect();
+    let ends = spread_by(items, scratch, shift, &counts, block);
     let mut buckets = Vec::with_capacity(ends.len());
     let (mut from, mut to, mut begin) = (&mut items[..], &mut scratch[..], 0);
     for end in ends {
@@ -99,14 +163,17 @@ fn sort(items: &mut [Item], scratch: &mut [Item]) {
         (from, to, begin) = (rest_from, rest_to, end);
     }
     buckets.into_par_iter().for_each(|(to, from)| {
-        sort(from, to);
+        sort(from, to, enough);
         to.copy_from_slice(from);
     });
 }
 
-/// Sorts `items` by one thread; `scratch` is as long.
-fn sort_alone(items: &mut [Item], scratch: &mut [Item]) {
-    const BITS: u32 = 8;
+/// Sorts `items`, all of one box, by one thread; `scratch` is as long.
+fn sort_alone(items: &mut [Item], scratch: &mut [Item], enough: usize) {
+    const BITS: u32 = 6;
+    if items.len() <= enough {
+        return;
+    }
     if items.len() <= FEW {
         items.sort_unstable();
         return;
@@ -114,12 +181,14 @@ fn sort_alone(items: &mut [Item], scratch: &mut [Item]) {
     let first = items[0].0;
     // Bits that all keys share need no pass.
     let differing = items.iter().fold(0, |all, i| all | (i.0 ^ first));
-    let top = u64::BITS - differing.leading_zeros();
+    let top = top(differing);
     if top == 0 {
         items.sort_unstable();
         return;
     }
-    let bits = (items.len() / 4).ilog2().min(BITS).min(top);
+    // One level if its boxes are likely to be small enough.
+    let bits = if items.len() / 8 <= enough.max(FEW / 2) { 3 } else { BITS };
+    let bits = bits.min(top);
     let (shift, buckets) = (top - bits, 1 << bits);
     let bucket = |item: &Item| (item.0 >> shift) as usize & (buckets - 1);
     let mut next = [0u32; (1 << BITS) + 1];
@@ -138,32 +207,29 @@ fn sort_alone(items: &mut [Item], scratch: &mut [Item]) {
     for &end in &next[..buckets] {
         let own = begin..end as usize;
         if own.len() > 1 {
-            sort_alone(&mut items[own.clone()], &mut scratch[own]);
+            sort_alone(&mut items[own.clone()], &mut scratch[own], enough);
         }
         begin = end as usize;
     }
 }
 
-/// Spreads `items` over buckets by `bits` bits of their keys from bit `shift` on. Returns where each bucket ends.
-fn spread_by(items: &[Item], to: &mut [Item], shift: u32, bits: u32) -> Vec<usize> {
-    let buckets = 1usize << bits;
-    let bucket = |item: &Item| (item.0 >> shift) as usize & (buckets - 1);
-    let block = items.len().div_ceil(2 * rayon::current_num_threads());
-    let counts: Vec<Vec<u32>> = items
-        .par_chunks(block)
-        .map(|items| {
-            let mut counts = vec![0u32; buckets];
-            items.iter().for_each(|item| counts[bucket(item)] += 1);
-            counts
-        })
-        .collect();
+/// Spreads `items` over buckets by the bits of their keys from bit `shift` on; `counts` has the size of each bucket's part for
+/// each `block` of items. Returns where each bucket ends.
+fn spread_by(
+    items: &[Item],
+    to: &mut [Item],
+    shift: u32,
+    counts: &[Vec<u32>],
+    block: usize,
+) -> Vec<usize> {
+    let buckets = counts.first().map_or(0, Vec::len);
     // Each block's own part of each bucket.
     let mut ends = Vec::with_capacity(buckets);
     let mut parts: Vec<Vec<std::slice::IterMut<'_, Item>>> =
         counts.iter().map(|_| Vec::with_capacity(buckets)).collect();
     let (mut rest, mut end) = (to, 0);
     for b in 0..buckets {
-        for (parts, counts) in parts.iter_mut().zip(&counts) {
+        for (parts, counts) in parts.iter_mut().zip(counts) {
             let (part, after) = rest.split_at_mut(counts[b] as usize);
             parts.push(part.iter_mut());
             rest = after;
@@ -173,7 +239,7 @@ fn spread_by(items: &[Item], to: &mut [Item], shift: u32, bits: u32) -> Vec<usiz
     }
     items.par_chunks(block).zip(parts).for_each(|(items, mut parts)| {
         for item in items {
-            if let Some(slot) = parts[bucket(item)].next() {
+            if let Some(slot) = parts[(item.0 >> shift) as usize & (buckets - 1)].next() {
                 *slot = *item;
             }
         }
@@ -237,6 +303,7 @@ fn hash(i: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::samples::{Distribution, Random};
+    use crate::tree::{Order, Tree};
 
     #[test]
     fn the_radix_sort_gives_what_a_comparison_sort_gives() {
@@ -253,7 +320,31 @@ mod tests {
                 let mut expected: Vec<Item> =
                     points.iter().enumerate().map(|(i, x)| (keys.of(x), i as u32)).collect();
                 expected.sort_unstable();
-                assert!(sorted(&root, &points) == expected, "{distribution:?} {n}");
+                let (found, index) = sorted(&root, &points, 0);
+                assert!(found.iter().copied().zip(index).eq(expected), "{distribution:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn boxes_of_few_points_keep_together_unsorted() {
+        for distribution in Distribution::ALL {
+            for n in [100, 5_000, 100_000] {
+                let points = distribution.points(n, &mut Random::new(2));
+                let root = Root::around(&[&points]);
+                let order = Order::new(&root, &points);
+                for leaf_size in [1, 7, 60, 1000] {
+                    let coarse = Order::of_leaves(&root, &points, leaf_size);
+                    let mut seen = coarse.index.clone();
+                    seen.sort_unstable();
+                    assert!(seen.iter().copied().eq(0..n as u32));
+                    let (fine, coarse) =
+                        (Tree::new(&order, None, leaf_size), Tree::new(&coarse, None, leaf_size));
+                    let boxes = |tree: &Tree| -> Vec<_> {
+                        tree.cells.iter().map(|c| (c.level, c.place, c.sources.clone())).collect()
+                    };
+                    assert!(boxes(&fine) == boxes(&coarse), "{distribution:?} {n} {leaf_size}");
+                }
             }
         }
     }

@@ -34,17 +34,35 @@ pub(crate) struct Near<T> {
     pub masked: bool,
 }
 
-impl<T: Real> Near<T> {
-    /// Box `source` seen from box `target`; only a box seen from itself is taken to hold pairs to leave out.
-    /// Pairs are left out up to a distance of `close` sides of the larger box.
-    pub(crate) fn new(root: &Root, tree: &Tree, target: u32, source: u32, close: f64) -> Self {
-        let masked = source == target;
-        let (source, target) = (&tree.cells[source as usize], &tree.cells[target as usize]);
-        let (here, there) = (root.centre(target), root.centre(source));
-        Self {
+/// A target leaf, from which near leaves are seen.
+pub(crate) struct View<'a> {
+    tree: &'a Tree,
+    root: &'a Root,
+    index: u32,
+    centre: [f64; 3],
+    level: u8,
+    scale: f64,
+    close: f64,
+}
+
+impl<'a> View<'a> {
+    /// From leaf `index`. Pairs are left out up to a distance of `close` sides of the larger box.
+    pub(crate) fn new(root: &'a Root, tree: &'a Tree, index: u32, close: f64) -> Self {
+        let leaf = &tree.cells[index as usize];
+        let (centre, scale) = (root.centre(leaf), 1.0 / root.side);
+        Self { tree, root, index, centre, level: leaf.level, scale, close }
+    }
+
+    /// Box `source` seen from here; only a box seen from itself is taken to hold pairs to leave out.
+    #[inline(always)]
+    pub(crate) fn of<T: Real>(&self, source: u32) -> Near<T> {
+        let masked = source == self.index;
+        let source = &self.tree.cells[source as usize];
+        let there = self.root.centre(source);
+        Near {
             sources: source.sources.start as usize..source.sources.end as usize,
-            shift: std::array::from_fn(|i| T::of((here[i] - there[i]) / root.side)),
-            threshold: threshold(close * side(target.level.min(source.level))),
+            shift: std::array::from_fn(|i| T::of((self.centre[i] - there[i]) * self.scale)),
+            threshold: threshold(self.close * side(self.level.min(source.level))),
             masked,
         }
     }
@@ -119,10 +137,16 @@ pub(crate) fn close_pairs<V: Simd>(
     let reach = half.to_f64() + 1.001 * near.threshold.to_f64().sqrt();
     let reach = V::splat(V::Scalar::of(reach));
     let [x, y, z] = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
+    // Most leaves have no such source: they are asked once.
+    let mut least = reach.add(reach);
     for first in near.sources.clone().step_by(V::LANES) {
-        let source = sources.lanes::<V>(first);
-        let offset = source[0].sub(x).abs().max(source[1].sub(y).abs());
-        let offset = offset.max(source[2].sub(z).abs());
+        least = least.min(offset(sources.lanes::<V>(first), [x, y, z]));
+    }
+    if !least.any_at_most(reach) {
+        return;
+    }
+    for first in near.sources.clone().step_by(V::LANES) {
+        let offset = offset(sources.lanes::<V>(first), [x, y, z]);
         if offset.any_at_most(reach) {
             let mut lanes = [V::Scalar::default(); MAX_LANES];
             offset.sub(reach).store(&mut lanes);
@@ -136,6 +160,19 @@ pub(crate) fn close_pairs<V: Simd>(
     }
 }
 
+/// Largest coordinate, without its sign, of points seen from `centre`.
+#[inline(always)]
+fn offset<V: Simd>([x, y, z]: [V; 3], centre: [V; 3]) -> V {
+    x.sub(centre[0]).abs().max(y.sub(centre[1]).abs()).max(z.sub(centre[2]).abs())
+}
+
+/// Squared distances of points from one source, once they are shifted into its leaf.
+#[inline(always)]
+fn squared<V: Simd>([x, y, z]: [V; 3], shift: [V; 3], source: [V::Scalar; 3]) -> V {
+    let [r2] = squares(&[[x.add(shift[0])], [y.add(shift[1])], [z.add(shift[2])]], source);
+    r2
+}
+
 /// Calls `put(target, source)` for one source and the targets within its threshold.
 #[inline(always)]
 fn compare<V: Simd>(
@@ -146,13 +183,17 @@ fn compare<V: Simd>(
     put: &mut impl FnMut(usize, usize),
 ) {
     let source = sources.point(j);
-    // Written out: closures over arrays are not always inlined, and then lanes go through memory.
     let shift = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
     let threshold = V::splat(near.threshold);
+    let mut least = threshold.add(threshold);
     for first in range.clone().step_by(V::LANES) {
-        let [x, y, z] = targets.lanes::<V>(first);
-        let point = [[x.add(shift[0])], [y.add(shift[1])], [z.add(shift[2])]];
-        let [r2] = squares(&point, source);
+        least = least.min(squared(targets.lanes::<V>(first), shift, source));
+    }
+    if !least.any_at_most(threshold) {
+        return;
+    }
+    for first in range.clone().step_by(V::LANES) {
+        let r2 = squared(targets.lanes::<V>(first), shift, source);
         if r2.any_at_most(threshold) {
             let mut lanes = [V::Scalar::default(); MAX_LANES];
             r2.store(&mut lanes);
@@ -693,12 +734,13 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
         for (i, row) in self.rows.enumerate() {
             let index = lists.near.cells[row];
             let target = &tree.cells[index as usize];
+            let view = View::new(root, tree, index, close_sides);
             let range = target.targets.start as usize..target.targets.end as usize;
             for list in lists.near.row(row).chunks(LEAVES) {
                 let mut near: [Near<N>; LEAVES] = std::array::from_fn(|_| Near::default());
                 let near = &mut near[..list.len()];
                 for (near, &source) in near.iter_mut().zip(list) {
-                    *near = Near::new(root, tree, index, source, close_sides);
+                    *near = view.of(source);
                     if let Some(close) = self.close {
                         near.masked = close.masked[entry];
                         entry += 1;

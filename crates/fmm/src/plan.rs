@@ -352,7 +352,9 @@ fn work_out(
         let sample = Sample::new(&root, sources);
         root = root.enlarged(tuning::enlargement(&sample, occupancy));
     }
-    let source_order = Order::new(&root, sources);
+    // A leaf of one set may be a box to split for the other.
+    let enough = if targets.is_none() { leaf_size } else { 0 };
+    let source_order = Order::of_leaves(&root, sources, enough);
     let target_order = targets.map(|points| Order::new(&root, points));
     let geometry = Geometry { root, source_order, target_order, leaf_size };
     work_out_lists(geometry, sources, targets, options, precision, simd, info)

@@ -110,7 +110,7 @@ unsafe fn product_rows<V: Simd, const B: usize, const R: usize>(
             }
         }
     }
-    if B % PAIR != 0 {
+    if !B.is_multiple_of(PAIR) {
         let mut sums = [V::zero(); R];
         for j in 0..columns {
             // SAFETY: the caller's.

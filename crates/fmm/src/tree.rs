@@ -42,9 +42,9 @@ impl Cell {
     }
 }
 
-/// Side of a box at `level`.
+/// Side of a box at `level`: 2^-level.
 pub(crate) fn side(level: u8) -> f64 {
-    1.0 / (1u64 << level) as f64
+    f64::from_bits((1023 - u64::from(level)) << 52)
 }
 
 /// The cube that holds all points.
@@ -99,7 +99,7 @@ impl Root {
 /// Points in Morton order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
-    /// Morton keys, ascending.
+    /// Morton keys, ascending but for those within a leaf.
     pub keys: Vec<u64>,
     /// Caller's index of each point.
     pub index: Vec<u32>,
@@ -107,8 +107,12 @@ pub(crate) struct Order {
 
 impl Order {
     pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
-        let items = morton::sorted(root, points);
-        let (keys, index) = items.into_par_iter().with_min_len(4096).unzip();
+        Self::of_leaves(root, points, 0)
+    }
+
+    /// As [`Self::new`], but for the order within boxes of at most `leaf_size` points: enough for a tree of these points alone.
+    pub(crate) fn of_leaves(root: &Root, points: &[[f64; 3]], leaf_size: usize) -> Self {
+        let (keys, index) = morton::sorted(root, points, leaf_size);
         Self { keys, index }
     }
 }

@@ -85,6 +85,8 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     fn abs(self) -> Self;
     /// The larger of two.
     fn max(self, other: Self) -> Self;
+    /// The smaller of two.
+    fn min(self, other: Self) -> Self;
     /// Whether any lane is at most `threshold`.
     fn any_at_most(self, threshold: Self) -> bool;
     /// Adds each lane to a double.

@@ -82,6 +82,11 @@ macro_rules! array {
             }
 
             #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                Self(std::array::from_fn(|i| self.0[i].min(other.0[i])))
+            }
+
+            #[inline(always)]
             fn any_at_most(self, threshold: Self) -> bool {
                 (0..N).any(|i| self.0[i] <= threshold.0[i])
             }

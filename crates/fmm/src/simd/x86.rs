@@ -219,6 +219,12 @@ impl Simd for F32x8 {
     }
 
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_min_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
         unsafe { _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, threshold.0)) != 0 }
@@ -323,6 +329,12 @@ impl Simd for F64x4 {
     }
 
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm256_min_pd(self.0, other.0) })
+    }
+
+    #[inline(always)]
     fn any_at_most(self, threshold: Self) -> bool {
         // SAFETY: module documentation.
         unsafe { _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, threshold.0)) != 0 }
@@ -406,6 +418,12 @@ impl Simd for F32x16 {
     fn max(self, other: Self) -> Self {
         // SAFETY: module documentation.
         Self(unsafe { _mm512_max_ps(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_min_ps(self.0, other.0) })
     }
 
     /// Four by four within the quarters of each vector, then the quarters.
@@ -500,6 +518,12 @@ impl Simd for F64x8 {
     fn max(self, other: Self) -> Self {
         // SAFETY: module documentation.
         Self(unsafe { _mm512_max_pd(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        // SAFETY: module documentation.
+        Self(unsafe { _mm512_min_pd(self.0, other.0) })
     }
 
     /// Two by two within the quarters of each vector, then the quarters.
