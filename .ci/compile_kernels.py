@@ -12,11 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
 BOTH = {"PRECISION": [32, 64]}
-# Macros of each kernel with the values that the program gives them.
+# Macros of each kernel with the values that the program gives them, those in one key together.
 VARIANTS = {
     "sort.cu": [["KEY=unsigned long long", "VALUE=unsigned"], ["KEY=unsigned", "VALUE=unsigned long long"]],
     "particles.cu": BOTH,
-    "p2p.cu": BOTH | {"DENSITIES": [1, 2, 4], "GRADIENT": [0, 1], "KINDS": [(1, 0), (0, 1), (1, 1)]},
+    "p2p.cu": BOTH
+    | {"DENSITIES": [1, 2, 4], "GRADIENT ALL_PAIRS": [(0, 0), (1, 0), (0, 1)], "CHARGES DIPOLES": [(1, 0), (0, 1), (1, 1)]},
     "p2m.cu": BOTH | {"DIPOLES": [0, 1]},
     "l2p.cu": BOTH | {"GRADIENT": [0, 1]},
     "translate.cu": BOTH,
@@ -27,19 +28,17 @@ VARIANTS = {
 }
 
 
-def variants(name):
+def variants(file):
     """Lists of macro definitions."""
-    table = VARIANTS.get(name, {})
+    table = VARIANTS.get(file, {})
     if isinstance(table, list):
         return table
     out = []
     for values in itertools.product(*table.values()):
         macros = []
         for macro, value in zip(table, values):
-            if macro == "KINDS":
-                macros += [f"CHARGES={value[0]}", f"DIPOLES={value[1]}"]
-            else:
-                macros.append(f"{macro}={value}")
+            values_of = value if isinstance(value, tuple) else (value,)
+            macros += [f"{name}={each}" for name, each in zip(macro.split(), values_of)]
         out.append(macros)
     return out
 

@@ -1,4 +1,4 @@
-// Close pairs: those that P2P counts at the threshold, found once for a plan with P2P's own arithmetic. CPU twin:
+// Close pairs: those whose relative coordinates have lost digits, found once for a plan with P2P's own arithmetic. CPU twin:
 // crates/fmm/src/close.rs. Single precision only.
 #include "shared/near.cuh"
 
@@ -10,13 +10,13 @@ struct __align__(16) ClosePair {
     float used[3];
 };
 
-// found: number of close pairs, which may exceed capacity: then only that number counts. itself: the targets are the sources,
+// squares: the squared distance that P2P's loop takes the root of. found: number of close pairs, which may exceed capacity: then only that number counts. itself: the targets are the sources,
 // and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
                                       const u32* item_cells, u32 count, double side, const Point* sources,
                                       const Point* targets, u32 itself, const double* source_points,
                                       const u32* source_index, const double* target_points, const u32* target_index,
-                                      ClosePair* pairs, float* thresholds, u32 capacity, u32* found) {
+                                      ClosePair* pairs, float* squares, u32 capacity, u32* found) {
     __shared__ Point stages[WARPS][32];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
@@ -59,7 +59,9 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         pair.used[1] = (float)dy;
                         pair.used[2] = (float)dz;
                         pairs[place] = pair;
-                        thresholds[place] = (float)leaf.threshold;
+                        squares[place] = leaf.kind == SAME
+                                             ? (float)leaf.threshold
+                                             : fused(dz, dz, fused(dy, dy, fused(dx, dx, SOFTENING * leaf.threshold)));
                     }
                 }
             }

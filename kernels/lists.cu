@@ -99,9 +99,10 @@ extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u
     }
 }
 
-#define EMPTY (~0ull)
+// No key: offsets are never all that small.
+#define EMPTY 0ull
 
-// Finds or makes the slot of each key in an open table of `size` (a power of two) slots; full = 1 when there is none.
+// Finds or makes the slot of each key in an open table of `size` (a power of two) slots, empty at first; full = 1 when there is none.
 extern "C" __global__ void lists_slots(const u64* keys, u32 n, u64* table, u32 size, u32* slots, u32* full) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
@@ -118,6 +119,21 @@ extern "C" __global__ void lists_slots(const u64* keys, u32 n, u64* table, u32 s
         slot = (slot + 1) & (size - 1);
     }
     *full = 1;
+}
+
+// Gathers the keys of a table and their slots; found: 0 at first.
+extern "C" __global__ void lists_found(const u64* table, u32 size, u64* keys, u32* slots, u32* found) {
+    u32 slot = blockIdx.x * THREADS + threadIdx.x;
+    if (slot >= size || table[slot] == EMPTY) return;
+    u32 place = atomicAdd(found, 1);
+    keys[place] = table[slot];
+    slots[place] = slot;
+}
+
+// Writes each batch's number into its slot.
+extern "C" __global__ void lists_name(const u32* slots, u32 count, u32* numbers) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i < count) numbers[slots[i]] = i;
 }
 
 // Replaces each slot by the number of its batch.
@@ -188,8 +204,10 @@ extern "C" __global__ void lists_items_count(const Cell* cells, u32 n, const u32
     counts[i] = chunks * parts;
 }
 
+// orders: small for much work, in whole groups of 16 targets; numbers: of the items.
 extern "C" __global__ void lists_items_fill(const Cell* cells, u32 n, const u32* begins, const u32* entries, u32 chunk,
-                                            u32 split, const u32* places, Item* items, u32* item_cells) {
+                                            u32 split, const u32* places, Item* items, u32* item_cells, u32* orders,
+                                            u64* numbers) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n || places[i] == places[i + 1]) return;
     u32 chunks, parts;
@@ -207,6 +225,18 @@ extern "C" __global__ void lists_items_fill(const Cell* cells, u32 n, const u32*
                          begins[i] + (u32)((u64)near * (part + 1) / parts)};
             items[place] = item;
             item_cells[place] = i;
+            u64 work = (to - from + 15) / 16 * (sources / parts) * 128 / (chunk / 16 * split);
+            orders[place] = 255 - (u32)min(work, 255ull);
+            numbers[place] = place;
         }
     }
+}
+
+// Items in the order of `numbers`.
+extern "C" __global__ void lists_items_gather(const u64* numbers, u32 n, const Item* items, const u32* item_cells,
+                                              Item* items_out, u32* cells_out) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    items_out[i] = items[numbers[i]];
+    cells_out[i] = item_cells[numbers[i]];
 }

@@ -1,9 +1,13 @@
 // P2P: near pairs. CPU twin: crates/fmm/src/p2p.rs.
 //
-// A warp takes up to 128 targets of one leaf, up to four a lane, in registers, and a run of near leaves. Several warps may
-// share a target, so sums are added atomically. In single precision pairs closer than a threshold are counted as if they
-// were at it, at the price of one instruction; p2p_close puts them right from a list of such pairs. With dipoles, whose field
-// at the threshold would drown the rest, they are left out instead.
+// A warp takes up to 128 targets of one leaf and a run of near leaves. Its lanes make two groups of sixteen, or one where sums are
+// many: all groups hold the same targets in registers, up to eight a lane, and each takes every other source, so that leaves fill
+// lanes but for half a group.
+// Groups and warps that share a target add their sums atomically.
+//
+// In single precision some pairs are closer than relative coordinates can tell. In a leaf itself those are counted as if they were at
+// a threshold, with other leaves the squared distance is softened a little, at no price; p2p_close puts both right from a list of
+// such pairs. With dipoles, whose field at the threshold would drown the rest, they are left out instead.
 #include "shared/near.cuh"
 
 #ifndef DENSITIES
@@ -19,13 +23,31 @@
 #define GRADIENT 0
 #endif
 
+// All pairs of points are summed: most leaves are apart.
+#ifndef ALL_PAIRS
+#define ALL_PAIRS 0
+#endif
+
 #define WARPS 4
 #define STRENGTHS (DENSITIES * (CHARGES + 3 * DIPOLES))
-#if PRECISION == 32 && DENSITIES * (1 + 3 * GRADIENT) <= 4 && !DIPOLES
-#define ROWS 4
-#else
+#define SUMS (DENSITIES * (1 + 3 * GRADIENT))
+#define EXPANDED (ALL_PAIRS && PRECISION == 32 && !DIPOLES && !GRADIENT)
+// Lanes of a group, rows of targets, sources between two branches, sources in shared memory and blocks of a multiprocessor, as
+// measured best.
+#define GROUP (SUMS > 4 ? 32 : 16)
+#define WAYS (32 / GROUP)
+#if SUMS > 4
 #define ROWS 2
+#elif PRECISION == 64 || DIPOLES
+#define ROWS 4
+#elif GRADIENT
+#define ROWS 6
+#else
+#define ROWS 8
 #endif
+#define UNROLL (SUMS == 1 ? 4 : PRECISION == 64 ? 1 : 2)
+#define STAGED (SUMS == 1 && STRENGTHS == 1 ? 64 : 32)
+#define BLOCKS (PRECISION == 32 && !DIPOLES && SUMS > 1 && (DENSITIES == 2 || GRADIENT) && SUMS <= 4 ? 4 : 1)
 
 // Strengths of k densities in Morton order: charges [k][n], dipoles [k][3][n].
 struct Strengths {
@@ -41,13 +63,19 @@ __device__ __forceinline__ REAL strength(const Strengths& s, u32 i, u32 source) 
     return s.dipoles[(3 * density + part - CHARGES) * s.n + source];
 }
 
-// 1/distance as the loop takes it.
-__device__ __forceinline__ REAL loop_inverse(REAL r2, REAL threshold) {
+// 1/distance to a source of the targets' own leaf, or one that may be as close.
+__device__ __forceinline__ REAL clamped_inverse(REAL r2, REAL threshold) {
 #if DIPOLES && PRECISION == 32
     return r2 > threshold ? inverse_root(r2) : (REAL)0;
 #else
     return inverse_distance(r2, threshold);
 #endif
+}
+
+// Whether pairs of this kind are clamped.
+template <Kind KIND>
+__device__ __forceinline__ constexpr bool clamps() {
+    return KIND == SAME || (KIND == OTHER && (DIPOLES || PRECISION == 64));
 }
 
 // Adds one source's share: d = target minus source, inv = 1/|d|, q: strengths.
@@ -86,45 +114,81 @@ __device__ __forceinline__ void add(REAL dx, REAL dy, REAL dz, REAL inv, const R
 }
 
 struct Stage {
-    Point points[32];  // w: the first strength
-    REAL more[STRENGTHS > 1 ? STRENGTHS - 1 : 1][32];
+    Point points[STAGED];  // w: the first strength; of leaves apart: minus twice the place, and its square
+    REAL more[STRENGTHS > 1 || EXPANDED ? STRENGTHS : 1][STAGED];
 };
 
-// The staged sources at T rows of targets; CLOSE_THERE: some pairs may be closer than the threshold, or coincide.
-template <int T, bool CLOSE_THERE>
+// The staged sources at T rows of targets; squares: those of the targets' places.
+template <int T, Kind KIND>
 __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL threshold, const REAL* x, const REAL* y,
-                                          const REAL* z, REAL (*sums)[DENSITIES][1 + 3 * GRADIENT]) {
-    for (u32 j = 0; j < count; j += 4) {
+                                          const REAL* z, const REAL* squares, REAL (*sums)[DENSITIES][1 + 3 * GRADIENT]) {
+    REAL softening = (REAL)SOFTENING * threshold;
+    for (u32 j = (threadIdx.x & 31) / GROUP; j < count; j += UNROLL * WAYS) {
 #pragma unroll
-        for (u32 i = 0; i < 4; i++) {
-            Point s = stage.points[j + i];
+        for (u32 i = 0; i < UNROLL; i++) {
+            Point s = stage.points[j + WAYS * i];
             REAL own[STRENGTHS];
-            own[0] = s.w;
+            own[0] = KIND == APART ? stage.more[0][j + WAYS * i] : s.w;
 #pragma unroll
-            for (int k = 1; k < STRENGTHS; k++) own[k] = stage.more[k - 1][j + i];
+            for (int k = 1; k < STRENGTHS; k++) own[k] = stage.more[k][j + WAYS * i];
 #pragma unroll
             for (int t = 0; t < T; t++) {
-                REAL dx = x[t] - s.x, dy = y[t] - s.y, dz = z[t] - s.z;
-                REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
-                REAL inv = CLOSE_THERE ? loop_inverse(r2, threshold) : inverse_root(r2);
-                add(dx, dy, dz, inv, own, sums[t]);
+                if constexpr (KIND == APART) {
+                    REAL r2 = fused(s.x, x[t], fused(s.y, y[t], fused(s.z, z[t], s.w + squares[t])));
+                    add(0, 0, 0, inverse_root(r2), own, sums[t]);
+                } else {
+                    REAL dx = x[t] - s.x, dy = y[t] - s.y, dz = z[t] - s.z;
+                    REAL first = clamps<KIND>() ? dx * dx : fused(dx, dx, softening);
+                    REAL r2 = fused(dz, dz, fused(dy, dy, first));
+                    add(dx, dy, dz, clamps<KIND>() ? clamped_inverse(r2, threshold) : inverse_root(r2), own, sums[t]);
+                }
             }
         }
     }
+}
+
+// Brings sources begin .. begin + here of a leaf to shared memory, and more of no strength behind them.
+__device__ __forceinline__ void fill_stage(Stage& stage, const Leaf& leaf, u32 begin, u32 here, const Point* sources,
+                                           const Strengths& strengths) {
+    u32 lane = threadIdx.x & 31;
+    __syncwarp();
+#pragma unroll
+    for (u32 slot = lane; slot < STAGED; slot += 32) {
+        u32 source = begin + min(slot, here - 1);
+        Point p = sources[source];
+        p.x += leaf.x;
+        p.y += leaf.y;
+        p.z += leaf.z;
+        REAL q[STRENGTHS];
+#pragma unroll
+        for (int i = 0; i < STRENGTHS; i++) q[i] = slot < here ? strength(strengths, i, source) : (REAL)0;
+        p.w = q[0];
+        if (EXPANDED && leaf.kind == APART) {
+            p.w = fused(p.x, p.x, fused(p.y, p.y, p.z * p.z));
+            p.x *= -2;
+            p.y *= -2;
+            p.z *= -2;
+        }
+        stage.points[slot] = p;
+#pragma unroll
+        for (int i = EXPANDED ? 0 : 1; i < STRENGTHS; i++) stage.more[i][slot] = q[i];
+    }
+    __syncwarp();
 }
 
 template <int T>
 __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32 cell, u32 first, u32 count,
                                          const Point* sources, const Point* targets, const Strengths& strengths,
                                          REAL* potential, REAL* gradient, u64 m, Stage& stage) {
-    u32 lane = threadIdx.x & 31;
-    REAL x[T], y[T], z[T], sums[T][DENSITIES][1 + 3 * GRADIENT];
+    u32 lane = threadIdx.x & 31, own = lane % GROUP;
+    REAL x[T], y[T], z[T], squares[T], sums[T][DENSITIES][1 + 3 * GRADIENT];
 #pragma unroll
     for (int t = 0; t < T; t++) {
-        Point p = targets[first + min(lane + 32 * t, count - 1)];
+        Point p = targets[first + min(own + GROUP * t, count - 1)];
         x[t] = p.x;
         y[t] = p.y;
         z[t] = p.z;
+        squares[t] = fused(p.x, p.x, fused(p.y, p.y, p.z * p.z));
 #pragma unroll
         for (int k = 0; k < DENSITIES; k++)
 #pragma unroll
@@ -135,32 +199,22 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
         Leaf mine = near_leaf(near, cell, group + min(lane, leaves - 1));
         for (u32 e = 0; e < leaves; e++) {
             Leaf leaf = from_lane(mine, e);
-            for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
-                u32 here = min(32, leaf.end - begin);
-                u32 source = begin + min(lane, here - 1);
-                Point p = sources[source];
-                p.x += leaf.x;
-                p.y += leaf.y;
-                p.z += leaf.z;
-                REAL q[STRENGTHS];
-#pragma unroll
-                for (int i = 0; i < STRENGTHS; i++) q[i] = lane < here ? strength(strengths, i, source) : (REAL)0;
-                p.w = q[0];
-                __syncwarp();
-                stage.points[lane] = p;
-#pragma unroll
-                for (int i = 1; i < STRENGTHS; i++) stage.more[i - 1][lane] = q[i];
-                __syncwarp();
-                if (leaf.threshold > 0)
-                    sum_stage<T, true>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
+            for (u32 begin = leaf.begin; begin < leaf.end; begin += STAGED) {
+                u32 here = min(STAGED, leaf.end - begin);
+                fill_stage(stage, leaf, begin, here, sources, strengths);
+                u32 whole = (here + UNROLL * WAYS - 1) / (UNROLL * WAYS) * (UNROLL * WAYS);
+                if (leaf.kind == SAME)
+                    sum_stage<T, SAME>(stage, whole, leaf.threshold, x, y, z, squares, sums);
+                else if (!EXPANDED || leaf.kind == OTHER)
+                    sum_stage<T, OTHER>(stage, whole, leaf.threshold, x, y, z, squares, sums);
                 else
-                    sum_stage<T, false>(stage, (here + 3) & ~3u, leaf.threshold, x, y, z, sums);
+                    sum_stage<T, EXPANDED ? APART : OTHER>(stage, whole, leaf.threshold, x, y, z, squares, sums);
             }
         }
     }
 #pragma unroll
     for (int t = 0; t < T; t++) {
-        u32 row = lane + 32 * t;
+        u32 row = own + GROUP * t;
         if (row < count)
 #pragma unroll
             for (int k = 0; k < DENSITIES; k++) {
@@ -174,7 +228,7 @@ __device__ __forceinline__ void sum_rows(const Near& near, const Item& item, u32
     }
 }
 
-extern "C" __global__ void __launch_bounds__(WARPS * 32)
+extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
     p2p(const Cell* cells, const double* centres, const u32* entries, const Item* items, const u32* item_cells, u32 count,
         double side, const Point* sources, const Point* targets, const REAL* charges, const REAL* dipoles, u64 n,
         REAL* potential, REAL* gradient, u64 m) {
@@ -186,29 +240,35 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32)
     Strengths strengths = {charges, dipoles, n};
     Item item = items[i];
     u32 cell = item_cells[i];
-    for (u32 done = 0; done < item.count; done += 32 * ROWS) {
-        u32 left = min(32 * ROWS, item.count - done);
+    for (u32 done = 0; done < item.count; done += GROUP * ROWS) {
+        u32 left = min(GROUP * ROWS, item.count - done);
         u32 first = item.target + done;
         Stage& stage = stages[warp];
-        switch ((left + 31) / 32) {
-#if ROWS == 4
-            case 4:
-                sum_rows<4>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
-                break;
-            case 3:
-                sum_rows<3>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
-                break;
+        switch ((left + GROUP - 1) / GROUP) {
+#define CASE(T)                                                                                                        \
+    case T:                                                                                                            \
+        sum_rows<T>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);        \
+        break;
+            CASE(1)
+            CASE(2)
+#if ROWS >= 4
+            CASE(3)
+            CASE(4)
 #endif
-            case 2:
-                sum_rows<2>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
-                break;
-            default:
-                sum_rows<1>(near, item, cell, first, left, sources, targets, strengths, potential, gradient, m, stage);
+#if ROWS >= 6
+            CASE(5)
+            CASE(6)
+#endif
+#if ROWS >= 8
+            CASE(7)
+            CASE(8)
+#endif
+#undef CASE
         }
     }
 }
 
-// A pair that the loop above counts at the threshold: the displacement that double precision gives (zero for coincident
+// A close pair: the displacement that double precision gives (zero for coincident
 // points, which contribute nothing), and the one that the loop used.
 struct __align__(16) ClosePair {
     u32 target, source;
@@ -216,8 +276,8 @@ struct __align__(16) ClosePair {
     float used[3];
 };
 
-// Puts the close pairs right.
-extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const float* thresholds, const REAL* charges,
+// Puts the close pairs right; squares: what the loop took the root of.
+extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const float* squares, const REAL* charges,
                                      const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
@@ -231,7 +291,7 @@ extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const fl
     REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
     if (r2 > 0) add(dx, dy, dz, 1 / sqrt(r2), q, sums);
 #if !DIPOLES
-    add(pair.used[0], pair.used[1], pair.used[2], inverse_root((REAL)thresholds[i]), q, off);
+    add(pair.used[0], pair.used[1], pair.used[2], inverse_root((REAL)squares[i]), q, off);
 #endif
     for (int k = 0; k < DENSITIES; k++) {
         atomicAdd(&potential[k * m + pair.target], sums[k][0] - off[k][0]);

@@ -3,6 +3,7 @@
 #include "shared/cell.cuh"
 
 #define THREADS 128
+#define SAMPLES 4096
 #ifndef P_MAX
 #define P_MAX 20
 #endif
@@ -26,6 +27,14 @@ __device__ __forceinline__ u64 mix(u64 z) {
 
 __device__ __forceinline__ u32 below(u64 bits, u32 count) { return (u32)__umul64hi(bits, count); }
 
+// Draws that a thing with an expectation of `share` of them gets, by its own hash.
+__device__ __forceinline__ u32 draws(double share, u64 hash) {
+    u32 whole = (u32)share;
+    return whole + ((double)(hash >> 11) * 0x1p-53 < share - whole);
+}
+
+__device__ __forceinline__ u64 hash_of(uint2 pair) { return mix((u64)pair.x << 32 | pair.y); }
+
 // A source of box s and a target of box t, drawn by `seed`, relative to the boxes' centres in units of the root's side; returns
 // how many such pairs there are.
 __device__ double draw(const Sampled& d, uint2 pair, u64 seed, double* source, double* target, double* between) {
@@ -47,7 +56,8 @@ __device__ double warp_sum(double v) {
     return v;
 }
 
-// One block a batch, `samples` draws. out: [batch][P_MAX + 3]: for p' = 1 .. P_MAX the sum over the batch's pairs of points of the
+// One block a batch, about `samples` draws, at most SAMPLES. Which pairs are drawn hangs on the pairs themselves, not on their order,
+// which changes from run to run. out: [batch][P_MAX + 3]: for p' = 1 .. P_MAX the sum over the batch's pairs of points of the
 // squared error of 1/r, at [p'], and the sums of 1/r^2 and 1/r^4 at [P_MAX + 1], [P_MAX + 2]. factors: sqrt((n+k)! ...) of a
 // translation along z for m <= k <= n < P_MAX, m after m.
 extern "C" __global__ void truncation_far(const Cell* cells, const double* centres, const double* source_points,
@@ -55,13 +65,26 @@ extern "C" __global__ void truncation_far(const Cell* cells, const double* centr
                                           const u32* target_index, double side, const uint2* pairs, const u32* begins,
                                           u32 samples, const double* factors, double* out) {
     __shared__ double sums[P_MAX + 3];
+    // By chance a few more than wanted.
+    const u32 CAPACITY = SAMPLES + 512;
+    __shared__ uint2 drawn[CAPACITY];
+    __shared__ u32 taken;
+    if (threadIdx.x == 0) taken = 0;
     Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
     for (u32 i = threadIdx.x; i < P_MAX + 3; i += THREADS) sums[i] = 0.0;
     __syncthreads();
     u32 begin = begins[blockIdx.x], count = begins[blockIdx.x + 1] - begin;
+    double share = (double)samples / count;
+    for (u32 i = threadIdx.x; i < count; i += THREADS) {
+        u32 times = draws(share, hash_of(pairs[begin + i]));
+        u32 place = times ? atomicAdd(&taken, times) : 0;
+        for (u32 k = 0; k < times && place + k < CAPACITY; k++) drawn[place + k] = make_uint2(i, k);
+    }
+    __syncthreads();
+    samples = min(taken, CAPACITY);
     for (u32 sample = threadIdx.x; sample < samples; sample += THREADS) {
-        u64 seed = mix((u64)blockIdx.x << 32 | sample);
-        uint2 pair = pairs[begin + below(mix(seed + 1), count)];
+        uint2 pair = pairs[begin + drawn[sample].x];
+        u64 seed = mix(hash_of(pair) + drawn[sample].y);
         double source[3], target[3], between[3];
         double weight = draw(d, pair, seed, source, target, between) * count / samples;
         double r2 = 0.0, distance = 0.0;
@@ -145,22 +168,31 @@ extern "C" __global__ void truncation_far(const Cell* cells, const double* centr
     for (u32 i = threadIdx.x; i < P_MAX + 3; i += THREADS) out[(u64)blockIdx.x * (P_MAX + 3) + i] = sums[i];
 }
 
-// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from gridDim.x * THREADS draws. out: [2], zeros.
+// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about gridDim.x * THREADS draws. out: [2],
+// zeros.
 extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const double* source_points,
                                            const u32* source_index, const double* target_points,
                                            const u32* target_index, double side, const uint2* pairs, u32 count,
                                            double* out) {
     Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
-    u64 seed = mix((u64)blockIdx.x * THREADS + threadIdx.x);
-    uint2 pair = pairs[below(mix(seed + 1), count)];
-    double source[3], target[3], between[3], r2 = 0.0;
-    double weight = draw(d, pair, seed, source, target, between) * count / ((double)gridDim.x * THREADS);
-    for (u32 k = 0; k < 3; k++) {
-        double v = between[k] + target[k] - source[k];
-        r2 += v * v;
+    double share = (double)gridDim.x * THREADS / count;
+    double sums[2] = {0.0, 0.0};
+    u64 step = (u64)gridDim.x * THREADS;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += step) {
+        uint2 pair = pairs[i];
+        u32 times = draws(share, hash_of(pair));
+        for (u32 k = 0; k < times; k++) {
+            double source[3], target[3], between[3], r2 = 0.0;
+            double weight = draw(d, pair, mix(hash_of(pair) + k), source, target, between) / share;
+            for (u32 a = 0; a < 3; a++) {
+                double v = between[a] + target[a] - source[a];
+                r2 += v * v;
+            }
+            sums[0] += r2 > 0.0 ? weight / r2 : 0.0;
+            sums[1] += r2 > 0.0 ? weight / (r2 * r2) : 0.0;
+        }
     }
-    double two = warp_sum(r2 > 0.0 ? weight / r2 : 0.0);
-    double four = warp_sum(r2 > 0.0 ? weight / (r2 * r2) : 0.0);
+    double two = warp_sum(sums[0]), four = warp_sum(sums[1]);
     if ((threadIdx.x & 31) == 0) {
         atomicAdd(&out[0], two);
         atomicAdd(&out[1], four);

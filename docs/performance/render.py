@@ -1,6 +1,7 @@
 """Renders docs/performance/gpu.json (made by gpu.sh) as the table of docs/performance.md, section GPU, and as a plot.
 
     python3 docs/performance/render.py                 # the table, to stdout
+    python3 docs/performance/render.py --timeline      # when the stages of the hybrid sums ran
     python3 docs/performance/render.py --plot gpu.svg  # the plot; needs matplotlib
 """
 
@@ -58,6 +59,25 @@ def table():
         print("| " + " | ".join(cells) + " |")
 
 
+def timeline():
+    hybrid = [run["report"] for run in runs() if run["report"].get("timeline")]
+    print("| stage, from / ms to / ms | on | " + " | ".join(f"{r['n']:,} points" for r in hybrid) + " |")
+    print("|" + "---|" * (2 + len(hybrid)))
+    # A stage of many levels is one span from its first begin to its last end.
+    spans = []
+    for report in hybrid:
+        of = {}
+        for part in report["timeline"]:
+            key = (part["stage"], part["on"])
+            begin, end = of.get(key, (part["begin"], part["end"]))
+            of[key] = (min(begin, part["begin"]), max(end, part["end"]))
+        spans.append(of)
+    keys = sorted(spans[-1], key=lambda key: spans[-1][key]) if spans else []
+    for stage, on in keys:
+        cells = [f"{1e3 * of[stage, on][0]:.2f} to {1e3 * of[stage, on][1]:.2f}" for of in spans]
+        print(f"| {stage} | {on} | " + " | ".join(cells) + " |")
+
+
 def plot(path):
     import matplotlib
 
@@ -85,5 +105,11 @@ def plot(path):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--timeline", action="store_true")
     arguments = parser.parse_args()
-    plot(arguments.plot) if arguments.plot else table()
+    if arguments.plot:
+        plot(arguments.plot)
+    elif arguments.timeline:
+        timeline()
+    else:
+        table()

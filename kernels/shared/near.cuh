@@ -19,11 +19,23 @@ struct Near {
 
 #define CLOSE (1.0 / 32.0)
 
+// Added to the squared distance of pairs in different leaves, as a share of the threshold: it changes those beyond the threshold by
+// less than rounding, and keeps the rest finite.
+#define SOFTENING 1e-8f
+
+// How the loops treat the pairs of a leaf.
+enum Kind {
+    SAME,   // the targets' own leaf: pairs may coincide
+    OTHER,
+    APART,  // so far that squared distances may be worked as |x|^2 - 2 x.y + |y|^2
+};
+
 // A near leaf as one lane holds it until its turn comes.
 struct Leaf {
     u32 begin, end;
     REAL x, y, z;    // centre of the source leaf minus centre of the target leaf
     REAL threshold;  // squared distance up to which a pair is close; 0: none is
+    u32 kind;
 };
 
 __device__ __forceinline__ Leaf near_leaf(const Near& near, u32 target_cell, u32 entry) {
@@ -42,8 +54,10 @@ __device__ __forceinline__ Leaf near_leaf(const Near& near, u32 target_cell, u32
     leaf.z = (REAL)((from[2] - to[2]) / near.side);
     // Leaves apart by more than that have no close pairs.
     REAL apart = (REAL)(0.5 * (side_of(source.level) + side_of(target_level)) + 1.01 * d);
-    bool separate = fabs(leaf.x) > apart || fabs(leaf.y) > apart || fabs(leaf.z) > apart;
-    leaf.threshold = separate ? (REAL)0 : (REAL)(d * d);
+    REAL largest = max(max(fabs(leaf.x), fabs(leaf.y)), fabs(leaf.z));
+    leaf.threshold = largest > apart ? (REAL)0 : (REAL)(d * d);
+    // With a gap of half the larger leaf the three squares are at most 11 times their sum.
+    leaf.kind = s == target_cell ? SAME : largest > apart + (REAL)(0.5 * side_of(level)) ? APART : OTHER;
     return leaf;
 }
 
@@ -55,5 +69,6 @@ __device__ __forceinline__ Leaf from_lane(const Leaf& leaf, u32 lane) {
     out.y = __shfl_sync(~0u, leaf.y, lane);
     out.z = __shfl_sync(~0u, leaf.z, lane);
     out.threshold = __shfl_sync(~0u, leaf.threshold, lane);
+    out.kind = __shfl_sync(~0u, leaf.kind, lane);
     return out;
 }

@@ -24,6 +24,29 @@ pub struct Source<'a> {
     pub headers: &'a [(&'a str, &'a str)],
 }
 
+/// A file under the workspace's `kernels/`, embedded, with the headers that it may include.
+#[macro_export]
+macro_rules! kernel_source {
+    ($name:literal, $headers:expr) => {
+        $crate::Source {
+            name: $name,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $name)),
+            headers: $headers,
+        }
+    };
+}
+
+/// Headers under the workspace's `kernels/`, embedded.
+#[macro_export]
+macro_rules! kernel_headers {
+    ($($name:literal),* $(,)?) => {
+        &[$((
+            $name,
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $name)),
+        )),*]
+    };
+}
+
 /// Machine code of `source` for `capability`, from the cache or the compiler; `defines` are NAME=VALUE.
 pub(crate) fn compile(
     source: &Source<'_>,

@@ -62,6 +62,11 @@ pub struct Grid {
     pub shared: u32,
 }
 
+/// A count, as kernels take them.
+pub fn count(n: usize) -> Arg {
+    Arg::U32(n as u32)
+}
+
 impl Grid {
     /// Blocks of `threads` that cover `count` elements, one a thread.
     pub fn covering(count: usize, threads: u32) -> Self {
@@ -127,14 +132,23 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    /// Allows launches with up to `bytes` of dynamic shared memory.
+    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since all users of the kernel share the
+    /// limit.
     ///
     /// # Errors
     /// [`Error::Driver`] when the device has less.
     pub fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
         use sys::CUfunction_attribute as Attribute;
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         self.module.context.bind()?;
         let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function is valid as long as its module.
+        let allowed = unsafe { result::function::get_function_attribute(self.raw, attribute) }
+            .map_err(|error| failure("asking for shared memory", error))?;
+        if bytes as i32 <= allowed {
+            return Ok(());
+        }
         // SAFETY: the function is valid as long as its module.
         check("setting shared memory", unsafe {
             result::function::set_function_attribute(self.raw, attribute, bytes as i32)

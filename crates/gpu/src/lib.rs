@@ -12,9 +12,10 @@ mod library;
 mod memory;
 mod probe;
 mod stream;
+pub mod testing;
 
 pub use compiler::Source;
-pub use device::{Arg, Device, Function, Grid, Module};
+pub use device::{Arg, Device, Function, Grid, Module, count};
 pub use error::Error;
 pub use graph::Graph;
 pub use memory::{Buffer, Pinned, Plain};

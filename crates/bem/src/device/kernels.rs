@@ -1,28 +1,16 @@
 //! The kernels under `kernels/` that this crate starts, embedded.
 
+pub(super) use gpu::count;
 use gpu::{Arg, Buffer, Device, Error, Function, Grid, Plain, Source};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = &[
-    ("shared/triangle.cuh", include_str!("../../../../kernels/shared/triangle.cuh")),
-    ("shared/pair.cuh", include_str!("../../../../kernels/shared/pair.cuh")),
-];
+const HEADERS: &[(&str, &str)] = gpu::kernel_headers!["shared/triangle.cuh", "shared/pair.cuh"];
 
-/// A file under `kernels/`.
-macro_rules! source {
-    ($name:literal) => {
-        Source {
-            name: $name,
-            text: include_str!(concat!("../../../../kernels/", $name)),
-            headers: HEADERS,
-        }
-    };
-}
-
-pub(super) const NEAR: Source<'static> = source!("near.cu");
-pub(super) const SPARSE: Source<'static> = source!("sparse.cu");
-pub(super) const PRECONDITIONER: Source<'static> = source!("preconditioner.cu");
-pub(super) const VECTORS: Source<'static> = source!("vectors.cu");
+pub(super) const NEAR: Source<'static> = gpu::kernel_source!("near.cu", HEADERS);
+pub(super) const SPARSE: Source<'static> = gpu::kernel_source!("sparse.cu", HEADERS);
+pub(super) const PRECONDITIONER: Source<'static> =
+    gpu::kernel_source!("preconditioner.cu", HEADERS);
+pub(super) const VECTORS: Source<'static> = gpu::kernel_source!("vectors.cu", HEADERS);
 
 /// A kernel ready to be started on its device's main stream.
 #[derive(Clone, Debug)]
@@ -58,11 +46,6 @@ impl Kernel {
         // (docs/performance.md, "GPU").
         unsafe { self.function.launch(self.device.stream(), grid, args) }
     }
-}
-
-/// A count as a kernel's argument.
-pub(super) fn count(n: usize) -> Arg {
-    Arg::U32(n as u32)
 }
 
 /// Sums of all before, and of all.

@@ -1,9 +1,6 @@
 //! Kernels against what processor cores compute. They skip with a printed reason where there is no GPU, unless
 //! FARAD_REQUIRE_GPU=1.
 
-use std::io::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use gpu::Device;
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -21,30 +18,7 @@ use crate::{CapacitanceOptions, Conductors, Method, Quiet, capacitance};
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
-    static RAN: AtomicUsize = AtomicUsize::new(0);
-    static SKIPPED: AtomicUsize = AtomicUsize::new(0);
-    let device = Device::open(0);
-    let counter = if device.is_ok() { &RAN } else { &SKIPPED };
-    counter.fetch_add(1, Ordering::Relaxed);
-    let counts = format!(
-        "GPU tests of bem: {} ran, {} skipped",
-        RAN.load(Ordering::Relaxed),
-        SKIPPED.load(Ordering::Relaxed)
-    );
-    // Past the harness, which hides what passing tests print.
-    let mut out = std::io::stderr().lock();
-    match device {
-        Ok(device) => {
-            writeln!(out, "{test} runs on {} ({counts})", device.info().name).unwrap();
-            Some(device)
-        }
-        Err(error) => {
-            writeln!(out, "{test} skipped: {error} ({counts})").unwrap();
-            let required = std::env::var("FARAD_REQUIRE_GPU").is_ok_and(|v| v == "1");
-            assert!(!required, "FARAD_REQUIRE_GPU=1, but: {error}");
-            None
-        }
-    }
+    gpu::testing::device_for(test, || Device::open(0)).unwrap()
 }
 
 /// Meshes whose vertices are moved a little at random, so that no choice hangs on rounding alone.

@@ -2,6 +2,7 @@
 
 use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
 
+use super::far_matrices::FarMatrices;
 use super::kernels::{self, Kernel, count, kernel};
 use super::lists::Lists;
 use super::orders::Orders;
@@ -35,26 +36,14 @@ struct Batch {
     lda: u32,
     first_pair: u32,
     pairs: u32,
-    first_tile: u32,
-    unused: [u32; 2],
+    unused: [u32; 3],
 }
 
 // SAFETY: three 64-bit and ten 32-bit numbers, 64 bytes.
 unsafe impl Plain for Batch {}
 
-/// A translation vector, as `kernels/m2l.cu` declares it.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Vector {
-    offset: [i32; 3],
-    finer_source: i32,
-    p: u32,
-    lda: u32,
-    matrix: u64,
-}
-
-// SAFETY: six 32-bit numbers and a 64-bit one, 32 bytes.
-unsafe impl Plain for Vector {}
+/// What a block works, as `kernels/translate.cu` declares it: batch, first pair, first row, rows.
+type Tile = [u32; 4];
 
 /// One kind of expansion, of all levels.
 #[derive(Debug)]
@@ -100,13 +89,50 @@ impl Stored {
     }
 }
 
-/// Translations that one launch makes: those with the same number of rows.
+/// Translations that one launch makes.
 #[derive(Clone, Copy, Debug)]
 struct Launch {
     /// Into the list of tiles.
     first: usize,
     tiles: usize,
+    /// Rows of a tile at most.
     rows: usize,
+    /// Matrices that are made before, in place of others: the first and their number, and the largest truncation number.
+    made: Option<(usize, usize, usize)>,
+}
+
+/// Batches, and tiles that cover them.
+#[derive(Debug, Default)]
+struct Work {
+    batches: Vec<Batch>,
+    tiles: Vec<Tile>,
+}
+
+impl Work {
+    /// Adds a batch to a launch that ends with the last tile.
+    fn push(&mut self, precision: Precision, batch: Batch, launch: &mut Launch) {
+        let rows = batch.rows as usize;
+        let (most, whole) = match precision {
+            Precision::Single => (SINGLE_ROWS, 8),
+            Precision::Double => (DOUBLE_ROWS, 16),
+        };
+        // Equal shares.
+        let step = rows.div_ceil(rows.div_ceil(most)).next_multiple_of(whole);
+        for pair in (0..batch.pairs).step_by(tile_width(precision)) {
+            for row in (0..rows).step_by(step) {
+                let here = step.min((rows - row).next_multiple_of(whole));
+                self.tiles.push([self.batches.len() as u32, pair, row as u32, here as u32]);
+            }
+        }
+        launch.tiles = self.tiles.len() - launch.first;
+        launch.rows = launch.rows.max(step);
+        self.batches.push(batch);
+    }
+
+    /// A launch of the tiles that follow.
+    fn launch(&self) -> Launch {
+        Launch { first: self.tiles.len(), tiles: 0, rows: 0, made: None }
+    }
 }
 
 /// All expansions of a plan.
@@ -115,8 +141,7 @@ pub(super) struct Expansions {
     pub(super) multipoles: Stored,
     pub(super) locals: Stored,
     batches: Buffer<Batch>,
-    /// The batch of each tile.
-    tiles: Buffer<u32>,
+    tiles: Buffer<Tile>,
     families: Buffer<u64>,
     /// From the deepest level up.
     upward: Vec<Launch>,
@@ -124,80 +149,94 @@ pub(super) struct Expansions {
     /// From the root down.
     downward: Vec<Launch>,
     translate: Kernel,
-    /// Pairs of a tile.
-    width: usize,
+    precision: Precision,
     /// Multiplications of all M2L, which the stage's rate is told by.
     pub(super) m2l_products: f64,
+    far_matrices: FarMatrices,
     /// Kept for the kernels that read them.
-    matrices: [Buffer<u8>; 2],
+    family_matrices: Buffer<u8>,
 }
 
-/// Shared memory of the largest tile.
-const MAX_SHARED: u32 = 3 * (64 * 128 + 80 * 128);
+/// Rows of a tile at most, as `kernels/translate.cu` is written.
+const SINGLE_ROWS: usize = 144;
+const DOUBLE_ROWS: usize = 128;
 
-/// Blocks that fill one matrix.
-const FILL_BLOCKS: u32 = 8;
+/// Threads of a block there.
+const THREADS: u32 = 256;
 
 /// Pairs of one tile.
-fn tile(precision: Precision) -> usize {
+fn tile_width(precision: Precision) -> usize {
     match precision {
         Precision::Single => 128,
         Precision::Double => 64,
     }
 }
 
+/// Shared memory of a tile.
+fn shared(precision: Precision, rows: usize) -> u32 {
+    let (stages, columns, height, pad) = match precision {
+        Precision::Single => (2, 32, rows.next_multiple_of(16) + 8, 4),
+        Precision::Double => (3, 8, rows + 4, 4),
+    };
+    let width = tile_width(precision);
+    (stages * (columns * height + width * (columns + pad)) * scalar(precision)) as u32
+}
+
 impl Expansions {
+    /// All expansions of a tree. M2L's matrices stay on the device if they take `limit` bytes at most; else they are made as every
+    /// sum needs them, some at a time.
+    ///
+    /// # Errors
+    /// The GPU's; [`Error::OutOfMemory`] at once if they do not fit.
     pub(super) fn new(
         device: &Device,
         precision: Precision,
         tree: &Tree,
         lists: &Lists,
         orders: &Orders,
+        limit: u64,
     ) -> Result<Self, Error> {
         let scalar = scalar(precision);
         // Whole 16-byte words, so that translations load and add them at once.
         let stride = |p: usize| (p * p).next_multiple_of(4);
         let multipoles = Stored::new(device, tree, &orders.multipole, scalar, stride)?;
         let locals = Stored::new(device, tree, &orders.local, scalar, stride)?;
-        let (far_matrices, addresses) = far_matrices(device, precision, lists, orders)?;
-        let (mut batches, mut tiles) = (Vec::new(), Vec::new());
+        let far_matrices = FarMatrices::new(device, precision, lists, orders, limit)?;
+        let mut work = Work::default();
 
-        // M2L, those with equal p' together.
+        // M2L: matrices that are made together, and of those the largest first.
         let mut order: Vec<usize> = (0..lists.batches.len()).collect();
-        order.sort_by_key(|&i| std::cmp::Reverse(orders.batches[i]));
+        order.sort_by_key(|&i| {
+            (far_matrices.of(&lists.batches[i]).group, usize::MAX - orders.batches[i])
+        });
         let mut across: Vec<Launch> = Vec::new();
         let mut m2l_products = 0.0;
+        let mut group = None;
         for i in order {
             let (batch, p) = (&lists.batches[i], orders.batches[i]);
             let pairs = (lists.begins[i + 1] - lists.begins[i]) as usize;
-            let (matrix, lda) = addresses[i];
+            let matrix = far_matrices.of(batch);
             let from = multipoles.levels[batch.source_level as usize];
             let to = locals.levels[batch.target_level()];
-            let launch = match across.last_mut() {
-                Some(launch) if launch.rows == p * p => launch,
-                _ => {
-                    across.push(Launch { first: tiles.len(), tiles: 0, rows: p * p });
-                    let last = across.len() - 1;
-                    &mut across[last]
-                }
-            };
-            batches.push(Batch {
-                matrix,
+            if group != Some(matrix.group) {
+                group = Some(matrix.group);
+                across.push(Launch { made: far_matrices.made(matrix.group), ..work.launch() });
+            }
+            let last = across.len() - 1;
+            let batch = Batch {
+                matrix: matrix.address,
                 from: from.values,
                 to: to.values,
                 from_stride: from.stride,
                 to_stride: to.stride,
                 rows: (p * p) as u32,
                 columns: (p * p) as u32,
-                lda: lda as u32,
+                lda: matrix.lda as u32,
                 first_pair: lists.begins[i],
                 pairs: pairs as u32,
-                first_tile: launch.tiles as u32,
-                unused: [0; 2],
-            });
-            let count = pairs.div_ceil(tile(precision));
-            tiles.extend(std::iter::repeat_n(batches.len() as u32 - 1, count));
-            launch.tiles += count;
+                unused: [0; 3],
+            };
+            work.push(precision, batch, &mut across[last]);
             m2l_products += (p * p * p * p * pairs) as f64;
         }
 
@@ -222,31 +261,26 @@ impl Expansions {
                     continue;
                 }
                 let (from, to) = if down == 0 { (child, parent) } else { (parent, child) };
-                let rows = (to.p * to.p) as usize;
-                let mut launch = Launch { first: tiles.len(), tiles: 0, rows };
+                let mut launch = work.launch();
                 for octant in 0..8 {
                     let (first_pair, pairs) = spans[8 * (level - 1) + octant];
                     if pairs == 0 {
                         continue;
                     }
-                    let matrix = family_matrices.address() + ((2 * octant + down) * size) as u64;
-                    batches.push(Batch {
-                        matrix,
+                    let batch = Batch {
+                        matrix: family_matrices.address() + ((2 * octant + down) * size) as u64,
                         from: from.values,
                         to: to.values,
                         from_stride: from.stride,
                         to_stride: to.stride,
-                        rows: rows as u32,
+                        rows: to.p * to.p,
                         columns: from.p * from.p,
                         lda: tables::padded_rows(p) as u32,
                         first_pair: first_pair as u32,
                         pairs: pairs as u32,
-                        first_tile: launch.tiles as u32,
-                        unused: [0; 2],
-                    });
-                    let count = pairs.div_ceil(tile(precision));
-                    tiles.extend(std::iter::repeat_n(batches.len() as u32 - 1, count));
-                    launch.tiles += count;
+                        unused: [0; 3],
+                    };
+                    work.push(precision, batch, &mut launch);
                 }
                 launches.push(launch);
             }
@@ -254,20 +288,22 @@ impl Expansions {
         upward.reverse();
         let macros = [("PRECISION", 8 * scalar)];
         let translate = kernel(device, &kernels::TRANSLATE, &macros, "translate")?;
-        translate.allow_shared(MAX_SHARED)?;
+        let most = if precision == Precision::Single { SINGLE_ROWS } else { DOUBLE_ROWS };
+        translate.allow_shared(shared(precision, most))?;
         Ok(Self {
             multipoles,
             locals,
-            batches: device.upload(&batches)?,
-            tiles: device.upload(&tiles)?,
+            batches: device.upload(&work.batches)?,
+            tiles: device.upload(&work.tiles)?,
             families,
             upward,
             across,
             downward,
             translate,
-            width: tile(precision),
+            precision,
             m2l_products,
-            matrices: [far_matrices, family_matrices],
+            far_matrices,
+            family_matrices,
         })
     }
 
@@ -291,9 +327,10 @@ impl Expansions {
             across: Vec::new(),
             downward: Vec::new(),
             translate: kernel(device, &kernels::TRANSLATE, &macros, "translate")?,
-            width: tile(precision),
+            precision,
             m2l_products: 0.0,
-            matrices: [device.buffer(0)?, device.buffer(0)?],
+            far_matrices: FarMatrices::none(device, precision)?,
+            family_matrices: device.buffer(0)?,
         })
     }
 
@@ -316,23 +353,11 @@ impl Expansions {
         pairs: &Buffer<u64>,
         turned: bool,
     ) -> Result<(), Error> {
-        const COLUMN_THREADS: usize = 16;
-        const STAGES: usize = 3;
-        let blocks_of_rows = launch.rows.div_ceil(128);
-        let row_threads = launch.rows.div_ceil(8 * blocks_of_rows);
-        // A warp of the tensor cores takes two of them.
-        let (row_threads, beyond, pitch) = if self.width == 128 {
-            (row_threads, 0, 80)
-        } else {
-            (row_threads.next_multiple_of(2), 4, 96)
-        };
-        // Chunks of 64 bytes a row, padded as the kernel pads them.
-        let shared = STAGES * (64 * (8 * row_threads + beyond) + pitch * self.width);
-        let grid = Grid {
-            blocks: [launch.tiles as u32, blocks_of_rows as u32],
-            threads: (COLUMN_THREADS * row_threads) as u32,
-            shared: shared as u32,
-        };
+        if let Some(made) = launch.made {
+            self.far_matrices.make(stream, made)?;
+        }
+        let shared = shared(self.precision, launch.rows);
+        let grid = Grid { shared, ..Grid::new(launch.tiles, THREADS) };
         self.translate.launch(
             stream,
             grid,
@@ -347,7 +372,7 @@ impl Expansions {
 
     /// Bytes on the device.
     pub(super) fn bytes(&self) -> u64 {
-        let matrices: u64 = self.matrices.iter().map(Buffer::bytes).sum();
+        let matrices = self.far_matrices.values.bytes() + self.family_matrices.bytes();
         self.multipoles.values.bytes()
             + self.locals.values.bytes()
             + self.batches.bytes()
@@ -365,64 +390,8 @@ pub(super) fn scalar(precision: Precision) -> usize {
     }
 }
 
-/// Address of a matrix and scalars between its columns.
-type Matrix = (u64, usize);
-
 /// Where some pairs begin, and their number.
 type Span = (usize, usize);
-
-/// Dense M2L matrices of all vectors; for each batch the address of its own and the scalars between columns.
-fn far_matrices(
-    device: &Device,
-    precision: Precision,
-    lists: &Lists,
-    orders: &Orders,
-) -> Result<(Buffer<u8>, Vec<Matrix>), Error> {
-    // Batches are sorted by difference of levels, level, offset: bring those with equal vectors together.
-    let mut vectors = std::collections::BTreeMap::<(i32, [i32; 3]), (usize, u64)>::new();
-    for (batch, &p) in lists.batches.iter().zip(&orders.batches) {
-        let of = vectors.entry((batch.finer_source, batch.offset)).or_default();
-        of.0 = of.0.max(p);
-    }
-    let scalar = scalar(precision);
-    let mut bytes = 0;
-    for (p, begin) in vectors.values_mut() {
-        *begin = bytes as u64;
-        bytes += tables::padded_rows(*p) * tables::padded_columns(*p) * scalar;
-    }
-    let matrices = device.buffer::<u8>(bytes)?;
-    for (_, begin) in vectors.values_mut() {
-        *begin += matrices.address();
-    }
-    let list: Vec<Vector> = vectors
-        .iter()
-        .map(|(&(finer_source, offset), &(p, matrix))| Vector {
-            offset,
-            finer_source,
-            p: p as u32,
-            lda: tables::padded_rows(p) as u32,
-            matrix,
-        })
-        .collect();
-    if let Some(p) = list.iter().map(|v| v.p as usize).max() {
-        let list = device.upload(&list)?;
-        let roots = device.upload(&tables::root_factorials(4 * p))?;
-        let fill = kernel(device, &kernels::M2L, &[("PRECISION", 8 * scalar)], "m2l_fill")?;
-        let shared = tables::fill_shared(p);
-        fill.allow_shared(shared)?;
-        let grid = Grid { blocks: [list.len() as u32, FILL_BLOCKS], threads: 256, shared };
-        fill.launch(device.stream(), grid, &[list.arg(), roots.arg()])?;
-    }
-    let addresses = lists
-        .batches
-        .iter()
-        .map(|batch| {
-            let (p, address) = vectors[&(batch.finer_source, batch.offset)];
-            (address, tables::padded_rows(p))
-        })
-        .collect();
-    Ok((matrices, addresses))
-}
 
 /// Child and parent of every box but the root, by level and octant; for each of these where its pairs begin, and their number.
 fn families(device: &Device, tree: &Tree) -> Result<(Buffer<u64>, Vec<Span>), Error> {

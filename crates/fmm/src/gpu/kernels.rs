@@ -1,40 +1,30 @@
 //! The kernels under `kernels/`, embedded, and how they are started.
 
+pub(super) use ::gpu::count;
 use ::gpu::{Arg, Device, Error, Function, Grid, Source, Stream};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = &[
-    ("shared/real.cuh", include_str!("../../../../kernels/shared/real.cuh")),
-    ("shared/cell.cuh", include_str!("../../../../kernels/shared/cell.cuh")),
-    ("shared/harmonics.cuh", include_str!("../../../../kernels/shared/harmonics.cuh")),
-    ("shared/levels.cuh", include_str!("../../../../kernels/shared/levels.cuh")),
-    ("shared/near.cuh", include_str!("../../../../kernels/shared/near.cuh")),
+const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
+    "shared/real.cuh",
+    "shared/cell.cuh",
+    "shared/harmonics.cuh",
+    "shared/levels.cuh",
+    "shared/near.cuh"
 ];
 
-/// A file under `kernels/`.
-macro_rules! source {
-    ($name:literal) => {
-        Source {
-            name: $name,
-            text: include_str!(concat!("../../../../kernels/", $name)),
-            headers: HEADERS,
-        }
-    };
-}
-
-pub(super) const SCAN: Source<'static> = source!("scan.cu");
-pub(super) const SORT: Source<'static> = source!("sort.cu");
-pub(super) const MORTON: Source<'static> = source!("morton.cu");
-pub(super) const TREE: Source<'static> = source!("tree.cu");
-pub(super) const LISTS: Source<'static> = source!("lists.cu");
-pub(super) const PARTICLES: Source<'static> = source!("particles.cu");
-pub(super) const CLOSE: Source<'static> = source!("close.cu");
-pub(super) const TRUNCATION: Source<'static> = source!("truncation.cu");
-pub(super) const M2L: Source<'static> = source!("m2l.cu");
-pub(super) const TRANSLATE: Source<'static> = source!("translate.cu");
-pub(super) const P2M: Source<'static> = source!("p2m.cu");
-pub(super) const P2P: Source<'static> = source!("p2p.cu");
-pub(super) const L2P: Source<'static> = source!("l2p.cu");
+pub(super) const SCAN: Source<'static> = ::gpu::kernel_source!("scan.cu", HEADERS);
+pub(super) const SORT: Source<'static> = ::gpu::kernel_source!("sort.cu", HEADERS);
+pub(super) const MORTON: Source<'static> = ::gpu::kernel_source!("morton.cu", HEADERS);
+pub(super) const TREE: Source<'static> = ::gpu::kernel_source!("tree.cu", HEADERS);
+pub(super) const LISTS: Source<'static> = ::gpu::kernel_source!("lists.cu", HEADERS);
+pub(super) const PARTICLES: Source<'static> = ::gpu::kernel_source!("particles.cu", HEADERS);
+pub(super) const CLOSE: Source<'static> = ::gpu::kernel_source!("close.cu", HEADERS);
+pub(super) const TRUNCATION: Source<'static> = ::gpu::kernel_source!("truncation.cu", HEADERS);
+pub(super) const M2L: Source<'static> = ::gpu::kernel_source!("m2l.cu", HEADERS);
+pub(super) const TRANSLATE: Source<'static> = ::gpu::kernel_source!("translate.cu", HEADERS);
+pub(super) const P2M: Source<'static> = ::gpu::kernel_source!("p2m.cu", HEADERS);
+pub(super) const P2P: Source<'static> = ::gpu::kernel_source!("p2p.cu", HEADERS);
+pub(super) const L2P: Source<'static> = ::gpu::kernel_source!("l2p.cu", HEADERS);
 
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]
@@ -75,9 +65,4 @@ pub(super) fn kernel_of_types(
 ) -> Result<Kernel, Error> {
     let macros: Vec<String> = macros.iter().map(|&text| text.to_owned()).collect();
     Ok(Kernel(device.module(source, &macros)?.function(name)?))
-}
-
-/// A count as a kernel's argument.
-pub(super) fn count(n: usize) -> Arg {
-    Arg::U32(n as u32)
 }

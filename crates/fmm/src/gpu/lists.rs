@@ -83,7 +83,7 @@ impl Lists {
         drop(keys);
         let mut far = far;
         let bits = usize::BITS as usize - batches.len().leading_zeros() as usize;
-        Sort::of_pairs(device)?.run(device, &mut numbers, &mut far, far_count, bits)?;
+        Sort::of_pairs(device)?.run(device, &mut numbers, &mut far, far_count, 0..bits)?;
         let device_begins = device.buffer::<u32>(batches.len() + 1)?;
         kernel(device, &kernels::LISTS, &[], "lists_begins")?.launch(
             device.stream(),
@@ -126,11 +126,31 @@ impl Lists {
         places.read(cells, &mut total)?;
         let items = device.buffer::<Item>(total[0] as usize)?;
         let item_cells = device.buffer::<u32>(total[0] as usize)?;
+        let mut orders = device.buffer::<u32>(items.len())?;
+        let mut numbers = device.buffer::<u64>(items.len())?;
+        let out = [places.arg(), items.arg(), item_cells.arg(), orders.arg(), numbers.arg()];
         kernel(device, &kernels::LISTS, &[], "lists_items_fill")?.launch(
             device.stream(),
             Grid::covering(cells, 256),
-            &[&shape[..], &[places.arg(), items.arg(), item_cells.arg()]].concat(),
+            &[&shape[..], &out].concat(),
         )?;
+        // The largest first, so that small ones fill the processors in the end.
+        let total = items.len();
+        Sort::of_pairs(device)?.run(device, &mut orders, &mut numbers, total, 0..8)?;
+        let (sorted, sorted_cells) = (device.buffer::<Item>(total)?, device.buffer::<u32>(total)?);
+        kernel(device, &kernels::LISTS, &[], "lists_items_gather")?.launch(
+            device.stream(),
+            Grid::covering(total, 256),
+            &[
+                numbers.arg(),
+                count(total),
+                items.arg(),
+                item_cells.arg(),
+                sorted.arg(),
+                sorted_cells.arg(),
+            ],
+        )?;
+        let (items, item_cells) = (sorted, sorted_cells);
         let pairs = pairs.to_vec()?[0];
         Ok(Self {
             batches,
@@ -212,34 +232,45 @@ fn number(
     keys: &Buffer<u64>,
     n: usize,
 ) -> Result<(Vec<Batch>, Buffer<u32>), Error> {
-    let table = device.upload(&vec![u64::MAX; TABLE])?;
+    let table = device.buffer::<u64>(TABLE)?;
+    table.zero()?;
     let slots = device.buffer::<u32>(n)?;
-    let full = device.upload(&[0u32])?;
+    // Whether the table is full, and how many batches were found.
+    let counters = device.buffer::<u32>(2)?;
+    counters.zero()?;
     let grid = Grid::covering(n, 256);
     kernel(device, &kernels::LISTS, &[], "lists_slots")?.launch(
         device.stream(),
         grid,
-        &[keys.arg(), count(n), table.arg(), count(TABLE), slots.arg(), full.arg()],
+        &[keys.arg(), count(n), table.arg(), count(TABLE), slots.arg(), counters.arg()],
     )?;
-    if full.to_vec()?[0] != 0 {
+    let (found_keys, found_slots) = (device.buffer::<u64>(TABLE)?, device.buffer::<u32>(TABLE)?);
+    kernel(device, &kernels::LISTS, &[], "lists_found")?.launch(
+        device.stream(),
+        Grid::covering(TABLE, 256),
+        &[table.arg(), count(TABLE), found_keys.arg(), found_slots.arg(), counters.at(1)],
+    )?;
+    let totals = counters.to_vec()?;
+    if totals[0] != 0 {
         return Err(Error::Driver {
             what: "sorting translations",
             reason: format!("more than {TABLE} distinct translation vectors and levels"),
         });
     }
-    let mut found: Vec<(u64, usize)> = table
-        .to_vec()?
-        .into_iter()
-        .enumerate()
-        .filter(|&(_, key)| key != u64::MAX)
-        .map(|(slot, key)| (key, slot))
-        .collect();
+    let batches = totals[1] as usize;
+    let (mut keys, mut places) = (vec![0u64; batches], vec![0u32; batches]);
+    found_keys.read(0, &mut keys)?;
+    found_slots.read(0, &mut places)?;
+    let mut found: Vec<(u64, u32)> = keys.into_iter().zip(places).collect();
     found.sort_unstable();
-    let mut numbers = vec![0u32; TABLE];
-    for (number, &(_, slot)) in found.iter().enumerate() {
-        numbers[slot] = number as u32;
-    }
-    let numbers = device.upload(&numbers)?;
+    let places: Vec<u32> = found.iter().map(|&(_, slot)| slot).collect();
+    let numbers = found_slots;
+    let places = device.upload(&places)?;
+    kernel(device, &kernels::LISTS, &[], "lists_name")?.launch(
+        device.stream(),
+        Grid::covering(batches, 256),
+        &[places.arg(), count(batches), numbers.arg()],
+    )?;
     kernel(device, &kernels::LISTS, &[], "lists_number")?.launch(
         device.stream(),
         grid,

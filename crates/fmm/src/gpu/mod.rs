@@ -5,11 +5,14 @@
 
 mod engine;
 mod expansions;
+mod far_matrices;
 mod hybrid;
 mod kernels;
 mod lists;
 mod orders;
+mod parts;
 mod primitives;
+mod stages;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,7 @@
 //! Prefix sums and radix sort on the device.
 
+use std::ops::Range;
+
 use ::gpu::{Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::{self, Kernel, count, kernel, kernel_of_types};
@@ -72,14 +74,14 @@ impl<K: Plain, V: Plain> Sort<K, V> {
         })
     }
 
-    /// Sorts the first `n` items by bits `0 .. bits` of their keys.
+    /// Sorts the first `n` items by some bits of their keys.
     pub(super) fn run(
         &self,
         device: &Device,
         keys: &mut Buffer<K>,
         values: &mut Buffer<V>,
         n: usize,
-        bits: usize,
+        bits: Range<usize>,
     ) -> Result<(), Error> {
         if n < 2 {
             return Ok(());
@@ -88,7 +90,7 @@ impl<K: Plain, V: Plain> Sort<K, V> {
         let (mut keys_out, mut values_out) = (device.buffer::<K>(n)?, device.buffer::<V>(n)?);
         let counts = device.buffer::<u32>(256 * tiles)?;
         let grid = Grid::new(tiles, 256);
-        for shift in (0..bits).step_by(8) {
+        for shift in bits.step_by(8) {
             let numbers = [count(n), count(shift), count(tiles)];
             self.count.launch(
                 device.stream(),

@@ -63,8 +63,21 @@ pub(super) fn root(
     })
 }
 
+/// Levels that a sketch tells of, in whole passes of the sort.
+const SKETCHED: usize = 8;
+
 impl Order {
     pub(super) fn new(device: &Device, root: &Root, points: &Buffer<f64>) -> Result<Self, Error> {
+        Self::by_levels(device, root, points, MAX_DEPTH)
+    }
+
+    /// Points in the order of the boxes of some levels from the root on.
+    fn by_levels(
+        device: &Device,
+        root: &Root,
+        points: &Buffer<f64>,
+        levels: usize,
+    ) -> Result<Self, Error> {
         let n = points.len() / 3;
         let (mut keys, mut index) = (device.buffer(n)?, device.buffer(n)?);
         let make = kernel(device, &kernels::MORTON, &[], "morton_keys")?;
@@ -74,7 +87,8 @@ impl Order {
         args.push(Arg::F64((1u64 << MAX_DEPTH) as f64 / root.side));
         args.extend([keys.arg(), index.arg()]);
         make.launch(device.stream(), Grid::covering(n, 256), &args)?;
-        Sort::of_points(device)?.run(device, &mut keys, &mut index, n, 3 * MAX_DEPTH)?;
+        let bits = 3 * (MAX_DEPTH - levels)..3 * MAX_DEPTH;
+        Sort::of_points(device)?.run(device, &mut keys, &mut index, n, bits)?;
         Ok(Self { keys, index })
     }
 
@@ -99,6 +113,22 @@ impl Order {
             })
             .collect())
     }
+}
+
+/// Number of occupied boxes of each level, at least down to where they hold `occupancy` points on average.
+pub(super) fn occupied(
+    device: &Device,
+    root: &Root,
+    points: &Buffer<f64>,
+    occupancy: f64,
+) -> Result<Vec<usize>, Error> {
+    let mut boxes = Order::by_levels(device, root, points, SKETCHED)?.occupied(device)?;
+    boxes.truncate(SKETCHED + 1);
+    let n = (points.len() / 3) as f64;
+    if boxes.last().is_some_and(|&boxes| n <= occupancy * boxes as f64) {
+        return Ok(boxes);
+    }
+    Order::new(device, root, points)?.occupied(device)
 }
 
 /// Corner and side as kernels take them.

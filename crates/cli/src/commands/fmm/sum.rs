@@ -105,6 +105,9 @@ pub(super) struct Report {
     apply_s: f64,
     /// Of the repetition whose time is the median.
     stages: Stages,
+    /// Of the last repetition, where processor cores and a GPU share the work.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    timeline: Vec<Part>,
     m2l_count: u64,
     m2l_per_box: f64,
     p2p_pairs: u64,
@@ -132,6 +135,15 @@ struct OnGpu {
     close_pairs: u64,
     boxes: u64,
     memory_bytes: u64,
+}
+
+/// When a stage ran, in seconds from the start of the sum.
+#[derive(Clone, Debug, Serialize)]
+struct Part {
+    stage: &'static str,
+    on: &'static str,
+    begin: f64,
+    end: f64,
 }
 
 /// On a GPU: of each stage alone; the sum as a whole overlaps them.
@@ -229,6 +241,16 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
             l2p: median.l2p,
             p2p: median.p2p,
         },
+        timeline: plan
+            .timeline()
+            .iter()
+            .map(|span| Part {
+                stage: span.stage,
+                on: if span.gpu { "gpu" } else { "cpu" },
+                begin: span.begin,
+                end: span.end,
+            })
+            .collect(),
         m2l_count: info.m2l_count,
         m2l_per_box: info.m2l_per_box,
         p2p_pairs: info.p2p_pairs,

@@ -1,0 +1,159 @@
+//! The dense matrices of M2L, one for each translation vector whatever the level (docs/math.md, "Dense translations").
+//!
+//! An adaptive tree at a high accuracy has hundreds of vectors, each for few pairs, and matrices of a hundred megabytes. Those that
+//! do not fit in a share of the device's memory are made again for every sum, one group after the other in the same place.
+
+use std::collections::BTreeMap;
+
+use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
+
+use super::expansions::scalar;
+use super::kernels::{self, Kernel, kernel};
+use super::lists::{Batch, Lists};
+use super::orders::Orders;
+use super::tables;
+use crate::Precision;
+
+/// Blocks that fill one matrix.
+const FILL_BLOCKS: u32 = 8;
+
+/// A translation vector, as `kernels/m2l.cu` declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Vector {
+    offset: [i32; 3],
+    finer_source: i32,
+    p: u32,
+    lda: u32,
+    matrix: u64,
+}
+
+// SAFETY: six 32-bit numbers and a 64-bit one, 32 bytes.
+unsafe impl Plain for Vector {}
+
+/// What is known of one matrix.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Matrix {
+    pub(super) address: u64,
+    /// Scalars between two columns.
+    pub(super) lda: usize,
+    /// Those of one group are there together.
+    pub(super) group: usize,
+}
+
+/// Some vectors, and the largest truncation number of them.
+type Made = (usize, usize, usize);
+
+/// The matrices, or the place where they are made.
+#[derive(Debug)]
+pub(super) struct FarMatrices {
+    pub(super) values: Buffer<u8>,
+    vectors: Buffer<Vector>,
+    roots: Buffer<f64>,
+    fill: Kernel,
+    groups: Vec<Made>,
+    matrices: BTreeMap<(i32, [i32; 3]), Matrix>,
+}
+
+/// Bytes of the matrix of truncation number p.
+fn bytes(precision: Precision, p: usize) -> u64 {
+    (tables::padded_rows(p) * tables::padded_columns(p) * scalar(precision)) as u64
+}
+
+/// Bytes that all matrices may take on a device, beyond one.
+pub(super) fn limit(device: &Device) -> u64 {
+    device.info().memory / 8
+}
+
+impl FarMatrices {
+    pub(super) fn none(device: &Device, precision: Precision) -> Result<Self, Error> {
+        let macros = [("PRECISION", 8 * scalar(precision))];
+        Ok(Self {
+            values: device.buffer(0)?,
+            vectors: device.buffer(0)?,
+            roots: device.buffer(0)?,
+            fill: kernel(device, &kernels::M2L, &macros, "m2l_fill")?,
+            groups: Vec::new(),
+            matrices: BTreeMap::new(),
+        })
+    }
+
+    /// Those of all batches; made at once if they take `limit` bytes at most.
+    pub(super) fn new(
+        device: &Device,
+        precision: Precision,
+        lists: &Lists,
+        orders: &Orders,
+        limit: u64,
+    ) -> Result<Self, Error> {
+        // Levels share the matrices of equal vectors, made for the largest truncation number.
+        let mut truncation = BTreeMap::<(i32, [i32; 3]), usize>::new();
+        for (batch, &p) in lists.batches.iter().zip(&orders.batches) {
+            let of = truncation.entry((batch.finer_source, batch.offset)).or_default();
+            *of = p.max(*of);
+        }
+        let Some(&p_max) = truncation.values().max() else {
+            return Self::none(device, precision);
+        };
+        let limit = limit.max(bytes(precision, p_max));
+        let mut vectors = Vec::with_capacity(truncation.len());
+        let mut matrices = BTreeMap::new();
+        let mut groups: Vec<Made> = vec![(0, 0, 0)];
+        let (mut used, mut most) = (0, 0);
+        for (&(finer_source, offset), &p) in &truncation {
+            let needed = bytes(precision, p);
+            if used + needed > limit {
+                groups.push((vectors.len(), 0, 0));
+                used = 0;
+            }
+            let group = groups.len() - 1;
+            let (lda, made) = (tables::padded_rows(p), &mut groups[group]);
+            (made.1, made.2) = (made.1 + 1, p.max(made.2));
+            let matrix = used;
+            vectors.push(Vector { offset, finer_source, p: p as u32, lda: lda as u32, matrix });
+            matrices.insert((finer_source, offset), Matrix { address: matrix, lda, group });
+            used += needed;
+            most = used.max(most);
+        }
+        let free = device.free_memory()?;
+        if most > free {
+            return Err(Error::OutOfMemory { needed: most, free });
+        }
+        let values = device.buffer::<u8>(most as usize)?;
+        vectors.iter_mut().for_each(|v| v.matrix += values.address());
+        matrices.values_mut().for_each(|m| m.address += values.address());
+        let fill =
+            kernel(device, &kernels::M2L, &[("PRECISION", 8 * scalar(precision))], "m2l_fill")?;
+        fill.allow_shared(tables::fill_shared(p_max))?;
+        let all = Self {
+            values,
+            vectors: device.upload(&vectors)?,
+            roots: device.upload(&tables::root_factorials(4 * p_max))?,
+            fill,
+            groups,
+            matrices,
+        };
+        if let [only] = all.groups[..] {
+            all.make(device.stream(), only)?;
+        }
+        Ok(all)
+    }
+
+    /// The matrix of a batch.
+    pub(super) fn of(&self, batch: &Batch) -> Matrix {
+        self.matrices.get(&(batch.finer_source, batch.offset)).copied().unwrap_or_default()
+    }
+
+    /// What is to be made before a group's translations; nothing if all matrices are there.
+    pub(super) fn made(&self, group: usize) -> Option<Made> {
+        if self.groups.len() > 1 { self.groups.get(group).copied() } else { None }
+    }
+
+    /// Makes some matrices in the place of others.
+    pub(super) fn make(&self, stream: &Stream, (first, count, p): Made) -> Result<(), Error> {
+        let shared = tables::fill_shared(p);
+        let grid = Grid { blocks: [count as u32, FILL_BLOCKS], threads: 256, shared };
+        let args: [Arg; 2] = [self.vectors.at(first), self.roots.arg()];
+        self.fill.launch(stream, grid, &args)
+    }
+}

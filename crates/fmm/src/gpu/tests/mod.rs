@@ -1,0 +1,61 @@
+//! Kernels against their CPU twins and oracles. They skip with a printed reason where there is no GPU, unless
+//! FARAD_REQUIRE_GPU=1.
+
+mod geometry;
+mod plans;
+mod sums;
+mod translations;
+
+use ::gpu::Device;
+
+use super::tree;
+use crate::morton::MAX_DEPTH;
+use crate::samples::{Distribution, Random};
+use crate::tree as cpu;
+
+/// The GPU, or `None` after saying why the test is skipped.
+fn gpu(test: &str) -> Option<Device> {
+    ::gpu::testing::device_for(test, || super::device(0)).unwrap()
+}
+
+fn relative(found: &[f64], exact: &[f64]) -> f64 {
+    assert_eq!(found.len(), exact.len());
+    let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum();
+    (difference / exact.iter().map(|b| b * b).sum::<f64>()).sqrt()
+}
+
+/// Tree on the CPU and on the device.
+fn trees(
+    device: &Device,
+    sources: &[[f64; 3]],
+    targets: Option<&[[f64; 3]]>,
+    leaf_size: usize,
+) -> (cpu::Tree, tree::Tree) {
+    let sets: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+    let root = cpu::Root::around(&sets);
+    let order = cpu::Order::new(&root, sources);
+    let target_order = targets.map(|t| cpu::Order::new(&root, t));
+    let expected = cpu::Tree::new(&order, target_order.as_ref(), leaf_size);
+
+    let buffers: Vec<_> = sets.iter().map(|s| device.upload(s.as_flattened()).unwrap()).collect();
+    let of_device = tree::root(device, &buffers.iter().collect::<Vec<_>>(), 1.0).unwrap();
+    assert_eq!(of_device, root);
+    let found = tree::Order::new(device, &root, &buffers[0]).unwrap();
+    assert_eq!(found.keys.to_vec().unwrap(), order.keys);
+    assert_eq!(found.index.to_vec().unwrap(), order.index);
+    let boxes = found.occupied(device).unwrap();
+    for (level, &boxes) in boxes.iter().enumerate() {
+        let mut prefixes: Vec<u64> =
+            order.keys.iter().map(|k| k >> (3 * (MAX_DEPTH - level))).collect();
+        prefixes.dedup();
+        assert_eq!(boxes, prefixes.len(), "level {level}");
+    }
+    let found_targets = buffers.get(1).map(|b| tree::Order::new(device, &root, b).unwrap());
+    let found = tree::Tree::new(device, &root, &found, found_targets.as_ref(), leaf_size).unwrap();
+    (expected, found)
+}
+
+/// Points that make a deep and uneven tree.
+fn uneven(count: usize, seed: u64) -> Vec<[f64; 3]> {
+    Distribution::Plummer.points(count, &mut Random::new(seed))
+}

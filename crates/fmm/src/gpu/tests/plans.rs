@@ -1,0 +1,113 @@
+//! What plans choose and refuse.
+
+use super::sums::against_direct;
+use super::{gpu, uneven};
+use crate::samples::{ChargeKind, Distribution, Random};
+use crate::{Backend, Densities, Mode, Options, Plan, Potentials, Precision, Truncation};
+
+#[test]
+fn a_sum_too_large_for_the_memory_is_refused() {
+    let Some(device) = gpu("a_sum_too_large_for_the_memory_is_refused") else { return };
+    let points = Distribution::Cube.points(50_000, &mut Random::new(5));
+    let options = Options { backend: Backend::Cuda, densities: 10_000_000, ..Options::default() };
+    match Plan::new(&points, None, &options) {
+        Err(crate::Error::Gpu(::gpu::Error::OutOfMemory { needed, free })) => {
+            // Charges and potentials of that many densities, in double precision, and no more than the GPU has.
+            assert!(needed > 16 * 50_000 * 10_000_000 && free <= device.info().memory);
+        }
+        other => panic!("{:?}", other.map(|plan| plan.info().clone())),
+    }
+}
+
+#[test]
+fn a_problem_larger_than_the_memory_is_refused() {
+    let Some(device) = gpu("a_problem_larger_than_the_memory_is_refused") else { return };
+    let free = device.free_memory().unwrap();
+    let points = (free / 100) as usize;
+    let needed =
+        super::super::parts::estimate(&device, points, 0, Precision::Double, &Options::default());
+    assert!(needed > free);
+}
+
+#[test]
+fn truncation_numbers_are_the_same_in_every_plan() {
+    if gpu("truncation_numbers_are_the_same_in_every_plan").is_none() {
+        return;
+    }
+    // Lists come out in another order every time.
+    let points = uneven(20_000, 15);
+    let options = Options { tolerance: 1e-9, backend: Backend::Cuda, ..Options::default() };
+    let plan = || {
+        let plan = Plan::new(&points, None, &options).unwrap();
+        (plan.info().truncation_number, plan.info().mean_translation_order)
+    };
+    let first = plan();
+    assert!(first.1 > 5.0);
+    for _ in 0..4 {
+        assert_eq!(plan(), first);
+    }
+}
+
+#[test]
+fn other_truncation_rules_and_small_plans() {
+    if gpu("other_truncation_rules_and_small_plans").is_none() {
+        return;
+    }
+    let points = Distribution::Cube.points(8000, &mut Random::new(8));
+    for truncation in [Truncation::Fixed, Truncation::WorstCaseBound] {
+        for truncation_number in [None, Some(12)] {
+            let options = Options {
+                tolerance: 1e-3,
+                truncation,
+                truncation_number,
+                backend: Backend::Cuda,
+                leaf_size: Some(40),
+                ..Options::default()
+            };
+            let [error, _] = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
+            assert!(error < 1e-3, "{truncation:?} {truncation_number:?}: {error:e}");
+        }
+    }
+    let options = Options { backend: Backend::Cuda, tolerance: 1e-5, ..Options::default() };
+    for count in [1, 2, 33, 500] {
+        let [error, _] = against_direct(
+            &points[..count],
+            Some(&points[3000..3100]),
+            &options,
+            ChargeKind::Mixed,
+            2,
+        );
+        assert!(error < 1e-6, "{count} points: {error:e}");
+    }
+    // Nothing in, nothing out.
+    for (sources, targets) in [(&points[..0], &points[..3]), (&points[..3], &points[..0])] {
+        let mut plan = Plan::new(sources, Some(targets), &options).unwrap();
+        let charges = vec![1.0; sources.len()];
+        let mut potential = vec![f64::NAN; targets.len()];
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let potentials = Potentials { potential: Some(&mut potential), gradient: None };
+        plan.apply(densities, potentials).unwrap();
+        assert!(potential.iter().all(|&v| v == 0.0));
+    }
+}
+
+#[test]
+fn direct_mode_and_auto() {
+    let points = Distribution::Cube.points(300, &mut Random::new(8));
+    // Small sums stay on the CPU, with or without a GPU, and give no reason.
+    let options = Options { backend: Backend::Auto, ..Options::default() };
+    let plan = Plan::new(&points, None, &options).unwrap();
+    assert_eq!(plan.info().backend, Backend::Cpu);
+    assert_eq!(plan.info().fallback, None);
+    let many = Distribution::Cube.points(super::super::WORTH_IT, &mut Random::new(8));
+    let options = Options { backend: Backend::Auto, tolerance: 1e-2, ..Options::default() };
+    let plan = Plan::new(&many, None, &options).unwrap();
+    let there = gpu("direct_mode_and_auto").is_some();
+    assert_eq!(plan.info().backend == Backend::Cuda, there);
+    assert_eq!(plan.info().fallback.is_none(), there);
+    if there {
+        let options = Options { backend: Backend::Cuda, mode: Mode::Direct, ..Options::default() };
+        let [error, _] = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
+        assert!(error < 1e-6, "{error:e}");
+    }
+}

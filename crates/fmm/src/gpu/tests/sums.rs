@@ -1,0 +1,233 @@
+//! Whole sums against direct ones.
+
+use std::io::Write;
+
+use super::{gpu, relative, uneven};
+use crate::samples::{ChargeKind, Distribution, Random};
+use crate::{Backend, Densities, Options, Plan, Potentials, Precision, direct};
+
+/// Potential and gradient against direct sums, several densities and kinds of strengths.
+pub(super) fn against_direct(
+    sources: &[[f64; 3]],
+    targets: Option<&[[f64; 3]]>,
+    options: &Options,
+    kind: ChargeKind,
+    k: usize,
+) -> [f64; 2] {
+    let n = sources.len();
+    let places = targets.unwrap_or(sources);
+    let m = places.len();
+    let mut random = Random::new(77);
+    let charges: Vec<f64> = (0..k).flat_map(|_| kind.charges(sources, &mut random)).collect();
+    let dipoles: Vec<f64> = (0..3 * k * n).map(|_| 0.05 * (random.uniform() - 0.5)).collect();
+    let densities =
+        Densities { charges: Some(&charges), dipoles: options.dipoles.then_some(&dipoles[..]) };
+    let mut plan = Plan::new(sources, targets, options).unwrap();
+    assert_eq!(plan.info().backend, options.backend);
+    let mut worst = [0.0f64; 2];
+    let (mut exact, mut exact_gradient) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
+    let mut outputs =
+        Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
+    direct::sum(sources, places, densities, &mut outputs).unwrap();
+    // Twice: the stages alone come before the recorded graph, and must leave nothing behind.
+    for _ in 0..2 {
+        let mut potential = vec![f64::NAN; k * m];
+        let mut gradient = vec![f64::NAN; if options.gradient { 3 * k * m } else { 0 }];
+        let outputs = Potentials {
+            potential: Some(&mut potential),
+            gradient: options.gradient.then_some(&mut gradient[..]),
+        };
+        plan.apply(densities, outputs).unwrap();
+        worst[0] = worst[0].max(relative(&potential, &exact));
+        if options.gradient {
+            worst[1] = worst[1].max(relative(&gradient, &exact_gradient));
+        }
+    }
+    worst
+}
+
+#[test]
+fn sums_meet_their_tolerance() {
+    if gpu("sums_meet_their_tolerance").is_none() {
+        return;
+    }
+    for tolerance in [1e-2, 1e-4, 1e-5, 1e-7, 1e-10] {
+        for distribution in Distribution::ALL {
+            for kind in [ChargeKind::Mixed, ChargeKind::Positive, ChargeKind::PlaneWave] {
+                let points = distribution.points(12_000, &mut Random::new(8));
+                let options = Options {
+                    tolerance,
+                    backend: Backend::Cuda,
+                    leaf_size: Some(60),
+                    ..Options::default()
+                };
+                let [error, _] = against_direct(&points, None, &options, kind, 1);
+                writeln!(
+                    std::io::stderr(),
+                    "  {tolerance:.0e} {} {kind:?}: {error:.2e}",
+                    distribution.name()
+                )
+                .unwrap();
+                assert!(error < tolerance, "{tolerance} {distribution:?} {kind:?}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_dipoles_densities_and_targets() {
+    if gpu("gradients_dipoles_densities_and_targets").is_none() {
+        return;
+    }
+    for backend in [Backend::Cuda, Backend::Hybrid] {
+        gradients_dipoles_densities_and_targets_on(backend);
+    }
+}
+
+fn gradients_dipoles_densities_and_targets_on(backend: Backend) {
+    let points = uneven(5000, 12);
+    // Some targets on sources, some far outside.
+    let mut targets = Distribution::Sphere.points(3000, &mut Random::new(13));
+    targets.extend_from_slice(&points[..500]);
+    targets.push([40.0, -30.0, 20.0]);
+    for (tolerance, precision) in
+        [(1e-4, None), (1e-5, Some(Precision::Single)), (1e-8, Some(Precision::Double))]
+    {
+        for (gradient, dipoles, k) in [
+            (false, false, 1),
+            (false, false, 6),
+            (true, false, 1),
+            (false, true, 1),
+            (true, true, 1),
+            (true, false, 3),
+            (true, true, 7),
+        ] {
+            for targets in [None, Some(&targets[..])] {
+                let options = Options {
+                    tolerance,
+                    precision,
+                    gradient,
+                    dipoles,
+                    densities: k,
+                    backend,
+                    leaf_size: Some(50),
+                    ..Options::default()
+                };
+                let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
+                writeln!(
+                    std::io::stderr(),
+                    "  {backend:?} {tolerance:.0e} gradient {gradient} dipoles {dipoles} k {k} targets {}: {:.1e} {:.1e}",
+                    targets.is_some(),
+                    errors[0],
+                    errors[1]
+                )
+                .unwrap();
+                assert!(
+                    errors.iter().all(|&e| e < tolerance),
+                    "{backend:?} {tolerance} {gradient} {dipoles} {k}: {errors:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn points_close_to_each_other_and_to_faces_lose_no_digits() {
+    if gpu("points_close_to_each_other_and_to_faces_lose_no_digits").is_none() {
+        return;
+    }
+    // Pairs at distances down to 1e-9 of the cube, also across the faces of boxes, and exact doubles.
+    let mut random = Random::new(21);
+    let mut points = Distribution::Cube.points(4000, &mut random);
+    for i in 0..1000 {
+        let mut p = points[i];
+        p[i % 3] += 10f64.powi(-(3 + (i % 7) as i32));
+        points.push(p);
+        let face = [0.5, points[i][1], points[i][2]];
+        points.push([face[0] - 1e-8, face[1], face[2]]);
+        points.push([face[0] + 1e-8, face[1], face[2]]);
+        if i % 10 == 0 {
+            points.push(points[i]);
+        }
+    }
+    for gradient in [false, true] {
+        let options = Options {
+            tolerance: 1e-5,
+            precision: Some(Precision::Single),
+            gradient,
+            backend: Backend::Cuda,
+            ..Options::default()
+        };
+        let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
+        assert!(errors.iter().all(|&e| e < 1e-6), "{errors:?}");
+    }
+}
+
+#[test]
+fn small_sums_of_every_kind() {
+    // Every kernel, at sizes that memory checkers get through.
+    if gpu("small_sums_of_every_kind").is_none() {
+        return;
+    }
+    let points = uneven(700, 31);
+    for (precision, dipoles) in [(Precision::Single, true), (Precision::Double, false)] {
+        let options = Options {
+            tolerance: 1e-3,
+            precision: Some(precision),
+            gradient: true,
+            dipoles,
+            densities: 2,
+            backend: Backend::Cuda,
+            leaf_size: Some(12),
+            ..Options::default()
+        };
+        let targets = &points[100..400];
+        for targets in [None, Some(targets)] {
+            let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, 2);
+            assert!(errors.iter().all(|&e| e < 1e-3), "{precision:?}: {errors:?}");
+        }
+    }
+}
+
+#[test]
+fn hybrid_sums_overlap_and_meet_their_tolerance() {
+    if gpu("hybrid_sums_overlap_and_meet_their_tolerance").is_none() {
+        return;
+    }
+    let points = uneven(30_000, 41);
+    let targets = Distribution::Sphere.points(5000, &mut Random::new(42));
+    for (tolerance, targets, k) in [(1e-4, None, 1), (1e-8, None, 2), (1e-5, Some(&targets[..]), 1)]
+    {
+        let options = Options {
+            tolerance,
+            gradient: true,
+            dipoles: k == 1,
+            densities: k,
+            backend: Backend::Hybrid,
+            ..Options::default()
+        };
+        let errors = against_direct(&points, targets, &options, ChargeKind::Mixed, k);
+        assert!(errors.iter().all(|&e| e < tolerance), "{tolerance} {k}: {errors:?}");
+    }
+    // The CPU translates while the GPU sums pairs.
+    let points = Distribution::Cube.points(300_000, &mut Random::new(43));
+    // Leaves so large that pairs take longer than all the rest.
+    let options = Options {
+        tolerance: 1e-5,
+        backend: Backend::Hybrid,
+        leaf_size: Some(6000),
+        ..Options::default()
+    };
+    let mut plan = Plan::new(&points, None, &options).unwrap();
+    let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(44));
+    let mut potential = vec![0.0; points.len()];
+    for _ in 0..3 {
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let outputs = Potentials { potential: Some(&mut potential), gradient: None };
+        plan.apply(densities, outputs).unwrap();
+    }
+    let of = |stage: &str| plan.timeline().iter().find(|s| s.stage == stage).unwrap();
+    let (near, far) = (of("P2P"), of("M2L"));
+    assert!(near.gpu && !far.gpu);
+    assert!(near.begin < far.begin && far.begin < near.end, "{:?}", plan.timeline());
+}

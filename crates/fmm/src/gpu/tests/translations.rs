@@ -1,0 +1,209 @@
+//! Matrices and products of translations, and the measured errors of truncated ones.
+
+use std::io::Write;
+
+use ::gpu::{Arg, Device, Grid};
+
+use super::super::expansions::Expansions;
+use super::super::kernels::{self, count, kernel};
+use super::super::lists::Lists;
+use super::super::orders::Orders;
+use super::super::{tables, tree};
+use super::{gpu, relative, trees, uneven};
+use crate::samples::{Distribution, Random};
+use crate::tree as cpu;
+use crate::{Precision, Stencil};
+
+#[test]
+fn dense_translations_obey_the_addition_theorem() {
+    const P: usize = 26;
+    let Some(device) = gpu("dense_translations_obey_the_addition_theorem") else { return };
+    let roots = device.upload(&tables::root_factorials(4 * P)).unwrap();
+    // Target minus source in half sides of the smaller box, and how much finer the source is.
+    for (offset, finer) in
+        [([4, 0, 0], 0), ([0, -6, 2], 0), ([-4, 6, -6], 0), ([7, 3, -5], 1), ([-1, 9, 5], -1)]
+    {
+        let (rows, columns) = (tables::padded_rows(P), tables::padded_columns(P));
+        let matrix = device.buffer::<f64>(rows * columns).unwrap();
+        let address = matrix.address();
+        let words = [
+            offset[0] as u32,
+            offset[1] as u32,
+            offset[2] as u32,
+            finer as u32,
+            P as u32,
+            rows as u32,
+            address as u32,
+            (address >> 32) as u32,
+        ];
+        let vector = device.upload(&words).unwrap();
+        let shared = tables::fill_shared(P);
+        let fill = kernel(&device, &kernels::M2L, &[("PRECISION", 64)], "m2l_fill").unwrap();
+        fill.allow_shared(shared).unwrap();
+        let grid = Grid { blocks: [1, 3], threads: 256, shared };
+        fill.launch(device.stream(), grid, &[vector.arg(), roots.arg()]).unwrap();
+        let matrix = matrix.to_vec().unwrap();
+        let (of_source, of_target) =
+            if finer >= 0 { (1.0, f64::from(1 << finer)) } else { (f64::from(1 << -finer), 1.0) };
+        // Points well inside their boxes, so that the series has converged.
+        let (y, x) = ([0.11, -0.14, 0.09], [-0.12, 0.08, 0.13]);
+        let (source, target) = (tables::regular(P, y), tables::regular(P, x));
+        let mut sum = 0.0;
+        for k in 0..P * P {
+            for n in 0..P * P {
+                sum += target[n] * matrix[k * rows + n] * source[k];
+            }
+        }
+        let r2: f64 = (0..3)
+            .map(|i| 0.5 * f64::from(offset[i]) + of_target * x[i] - of_source * y[i])
+            .map(|d| d * d)
+            .sum();
+        let error = sum / of_target * r2.sqrt() - 1.0;
+        // (0.21 + 0.21) / 2 to the 26th is 1e-17 for equal boxes, 1e-13 at a ratio of two.
+        assert!(error.abs() < 1e-12, "{offset:?} {finer}: {error:e}");
+    }
+}
+
+#[test]
+fn tiles_of_translations_are_products() {
+    let Some(device) = gpu("tiles_of_translations_are_products") else { return };
+    let points = uneven(6000, 9);
+    for precision in [Precision::Single, Precision::Double] {
+        for p in [1usize, 3, 7, 12, 14] {
+            let (_, tree) = trees(&device, &points, None, 25);
+            let lists = Lists::new(&device, &tree, Some(Stencil::Reduced)).unwrap();
+            let levels = tree.depth() + 1;
+            // Batches with lower truncation numbers than what is stored, too.
+            let batches: Vec<usize> = (0..lists.batches.len())
+                .map(|i| if i % 3 == 0 { p.div_ceil(2) } else { p })
+                .collect();
+            let orders =
+                Orders { batches, multipole: vec![p; levels], local: vec![p; levels], mean: 0.0 };
+            let expansions =
+                Expansions::new(&device, precision, &tree, &lists, &orders, u64::MAX).unwrap();
+            let stride = (p * p).next_multiple_of(4);
+            let mut random = Random::new(1);
+            let values: Vec<f64> =
+                (0..stride * tree.len()).map(|_| random.uniform() - 0.5).collect();
+            let bytes = tables::reals(precision, values.iter().copied());
+            expansions.multipoles.values.write(&bytes).unwrap();
+            expansions.locals.values.zero().unwrap();
+            expansions.m2l(device.stream(), &lists).unwrap();
+            let found = numbers(precision, &expansions.locals.values.to_vec().unwrap());
+
+            let mut expected = vec![0.0; values.len()];
+            let mut far = vec![0; lists.begins[lists.batches.len()] as usize];
+            lists.far.read(0, &mut far).unwrap();
+            for (i, batch) in lists.batches.iter().enumerate() {
+                let q = orders.batches[i];
+                let matrix = matrix(&device, batch.offset, batch.finer_source, q);
+                let rows = tables::padded_rows(q);
+                for pair in &far[lists.begins[i] as usize..lists.begins[i + 1] as usize] {
+                    let (s, t) = (*pair as u32 as usize, (pair >> 32) as usize);
+                    for k in 0..q * q {
+                        for n in 0..q * q {
+                            expected[t * stride + n] +=
+                                matrix[k * rows + n] * values[s * stride + k];
+                        }
+                    }
+                }
+            }
+            // The tensor cores' single precision cuts its sums instead of rounding, in p^2 / 8 steps.
+            let single = (2.0 + p as f64) * 2f64.powi(-23);
+            let rounding = if precision == Precision::Single { single } else { 1e-14 };
+            let error = relative(&found, &expected);
+            writeln!(std::io::stderr(), "  p {p} {precision:?}: {error:.1e}").unwrap();
+            assert!(error < rounding, "p {p} {precision:?}: {error:e}");
+
+            // The same where there is room for one matrix at a time.
+            let few = Expansions::new(&device, precision, &tree, &lists, &orders, 1).unwrap();
+            assert!(few.bytes() < expansions.bytes());
+            few.multipoles.values.write(&bytes).unwrap();
+            for _ in 0..2 {
+                few.locals.values.zero().unwrap();
+                few.m2l(device.stream(), &lists).unwrap();
+            }
+            let found = numbers(precision, &few.locals.values.to_vec().unwrap());
+            let error = relative(&found, &expected);
+            assert!(error < rounding, "p {p} {precision:?}, made anew: {error:e}");
+        }
+    }
+}
+
+fn numbers(precision: Precision, bytes: &[u8]) -> Vec<f64> {
+    match precision {
+        Precision::Single => {
+            bytes.as_chunks::<4>().0.iter().map(|b| f64::from(f32::from_ne_bytes(*b))).collect()
+        }
+        Precision::Double => {
+            bytes.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b)).collect()
+        }
+    }
+}
+
+/// The M2L matrix in double precision.
+fn matrix(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Vec<f64> {
+    let roots = device.upload(&tables::root_factorials(4 * p)).unwrap();
+    let rows = tables::padded_rows(p);
+    let matrix = device.buffer::<f64>(rows * tables::padded_columns(p)).unwrap();
+    let address = matrix.address();
+    let words = [
+        offset[0] as u32,
+        offset[1] as u32,
+        offset[2] as u32,
+        finer as u32,
+        p as u32,
+        rows as u32,
+        address as u32,
+        (address >> 32) as u32,
+    ];
+    let vector = device.upload(&words).unwrap();
+    let shared = tables::fill_shared(p);
+    let fill = kernel(device, &kernels::M2L, &[("PRECISION", 64)], "m2l_fill").unwrap();
+    let grid = Grid { blocks: [1, 3], threads: 256, shared };
+    fill.launch(device.stream(), grid, &[vector.arg(), roots.arg()]).unwrap();
+    matrix.to_vec().unwrap()
+}
+
+#[test]
+fn measured_errors_fall_with_the_truncation_number() {
+    const P: usize = 18;
+    let Some(device) = gpu("measured_errors_fall_with_the_truncation_number") else { return };
+    let points = Distribution::Cube.points(20_000, &mut Random::new(3));
+    let (_, tree) = trees(&device, &points, None, 40);
+    let lists = Lists::new(&device, &tree, Some(Stencil::Reduced)).unwrap();
+    let root = cpu::Root::around(&[&points]);
+    let coordinates = device.upload(points.as_flattened()).unwrap();
+    let order = tree::Order::new(&device, &root, &coordinates).unwrap();
+    let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
+    let factors = device.upload(&tables::coaxial(P)).unwrap();
+    kernel(&device, &kernels::TRUNCATION, &[("P_MAX", P)], "truncation_far")
+        .unwrap()
+        .launch(
+            device.stream(),
+            Grid::new(lists.batches.len(), 128),
+            &[
+                tree.cells.arg(),
+                tree.centres.arg(),
+                coordinates.arg(),
+                order.index.arg(),
+                coordinates.arg(),
+                order.index.arg(),
+                Arg::F64(root.side),
+                lists.far.arg(),
+                lists.device_begins.arg(),
+                count(512),
+                factors.arg(),
+                out.arg(),
+            ],
+        )
+        .unwrap();
+    let out = out.to_vec().unwrap();
+    for (i, batch) in lists.batches.iter().enumerate() {
+        let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
+        // The whole of 1/r^2 is what p' = 0 would leave; 18 degrees leave less than eta^36 of it, twice for source and target.
+        let (r2, last) = (of[P + 1], of[P]);
+        assert!(r2 > 0.0 && last < r2 * 4.0 * 0.7637f64.powi(2 * P as i32), "{batch:?} {last:e}");
+        assert!(of[1] > of[6] && of[6] > of[12]);
+    }
+}
