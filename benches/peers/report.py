@@ -86,13 +86,15 @@ def comparison(measured, c):
     head += ["best build, scaled / s [error]", "apply against it", "with setup", "to reach"]
     lines, by = [], {}
     for row in c["rows"]:
-        key = (row["points"], row["work"], row["target"])
-        by[key] = row
+        key = (row["points"], row["work"], row["row"])
+        if not row["own"]:
+            by[key] = row
         both = row["setup_s"] + row["apply_s"]
         reached = row["error"] <= row["target"] and row["gradient_error"] <= reference.GRADIENT_ERROR * row["target"]
         gradient = f", gradient {power(row['gradient_error'])}" if row["gradient_error"] else ""
         missed = gradient + ("" if reached else " (missed)")
-        line = [row["points"], WORK.get(row["work"], row["work"]), f"{power(row['target'])}", f"{power(row['tolerance'])}", f"{power(row['error'])}{missed}"]
+        line = [row["points"], WORK.get(row["work"], row["work"]), power(row["target"]) + (", as FMM3D's here" if row["own"] else "")]
+        line += [power(row["tolerance"]), f"{power(row['error'])}{missed}"]
         line += [seconds(row["setup_s"]), seconds(row["apply_s"]), seconds(both), f"{row['setup_s'] / row['apply_s']:.2f}"]
         if best := reference.BEST_BUILD.get(key):
             scaled = best.seconds * slower
@@ -175,9 +177,17 @@ def precision(r):
 
 
 def multiply_adds(p):
-    """Multiply-adds (or multiplications alone) of one M2L: two rotations about y, one translation along z, two turns about z."""
-    rotations = 2 * p * (2 * p * p + 1) / 3
-    coaxial = p * (p + 1) * (2 * p + 1) / 3 - p * p
+    """Multiply-adds (or multiplications alone) of one M2L: two rotations about y, one translation along z, two turns about z.
+
+    Of the rotated frame the coefficients with n p + m^2 <= p^2 take part (docs/math.md, eq. 29a); between whole p, interpolated.
+    """
+    if p != int(p):
+        below = int(p)
+        return (below + 1 - p) * multiply_adds(below) + (p - below) * multiply_adds(below + 1)
+    p = int(p)
+    kept = [(n, m) for n in range(p) for m in range(n + 1) if n * p + m * m <= p * p]
+    rotations = 2 * sum(n + 1 + (n if m else 0) for n, m in kept)
+    coaxial = sum((2 if m else 1) * sum(order == m for _, order in kept) ** 2 for m in range(p))
     return rotations + coaxial + 4 * p * (p - 1)
 
 
