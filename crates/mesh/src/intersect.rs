@@ -62,7 +62,7 @@ fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
     if apart(sides_of_s) {
         return None;
     }
-    (pierces(t, sides_of_t, s) || pierces(s, sides_of_s, t)).then_some(Meeting::Crossing)
+    (crosses(s, sides_of_s, t, sides_of_t)).then_some(Meeting::Crossing)
 }
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
@@ -75,17 +75,36 @@ fn apart(sides: [i8; 3]) -> bool {
     sides == [1; 3] || sides == [-1; 3]
 }
 
-/// Whether a side of `edges` goes through the inside of `face`; `sides` are those of its corners.
-fn pierces(edges: [Vector; 3], sides: [i8; 3], face: [Vector; 3]) -> bool {
-    (0..3).any(|i| {
-        let j = (i + 1) % 3;
-        let (p, q) = (coordinates(edges[i]), coordinates(edges[j]));
-        sides[i] * sides[j] < 0 && {
-            let [a, b, c] = face.map(coordinates);
-            let round = [(a, b), (b, c), (c, a)].map(|(u, v)| sign(orient3d(p, q, u, v)));
-            apart(round)
-        }
-    })
+/// Whether the insides of two triangles whose planes meet have a segment of the planes' line in common.
+///
+/// Each triangle that the other's plane cuts takes an interval of the line, and the ends of intervals are compared by four of the
+/// corners each (P. Guigue & O. Devillers, J. Graphics Tools 8 (2003) 25), so that sides which meet sides are no exception: two
+/// surfaces that mirror each other meet in nothing but such points.
+fn crosses(s: [Vector; 3], sides_of_s: [i8; 3], t: [Vector; 3], sides_of_t: [i8; 3]) -> bool {
+    let (Some((mut s, s_side)), Some((mut t, t_side))) =
+        (one_apart(s, sides_of_s), one_apart(t, sides_of_t))
+    else {
+        return false;
+    };
+    // Both first corners on the side that `side` calls 1, which depends on the way around the other triangle.
+    if s_side < 0 {
+        t.swap(1, 2);
+    }
+    if t_side < 0 {
+        s.swap(1, 2);
+    }
+    let ([p, q, r], [u, v, w]) = (s.map(coordinates), t.map(coordinates));
+    sign(orient3d(v, u, p, q)) > 0 && sign(orient3d(w, u, r, p)) > 0
+}
+
+/// The triangle begun at a corner that is alone on its side of a plane, and that side; `None` if the plane does not cut it.
+fn one_apart([a, b, c]: [Vector; 3], sides: [i8; 3]) -> Option<([Vector; 3], i8)> {
+    if !(sides.contains(&1) && sides.contains(&-1)) {
+        return None;
+    }
+    let alone = (0..3)
+        .find(|&i| sides.iter().filter(|side| **side == sides[i]).count() == 1 && sides[i] != 0)?;
+    Some(([[a, b, c], [b, c, a], [c, a, b]][alone], sides[alone]))
 }
 
 fn same_corners(s: [Vector; 3], t: [Vector; 3]) -> bool {
@@ -191,6 +210,54 @@ mod tests {
             assert_eq!(meeting, Meeting::Crossing);
             assert!(a < half && b >= half);
         }
+    }
+
+    /// Where they meet, sides meet sides, and no side goes through the inside of a triangle.
+    #[test]
+    fn spheres_that_mirror_each_other_cross() {
+        for base in [SphereBase::Icosahedron, SphereBase::Octahedron] {
+            let mut one = Sphere { radius: 1.0, base, resolution: RESOLUTION }.build().unwrap();
+            one.vertices.iter_mut().for_each(|v| v[0] += 0.65);
+            let mut other = one.clone();
+            other.vertices.iter_mut().for_each(|v| v[0] = -v[0]);
+            other.triangles.iter_mut().for_each(|t| t.swap(1, 2));
+            let found = intersections(&joined(one, &other, [0.0; 3]));
+            assert!(found.len() > 20, "{}", found.len());
+        }
+    }
+
+    /// The same as sides that go through insides, for triangles in general position.
+    #[test]
+    fn crossing_is_piercing() {
+        let mut seed = 1u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let pierces = |edges: [Vector; 3], face: [Vector; 3]| {
+            (0..3).any(|i| {
+                let (p, q) = (edges[i], edges[(i + 1) % 3]);
+                side(face, p) * side(face, q) < 0
+                    && apart([0, 1, 2].map(|k| {
+                        let (u, v) = (face[k], face[(k + 1) % 3]);
+                        sign(orient3d(
+                            coordinates(p),
+                            coordinates(q),
+                            coordinates(u),
+                            coordinates(v),
+                        ))
+                    }))
+            })
+        };
+        let mut count = 0;
+        for _ in 0..20_000 {
+            let mut triangle = || [0; 3].map(|_| [random(), random(), random()]);
+            let (s, t) = (triangle(), triangle());
+            let expected = pierces(s, t) || pierces(t, s);
+            assert_eq!(meet(s, t).is_some(), expected, "{s:?} {t:?}");
+            count += usize::from(expected);
+        }
+        assert!((2000..18_000).contains(&count), "{count}");
     }
 
     #[test]
