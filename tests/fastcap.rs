@@ -83,12 +83,79 @@ fn an_imported_list_gives_what_the_list_gives() {
     assert!(place.must("mesh info lists/pair.lst").stdout.contains("FastCap, ASCII"));
 }
 
+/// A sphere of 8 n^2 triangles, every other one facing inward: it is for the list to say which side is which.
+fn sphere(radius: f64, n: usize) -> String {
+    let mut text = "0 a sphere\n".to_owned();
+    for octant in 0..8 {
+        let sign = |k: usize| if octant >> k & 1 == 1 { -radius } else { radius };
+        let point = |i: usize, j: usize| {
+            let x = [i as f64, j as f64, (n - i - j) as f64];
+            let r = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+            format!(" {} {} {}", sign(0) * x[0] / r, sign(1) * x[1] / r, sign(2) * x[2] / r)
+        };
+        for (i, j) in (0..n).flat_map(|i| (0..n - i).map(move |j| (i, j))) {
+            writeln!(text, "T 1{}{}{}", point(i, j), point(i + 1, j), point(i, j + 1)).unwrap();
+            if i + j + 1 < n {
+                let last = point(i + 1, j + 1);
+                writeln!(text, "T 1{}{}{last}", point(i, j + 1), point(i + 1, j)).unwrap();
+            }
+        }
+    }
+    text
+}
+
+/// 1/C = (1/a - 1/b)/eps_r + 1/b for a conductor of radius a under a coat out to radius b.
+#[test]
+fn coated_spheres_by_d_and_b_lines() {
+    let place = Workplace::new("fastcap_coated");
+    place.write("core.qui", sphere(1.0, 8));
+    place.write("coat.qui", sphere(2.0, 8));
+    // The reference point is inside, or outside of all panels' planes.
+    let outside = "D coat.qui 1.0 4.0 0 0 0  90 90 90\n";
+    let inside = "D coat.qui 1.0 4.0 0 0 0  0 0 0 -\n";
+    for (name, coat) in [("in", inside), ("out", outside)] {
+        place.write(&format!("{name}.lst"), format!("* coated\nC core.qui 4.0 0 0 0\n{coat}"));
+    }
+    // A reference point is beyond all planes only for surfaces that are seen whole from it.
+    let exact: f64 = 1.0 / ((1.0 - 0.5) / 4.0 + 0.5);
+    let results = place.solve("in.lst");
+    let found = maxwell(&results)[0][0];
+    // Facets of 512 triangles take 7.5e-3 of the radius.
+    assert!((found / exact - 1.0).abs() < 1e-2, "{found} {exact}");
+    assert_eq!(results["media"][1]["relative_permittivity"], 4.0);
+    assert!(results["accuracy"]["gauss_defect"].as_f64().is_some());
+    let imported = place.must("import in.lst").stdout;
+    assert!(imported.contains("farad solve in.toml"), "{imported}");
+    for again in ["in.toml", "in.out/case.resolved.toml --output again"] {
+        assert_eq!(maxwell(&place.solve(again)), maxwell(&results), "{again}");
+    }
+    // Half of the panels would have the coat outside.
+    place.farad("solve out.lst").fails(3, &["media contradict each other where triangle"]);
+
+    // The coat under a conductor of no thickness, the same as the core by `+`, or another one.
+    for (joined, expected) in [("", [[8.0, -8.0], [-8.0, 10.0]]), (" +", [[2.0, 0.0], [0.0, 0.0]])]
+    {
+        let list = format!("C core.qui 4.0 0 0 0{joined}\nB coat.qui 1.0 4.0 0 0 0  0 0 0 -\n");
+        place.write("thin.lst", list);
+        let found = maxwell(&place.solve("thin.lst --overwrite"));
+        assert_eq!(found.len(), if joined.is_empty() { 2 } else { 1 });
+        for (found, expected) in found.iter().zip(expected) {
+            for (found, expected) in found.iter().zip(expected) {
+                assert!((found - expected).abs() < 0.15, "{found} {expected}");
+            }
+        }
+    }
+}
+
 #[test]
 fn lists_that_cannot_be_solved_say_why() {
     let place = bus("fastcap_errors");
     place.write("missing.lst", "* one\nC bar_y.qui 1.0 1 0 0\nC bar_z.qui 1.0 1 0 0\n");
     let parts = ["missing.lst: line 3: the file bar_z.qui does not exist"];
     place.farad("solve missing.lst").fails(3, &parts);
+    place.write("coat.qui", sphere(1.0, 2));
+    place.write("bare.lst", "D coat.qui 1 2 0 0 0 0 0 0 -\n");
+    place.farad("solve bare.lst").fails(3, &["bare.lst cannot be solved: it has no conductor"]);
     place.farad("solve none.lst").fails(6, &["none.lst: cannot be read"]);
     place.write("bad.lst", "C bar_y.qui one 1 0 0\n");
     place

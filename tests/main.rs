@@ -7,6 +7,7 @@ mod exit_codes;
 mod fastcap;
 mod fmm_commands;
 mod mesh_commands;
+mod planes;
 mod probes;
 mod regression;
 mod results_folder;

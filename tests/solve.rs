@@ -212,6 +212,52 @@ fn atoms_in_the_wrong_place_and_crossing_surfaces_are_refused() {
          [[sweep]]\nname = \"x\"\nmove = \"left\"\nalong = [1, 0.1, 0.07]\nvalues = [1.5]",
     );
     place.farad("sweep crossing.toml").fails(3, &["bodies go through each other", "\"oil\""]);
+    // These mirror each other, so that sides meet sides.
+    let straight = place.read("crossing.toml").replace("[1, 0.1, 0.07]", "[1, 0, 0]");
+    place.write("crossing.toml", straight);
+    place.farad("sweep crossing.toml").fails(3, &["bodies go through each other", "\"oil\""]);
+}
+
+#[test]
+fn media_that_are_missing_or_contradict_each_other_are_refused() {
+    let place = Workplace::new("solve_media");
+    place.generate("concentric-spheres --elements 144", "two.msh");
+    let dielectric = |name: &str, eps: f64| {
+        format!(
+            "[[dielectric]]\nname = \"{name}\"\nrelative_permittivity = {eps}\ngroup = \"outer\"\n"
+        )
+    };
+    place.case(
+        "missing.toml",
+        "two.msh",
+        &(dielectric("a", 2.0) + "[[conductor]]\nname = \"c\"\ngroup = \"outer\""),
+    );
+    place.farad("solve missing.toml").fails(
+        3,
+        &[
+            "72 triangles",
+            "\"inner\"",
+            "which no conductor lists",
+            "an interface between media",
+            "[[dielectric]]",
+        ],
+    );
+    let core = "[[conductor]]\nname = \"c\"\ngroup = \"inner\"\n";
+    place.case("twice.toml", "two.msh", &(dielectric("a", 2.0) + &dielectric("b", 3.0) + core));
+    place.farad("solve twice.toml").fails(
+        3,
+        &["dielectrics \"a\" and \"b\" fill the same space", "eps_r 2", "eps_r 3", "twice.toml:"],
+    );
+    let surface = |group: &str| format!("[[surface]]\ngroup = \"{group}\"\nfront = 1\nback = 3\n");
+    place.case("mixed.toml", "two.msh", &(dielectric("a", 2.0) + &surface("outer") + core));
+    place
+        .farad("solve mixed.toml")
+        .fails(3, &["media are given by [[dielectric]] and by [[surface]]"]);
+    let charge = "[[charge]]\nposition = [5, 0, 0]\ncharge = 1\n";
+    place.case("charge.toml", "two.msh", &(surface("outer") + core + charge));
+    place.farad("solve charge.toml").fails(3, &["does not tell in which medium a charge lies"]);
+    place.case("again.toml", "two.msh", &(surface("outer") + &surface("outer") + core));
+    place.farad("solve again.toml").fails(3, &["group \"outer\" has its media already"]);
 }
 
 #[test]
@@ -240,7 +286,7 @@ fn shipped_cases() -> Vec<PathBuf> {
     let entries = std::fs::read_dir(repository().join("cases")).unwrap();
     let mut cases: Vec<_> = entries
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "toml" || ending == "lst"))
         .collect();
     cases.sort();
     cases

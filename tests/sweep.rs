@@ -106,6 +106,42 @@ fn faulty_sweeps_are_shown_in_the_case() {
     place.farad("sweep none.toml").fails(3, &["varies nothing", "[[sweep]]"]);
 }
 
+/// Near field and fast sums are those of the geometry, whatever the media are.
+#[test]
+fn permittivities_of_dielectrics_are_swept_on_one_geometry() {
+    let place = Workplace::new("sweep_dielectric");
+    place
+        .generate("concentric-spheres --inner-radius 1 --outer-radius 2 --elements 400", "two.msh");
+    let case = |eps: f64, more: &str| {
+        format!(
+            "[[dielectric]]\nname = \"coat\"\nrelative_permittivity = {eps}\ngroup = \"outer\"\n\
+             [[conductor]]\nname = \"core\"\ngroup = \"inner\"\n{more}"
+        )
+    };
+    let set = "[[sweep]]\nname = \"eps\"\nvalues = [2, 4, 1, 80]\nset = \"dielectric.coat.relative_permittivity\"\n\
+               [[sweep]]\nname = \"x\"\nvalues = [0, 0.25]\nmove = \"inner\"\nalong = [1, 0, 0]\n";
+    place.case("case.toml", "two.msh", &case(3.0, set));
+    for method in ["dense", "fmm"] {
+        let results = sweep(&place, &format!("case.toml --method {method} --overwrite"));
+        let runs = results["runs"].as_array().unwrap();
+        assert_eq!((runs.len(), &results["solved"]), (8, &8.into()));
+        // For each place of the core once, once more without an interface, and again with one.
+        assert_eq!(results["prepared"], 6, "{method}");
+        for (run, eps) in runs.iter().step_by(2).zip([2.0, 4.0, 1.0, 80.0]) {
+            place.case("single.toml", "two.msh", &case(eps, ""));
+            let single = place.solve(&format!("single.toml --method {method} --overwrite"));
+            let expected = matrix(&single["capacitance"]["maxwell_farad"])[0][0];
+            let found = matrix(&run["maxwell_farad"])[0][0];
+            assert!((found / expected - 1.0).abs() < 3e-6, "{method} {eps}: {found} {expected}");
+        }
+    }
+    place.case("wrong.toml", "two.msh", &case(3.0, &set.replace("coat.rel", "boat.rel")));
+    place.farad("sweep wrong.toml").fails(
+        3,
+        &["names nothing that a sweep can set", "\"dielectric.coat.relative_permittivity\""],
+    );
+}
+
 #[test]
 fn energies_of_charges_follow_the_medium() {
     let place = Workplace::new("sweep_energy");

@@ -147,8 +147,9 @@ impl Groups {
         self.members.len()
     }
 
-    fn distance(&self, a: usize, b: usize) -> f64 {
-        (self.centres[a] - self.centres[b]).norm()
+    /// Inverse distance, summed over images.
+    fn inverse_distance(&self, panels: &Panels, a: usize, b: usize) -> f64 {
+        panels.inverse_distances(&self.centres[a], &self.centres[b])
     }
 }
 
@@ -161,8 +162,8 @@ fn matrix(
 ) -> DMatrix<f64> {
     let count = clusters.len();
     let far = |c: usize, d: usize| {
-        let distance = clusters.distance(c, d);
-        (c != d && distance > FAR * (clusters.radii[c] + clusters.radii[d])).then_some(distance)
+        let distance = panels.nearest_distance(&clusters.centres[c], &clusters.centres[d]);
+        c != d && distance > FAR * (clusters.radii[c] + clusters.radii[d])
     };
     let mut cells_of = vec![Vec::new(); count];
     for (cell, members) in cells.members.iter().enumerate() {
@@ -173,25 +174,23 @@ fn matrix(
     // What a pair of panels counts unless the near-field matrix has it.
     let rough = |i: usize, j: usize| {
         let (a, b) = (cells.of[i] as usize, cells.of[j] as usize);
-        let r = if a == b {
-            (panels.centroid(i) - panels.centroid(j)).norm()
+        if a == b {
+            panels.inverse_distances(&panels.centroid(i), &panels.centroid(j))
         } else {
-            cells.distance(a, b)
-        };
-        if r > 0.0 { 1.0 / r } else { 0.0 }
+            cells.inverse_distance(panels, a, b)
+        }
     };
     let mut matrix = DMatrix::zeros(count, count);
     matrix.as_mut_slice().par_chunks_mut(count).enumerate().for_each(|(c, column)| {
         for (d, entry) in column.iter_mut().enumerate() {
-            if let Some(distance) = far(c, d) {
-                *entry = 1.0 / distance;
+            if far(c, d) {
+                *entry = clusters.inverse_distance(panels, c, d);
                 continue;
             }
             for &(a, share_a) in &cells_of[c] {
                 for &(b, share_b) in &cells_of[d] {
                     if a != b {
-                        let r = cells.distance(a, b);
-                        *entry += if r > 0.0 { share_a * share_b / r } else { 0.0 };
+                        *entry += share_a * share_b * cells.inverse_distance(panels, a, b);
                         continue;
                     }
                     for &i in &cells.members[a] {
@@ -209,7 +208,7 @@ fn matrix(
         matrix[(c, c)] += shares[i] * shares[i] * (near.diagonal(i) - rough(i, i));
         near.later(i, |j, exact| {
             let d = clusters.of[j] as usize;
-            if far(c, d).is_none() {
+            if !far(c, d) {
                 let more = shares[i] * shares[j] * (exact - rough(i, j));
                 matrix[(c, d)] += more;
                 matrix[(d, c)] += more;

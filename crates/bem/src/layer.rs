@@ -75,9 +75,13 @@ impl<'a> LayerPairs<'a> {
         Self { panels, kernels, single: SingleLayerPairs { panels, quadrature } }
     }
 
-    /// Entry (i, j), exact to the accuracy asked for.
+    fn kernel(&self, i: usize) -> Kernel {
+        self.kernels[i % self.kernels.len()]
+    }
+
+    /// Entry (i, j), exact to the accuracy asked for; either may be an image.
     pub(crate) fn entry(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
-        match self.kernels[i] {
+        match self.kernel(i) {
             Kernel::Single => {
                 let (first, second) = self.panels.ordered(i, j);
                 self.single.exact(first, second, &mut scratch.single)[0]
@@ -97,7 +101,7 @@ impl<'a> LayerPairs<'a> {
     /// Entry (i, j) as the fast sum has it; coincident points contribute nothing.
     fn entry_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> f64 {
         let panels = self.panels;
-        let normal = match self.kernels[i] {
+        let normal = match self.kernel(i) {
             Kernel::Single => {
                 return product::sum(outer, panels.vertices(i), inner, panels.vertices(j));
             }
@@ -125,7 +129,7 @@ impl PairIntegrals for LayerPairs<'_> {
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
         let forth = self.entry(i, j, scratch);
-        let same = self.kernels[i] == Kernel::Single && self.kernels[j] == Kernel::Single;
+        let same = [i, j].iter().all(|&k| self.kernel(k) == Kernel::Single);
         [forth, if same || i == j { forth } else { self.entry(j, i, scratch) }]
     }
 
@@ -161,7 +165,8 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// `plan` is over all [`Points`] with [`plan_options`]. Rows are either all [`Kernel::Double`] or none is.
+    /// `plan` is over all [`Points`] with [`plan_options`], images as sources alone. Rows are either all [`Kernel::Double`] or none
+    /// is; those of panels with images are not.
     pub(crate) fn new(
         panels: Arc<Panels>,
         rule: &'static Rule,
@@ -218,7 +223,8 @@ impl Layer {
             let mut gradient = vec![0.0; width * targets.len()];
             let densities = fmm::Densities { charges: Some(&self.strengths), dipoles: None };
             let mut potentials = fmm::Potentials { potential: None, gradient: Some(&mut gradient) };
-            fmm::direct::sum(&points.all(), &targets, densities, &mut potentials)?;
+            let all = points.with_images().unwrap_or_else(|| points.all());
+            fmm::direct::sum(&all, &targets, densities, &mut potentials)?;
             gradient
         };
         let fast = if potential { &self.potential } else { &self.gradient };
@@ -238,6 +244,13 @@ impl Layer {
 
     /// Charges of panels to strengths of points: charges, or dipoles along the normals.
     fn spread(&mut self, x: &[f64], dipoles: bool) {
+        let (n, total) = (self.panels.len(), self.panels.total());
+        let with_images: Vec<f64>;
+        let mut x = x;
+        if total > n {
+            with_images = x.chunks_exact(n).flat_map(|x| self.panels.unfolded(x)).collect();
+            x = &with_images;
+        }
         let (normals, nodes) = (&self.normals, self.rule.nodes());
         let width = if dipoles { 3 } else { 1 };
         self.strengths.resize(x.len() * nodes.len() * width, 0.0);

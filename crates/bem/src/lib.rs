@@ -22,6 +22,7 @@ mod edge;
 mod electrostatics;
 mod error;
 mod gmres;
+mod images;
 mod lanes;
 mod layer;
 mod linear;
@@ -47,13 +48,14 @@ pub use capacitance::{
     capacitance,
 };
 pub use electrostatics::{
-    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Response, State,
-    SurfaceCharge, Values, dipole_moment, electrostatics, forces,
+    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Response,
+    State, SurfaceCharge, Values, dipole_moment, electrostatics, forces,
 };
 pub use error::Error;
 pub use gmres::{
     GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, StopReason, gmres,
 };
+pub use images::{Images, Mirror};
 pub use linear::LinearPotentials;
 pub use pair::PairQuadrature;
 pub use surface::{OperatorOptions, Surface};

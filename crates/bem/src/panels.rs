@@ -4,6 +4,7 @@
 use mesh::Mesh;
 use rayon::prelude::*;
 
+use crate::images::Images;
 use crate::triangle::{Triangle, Vec3};
 
 /// Panels of a tree's leaf.
@@ -13,14 +14,42 @@ const LEAF: usize = 8;
 const SEQUENTIAL: usize = 4096;
 
 /// Triangles x' = (x - centre) / scale, in tree order.
+///
+/// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i.
 #[derive(Clone, Debug)]
 pub(crate) struct Panels {
+    /// Of all images.
     vertices: Vec<[Vec3; 3]>,
     areas: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
     triangle: Vec<u32>,
     centre: Vec3,
     scale: f64,
+    images: Vec<Image>,
+}
+
+/// A mirror image in scaled coordinates.
+#[derive(Clone, Copy, Debug)]
+struct Image {
+    /// x_k becomes this minus x_k where it is some.
+    flips: [Option<f64>; 3],
+    sign: f64,
+}
+
+/// What is there itself.
+const ITSELF: Image = Image { flips: [None; 3], sign: 1.0 };
+
+impl Image {
+    fn reflect(&self, x: &Vec3) -> Vec3 {
+        Vec3::from_fn(|k, _| self.flips[k].map_or(x[k], |flip| flip - x[k]))
+    }
+
+    fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
+        let [a, b, c] = corners.each_ref().map(|v| self.reflect(v));
+        // One that is mirrored is run around the other way.
+        let odd = self.flips.iter().flatten().count() % 2 == 1;
+        if odd { [a, c, b] } else { [a, b, c] }
+    }
 }
 
 impl Panels {
@@ -47,18 +76,87 @@ impl Panels {
         triangle = sorted(centroids);
         let vertices: Vec<[Vec3; 3]> = triangle.par_iter().map(|&i| scaled(i)).collect();
         let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
-        Self { areas: vertices.par_iter().map(area).collect(), vertices, triangle, centre, scale }
+        let areas = vertices.par_iter().map(area).collect();
+        Self { areas, vertices, triangle, centre, scale, images: vec![ITSELF] }
+    }
+
+    /// The same panels with these images, which must not overlap them.
+    pub(crate) fn with_images(mut self, images: &Images) -> Self {
+        let image = |g: usize| Image {
+            flips: std::array::from_fn(|k| {
+                // What the centre is mirrored to tells it all.
+                let mirrored = images.reflect(g, self.centre.into())[k];
+                let is_flipped = images.reflect(g, [f64::INFINITY; 3])[k] < 0.0;
+                is_flipped.then(|| (mirrored - self.centre[k]) / self.scale)
+            }),
+            sign: images.sign(g),
+        };
+        self.images = (0..images.count()).map(image).collect();
+        let n = self.len();
+        for image in &self.images[1..] {
+            let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
+            self.vertices.extend(of_image);
+        }
+        self
+    }
+
+    /// 1 or -1 for each image: what its charges are multiplied by.
+    pub(crate) fn signs(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.images.iter().map(|image| image.sign)
+    }
+
+    /// Number of panels with all images.
+    pub(crate) fn total(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// The sum over the images g of `second`, with their signs, of what `f` gives for panel `first` and panel g of these.
+    pub(crate) fn over_images(
+        &self,
+        first: usize,
+        second: usize,
+        mut f: impl FnMut(usize, usize) -> [f64; 2],
+    ) -> [f64; 2] {
+        let n = self.len();
+        self.signs().enumerate().fold([0.0; 2], |sum, (g, sign)| {
+            let [forth, back] = f(first, g * n + second);
+            [sum[0] + sign * forth, sum[1] + sign * back]
+        })
+    }
+
+    /// Inverse distances of a point from another and its images, with their signs; coincident ones count as nothing.
+    pub(crate) fn inverse_distances(&self, x: &Vec3, y: &Vec3) -> f64 {
+        let one = |image: &Image| {
+            let r = (x - image.reflect(y)).norm();
+            if r > 0.0 { image.sign / r } else { 0.0 }
+        };
+        self.images.iter().map(one).sum()
+    }
+
+    /// Distance of a point from the nearest of another and its images.
+    pub(crate) fn nearest_distance(&self, x: &Vec3, y: &Vec3) -> f64 {
+        let distance = |image: &Image| (x - image.reflect(y)).norm();
+        self.images.iter().map(distance).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Charges of panels with those of all images, image by image.
+    pub(crate) fn unfolded(&self, x: &[f64]) -> Vec<f64> {
+        self.signs().flat_map(|sign| x.iter().map(move |q| sign * q)).collect()
     }
 
     /// Some of the panels, in the same coordinates and the same order.
     pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
-        let of = |i: &u32| *i as usize;
+        let (of, n) = (|i: &u32| *i as usize, self.len());
+        let images = 0..self.images.len();
         Self {
-            vertices: chosen.iter().map(|i| self.vertices[of(i)]).collect(),
+            vertices: images
+                .flat_map(|g| chosen.iter().map(move |i| self.vertices[g * n + of(i)]))
+                .collect(),
             areas: chosen.iter().map(|i| self.areas[of(i)]).collect(),
             triangle: chosen.iter().map(|i| self.triangle[of(i)]).collect(),
             centre: self.centre,
             scale: self.scale,
+            images: self.images.clone(),
         }
     }
 
@@ -72,9 +170,9 @@ impl Panels {
         (Vec3::from(x) - self.centre) / self.scale
     }
 
-    /// Number of panels.
+    /// Number of panels, without their images.
     pub(crate) fn len(&self) -> usize {
-        self.vertices.len()
+        self.areas.len()
     }
 
     /// Length in the mesh's unit that is 1 here.
@@ -99,14 +197,16 @@ impl Panels {
 
     /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
     pub(crate) fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
-        if self.triangle[i] <= self.triangle[j] { (i, j) } else { (j, i) }
+        let n = self.len();
+        let place = |k: usize| (self.triangle[k % n], k / n);
+        if place(i) <= place(j) { (i, j) } else { (j, i) }
     }
 
     pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
         &self.vertices[i]
     }
 
-    /// Coordinates of all vertices, shape (panels, 3, 3).
+    /// Coordinates of all vertices but those of images, shape (panels, 3, 3).
     pub(crate) fn coordinates(&self) -> &[f64] {
         // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the length is counted in those.
         unsafe { std::slice::from_raw_parts(self.vertices.as_ptr().cast(), 9 * self.len()) }

@@ -41,8 +41,18 @@ impl<'a> Points<'a> {
 
     /// All points.
     pub(crate) fn all(&self) -> Vec<[f64; 3]> {
+        self.of_panels(self.panels.len())
+    }
+
+    /// All points, then those of the panels' images; none if there are no images, for then all points are sources.
+    pub(crate) fn with_images(&self) -> Option<Vec<[f64; 3]>> {
+        let total = self.panels.total();
+        (total > self.panels.len()).then(|| self.of_panels(total))
+    }
+
+    fn of_panels(&self, panels: usize) -> Vec<[f64; 3]> {
         let nodes = self.rule.len();
-        let mut all = vec![[0.0; 3]; self.len()];
+        let mut all = vec![[0.0; 3]; panels * nodes];
         all.par_chunks_mut(CHUNK * nodes).enumerate().for_each(|(chunk, points)| {
             for (k, points) in points.chunks_mut(nodes).enumerate() {
                 let on = self.of(chunk * CHUNK + k);
@@ -52,7 +62,8 @@ impl<'a> Points<'a> {
         all
     }
 
-    /// sum_q charges_q / |x - x_q| at each of `targets`, all pairs; a point at a target's very place contributes nothing.
+    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all pairs; a point at a target's very
+    /// place contributes nothing.
     pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
         let nodes = self.rule.len();
         let zeros = || vec![0.0; targets.len()];
@@ -64,8 +75,9 @@ impl<'a> Points<'a> {
             sources.add_inverse_distances(targets, &mut sums);
             sums
         };
-        let chunks = (0..self.panels.len()).into_par_iter().step_by(CHUNK);
-        let chunks = chunks.map(|start| start..self.panels.len().min(start + CHUNK));
+        let total = self.panels.total();
+        let chunks = (0..total).into_par_iter().step_by(CHUNK);
+        let chunks = chunks.map(|start| start..total.min(start + CHUNK));
         let both = |mut a: Vec<f64>, b: Vec<f64>| {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
             a

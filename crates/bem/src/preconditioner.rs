@@ -138,8 +138,7 @@ impl RowsOfInverse<'_> {
             set(b + 1, b + 1, self.near.diagonal(i));
             // Points to each other, unless the near field has the pair.
             let mut as_points = |a: usize| {
-                let r2 = (centroids[a] - centroids[b]).norm_squared();
-                set(a + 1, b + 1, if r2 > 0.0 { 1.0 / r2.sqrt() } else { 0.0 });
+                set(a + 1, b + 1, self.panels.inverse_distances(&centroids[a], &centroids[b]));
             };
             let mut found = Vec::with_capacity(b);
             let mut left = b;

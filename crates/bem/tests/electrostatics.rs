@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    CapacitanceOptions, Condition, Electrostatics, Excitation, Media, Method, PointCharge, Quiet,
-    StopReason, SurfaceCharge, Triangle, electrostatics,
+    CapacitanceOptions, Condition, Electrostatics, Excitation, Images, Media, Method, PointCharge,
+    Quiet, StopReason, SurfaceCharge, Triangle, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Resolution, Sphere, SphereBase};
@@ -30,7 +30,13 @@ fn solve(
     let conductor: Vec<Option<u32>> = (0..n).map(|t| group(t).0).collect();
     let permittivity: Vec<[f64; 2]> = (0..n).map(|t| [group(t).1, group(t).2]).collect();
     let conductors = groups.iter().filter_map(|g| g.0).max().map_or(0, |k| k as usize + 1);
-    let media = Media { conductor: &conductor, conductors, permittivity: &permittivity };
+    let media = Media {
+        conductor: &conductor,
+        conductors,
+        permittivity: &permittivity,
+        images: &Images::default(),
+        bodies: &[],
+    };
     let answer = electrostatics(mesh, media, excitations, options, &Quiet).unwrap();
     for response in &answer.responses {
         assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
@@ -222,7 +228,7 @@ fn spheres_in_a_uniform_field() {
             let mesh = sphere(1.0, elements);
             let field = [0.0, 0.6, 0.8];
             let potentials = if eps.is_none() { vec![0.0] } else { vec![] };
-            let excitation = Excitation { potentials, field, charges: vec![] };
+            let excitation = Excitation { potentials, field, ..Excitation::default() };
             let group = eps.map_or((Some(0), 1.0, 1.0), |eps| (None, 1.0, eps));
             let answer = solve(&mesh, &[group], &[excitation], &options(Method::Fmm, 1e-6));
             let mut moment = [0.0; 3];
@@ -250,7 +256,7 @@ fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
     let source = PointCharge { position: [d, 0.0, 0.0], charge: 2.0, permittivity: 1.0 };
     let excitations = [
         at_one_volt(1, 0),
-        Excitation { potentials: vec![0.0], charges: vec![source], field: [0.0; 3] },
+        Excitation { potentials: vec![0.0], charges: vec![source], ..Excitation::default() },
     ];
     let answer = solve(&mesh, &[(Some(0), 1.0, 1.0)], &excitations, &options(Method::Fmm, 1e-6));
     // Facets take 3e-3 of the radius at 1,280 triangles (area and volume shrink by that).

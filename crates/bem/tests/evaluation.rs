@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    Body, CapacitanceOptions, Condition, Electrostatics, Excitation, Media, Method, PointCharge,
-    Quiet, SurfaceCharge, dipole_moment, electrostatics, forces,
+    Body, CapacitanceOptions, Condition, Electrostatics, Excitation, Images, Media, Method,
+    PointCharge, Quiet, SurfaceCharge, dipole_moment, electrostatics, forces,
 };
 use mesh::Mesh;
 use mesh::generate::{Resolution, Sphere, SphereBase, TwoSpheres};
@@ -25,7 +25,15 @@ fn two_spheres(distance: f64, elements: usize) -> Mesh {
 fn solve(mesh: &Mesh, conductors: usize, sources: Option<Excitation>) -> Electrostatics {
     let n = mesh.triangles.len();
     let conductor: Vec<Option<u32>> = (0..n).map(|t| Some(mesh.groups_of(t)[0])).collect();
-    let media = Media { conductor: &conductor, conductors, permittivity: &vec![[1.0; 2]; n] };
+    let permittivity = vec![[1.0; 2]; n];
+    let images = Images::default();
+    let media = Media {
+        conductor: &conductor,
+        conductors,
+        permittivity: &permittivity,
+        images: &images,
+        bodies: &[],
+    };
     let unit = |k: usize| Excitation {
         potentials: (0..conductors).map(|i| f64::from(i == k)).collect(),
         ..Excitation::default()
@@ -56,7 +64,12 @@ fn fast_values_are_those_of_closed_forms() {
         .map(|t| (1.0 + centroid(&mesh, t)[0]) / mesh.triangles.len() as f64)
         .collect();
     let source = PointCharge { position: [0.2, -0.3, 1.8], charge: 0.7, permittivity: 2.0 };
-    let sources = Excitation { potentials: vec![], charges: vec![source], field: [0.1, 0.0, -0.2] };
+    let sources = Excitation {
+        potentials: vec![],
+        charges: vec![source],
+        field: [0.1, 0.0, -0.2],
+        ..Excitation::default()
+    };
     // Close to the surface on both sides, on it, and anywhere: enough of them for the fast sum.
     let mut points: Vec<[f64; 3]> = (0..300)
         .map(|i| {
@@ -168,7 +181,8 @@ fn force_of_a_charge_on_a_grounded_sphere_is_that_of_its_image() {
     let mesh = sphere(1280);
     let (d, q) = (3.0, 2.0);
     let source = PointCharge { position: [d, 0.0, 0.0], charge: q, permittivity: 1.0 };
-    let sources = Excitation { potentials: vec![0.0], charges: vec![source], field: [0.0; 3] };
+    let sources =
+        Excitation { potentials: vec![0.0], charges: vec![source], ..Excitation::default() };
     let answer = solve(&mesh, 1, Some(sources.clone()));
     let state = answer.state(&[Condition::Potential(0.0)], Some(1)).unwrap();
     let body = |triangles: Vec<u32>, charges: Vec<usize>| Body {
@@ -231,7 +245,7 @@ fn the_torque_of_a_field_is_that_on_the_dipole_moment() {
     // Both spheres are one conductor: it is polarised along its axis most.
     let mut one = mesh.clone();
     one.memberships.iter_mut().for_each(|groups| *groups = vec![0]);
-    let sources = Excitation { potentials: vec![0.0], charges: vec![], field };
+    let sources = Excitation { potentials: vec![0.0], field, ..Excitation::default() };
     let answer = solve(&one, 1, Some(sources.clone()));
     let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
     let p = dipole_moment(&mesh, &state.charge);

@@ -4,7 +4,6 @@ use mesh::regions::Position;
 
 use crate::case::Case;
 use crate::exit::Failure;
-use crate::media;
 use crate::problem::Problem;
 use crate::units;
 
@@ -18,7 +17,8 @@ pub(crate) struct Force {
     pub(crate) about: [f64; 3],
 }
 
-/// Forces on every body that lies in one medium, for these surface charges (over 4 pi eps0) and sources.
+/// Forces on every body that lies in one medium, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
+/// symmetry cuts is meant with its images across it.
 pub(crate) fn forces(
     case: &Case,
     problem: &Problem,
@@ -26,8 +26,11 @@ pub(crate) fn forces(
     sources: &bem::Excitation,
 ) -> Result<Vec<Force>, Failure> {
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
-        conductors(case, problem).into_iter().chain(dielectrics(case, problem)?).unzip();
-    let found = bem::forces(&problem.mesh, charge, sources, &bodies)?;
+        conductors(case, problem).into_iter().chain(dielectrics(case, problem)).unzip();
+    let images = &problem.symmetry.images;
+    let whole = problem.symmetry.whole(&problem.mesh);
+    let sources = images.excitation(sources, |_| true);
+    let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     let force = |((name, body), force): ((String, &bem::Body), &bem::Force)| Force {
@@ -39,44 +42,69 @@ pub(crate) fn forces(
     Ok(names.into_iter().zip(&bodies).zip(&found).map(force).collect())
 }
 
+/// A body of these triangles and sources, with its images across planes that it touches; `None` if one of them is grounded.
+fn body(
+    problem: &Problem,
+    triangles: &[u32],
+    sources: &[usize],
+    permittivity: f64,
+) -> Option<bem::Body> {
+    let Problem { mesh, symmetry, .. } = problem;
+    let touching = symmetry.touching(|t| triangles.binary_search(&t).is_ok());
+    let joined = symmetry.joined(|k| touching[k]);
+    if joined.iter().any(|&g| symmetry.images.is_of_ground(g)) {
+        return None;
+    }
+    let of_images = |of: usize, count: usize| joined.iter().map(move |g| g * count + of);
+    let all: Vec<u32> = triangles
+        .iter()
+        .flat_map(|&t| of_images(t as usize, mesh.triangles.len()))
+        .map(|t| t as u32)
+        .collect();
+    Some(bem::Body {
+        about: centre(problem, &all),
+        triangles: all,
+        charges: sources.iter().flat_map(|&q| of_images(q, problem.sources.len())).collect(),
+        permittivity,
+    })
+}
+
 fn conductors(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
     let owner = &problem.conductors.of_triangle;
-    let body = |(index, name): (usize, &String)| {
+    let of = |(index, name): (usize, &String)| {
         let own = |t: &u32| owner[*t as usize] == Some(index as u32);
         let triangles: Vec<u32> = (0..owner.len() as u32).filter(own).collect();
         let permittivity = match &problem.media {
             None => case.relative_permittivity,
             Some(media) => same(triangles.iter().flat_map(|&t| media.permittivity[t as usize]))?,
         };
-        let about = centre(problem, &triangles);
-        Some((name.clone(), bem::Body { triangles, charges: Vec::new(), permittivity, about }))
+        Some((name.clone(), body(problem, &triangles, &[], permittivity)?))
     };
-    problem.conductors.names.iter().enumerate().filter_map(body).collect()
+    problem.conductors.names.iter().enumerate().filter_map(of).collect()
 }
 
-fn dielectrics(case: &Case, problem: &Problem) -> Result<Vec<(String, bem::Body)>, Failure> {
-    let Some(media) = &problem.media else { return Ok(Vec::new()) };
-    let regions = media::regions(case, &problem.mesh)?;
+fn dielectrics(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
+    let Some(media) = &problem.media else { return Vec::new() };
+    let whole = problem.symmetry.whole(&problem.mesh);
+    let count = problem.mesh.triangles.len();
     let mut bodies = Vec::new();
-    for (dielectric, region) in case.dielectrics.iter().zip(&regions) {
-        let positions = region.positions(&problem.mesh);
+    for (dielectric, region) in case.dielectrics.iter().zip(&media.regions) {
+        let positions = region.positions(whole);
         let outside = region
             .boundary
             .iter()
+            .filter(|(t, _)| (*t as usize) < count)
             .map(|&(t, inward)| media.permittivity[t as usize][usize::from(inward)]);
         let Some(permittivity) = same(outside) else { continue };
         let inside = |t: &u32| positions[*t as usize] != Position::Outside;
-        let triangles: Vec<u32> = (0..problem.mesh.triangles.len() as u32).filter(inside).collect();
-        let charges = (0..problem.sources.len())
+        let triangles: Vec<u32> = (0..count as u32).filter(inside).collect();
+        let sources: Vec<usize> = (0..problem.sources.len())
             .filter(|&index| region.contains(problem.sources[index].position))
             .collect();
-        let about = centre(problem, &triangles);
-        bodies.push((
-            dielectric.name.value.clone(),
-            bem::Body { triangles, charges, permittivity, about },
-        ));
+        let body = body(problem, &triangles, &sources, permittivity);
+        bodies.extend(body.map(|body| (dielectric.name.value.clone(), body)));
     }
-    Ok(bodies)
+    bodies
 }
 
 /// The value of all, if they are the same.
@@ -86,11 +114,13 @@ fn same(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     values.all(|value| value == first).then_some(first)
 }
 
-/// Centre of area.
+/// Centre of area of triangles, images among them.
 fn centre(problem: &Problem, triangles: &[u32]) -> [f64; 3] {
+    let whole = problem.symmetry.whole(&problem.mesh);
     let (mut sum, mut total) = ([0.0; 3], 0.0);
     for &t in triangles {
-        let (corners, area) = (problem.mesh.corners(t as usize), problem.areas[t as usize]);
+        let corners = whole.corners(t as usize);
+        let area = problem.areas[t as usize % problem.areas.len()];
         for corner in corners {
             (0..3).for_each(|k| sum[k] += area / 3.0 * corner[k]);
         }

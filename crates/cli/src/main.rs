@@ -21,6 +21,7 @@ mod progress;
 mod results;
 mod sources;
 mod state;
+mod symmetry;
 mod units;
 mod vtk;
 

@@ -1,11 +1,14 @@
 //! From the dielectrics of a case to the permittivity on either side of every triangle.
 
+use std::collections::HashMap;
+
 use mesh::Mesh;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Problem, Region};
 
 use crate::case::{Case, Defect, Located, SURROUNDINGS, Sort};
 use crate::exit::Failure;
+use crate::units::shortest;
 
 /// The media of a case, and where they meet.
 #[derive(Debug)]
@@ -14,6 +17,8 @@ pub(crate) struct Media {
     pub(crate) permittivity: Vec<[f64; 2]>,
     /// The surrounding medium, then the dielectrics in the order of the case.
     pub(crate) summaries: Vec<Summary>,
+    /// The space that each dielectric's surface encloses, in the mesh with all its images.
+    pub(crate) regions: Vec<Region>,
 }
 
 /// One medium in numbers.
@@ -45,13 +50,38 @@ pub(crate) fn regions(case: &Case, mesh: &Mesh) -> Result<Vec<Region>, Failure> 
             (0..mesh.triangles.len() as u32).filter(member).collect()
         })
         .collect();
-    regions::enclosed(mesh, &boundaries)
-        .map_err(|(index, problem)| case.failure(vec![defect(case, index, &problem)]))
+    let regions = regions::enclosed(mesh, &boundaries)
+        .map_err(|(index, problem)| case.failure(vec![defect(case, index, &problem)]))?;
+    check_space(case, &regions)?;
+    Ok(regions)
 }
 
-/// The media of `case`, whose dielectrics fill `regions`.
-pub(crate) fn find(case: &Case, mesh: &Mesh, regions: &[Region]) -> Media {
-    let sides = regions::on_both_sides(mesh, regions);
+/// No two dielectrics fill the same space: neither would be inside the other.
+fn check_space(case: &Case, regions: &[Region]) -> Result<(), Failure> {
+    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+    for (index, region) in regions.iter().enumerate() {
+        let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+        triangles.sort_unstable();
+        let Some(first) = known.insert(triangles, index) else { continue };
+        let [a, b] = [first, index].map(|k| &case.dielectrics[k]);
+        let message = format!(
+            "dielectrics \"{}\" and \"{}\" fill the same space with different media: eps_r {} and eps_r {}",
+            a.name.value,
+            b.name.value,
+            shortest(a.relative_permittivity),
+            shortest(b.relative_permittivity)
+        );
+        let defect = Defect::new(Sort::Value, b.name.span.clone(), message).label("and here");
+        let help = "a surface has one dielectric inside; one that touches another shares only a part of its surface";
+        return Err(case.failure(vec![defect.first(a.name.span.clone()).help(help)]));
+    }
+    Ok(())
+}
+
+/// The media of `case` on its mesh, whose dielectrics fill `regions` of that mesh with all its images.
+pub(crate) fn find(case: &Case, mesh: &Mesh, whole: &Mesh, regions: &[Region]) -> Media {
+    let count = mesh.triangles.len();
+    let sides = regions::on_both_sides(whole, regions).into_iter().take(count);
     let of = |medium: Option<u32>| match medium {
         Some(index) => case.dielectrics[index as usize].relative_permittivity,
         None => case.relative_permittivity,
@@ -64,24 +94,110 @@ pub(crate) fn find(case: &Case, mesh: &Mesh, regions: &[Region]) -> Media {
     let summary = |(dielectric, region): (&crate::case::Dielectric, &Region)| Summary {
         name: dielectric.name.value.clone(),
         relative_permittivity: dielectric.relative_permittivity,
-        triangles: region.boundary.len(),
+        triangles: region.boundary.iter().filter(|(t, _)| (*t as usize) < count).count(),
     };
     let others = case.dielectrics.iter().zip(regions).map(summary);
     Media {
-        permittivity: sides.into_iter().map(|sides| sides.map(of)).collect(),
+        permittivity: sides.map(|sides| sides.map(of)).collect(),
         summaries: std::iter::once(surroundings).chain(others).collect(),
+        regions: regions.to_vec(),
     }
 }
 
-/// Every group that a dielectric names is in the mesh.
+/// The media on the sides of the surfaces that the case lists; the surrounding medium is on both sides of all others.
+pub(crate) fn by_surfaces(
+    case: &Case,
+    mesh: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+) -> Result<Media, Failure> {
+    check_groups(case, mesh)?;
+    let mut permittivity = vec![[case.relative_permittivity; 2]; mesh.triangles.len()];
+    for surface in &case.surfaces {
+        let own = |t: &usize| is_in(mesh, &surface.groups, *t);
+        (0..permittivity.len()).filter(own).for_each(|t| permittivity[t] = surface.sides);
+    }
+    if let Some((edge, [a, b])) = contradiction(mesh, &permittivity, is_conductor) {
+        return Err(contradictory(case, mesh, edge, [a, b], &permittivity));
+    }
+    let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let bordering = |eps: f64| permittivity.iter().filter(|sides| sides.contains(&eps)).count();
+    let surroundings = case.relative_permittivity;
+    let mut summaries = vec![Summary {
+        name: SURROUNDINGS.to_owned(),
+        relative_permittivity: surroundings,
+        triangles: 0,
+    }];
+    summaries.extend(values.into_iter().filter(|eps| *eps != surroundings).map(|eps| Summary {
+        name: format!("eps_r {}", shortest(eps)),
+        relative_permittivity: eps,
+        triangles: bordering(eps),
+    }));
+    Ok(Media { permittivity, summaries, regions: Vec::new() })
+}
+
+/// An edge where two interfaces meet, and nothing else, that have different media on one side: the edge's vertices and the triangles.
+fn contradiction(
+    mesh: &Mesh,
+    permittivity: &[[f64; 2]],
+    is_conductor: impl Fn(usize) -> bool,
+) -> Option<([u32; 2], [usize; 2])> {
+    let mut sides: Vec<([u32; 2], bool, usize)> = Vec::with_capacity(3 * mesh.triangles.len());
+    for (t, corners) in mesh.triangles.iter().enumerate() {
+        for k in 0..3 {
+            let (a, b) = (corners[k], corners[(k + 1) % 3]);
+            sides.push(([a.min(b), a.max(b)], a < b, t));
+        }
+    }
+    sides.sort_unstable();
+    sides.chunk_by(|a, b| a.0 == b.0).find_map(|around| {
+        let [(edge, forth, s), (_, back, t)] = *around else { return None };
+        // Metal has a side without a medium, unless it lies between two.
+        let counts = |t: usize| !is_conductor(t) || permittivity[t][0] != permittivity[t][1];
+        let [front, behind] = permittivity[t];
+        // Neighbours that face one side run through their edge in opposite directions.
+        let other = if forth != back { [front, behind] } else { [behind, front] };
+        (counts(s) && counts(t) && permittivity[s] != other).then_some((edge, [s, t]))
+    })
+}
+
+fn contradictory(
+    case: &Case,
+    mesh: &Mesh,
+    edge: [u32; 2],
+    triangles: [usize; 2],
+    permittivity: &[[f64; 2]],
+) -> Failure {
+    let described = triangles.map(|t| {
+        let [front, back] = permittivity[t].map(shortest);
+        let group = mesh.groups_of(t).first().map(|&g| mesh.groups[g as usize].label());
+        format!("triangle {t} of \"{}\" (front {front}, back {back})", group.unwrap_or_default())
+    });
+    let [x, y, z] = mesh.vertices[edge[0] as usize];
+    let message = format!(
+        "media contradict each other where {} and {} meet, at ({x}, {y}, {z})",
+        described[0], described[1]
+    );
+    let named = |surface: &&crate::case::Surface| {
+        triangles.iter().any(|&t| is_in(mesh, &surface.groups, t))
+    };
+    let surface = case.surfaces.iter().find(named).and_then(|surface| surface.groups.first());
+    let place = surface.map_or_else(|| case.mesh.place.clone(), |group| group.span.clone());
+    case.failure(vec![Defect::new(Sort::Value, place, message).help(
+        "front is the side that normals point to: normals must face one side all over a group, and groups that go on in each \
+         other must have the same media there",
+    )])
+}
+
+/// Every group that a dielectric or a surface names is in the mesh.
 fn check_groups(case: &Case, mesh: &Mesh) -> Result<(), Failure> {
     let labels: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
     let unknown =
         |group: &&Located<String>| !labels.contains(&group.value) && group.value != UNGROUPED;
     let defects: Vec<Defect> = case
-        .dielectrics
-        .iter()
-        .flat_map(|dielectric| dielectric.groups.iter().filter(unknown))
+        .interfaces()
+        .filter(unknown)
         .map(|group| {
             let message = format!("the mesh has no physical group \"{}\"", group.value);
             let defect = Defect::new(Sort::Value, group.span.clone(), message).label("not there");

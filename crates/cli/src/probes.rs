@@ -102,7 +102,7 @@ fn read(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
     Ok(points)
 }
 
-/// Values at the probes of `case` in the state of these surface charges (over 4 pi eps0) and sources.
+/// Values at the probes of `case` in the state of these surface charges (over 4 pi eps0) and sources; 0 behind grounded planes.
 pub(crate) fn find(
     case: &Case,
     problem: &Problem,
@@ -112,9 +112,17 @@ pub(crate) fn find(
     if case.probes.is_empty() {
         return Ok(Vec::new());
     }
-    let surface = bem::SurfaceCharge::recovered(&problem.mesh, charge);
+    let symmetry = &problem.symmetry;
+    let charges = symmetry.images.charges(charge);
+    let surface = bem::SurfaceCharge::recovered(symmetry.whole(&problem.mesh), &charges);
+    let sources = symmetry.images.excitation(sources, |_| true);
     let each = |(probe, points): (&Probe, &Vec<[f64; 3]>)| {
-        let values = surface.evaluate(sources, points, true)?;
+        let mut values = surface.evaluate(&sources, points, true)?;
+        for (index, point) in points.iter().enumerate() {
+            if symmetry.is_behind_ground(*point) {
+                (values.potential[index], values.field[index]) = (0.0, [0.0; 3]);
+            }
+        }
         let per_metre = 1.0 / case.mesh.unit.metres();
         Ok(Probed {
             name: probe.name.value.clone(),

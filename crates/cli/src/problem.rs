@@ -13,6 +13,7 @@ use crate::media::{self, Media};
 use crate::output::Output;
 use crate::probes;
 use crate::sources::{self, Source};
+use crate::symmetry::Symmetry;
 
 /// A mesh that can be solved on.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(crate) struct Problem {
     /// Each triangle's area, in the square of the mesh's unit.
     pub(crate) areas: Vec<f64>,
     pub(crate) conductors: Conductors,
+    pub(crate) symmetry: Symmetry,
     /// `None` where one medium fills all space.
     pub(crate) media: Option<Media>,
     /// All point charges.
@@ -82,19 +84,33 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
         ));
     }
     check_crossings(case, &mesh, &assignment)?;
+    let symmetry = mirrored(case, &mesh, &assignment)?;
     let areas = quality::areas(&mesh);
-    let conductors = describe(case, &mesh, &areas, assignment);
-    let regions = media::regions(case, &mesh)?;
-    let media = (!regions.is_empty()).then(|| media::find(case, &mesh, &regions));
-    let sources = sources::find(case, &mesh, &regions)?;
+    let conductors = describe(case, &mesh, symmetry.whole(&mesh), &areas, assignment);
+    let regions = media::regions(case, symmetry.whole(&mesh))?;
+    let media = if case.surfaces.is_empty() {
+        let whole = symmetry.whole(&mesh);
+        (!regions.is_empty()).then(|| media::find(case, &mesh, whole, &regions))
+    } else {
+        Some(media::by_surfaces(case, &mesh, |t| conductors.of_triangle[t].is_some())?)
+    };
+    let sources = sources::find(case, &mesh, &symmetry, &regions)?;
     let probes = probes::points(case)?;
-    Ok(Problem { mesh, areas, conductors, media, sources, probes })
+    Ok(Problem { mesh, areas, conductors, symmetry, media, sources, probes })
+}
+
+/// The images of all surfaces in the planes of the case.
+fn mirrored(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<Symmetry, Failure> {
+    let is_conductor = |t: usize| assignment.of_triangle[t].is_some();
+    let interfaces: Vec<_> = case.interfaces().cloned().collect();
+    let bounds = |t: usize| media::is_in(mesh, &interfaces, t);
+    Symmetry::find(case, mesh, |t| is_conductor(t) || bounds(t), is_conductor)
 }
 
 /// Refuses surfaces of different bodies that go through each other. Within one conductor they do no more harm than making some
 /// of its surface an inner one.
 fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<(), Failure> {
-    if assignment.names.len() + case.dielectrics.len() < 2 {
+    if assignment.names.len() + case.dielectrics.len() + case.surfaces.len() < 2 {
         return Ok(());
     }
     let bodies = |triangle: u32| -> Vec<&str> {
@@ -104,7 +120,15 @@ fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<
             .dielectrics
             .iter()
             .filter(|dielectric| media::is_in(mesh, &dielectric.groups, triangle as usize));
-        conductor.into_iter().chain(dielectrics.map(|d| d.name.value.as_str())).collect()
+        let interfaces = case
+            .surfaces
+            .iter()
+            .filter(|_| conductor.is_none())
+            .flat_map(|surface| &surface.groups)
+            .filter(|group| media::is_in(mesh, std::slice::from_ref(*group), triangle as usize));
+        let interfaces = interfaces.map(|group| group.value.as_str());
+        let dielectrics = dielectrics.map(|dielectric| dielectric.name.value.as_str());
+        conductor.into_iter().chain(dielectrics).chain(interfaces).collect()
     };
     let found = intersections(mesh);
     let between = |pair: &&Intersection| {
@@ -116,7 +140,7 @@ fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<
         let name = bodies(t).first().copied().unwrap_or_default();
         format!("triangle {t} of \"{name}\"")
     });
-    let what = if case.dielectrics.is_empty() { "conductors" } else { "bodies" };
+    let what = if case.interfaces().next().is_none() { "conductors" } else { "bodies" };
     let count = found.iter().filter(between).count();
     let file = case.mesh.file.display();
     Err(Failure::with_help(
@@ -155,7 +179,7 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
         })
         .collect();
     // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
-    let interfaces = case.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
+    let interfaces = case.interfaces();
     let claimed = |group: &str| {
         requests.iter().any(|request| request.groups.iter().any(|name| name == group))
     };
@@ -163,17 +187,26 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
         .mesh
         .ignore
         .iter()
-        .chain(interfaces.clone().filter(|group| !claimed(&group.value)))
+        .chain(interfaces.filter(|group| !claimed(&group.value)))
         .map(|group| group.value.clone())
         .collect();
-    if mesh.groups.is_empty() && requests.is_empty() && !case.dielectrics.is_empty() {
+    let media = case.dielectrics.len() + case.surfaces.len();
+    if mesh.groups.is_empty() && requests.is_empty() && media > 0 {
         let of_triangle = vec![None; mesh.triangles.len()];
         return Ok(Assignment { names: Vec::new(), of_triangle });
     }
     conductors::assign(mesh, &requests, &ignore).map_err(|problems| {
         let defects = problems
             .iter()
-            .map(|problem| Defect::new(Sort::Value, place(case, problem), problem.to_string()));
+            .map(|problem| {
+                let defect = Defect::new(Sort::Value, place(case, problem), problem.to_string());
+                match problem {
+                    conductors::Problem::Unclaimed { .. } if media > 0 => defect.help(
+                        "if it is an interface between media, the [[dielectric]] that it bounds must list its group",
+                    ),
+                    _ => defect,
+                }
+            });
         case.failure(defects.collect())
     })
 }
@@ -190,7 +223,7 @@ fn place(case: &Case, problem: &conductors::Problem) -> std::ops::Range<usize> {
         _ => None,
     };
     let groups = case.conductors.iter().flat_map(|conductor| &conductor.groups);
-    let interfaces = case.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
+    let interfaces = case.interfaces();
     let mut names = case.conductors.iter().map(|conductor| &conductor.name);
     let found = match (name, group) {
         (Some(name), _) => names.find(|known| known.value == *name),
@@ -202,7 +235,13 @@ fn place(case: &Case, problem: &conductors::Problem) -> std::ops::Range<usize> {
     found.map_or_else(|| case.mesh.place.clone(), |located| located.span.clone())
 }
 
-fn describe(case: &Case, mesh: &Mesh, areas: &[f64], assignment: Assignment) -> Conductors {
+fn describe(
+    case: &Case,
+    mesh: &Mesh,
+    whole: &Mesh,
+    areas: &[f64],
+    assignment: Assignment,
+) -> Conductors {
     let Assignment { names, of_triangle } = assignment;
     let mut area_of = vec![0.0; names.len()];
     for (owner, area) in of_triangle.iter().zip(areas) {
@@ -210,14 +249,16 @@ fn describe(case: &Case, mesh: &Mesh, areas: &[f64], assignment: Assignment) -> 
             area_of[*owner as usize] += area;
         }
     }
-    let parts = Topology::of(&grouped_by_conductor(mesh, &names, &of_triangle)).groups;
+    // Cut by a plane of symmetry, a surface is closed by its images.
+    let images = whole.triangles.len() / mesh.triangles.len().max(1);
+    let parts = Topology::of(&grouped_by_conductor(whole, &names, &of_triangle)).groups;
     let summaries = names
         .iter()
         .zip(area_of)
         .zip(parts)
         .map(|((name, area), part)| Summary {
             name: name.clone(),
-            triangles: part.triangles,
+            triangles: part.triangles / images.max(1),
             area,
             closed: part.closed,
         })
@@ -226,14 +267,19 @@ fn describe(case: &Case, mesh: &Mesh, areas: &[f64], assignment: Assignment) -> 
     Conductors { names, of_triangle, summaries, resolved }
 }
 
-/// The mesh with its conductors in place of its groups, so that they can be studied alike.
+/// The mesh with its conductors in place of its groups, so that they can be studied alike; it may consist of several images.
 fn grouped_by_conductor(mesh: &Mesh, names: &[String], of_triangle: &[Option<u32>]) -> Mesh {
     let group = |(tag, name): (i64, &String)| PhysicalGroup { tag, name: Some(name.clone()) };
     Mesh {
         vertices: mesh.vertices.clone(),
         triangles: mesh.triangles.clone(),
         groups: (1..).zip(names).map(group).collect(),
-        membership: of_triangle.iter().map(|owner| owner.map_or(0, |owner| owner + 1)).collect(),
+        membership: of_triangle
+            .iter()
+            .cycle()
+            .take(mesh.triangles.len())
+            .map(|owner| owner.map_or(0, |owner| owner + 1))
+            .collect(),
         memberships: [vec![]].into_iter().chain((0..names.len() as u32).map(|g| vec![g])).collect(),
     }
 }

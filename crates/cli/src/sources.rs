@@ -7,6 +7,7 @@ use mesh::regions::{self, Region};
 use crate::case::{Case, Defect, Dielectric, Located, Sort};
 use crate::exit::Failure;
 use crate::problem::unreadable;
+use crate::symmetry::{Side, Symmetry};
 use crate::units::{self, ELEMENTARY_CHARGE, LengthUnit};
 
 /// Atoms nearer to a surface than this, in angstrom, have no place in a model of surfaces without thickness.
@@ -40,7 +41,12 @@ impl Source {
 }
 
 /// All point charges of `case`, whose dielectrics fill `regions`.
-pub(crate) fn find(case: &Case, mesh: &Mesh, regions: &[Region]) -> Result<Vec<Source>, Failure> {
+pub(crate) fn find(
+    case: &Case,
+    mesh: &Mesh,
+    symmetry: &Symmetry,
+    regions: &[Region],
+) -> Result<Vec<Source>, Failure> {
     let [low, high] = mesh::quality::bounding_box(mesh);
     let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
     let medium = |x: [f64; 3]| regions::around(regions, x);
@@ -52,7 +58,19 @@ pub(crate) fn find(case: &Case, mesh: &Mesh, regions: &[Region]) -> Result<Vec<S
     let mut defects = Vec::new();
     let mut sources = Vec::new();
     for charge in &case.charges {
-        let position = charge.position.value;
+        let position = symmetry.snapped(charge.position.value);
+        let plane = |index: usize| case.planes[index].name();
+        let misplaced = match symmetry.side(position) {
+            Side::Here => None,
+            Side::InGround(index) => Some(format!("the charge lies in {}", plane(index))),
+            Side::Beyond(index) => {
+                Some(format!("the charge and the mesh lie on different sides of {}", plane(index)))
+            }
+        };
+        if let Some(message) = misplaced {
+            let defect = Defect::new(Sort::Value, charge.position.span.clone(), message);
+            defects.push(defect.help("images of charges are made by the program"));
+        }
         let distance = regions.iter().map(|r| r.distance(position)).fold(f64::INFINITY, f64::min);
         if distance <= NEAREST_CHARGE * size {
             let message = "the charge lies on the surface of a dielectric, where it has no medium";
@@ -71,19 +89,30 @@ pub(crate) fn find(case: &Case, mesh: &Mesh, regions: &[Region]) -> Result<Vec<S
         let Some(file) = &dielectric.charges else { continue };
         let atoms = pqr::read(&file.value).map_err(unreadable)?;
         let place = |atom: &pqr::Atom| {
-            atom.position.map(|x| x * LengthUnit::Angstrom.metres() / case.mesh.unit.metres())
+            symmetry.snapped(
+                atom.position.map(|x| x * LengthUnit::Angstrom.metres() / case.mesh.unit.metres()),
+            )
         };
         let nearest = NEAREST_ATOM * LengthUnit::Angstrom.metres() / case.mesh.unit.metres();
-        let (mut outside, mut close) = (Vec::new(), Vec::new());
+        let (mut outside, mut close, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
         for atom in &atoms {
             let position = place(atom);
-            if medium(position) != Some(index as u32) {
+            if symmetry.side(position) != Side::Here {
+                beyond.push(atom);
+            } else if medium(position) != Some(index as u32) {
                 outside.push(atom);
             } else if region.distance(position) < nearest {
                 close.push(atom);
             }
         }
         defects.extend(faulty(dielectric, file, &outside, "outside of molecule", "the surface and the atoms must be of one molecule in one place; positions in PQR files are in angstrom, and the mesh's unit is named in [mesh]"));
+        defects.extend(faulty(
+            dielectric,
+            file,
+            &beyond,
+            "not on the mesh's side of a plane, in molecule",
+            "list only the atoms on the mesh's side: images are made by the program",
+        ));
         defects.extend(faulty(dielectric, file, &close, "within 0.1 angstrom of the surface of molecule", "their energy would depend on where the facets happen to be; take a surface that encloses the atoms' spheres"));
         sources.extend(atoms.iter().map(|atom| Source {
             position: place(atom),

@@ -135,8 +135,8 @@ pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation
     if case.polarisability {
         all.extend((0..3).map(|axis| bem::Excitation {
             potentials: vec![0.0; count],
-            charges: Vec::new(),
             field: std::array::from_fn(|k| f64::from(k == axis)),
+            ..bem::Excitation::default()
         }));
     }
     all
@@ -163,6 +163,7 @@ fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
         potentials: vec![0.0; problem.conductors.names.len()],
         charges: problem.sources.iter().map(charge).collect(),
         field: case.field.map(|component| component * unit.metres()),
+        origin: problem.symmetry.origin(),
     }
 }
 
@@ -212,9 +213,14 @@ fn state(
         })
         .collect();
     let sources = sources(case, problem);
-    let surface = bem::SurfaceCharge::new(&problem.mesh, &state.charge);
-    let solvation =
-        if problem.sources.is_empty() { None } else { Some(solvation(case, problem, &surface)?) };
+    let symmetry = &problem.symmetry;
+    let whole = symmetry.whole(&problem.mesh);
+    let surface = bem::SurfaceCharge::new(whole, &symmetry.images.charges(&state.charge));
+    let solvation = if problem.sources.is_empty() {
+        None
+    } else {
+        Some(solvation(case, problem, &surface, &sources)?)
+    };
     let forces = if case.forces {
         Some(bodies::forces(case, problem, &state.charge, &sources)?)
     } else {
@@ -238,12 +244,18 @@ fn solvation(
     case: &Case,
     problem: &Problem,
     surface: &bem::SurfaceCharge,
+    sources: &bem::Excitation,
 ) -> Result<Solvation, Failure> {
     let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
-    let reaction_v = surface.evaluate(&bem::Excitation::default(), &places, false)?.potential;
+    // Images in grounded planes stand for the charge there.
+    let images = &problem.symmetry.images;
+    let in_ground = images.excitation(sources, |g| images.is_of_ground(g));
+    let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
+    let reaction_v = surface.evaluate(&in_ground, &places, false)?.potential;
+    let copies = |x: [f64; 3]| images.copies() as f64 / images.coincident(x) as f64;
     let work = |which: &dyn Fn(&Source) -> bool| -> f64 {
         let pairs = problem.sources.iter().zip(&reaction_v);
-        pairs.filter(|(q, _)| which(q)).map(|(q, v)| 0.5 * q.coulomb * v).sum()
+        pairs.filter(|(q, _)| which(q)).map(|(q, v)| 0.5 * copies(q.position) * q.coulomb * v).sum()
     };
     let molecule = |(index, dielectric): (usize, &Dielectric)| {
         dielectric.charges.as_ref()?;
@@ -279,7 +291,8 @@ fn potential(
         std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
     };
     let points: Vec<[f64; 3]> = interfaces.iter().map(centroid).collect();
-    let found = surface.evaluate(sources, &points, false)?.potential;
+    let sources = problem.symmetry.images.excitation(sources, |_| true);
+    let found = surface.evaluate(&sources, &points, false)?.potential;
     let mut potential: Vec<f64> = owner
         .iter()
         .map(|owner| owner.map_or(f64::NAN, |owner| state.potentials[owner as usize]))

@@ -13,6 +13,7 @@ pub mod generate;
 pub mod gmsh;
 pub mod intersect;
 pub mod locate;
+pub mod mirror;
 pub mod orient;
 mod polygon;
 pub mod pqr;

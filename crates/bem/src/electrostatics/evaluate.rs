@@ -145,9 +145,9 @@ impl SurfaceCharge {
         } else {
             self.fast(&targets, &charges, with_field)?
         };
-        let field = Vec3::from(excitation.field);
+        let (field, origin) = (Vec3::from(excitation.field), Vec3::from(excitation.origin));
         for (value, x) in values.iter_mut().zip(points) {
-            value[0] -= field.dot(&Vec3::from(*x));
+            value[0] -= field.dot(&(Vec3::from(*x) - origin));
             (0..3).for_each(|k| value[k + 1] -= field[k] * scale);
         }
         let slope = |value: &[f64; 4]| [1, 2, 3].map(|k| -value[k] / scale);

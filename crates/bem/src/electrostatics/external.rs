@@ -29,12 +29,13 @@ fn on_panels(system: &System, excitation: &Excitation, kernels: &[Kernel]) -> Ve
     let panels = &system.panels;
     let scale = panels.scale();
     let mut charges = Nodes::default();
-    for &PointCharge { position, charge, permittivity } in &excitation.charges {
+    let with_images = system.images.excitation(excitation, |_| true);
+    for &PointCharge { position, charge, permittivity } in &with_images.charges {
         charges.push(&panels.scaled(position), charge / (permittivity * scale));
     }
     let field = Vec3::from(excitation.field) * scale;
-    // Of the mesh's origin, where the uniform field's potential is 0.
-    let origin = panels.scaled([0.0; 3]);
+    // Where the uniform field's potential is 0.
+    let origin = panels.scaled(excitation.origin);
     let value = |charges: &mut Nodes, (i, kernel): (usize, &Kernel)| {
         let panel = panels.panel(i);
         match kernel {

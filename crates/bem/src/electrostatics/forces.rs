@@ -84,7 +84,7 @@ fn force_on(
     let sources = Excitation {
         potentials: Vec::new(),
         charges: excitation.charges.iter().enumerate().filter_map(outside).collect(),
-        field: excitation.field,
+        ..excitation.clone()
     };
     let field = SurfaceCharge::new(mesh, &others).evaluate(&sources, &points, true)?.field;
     let about = Vec3::from(body.about);

@@ -11,7 +11,7 @@ use crate::preconditioner::{LocalInverse, TwoLevel};
 use crate::single_layer::SingleLayerPairs;
 use crate::{Error, Progress};
 
-use super::rows::System;
+use super::rows::{Rows, System};
 
 pub(super) struct Preconditioner {
     /// Panels of conductors.
@@ -24,10 +24,14 @@ pub(super) struct Preconditioner {
 /// The row of an interface's panel.
 struct InterfaceRow {
     panel: u32,
-    /// 1 over its diagonal.
-    inverse: f64,
-    /// The near field's entries with conductors, times what they count.
+    /// The near field's entries with conductors.
     near: Vec<(u32, f64)>,
+}
+
+/// The preconditioner for rows with these media.
+pub(super) struct ForRows<'a> {
+    preconditioner: &'a mut Preconditioner,
+    rows: &'a Rows,
 }
 
 impl Preconditioner {
@@ -63,34 +67,40 @@ impl Preconditioner {
         for block in 0..near.blocks() {
             let full = near.full_rows(block);
             for i in full.rows.clone().filter(|&i| rows.conductor[i].is_none()) {
-                let count = rows.coupling(i);
-                let of = |&(j, v): &(u32, f64)| (index[j as usize], count * v);
+                let of = |&(j, v): &(u32, f64)| (index[j as usize], v);
                 let near = full.row(i).iter().map(of).filter(|&(j, _)| j != u32::MAX).collect();
-                let inverse = 1.0 / rows.diagonal(i);
-                interfaces.push(InterfaceRow { panel: i as u32, inverse, near });
+                interfaces.push(InterfaceRow { panel: i as u32, near });
             }
         }
         Ok(Self { conductors, two_level, interfaces, len: n })
     }
+
+    /// For these media.
+    pub(super) fn for_rows<'a>(&'a mut self, rows: &'a Rows) -> ForRows<'a> {
+        ForRows { preconditioner: self, rows }
+    }
 }
 
-impl LinearOperator for Preconditioner {
+impl LinearOperator for ForRows<'_> {
     fn len(&self) -> usize {
-        self.len
+        self.preconditioner.len
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
-        let n = self.len.max(1);
-        let mut charges = vec![0.0; self.conductors.len()];
+        let (rows, Preconditioner { conductors, two_level, interfaces, len }) =
+            (self.rows, &mut *self.preconditioner);
+        let n = (*len).max(1);
+        let mut charges = vec![0.0; conductors.len()];
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-            if let Some(two_level) = &mut self.two_level {
-                let potentials: Vec<f64> = self.conductors.iter().map(|&i| x[i as usize]).collect();
+            if let Some(two_level) = two_level {
+                let potentials: Vec<f64> = conductors.iter().map(|&i| x[i as usize]).collect();
                 two_level.apply(&potentials, &mut charges, 1)?;
-                self.conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
+                conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
             }
-            for InterfaceRow { panel, inverse, near } in &self.interfaces {
+            for InterfaceRow { panel, near } in interfaces.iter() {
+                let i = *panel as usize;
                 let of_conductors: f64 = near.iter().map(|&(j, v)| v * charges[j as usize]).sum();
-                y[*panel as usize] = inverse * (x[*panel as usize] - of_conductors);
+                y[i] = (x[i] - rows.coupling(i) * of_conductors) / rows.diagonal(i);
             }
         }
         Ok(())

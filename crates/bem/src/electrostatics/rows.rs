@@ -8,31 +8,29 @@
 //! interface: L (2 pi x_i / A_i + f d_i)           = -L f dphi_ext/dn
 //! ```
 //!
-//! L, the radius of the sphere of the interface's area, makes fields potentials. On a closed interface the flux of d is known
-//! from Gauss's law, - 4 pi times the charge inside with half of its own, and d is shifted by the constant that makes it so.
-//! What the mean of the row then says, (1 - f) Q / 2 - f Q_inside, is divided by 1 - f: errors of the mean are amplified by
-//! 1 / (1 - f) otherwise, the ratio of the permittivities.
+//! L, the radius of the sphere of the interface's area, makes fields potentials. On closed surfaces the flux of d is put right, and
+//! the mean of the rows scaled, by [`gauss`](super::gauss).
 
 use std::f64::consts::PI;
 use std::sync::Arc;
 
 use mesh::Mesh;
-use mesh::regions::{self, Position};
+use mesh::regions;
 
 use super::Media;
-use crate::Error;
+use super::gauss::{Finder, Gauss, PanelInfo};
 use crate::layer::Kernel;
 use crate::panels::Panels;
-
-/// Factors that differ by less are those of one pair of media.
-const ONE_FACTOR: f64 = 1e-12;
+use crate::{Error, Images};
 
 /// Panels and equations.
 pub(super) struct System {
     pub(super) panels: Arc<Panels>,
     pub(super) rows: Rows,
+    pub(super) images: Images,
     /// Triangles of the mesh.
     pub(super) triangles: usize,
+    pub(super) conductors: usize,
 }
 
 /// The equations, one a panel.
@@ -45,24 +43,13 @@ pub(super) struct Rows {
     factor: Vec<f64>,
     /// L of the panel's interface.
     length: Vec<f64>,
-    areas: Vec<f64>,
+    pub(super) areas: Vec<f64>,
     /// Weights of the residual's norm: each panel's share of its part's area.
     pub(super) weights: Vec<f64>,
     /// Conductor, or number of conductors plus interface, of each panel.
     part: Vec<u32>,
     parts: usize,
-    closed: Vec<Closed>,
-}
-
-/// A closed interface.
-struct Closed {
-    /// Its panels, and 1 or -1 as their normals point out or in.
-    members: Vec<(u32, f64)>,
-    area: f64,
-    /// Panels inside.
-    inside: Vec<u32>,
-    /// 1 / (1 - f) with f for the outward normal, if it is the same all over.
-    gain: Option<f64>,
+    pub(super) gauss: Gauss,
 }
 
 impl System {
@@ -77,12 +64,11 @@ impl System {
             }
         }
         let conductor = |t: usize| media.conductor[t].filter(|&c| (c as usize) < media.conductors);
-        let factor = |t: usize| {
-            let [front, back] = media.permittivity[t];
-            (back - front) / (back + front)
-        };
+        let factor = |t: usize| factor(media.permittivity[t]);
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
+        let images = media.images;
         let panels = Panels::new(mesh, |t| conductor(t).is_some() || is_interface(t));
+        let panels = panels.with_images(images);
         let of = |i: usize| panels.triangles()[i] as usize;
         let n = panels.len();
         let mut panel_of = vec![u32::MAX; triangles];
@@ -90,29 +76,39 @@ impl System {
 
         let mut part: Vec<u32> = (0..n).map(|i| conductor(of(i)).unwrap_or(0)).collect();
         let mut parts = media.conductors;
+        let with_images;
+        let whole = if images.count() > 1 {
+            with_images = images.mesh(mesh);
+            &with_images
+        } else {
+            mesh
+        };
+        let is_itself = |t: u32| (t as usize) < triangles;
         let mut closed = Vec::new();
-        for (triangles, region) in regions::parts(mesh, is_interface) {
-            triangles.iter().for_each(|&t| part[panel_of[t as usize] as usize] = parts as u32);
+        for (members, region) in regions::parts(whole, |t| is_interface(t % triangles)) {
+            let mut own = members.iter().filter(|&&t| is_itself(t)).peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            own.for_each(|&t| part[panel_of[t as usize] as usize] = parts as u32);
             parts += 1;
-            // In an open interface nothing is inside.
-            let Some(region) = region else { continue };
-            let outward = |&(t, inward): &(u32, bool)| {
-                (panel_of[t as usize], if inward { -1.0 } else { 1.0 })
-            };
-            let members: Vec<(u32, f64)> = region.boundary.iter().map(outward).collect();
-            let positions = region.positions(mesh);
-            let inside =
-                (0..n as u32).filter(|&i| positions[of(i as usize)] == Position::Inside).collect();
-            let f = |&(i, sign): &(u32, f64)| sign * factor(of(i as usize));
-            let first = members.first().map_or(0.0, f);
-            let same = members.iter().all(|m| (f(m) - first).abs() <= ONE_FACTOR);
-            closed.push(Closed {
-                area: members.iter().map(|&(i, _)| panels.areas()[i as usize]).sum(),
-                members,
-                inside,
-                gain: same.then(|| 1.0 / (1.0 - first)),
-            });
+            closed.extend(region);
         }
+        let info = |i: usize| PanelInfo {
+            area: panels.areas()[i],
+            permittivity: media.permittivity[of(i)],
+            is_conductor: conductor(of(i)).is_some(),
+        };
+        let infos: Vec<PanelInfo> = (0..n).map(info).collect();
+        let finder = Finder {
+            whole,
+            images,
+            triangles,
+            panel_of: &panel_of,
+            panels: &infos,
+            bodies: media.bodies,
+        };
+        let gauss = finder.gauss(closed);
         let mut area = vec![0.0; parts];
         part.iter().zip(panels.areas()).for_each(|(&p, a)| area[p as usize] += a);
         let rows = Rows {
@@ -129,42 +125,63 @@ impl System {
             areas: panels.areas().to_vec(),
             part,
             parts,
-            closed,
+            gauss,
         };
-        Ok(Self { panels: Arc::new(panels), rows, triangles })
+        Ok(Self {
+            panels: Arc::new(panels),
+            rows,
+            images: images.clone(),
+            triangles,
+            conductors: media.conductors,
+        })
     }
+}
+
+impl System {
+    /// Takes other media; false where interfaces would come or go.
+    pub(super) fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
+        let is_interface = |t: usize| permittivity[t][0] != permittivity[t][1];
+        if permittivity.len() != self.triangles {
+            return false;
+        }
+        let of = |i: usize| self.panels.triangles()[i] as usize;
+        let rows = &mut self.rows;
+        let n = self.panels.len();
+        if (0..n).any(|i| rows.conductor[i].is_none() && !is_interface(of(i))) {
+            return false;
+        }
+        // All others are conductors' or have one medium on both sides.
+        let mut has_panel = vec![false; self.triangles];
+        (0..n).for_each(|i| has_panel[of(i)] = true);
+        if (0..self.triangles).any(|t| !has_panel[t] && is_interface(t)) {
+            return false;
+        }
+        rows.permittivity = (0..n).map(|i| permittivity[of(i)]).collect();
+        for i in (0..n).filter(|&i| rows.conductor[i].is_none()) {
+            rows.factor[i] = factor(permittivity[of(i)]);
+        }
+        rows.gauss.set_permittivity(&rows.areas, &rows.permittivity);
+        true
+    }
+}
+
+/// f of an interface with this permittivity in front and behind.
+fn factor([front, back]: [f64; 2]) -> f64 {
+    (back - front) / (back + front)
 }
 
 impl Rows {
     /// From potentials and normal derivatives `y` that charges `x` make to the equations' left-hand sides. Returns the largest
     /// defect of Gauss's law that was put right, relative to the charge.
     pub(super) fn complete(&self, x: &[f64], y: &mut [f64]) -> f64 {
-        let mut defect = 0.0f64;
-        for closed in &self.closed {
-            let inside: f64 = closed.inside.iter().map(|&i| x[i as usize]).sum();
-            let (mut own, mut flux, mut size) = (0.0, 0.0, 0.0);
-            for &(i, sign) in &closed.members {
-                let i = i as usize;
-                own += x[i];
-                size += x[i].abs();
-                flux += sign * self.areas[i] * y[i];
-            }
-            let missing = -4.0 * PI * (inside + 0.5 * own) - flux;
-            size += closed.inside.iter().map(|&i| x[i as usize].abs()).sum::<f64>();
-            if size > 0.0 {
-                defect = defect.max(missing.abs() / (4.0 * PI * size));
-            }
-            for &(i, sign) in &closed.members {
-                y[i as usize] += sign * missing / closed.area;
-            }
-        }
+        let defect = self.gauss.put_right(&self.areas, x, y);
         for i in 0..x.len() {
             if self.conductor[i].is_none() {
                 let own = 2.0 * PI * x[i] / self.areas[i];
                 y[i] = self.length[i] * (own + self.factor[i] * y[i]);
             }
         }
-        self.scale_means(y);
+        self.gauss.scale_means(y);
         defect
     }
 
@@ -176,21 +193,7 @@ impl Rows {
                 None => -self.length[i] * self.factor[i] * *value,
             };
         }
-        self.scale_means(external);
-    }
-
-    /// Divides the means of the rows of closed interfaces by 1 - f.
-    fn scale_means(&self, rows: &mut [f64]) {
-        for closed in &self.closed {
-            let Some(gain) = closed.gain else { continue };
-            let sum: f64 = closed
-                .members
-                .iter()
-                .map(|&(i, _)| self.areas[i as usize] * rows[i as usize])
-                .sum();
-            let more = (gain - 1.0) * sum / closed.area;
-            closed.members.iter().for_each(|&(i, _)| rows[i as usize] += more);
-        }
+        self.gauss.scale_means(external);
     }
 
     /// Largest over conductors and interfaces of the root mean square over the area.
@@ -218,23 +221,35 @@ impl Rows {
         self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]
     }
 
-    /// Kinds of rows that give the normal derivative on conductors between two media; `None` if there are none.
+    /// Kinds of rows that give the normal derivative on conductors between two media, and on all metal of bodies that it covers in
+    /// part; `None` if there are no such conductors.
     pub(super) fn sheets(&self) -> Option<Vec<Kernel>> {
-        let kind = |i| if self.is_sheet(i) { Kernel::Adjoint } else { Kernel::None };
-        let kinds: Vec<Kernel> = (0..self.areas.len()).map(kind).collect();
-        kinds.contains(&Kernel::Adjoint).then_some(kinds)
+        let n = self.areas.len();
+        if !(0..n).any(|i| self.is_sheet(i)) {
+            return None;
+        }
+        let mut kinds = vec![Kernel::None; n];
+        let covering = self.gauss.metal(&self.conductor);
+        let sheets = (0..n).filter(|&i| self.is_sheet(i));
+        sheets.chain(covering).for_each(|i| kinds[i] = Kernel::Adjoint);
+        Some(kinds)
+    }
+
+    /// The normal derivative, of all charge there is, that the equation of an interface's panel with charge `x` asks for.
+    pub(super) fn slope_of_interface(&self, i: usize, x: f64) -> Option<f64> {
+        self.conductor[i].is_none().then(|| -2.0 * PI * x / (self.areas[i] * self.factor[i]))
     }
 
     /// Free charge of each conductor's panel: eps x in one medium, else
-    /// (eps_back + eps_front)/2 x + (eps_back - eps_front) A/(4 pi) (d + dphi_ext/dn). `slopes` and `external` may be empty.
-    pub(super) fn free_charges(&self, x: &[f64], slopes: &[f64], external: &[f64]) -> Vec<f64> {
-        let of = |values: &[f64], i: usize| values.get(i).copied().unwrap_or(0.0);
+    /// (eps_back + eps_front)/2 x + (eps_back - eps_front) A/(4 pi) D, with D = d + dphi_ext/dn, the mean normal derivative on both
+    /// sides of all charge there is. `slopes` may be empty.
+    pub(super) fn free_charges(&self, x: &[f64], slopes: &[f64]) -> Vec<f64> {
         let free = |i: usize| {
             let [front, back] = self.permittivity[i];
             match self.conductor[i] {
                 None => 0.0,
                 Some(_) if self.is_sheet(i) => {
-                    let slope = of(slopes, i) + of(external, i);
+                    let slope = slopes.get(i).copied().unwrap_or(0.0);
                     0.5 * (front + back) * x[i]
                         + (back - front) * self.areas[i] / (4.0 * PI) * slope
                 }

@@ -2,7 +2,8 @@
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by its value under a rule.
 //! Where the two differ too much, [`Near`] holds the exact entry, and later the difference ([`Near::subtract_points`]). What
-//! the entries are is the operator's business: it implements [`PairIntegrals`].
+//! the entries are is the operator's business: it implements [`PairIntegrals`]. Where panels have mirror images, an entry is the
+//! sum over those of the second panel.
 
 mod block;
 mod select;
@@ -18,7 +19,7 @@ pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
 pub(crate) use select::{Selection, closest};
 
-/// Entries of an operator between two panels: what its near field is made of.
+/// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
 pub(crate) trait PairIntegrals: Sync {
     /// Whether (i, j) and (j, i) are the same.
     const SYMMETRIC: bool;
@@ -97,7 +98,8 @@ impl Near {
         progress: &dyn Progress,
     ) -> Result<Vec<Block<V>>, Error> {
         let n = panels.len();
-        let centroids: Vec<_> = (0..n).map(|i| panels.centroid(i)).collect();
+        let with_images = panels.total() > n;
+        let centroids: Vec<_> = (0..panels.total()).map(|i| panels.centroid(i)).collect();
         let reach = selection.reach(panels);
         let search = Neighbours::new(&centroids, &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -109,6 +111,11 @@ impl Near {
             for i in rows.clone() {
                 candidates.clear();
                 search.of(i, &mut candidates);
+                if with_images {
+                    candidates.iter_mut().for_each(|j| *j %= n as u32);
+                    candidates.sort_unstable();
+                    candidates.dedup();
+                }
                 for &j in &candidates {
                     let j = j as usize;
                     // What belongs to an earlier row of this block, or to none.
@@ -117,12 +124,13 @@ impl Near {
                     }
                     // Always in the same order, so that both blocks of a pair agree on it.
                     let (first, second) = panels.ordered(i, j);
-                    let kept = selection.keeps(panels, integrals, first, second, &mut scratch);
+                    let kept = selection.keeps_any(panels, integrals, first, second, &mut scratch);
                     let Some([forth, back]) = kept else { continue };
                     let pair = if first == i { [forth, back] } else { [back, forth] };
                     block.push(j, pair);
                 }
-                block.end_row(integrals.exact(i, i, &mut scratch)[0]);
+                let own = |i, j| integrals.exact(i, j, &mut scratch);
+                block.end_row(panels.over_images(i, i, own)[0]);
             }
             let block = block.finish();
             let added = block.entries() as u64;
@@ -158,7 +166,8 @@ impl Near {
     ) {
         let minus_points = |i: usize, j: usize| {
             let (first, second) = panels.ordered(i, j);
-            let [forth, back] = integrals.by_points([rule; 2], first, second);
+            let by_points = |i, j| integrals.by_points([rule; 2], i, j);
+            let [forth, back] = panels.over_images(first, second, by_points);
             if first == i { [-forth, -back] } else { [-back, -forth] }
         };
         with!(&mut self.blocks, |blocks| {

@@ -22,10 +22,28 @@ impl Selection {
     /// How far each panel looks for others.
     pub(crate) fn reach(&self, panels: &Panels) -> Vec<f64> {
         let reach = |i: usize| self.diameters * panels.panel(i).diameter();
-        (0..panels.len()).into_par_iter().map(reach).collect()
+        (0..panels.total()).into_par_iter().map(reach).collect()
     }
 
-    /// Exact entries of a pair within reach, if it belongs to the near field.
+    /// Exact entries of a pair, if it or an image of it belongs to the near field: sums over all images.
+    pub(crate) fn keeps_any<I: PairIntegrals>(
+        &self,
+        panels: &Panels,
+        integrals: &I,
+        i: usize,
+        j: usize,
+        scratch: &mut I::Scratch,
+    ) -> Option<[f64; 2]> {
+        let images = panels.total() / panels.len();
+        if images == 1 {
+            return self.keeps(panels, integrals, i, j, scratch);
+        }
+        let any = (0..images)
+            .any(|g| self.keeps(panels, integrals, i, g * panels.len() + j, scratch).is_some());
+        any.then(|| panels.over_images(i, j, |i, j| integrals.exact(i, j, scratch)))
+    }
+
+    /// Exact entries of a pair within reach, if it belongs to the near field. `j` may be an image.
     pub(crate) fn keeps<I: PairIntegrals>(
         &self,
         panels: &Panels,
@@ -35,7 +53,7 @@ impl Selection {
         scratch: &mut I::Scratch,
     ) -> Option<[f64; 2]> {
         let [rule, finer] = self.rules;
-        let size = (panels.areas()[i] * panels.areas()[j]).sqrt();
+        let size = (panels.areas()[i] * panels.areas()[j % panels.len()]).sqrt();
         let large = |error: f64| {
             let small = error * size <= self.error;
             !small // so that NaN is kept
@@ -55,17 +73,17 @@ impl Selection {
     }
 }
 
-/// Smallest distance of points of two panels, relative to the smaller panel's width (its height above its longest edge), at
+/// Smallest distance of points of two panels, or a panel and an image, relative to the smaller panel's width (its height above its longest edge), at
 /// most 1.
 ///
 /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be that much better.
 pub(crate) fn closest(panels: &Panels, rule: &Rule) -> f64 {
-    let n = panels.len();
-    let widths: Vec<f64> = (0..n)
+    let (n, total) = (panels.len(), panels.total());
+    let widths: Vec<f64> = (0..total)
         .into_par_iter()
-        .map(|i| 2.0 * panels.areas()[i] / panels.panel(i).diameter())
+        .map(|i| 2.0 * panels.areas()[i % n] / panels.panel(i).diameter())
         .collect();
-    let centroids: Vec<_> = (0..n).into_par_iter().map(|i| panels.centroid(i)).collect();
+    let centroids: Vec<_> = (0..total).into_par_iter().map(|i| panels.centroid(i)).collect();
     let reach: Vec<f64> = widths.iter().map(|width| 2.0 * width).collect();
     let search = Neighbours::new(&centroids, &reach);
     let row = |found: &mut Vec<u32>, i: usize| {

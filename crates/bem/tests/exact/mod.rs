@@ -60,3 +60,14 @@ pub fn two_spheres(distance: f64) -> [f64; 2] {
     };
     [mu.sinh() * sum(1), -mu.sinh() * sum(2)]
 }
+
+/// Capacitance of a sphere of radius a whose centre is a height h over a grounded plane, and the force away from it at potential 1:
+/// the plane makes it one of two spheres at opposite potentials, and the force is half the slope of C.
+pub fn sphere_over_plane(a: f64, h: f64) -> (f64, f64) {
+    let capacitance = |h: f64| {
+        let [c11, c12] = two_spheres(2.0 * h / a);
+        a * (c11 - c12)
+    };
+    let step = 1e-5 * h;
+    (capacitance(h), (capacitance(h + step) - capacitance(h - step)) / (4.0 * step))
+}

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use mesh::fastcap::{Model, Role};
+use mesh::fastcap::{Model, Part, Role};
 
 use super::resolved::{list, string};
 use crate::exit::{Exit, Failure};
@@ -16,9 +16,14 @@ pub(crate) fn is_list(path: &Path) -> bool {
 
 /// The text of a case that computes what FastCap would of `list`; `mesh` is the mesh's path as seen from the case.
 pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, Failure> {
-    let Some(permittivity) = model.single_medium() else {
-        return Err(several_media(model, source));
-    };
+    if model.conductors.is_empty() {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("{} cannot be solved: it has no conductor", source.display()),
+            "conductors are lines that begin with C or B; `farad mesh convert` turns the list into a mesh as it is",
+        ));
+    }
+    let single = model.single_medium();
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let mut text = format!("# The conductors of FastCap's {}.\n", source.display());
     let title = model.title.as_deref().unwrap_or(&stem);
@@ -28,7 +33,7 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
          relative_permittivity = {}\n",
         string(title),
         string(mesh),
-        number(permittivity),
+        number(single.unwrap_or(1.0)),
     );
     for (index, name) in model.conductors.iter().enumerate() {
         let own = |role: &Role| match *role {
@@ -41,21 +46,21 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
         let groups = list(groups.map(|part| part.group.as_str()));
         let _ = write!(text, "\n[[conductor]]\nname = {}\ngroup = {groups}\n", string(name));
     }
+    if single.is_none() {
+        text.extend(model.parts.iter().map(sides));
+    }
     Ok(text)
 }
 
-/// Media that meet, of which no case can be made yet.
-fn several_media(model: &Model, source: &Path) -> Failure {
-    let interfaces = model.parts.iter().filter(|part| matches!(part.role, Role::Interface { .. }));
-    let found = match (interfaces.count(), model.conductors.len()) {
-        (_, 0) => "it has no conductor".to_owned(),
-        (0, _) => "its conductors lie in media of different permittivities".to_owned(),
-        _ => "it has interfaces of dielectrics (lines that begin with D or B)".to_owned(),
+/// What is on both sides of a part, as a table of the case; normals point to the outer side.
+fn sides(part: &Part) -> String {
+    let (front, back) = match part.role {
+        Role::Conductor { outer, .. } => (outer, outer),
+        Role::Interface { outer, inner } | Role::ThinConductor { outer, inner, .. } => {
+            (outer, inner)
+        }
     };
-    Failure::with_help(
-        Exit::BadInput,
-        format!("{} cannot be solved: {found}", source.display()),
-        "farad solves conductors in one homogeneous medium so far; `farad mesh convert` turns the list into a mesh with a group \
-         for each part",
-    )
+    let group = string(&part.group);
+    let (front, back) = (number(front), number(back));
+    format!("\n[[surface]]\ngroup = {group}\nfront = {front}\nback = {back}\n")
 }

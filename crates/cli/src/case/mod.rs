@@ -5,16 +5,19 @@
 mod diagnostics;
 mod document;
 pub(crate) mod fastcap;
+pub(crate) mod plane;
 pub(crate) mod probe;
 mod read;
 mod resolved;
 mod schema;
+mod surface;
 pub(crate) mod sweep;
 
 use std::path::{Path, PathBuf};
 
 pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
 pub(crate) use read::SURROUNDINGS;
+pub(crate) use surface::Surface;
 
 use crate::exit::Failure;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
@@ -26,8 +29,12 @@ pub(crate) struct Case {
     pub(crate) mesh: MeshInput,
     pub(crate) relative_permittivity: f64,
     pub(crate) dielectrics: Vec<Dielectric>,
+    /// Media by surfaces; only without dielectrics.
+    pub(crate) surfaces: Vec<Surface>,
     /// As the file lists them; empty = found in the mesh.
     pub(crate) conductors: Vec<Conductor>,
+    /// Planes in which everything is mirrored, no two of them parallel.
+    pub(crate) planes: Vec<plane::Plane>,
     pub(crate) charges: Vec<Charge>,
     /// Uniform external field, V/m.
     pub(crate) field: [f64; 3],
@@ -208,6 +215,12 @@ impl Case {
     /// Whether there are sources other than conductors.
     pub(crate) fn has_sources(&self) -> bool {
         self.has_charges() || self.field != [0.0; 3]
+    }
+
+    /// Groups that are interfaces unless they are metal.
+    pub(crate) fn interfaces(&self) -> impl Iterator<Item = &Located<String>> {
+        let bounding = self.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
+        bounding.chain(self.surfaces.iter().flat_map(|surface| &surface.groups))
     }
 
     /// Whether there are point charges.

@@ -9,7 +9,7 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
     Case, Charge, Conductor, Dielectric, Diffusion, MeshInput, Method, Overrides, Setting, Solver,
-    Source, VtkMode, fastcap, probe, schema, sweep,
+    Source, VtkMode, fastcap, plane, probe, schema, surface, sweep,
 };
 use crate::exit::{Exit, Failure};
 use crate::problem::unreadable;
@@ -104,9 +104,16 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
     let relative_permittivity =
         top.section("medium").number("relative_permittivity").map_or(1.0, |number| number.value);
     let dielectrics = read_dielectrics(top, base);
+    let surfaces = surface::read(top, !dielectrics.is_empty());
     let ignore = mesh.as_ref().map(|mesh| mesh.ignore.as_slice()).unwrap_or_default();
     let conductors = read_conductors(top, ignore);
+    let planes = plane::read(top);
     let charges = read_charges(top);
+    if let (Some(_), Some(charge)) = (surfaces.first(), charges.first()) {
+        let message = "[[surface]] does not tell in which medium a charge lies";
+        let defect = Defect::new(Sort::Value, charge.position.span.clone(), message);
+        top.report(defect.help("give the media by the bodies that they fill: [[dielectric]]"));
+    }
     let field = top.section("external").vector("field").map_or([0.0; 3], |field| field.value);
     let solver = read_solver(&top.section("solver"), overrides);
     let fmm_tolerance = top.section("fmm").number("tolerance").map_or_else(
@@ -135,14 +142,17 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
     let diffusion = read_diffusion(top);
     let forces = output.boolean("forces").unwrap_or(false);
     let polarisability = output.boolean("polarisability").unwrap_or(false);
-    let sweeps = sweep::read(top, base);
+    let names: Vec<&str> = dielectrics.iter().map(|d| d.name.value.as_str()).collect();
+    let sweeps = sweep::read(top, base, &names);
     format?;
     Some(Case {
         title,
         mesh: mesh?,
         relative_permittivity,
         dielectrics,
+        surfaces,
         conductors,
+        planes,
         charges,
         field,
         probes,

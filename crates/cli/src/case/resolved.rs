@@ -40,6 +40,15 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         }
         lines.push(String::new());
     }
+    for surface in &case.surfaces {
+        lines.extend([
+            "[[surface]]".to_owned(),
+            format!("group = {}", list(surface.groups.iter().map(|g| g.value.as_str()))),
+            format!("front = {}", number(surface.sides[0])),
+            format!("back = {}", number(surface.sides[1])),
+            String::new(),
+        ]);
+    }
     if conductors.iter().any(|conductor| conductor.groups.is_empty()) {
         lines.push(
             "# The mesh has no groups: each body joined by shared edges is a conductor.".to_owned(),
@@ -62,6 +71,15 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
             }
             lines.push(String::new());
         }
+    }
+    for plane in &case.planes {
+        lines.extend([
+            "[[plane]]".to_owned(),
+            format!("axis = {}", string(plane.axis())),
+            format!("at = {}", number(plane.mirror.plane.at)),
+            format!("kind = {}", string(plane.kind())),
+            String::new(),
+        ]);
     }
     for charge in &case.charges {
         lines.extend([

@@ -46,11 +46,13 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 12] = [
+pub(crate) const TABLES: [&str; 14] = [
     "mesh",
     "medium",
     "dielectric",
+    "surface",
     "conductor",
+    "plane",
     "charge",
     "external",
     "probe",
@@ -62,13 +64,16 @@ pub(crate) const TABLES: [&str; 12] = [
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 5] = ["dielectric", "conductor", "charge", "probe", "sweep"];
+const ARRAYS: [&str; 7] =
+    ["dielectric", "surface", "conductor", "plane", "charge", "probe", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
+/// Axes that a plane can be perpendicular to.
+pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
+/// Kinds of planes: images have the opposite charge, or the same.
+pub(crate) const PLANES: [&str; 2] = ["ground", "symmetric"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
-/// What a sweep can set.
-pub(crate) const SWEPT: [&str; 1] = ["medium.relative_permittivity"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
@@ -84,7 +89,7 @@ const QUANTITY: Kind = Kind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: Kind = Kind::Number { low: 1.0 / LARGEST, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 46] = [
+pub(crate) const KEYS: [Key; 52] = [
     key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", Kind::Path, Absent::Error),
@@ -95,10 +100,16 @@ pub(crate) const KEYS: [Key; 46] = [
     key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
     key("dielectric", "group", Kind::Names, Absent::Error),
     key("dielectric", "charges", Kind::Path, Absent::Default("none")),
+    key("surface", "group", Kind::Names, Absent::Error),
+    key("surface", "front", PERMITTIVITY, Absent::Error),
+    key("surface", "back", PERMITTIVITY, Absent::Default("that of `front`")),
     key("conductor", "name", Kind::Text, Absent::Error),
     key("conductor", "group", Kind::Names, Absent::Error),
     key("conductor", "potential", QUANTITY, Absent::Default("none")),
     key("conductor", "charge", QUANTITY, Absent::Default("none")),
+    key("plane", "axis", Kind::Choice(&AXES), Absent::Error),
+    key("plane", "at", QUANTITY, Absent::Default("0.0")),
+    key("plane", "kind", Kind::Choice(&PLANES), Absent::Error),
     key("charge", "position", Kind::Vector { high: LARGEST }, Absent::Error),
     key("charge", "charge", QUANTITY, Absent::Error),
     key("charge", "unit", Kind::Choice(&CHARGE_UNITS), Absent::Default("C")),
@@ -129,7 +140,7 @@ pub(crate) const KEYS: [Key; 46] = [
     key("output", "polarisability", Kind::Bool, Absent::Default("false")),
     key("sweep", "name", Kind::Text, Absent::Error),
     key("sweep", "values", Kind::Numbers, Absent::Default("required unless")),
-    key("sweep", "set", Kind::Choice(&SWEPT), Absent::Default("-")),
+    key("sweep", "set", Kind::Text, Absent::Default("-")),
     key("sweep", "move", Kind::Names, Absent::Default("-")),
     key("sweep", "along", Kind::Numbers, Absent::Default("required with")),
     key("sweep", "turn", Kind::Names, Absent::Default("-")),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::diagnostics::{Defect, Located, Sort};
+use super::diagnostics::{Defect, Located, Sort, quoted};
 use super::document::Section;
 
 /// One quantity that is varied.
@@ -19,8 +19,8 @@ pub(crate) struct Sweep {
 /// How the case changes with it.
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
-    /// `[medium] relative_permittivity` takes these values.
-    Permittivity(Vec<f64>),
+    /// The relative permittivity of a dielectric, or without one of the surrounding medium, takes these values.
+    Permittivity { dielectric: Option<String>, values: Vec<f64> },
     /// Groups move by each value times a vector.
     Move { groups: Vec<Located<String>>, along: [f64; 3], values: Vec<f64> },
     /// Groups turn by each value, in degrees.
@@ -33,7 +33,7 @@ impl Sweep {
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
         match &self.change {
-            Change::Permittivity(values)
+            Change::Permittivity { values, .. }
             | Change::Move { values, .. }
             | Change::Turn { values, .. } => values.len(),
             Change::Files(files) => files.len(),
@@ -43,7 +43,7 @@ impl Sweep {
     /// A value as it stands in tables.
     pub(crate) fn label(&self, index: usize) -> String {
         match &self.change {
-            Change::Permittivity(values)
+            Change::Permittivity { values, .. }
             | Change::Move { values, .. }
             | Change::Turn { values, .. } => values[index].to_string(),
             Change::Files(files) => {
@@ -53,12 +53,24 @@ impl Sweep {
     }
 }
 
+/// What `set` says for the surrounding medium, and how it ends for a dielectric.
+const MEDIUM: &str = "medium.relative_permittivity";
+const PERMITTIVITY: &str = ".relative_permittivity";
+
+/// The dielectric whose permittivity `set` means, `Some(None)` for the surrounding medium.
+fn swept(set: &str) -> Option<Option<&str>> {
+    if set == MEDIUM {
+        return Some(None);
+    }
+    Some(Some(set.strip_prefix("dielectric.")?.strip_suffix(PERMITTIVITY)?))
+}
+
 /// Reads every `[[sweep]]`; defects are reported to the document.
-pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<Sweep> {
+pub(super) fn read(top: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Vec<Sweep> {
     let mut sweeps: Vec<Sweep> = Vec::new();
     for section in top.sections("sweep") {
         let name = section.text("name");
-        let change = read_change(&section, base);
+        let change = read_change(&section, base, dielectrics);
         let (Some(name), Some(change)) = (name, change) else { continue };
         if let Some(first) = sweeps.iter().find(|sweep| sweep.name == name.value) {
             let message = format!("two sweeps are called \"{}\"", name.value);
@@ -70,9 +82,9 @@ pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<Sweep> {
     sweeps
 }
 
-fn read_change(section: &Section<'_>, base: &Path) -> Option<Change> {
+fn read_change(section: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Option<Change> {
     // All keys are read whatever the others say, so that each is checked.
-    let set = section.choice("set");
+    let set = section.text("set");
     let moving = section.names("move");
     let turning = section.names("turn");
     let files = section.names("files");
@@ -125,13 +137,27 @@ fn read_change(section: &Section<'_>, base: &Path) -> Option<Change> {
     };
     let span = values.span;
     let values = values.value;
-    if set.is_some() {
+    if let Some(set) = set {
+        let quantity = swept(&set.value);
+        let unknown = quantity.is_none_or(|name| name.is_some_and(|n| !dielectrics.contains(&n)));
+        if unknown {
+            let message = format!("set = \"{}\" names nothing that a sweep can set", set.value);
+            let defect = Defect::new(Sort::Value, set.span, message).label("not possible here");
+            let possible = std::iter::once(MEDIUM.to_owned())
+                .chain(dielectrics.iter().map(|name| format!("dielectric.{name}{PERMITTIVITY}")));
+            let possible: Vec<String> = possible.collect();
+            section.report(
+                defect.help(format!("possible: {}", quoted(possible.iter().map(String::as_str)))),
+            );
+            return None;
+        }
         if values.iter().any(|value| !(1e-12..=1e12).contains(value)) {
             let message = "a relative permittivity is out of range";
             section
                 .report(Defect::new(Sort::Value, span, message).label("possible: 1e-12 to 1e12"));
         }
-        return Some(Change::Permittivity(values));
+        let dielectric = quantity.flatten().map(str::to_owned);
+        return Some(Change::Permittivity { dielectric, values });
     }
     if let Some(groups) = moving {
         let Some(along) = vector(along) else {

@@ -76,8 +76,35 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if results::converged(&answer) { Ok(()) } else { Err(not_converged(&run)) }
 }
 
+/// What solves of one geometry keep for each other.
+#[derive(Default)]
+pub(super) struct Kept {
+    prepared: Option<bem::Prepared>,
+    /// How often a geometry was worked.
+    pub(super) times: usize,
+}
+
+impl Kept {
+    /// The next solve is one of another geometry.
+    pub(super) fn forget(&mut self) {
+        self.prepared = None;
+    }
+}
+
 /// Solves a problem by the case's settings, within `memory_limit` bytes if given.
 pub(super) fn solve(
+    case: &Case,
+    problem: &Problem,
+    on: backend::Args,
+    memory_limit: Option<u64>,
+    output: &Output,
+) -> Result<(bem::Capacitance, More), Failure> {
+    solve_on(&mut Kept::default(), case, problem, on, memory_limit, output)
+}
+
+/// The same with what solves of the same geometry have `kept`.
+pub(super) fn solve_on(
+    kept: &mut Kept,
     case: &Case,
     problem: &Problem,
     on: backend::Args,
@@ -109,8 +136,10 @@ pub(super) fn solve(
         let diffusion = case.diffusion.as_ref()?;
         Some(state::hydrodynamics(diffusion, case, &answer.maxwell))
     };
-    if problem.media.is_none() && !case.has_state() && !case.polarisability {
+    let images = &problem.symmetry.images;
+    if problem.media.is_none() && !case.has_state() && !case.polarisability && images.count() == 1 {
         let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
+        kept.times += 1;
         let more = More { hydrodynamics: hydrodynamics(&answer), ..More::default() };
         return Ok((answer, more));
     }
@@ -126,9 +155,23 @@ pub(super) fn solve(
         conductor: conductors.of_triangle,
         conductors: conductors.count,
         permittivity,
+        images,
+        bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
     };
     let excitations = state::excitations(case, problem);
-    let answer = bem::electrostatics(&problem.mesh, media, &excitations, &options, &bars)?;
+    let usable = kept.prepared.as_mut().is_some_and(|known| known.set_permittivity(permittivity));
+    if !usable {
+        kept.times += 1;
+        kept.prepared = None;
+    }
+    let prepared = match &mut kept.prepared {
+        Some(prepared) => prepared,
+        none => {
+            let count = excitations.len();
+            none.insert(bem::Prepared::new(&problem.mesh, media, count, &options, &bars)?)
+        }
+    };
+    let answer = prepared.solve(&excitations, &bars)?;
     let more = state::find(case, problem, &answer)?;
     let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
     let more = More { hydrodynamics: hydrodynamics(&answer), ..more };

@@ -11,10 +11,10 @@ use mesh::{Mesh, files as formats};
 use serde::Serialize;
 
 use super::arguments::Solving;
-use super::solve::solve;
+use super::solve::{Kept, solve_on};
 use crate::backend::Backend;
-use crate::case::sweep::Change;
-use crate::case::{Case, Defect, Located, Sort, VtkMode};
+use crate::case::sweep::{Change, Sweep};
+use crate::case::{Case, Defect, Dielectric, Located, Sort, VtkMode};
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
@@ -61,6 +61,8 @@ struct Document {
     runs: Vec<Row>,
     /// Runs for which equations were solved; the others differ from one of them by a factor.
     solved: usize,
+    /// How often near field and fast sums were set up: once a geometry.
+    prepared: usize,
     seconds: f64,
 }
 
@@ -97,10 +99,16 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut conductors: Option<Vec<String>> = None;
     let mut quantities: Vec<String> = Vec::new();
     let mut solved = 0;
-    for first in 0..runs.len() {
+    let mut kept = Kept::default();
+    let mut before: Option<usize> = None;
+    for first in by_geometry(&case, &runs) {
         if rows[first].is_some() {
             continue;
         }
+        if before.is_some_and(|before| !same_geometry(&case, &runs[before], &runs[first])) {
+            kept.forget();
+        }
+        before = Some(first);
         interrupt::check()?;
         let choice = &runs[first];
         let failed = |failure: Failure| {
@@ -114,9 +122,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
         }
-        let (answer, more) =
-            solve(&this, &problem, args.solving.on, args.solving.memory_limit, &output)
-                .map_err(failed)?;
+        let (answer, more) = solve_on(
+            &mut kept,
+            &this,
+            &problem,
+            args.solving.on,
+            args.solving.memory_limit,
+            &output,
+        )
+        .map_err(failed)?;
         if !results::converged(&answer) {
             return Err(Failure::with_help(
                 Exit::NotConverged,
@@ -170,6 +184,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         quantities,
         runs: rows.into_iter().flatten().collect(),
         solved,
+        prepared: kept.times,
         seconds: 0.0,
     };
     folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
@@ -216,17 +231,34 @@ fn combinations(case: &Case) -> Result<Vec<Vec<usize>>, Failure> {
     Ok(runs.collect())
 }
 
+/// The runs with those of one geometry after each other.
+fn by_geometry(case: &Case, runs: &[Vec<usize>]) -> Vec<usize> {
+    let key = |run: &usize| -> Vec<usize> {
+        let choice = case.sweeps.iter().zip(&runs[*run]);
+        let geometry = |(sweep, value): (&Sweep, &usize)| {
+            (!matches!(sweep.change, Change::Permittivity { .. })).then_some(*value)
+        };
+        choice.filter_map(geometry).collect()
+    };
+    let mut order: Vec<usize> = (0..runs.len()).collect();
+    order.sort_by_cached_key(key);
+    order
+}
+
 /// Whether two runs differ in their permittivity at most.
 fn same_geometry(case: &Case, a: &[usize], b: &[usize]) -> bool {
     let mut pairs = case.sweeps.iter().zip(a.iter().zip(b));
-    pairs.all(|(sweep, (a, b))| a == b || matches!(sweep.change, Change::Permittivity(_)))
+    pairs.all(|(sweep, (a, b))| a == b || matches!(sweep.change, Change::Permittivity { .. }))
 }
 
 fn with_permittivity(case: &Case, choice: &[usize]) -> Case {
     let mut case = case.clone();
     for (sweep, &value) in case.sweeps.iter().zip(choice) {
-        if let Change::Permittivity(values) = &sweep.change {
-            case.relative_permittivity = values[value];
+        let Change::Permittivity { dielectric, values } = &sweep.change else { continue };
+        let named = |d: &&mut Dielectric| Some(&d.name.value) == dielectric.as_ref();
+        match case.dielectrics.iter_mut().find(named) {
+            Some(dielectric) => dielectric.relative_permittivity = values[value],
+            None => case.relative_permittivity = values[value],
         }
     }
     case
@@ -287,7 +319,7 @@ impl Meshes<'_> {
                     let angle = values[value].to_radians();
                     (groups, Motion { axis: *axis, centre: *centre, angle, shift: [0.0; 3] })
                 }
-                Change::Permittivity(_) | Change::Files(_) => continue,
+                Change::Permittivity { .. } | Change::Files(_) => continue,
             };
             mesh = self.put(&mesh, groups, &motion)?;
         }

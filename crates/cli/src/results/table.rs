@@ -195,6 +195,20 @@ fn bodies(run: &Run<'_>) -> String {
         let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
         let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+        let conductors = run.problem.conductors.names.iter();
+        let dielectrics = run.case.dielectrics.iter().map(|dielectric| &dielectric.name.value);
+        let without: Vec<&str> = conductors
+            .chain(dielectrics)
+            .filter(|name| !forces.iter().any(|force| force.name == **name))
+            .map(String::as_str)
+            .collect();
+        if !without.is_empty() {
+            let _ = writeln!(
+                text,
+                "  no force is known on {}: several media lie around it, or it stands on a ground plane",
+                crate::case::quoted(without.iter().copied())
+            );
+        }
     }
     if let Some(found) = &run.more.polarisability {
         let corner = format!("polarisability/(4 pi eps0) / {unit}^3");

@@ -1,0 +1,490 @@
+//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that share walls, bodies partly covered
+//! by metal (docs/math.md, "Gauss's law").
+
+use std::f64::consts::PI;
+
+use mesh::Mesh;
+use mesh::regions::{self, Position, Region};
+use nalgebra::{DMatrix, DVector};
+
+use super::{Excitation, Images, PointCharge};
+
+/// A surface whose flux is that of others, up to this share, says nothing new.
+const DEPENDENT: f64 = 1e-8;
+
+/// A mean that others make up, but for this share, is left out.
+const INDEPENDENT: f64 = 0.02;
+
+/// All closed surfaces on which something is known of the flux.
+pub(super) struct Gauss {
+    /// Those without metal that say something of their own, in clusters of such as share panels.
+    clusters: Vec<Cluster>,
+    /// Combinations of rows that are small where permittivities differ much.
+    means: Means,
+    /// Those with metal.
+    covered: Vec<Closed>,
+}
+
+/// What is known of a panel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PanelInfo {
+    pub(super) area: f64,
+    /// Relative permittivity on the normal's side and behind.
+    pub(super) permittivity: [f64; 2],
+    pub(super) is_conductor: bool,
+}
+
+/// A closed surface; images may belong to it.
+struct Closed {
+    members: Vec<Member>,
+    /// Panels inside, and what their charges are multiplied by.
+    inside: Vec<(u32, f64)>,
+    region: Region,
+}
+
+/// A panel of a closed surface, or an image of one.
+#[derive(Clone, Copy)]
+struct Member {
+    panel: u32,
+    /// 1 or -1 as the normal points out or in.
+    outward: f64,
+    /// 1 or -1: what charges and fields are multiplied by.
+    sign: f64,
+    /// Whether it is the panel itself.
+    is_itself: bool,
+}
+
+/// Closed surfaces, and the shifts that each missing flux asks for.
+struct Cluster {
+    surfaces: Vec<Closed>,
+    inverse: DMatrix<f64>,
+}
+
+/// Weighted means of rows, and what each is multiplied by.
+struct Means {
+    all: Vec<Mean>,
+    /// Inverse of the matrix of what a unit added to the rows of one adds to the others; `None` where none have panels in common.
+    inverse: Option<DMatrix<f64>>,
+}
+
+/// The weighted mean of the rows of a closed surface, and of the walls in it, in which the field inside cancels, so that only the
+/// outer one is left.
+struct Mean {
+    members: Vec<Member>,
+    /// Panels of walls between bodies inside.
+    walls: Vec<u32>,
+    /// Panels, and their shares of the mean.
+    shares: Vec<(u32, f64)>,
+    gain: f64,
+}
+
+impl Mean {
+    fn of(&self, rows: &[f64]) -> f64 {
+        self.shares.iter().map(|&(i, share)| share * rows[i as usize]).sum()
+    }
+
+    fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
+        let weight = |panel: u32| {
+            let [front, back] = permittivity[panel as usize];
+            (panel, areas[panel as usize] * (front + back))
+        };
+        let own = self.members.iter().map(|m| m.panel);
+        self.shares = own.chain(self.walls.iter().copied()).map(weight).collect();
+        let total: f64 = self.shares.iter().map(|(_, weight)| weight).sum();
+        self.shares.iter_mut().for_each(|(_, weight)| *weight /= total);
+        let outside = |m: &Member| {
+            let [front, back] = permittivity[m.panel as usize];
+            areas[m.panel as usize] * if m.outward > 0.0 { front } else { back }
+        };
+        self.gain = total / (2.0 * self.members.iter().map(outside).sum::<f64>());
+    }
+}
+
+impl Means {
+    /// Of surfaces and their walls, those at the end only if they say something of their own.
+    fn new(surfaces: &[(&Closed, &[u32])], areas: &[f64], permittivity: &[[f64; 2]]) -> Self {
+        let mut means = Self { all: Vec::new(), inverse: None };
+        for (surface, walls) in surfaces {
+            let members = surface.members.iter().filter(|m| m.is_itself).copied().collect();
+            let mut mean = Mean { members, walls: walls.to_vec(), shares: Vec::new(), gain: 1.0 };
+            mean.set_permittivity(areas, permittivity);
+            means.all.push(mean);
+            if !walls.is_empty() {
+                let matrix = means.matrix(areas.len());
+                let last = means.all.len() - 1;
+                let own = matrix.try_inverse().map(|inverse| inverse[(last, last)].abs());
+                if own.is_none_or(|own| own > 1.0 / INDEPENDENT) {
+                    means.all.pop();
+                }
+            }
+        }
+        means.set_permittivity(areas, permittivity);
+        means
+    }
+
+    fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
+        self.all.iter_mut().for_each(|mean| mean.set_permittivity(areas, permittivity));
+        let mut seen = vec![false; areas.len()];
+        let mut panels = self.all.iter().flat_map(|mean| &mean.shares).map(|(i, _)| *i as usize);
+        let apart = panels.all(|i| !std::mem::replace(&mut seen[i], true));
+        self.inverse = if apart { None } else { self.matrix(areas.len()).try_inverse() };
+    }
+
+    fn matrix(&self, panels: usize) -> DMatrix<f64> {
+        let mut rows = vec![0.0; panels];
+        let mut matrix = DMatrix::zeros(self.all.len(), self.all.len());
+        for (l, of) in self.all.iter().enumerate() {
+            of.members.iter().for_each(|m| rows[m.panel as usize] = 1.0);
+            for (k, mean) in self.all.iter().enumerate() {
+                matrix[(k, l)] = mean.of(&rows);
+            }
+            of.members.iter().for_each(|m| rows[m.panel as usize] = 0.0);
+        }
+        matrix
+    }
+
+    fn scale(&self, rows: &mut [f64]) {
+        let more = self.all.iter().map(|mean| (mean.gain - 1.0) * mean.of(rows));
+        let mut more = DVector::from_iterator(self.all.len(), more);
+        if let Some(inverse) = &self.inverse {
+            more = inverse * more;
+        }
+        for (mean, more) in self.all.iter().zip(more.iter()) {
+            mean.members.iter().for_each(|m| rows[m.panel as usize] += more);
+        }
+    }
+}
+
+/// Finds closed surfaces in a mesh with all its images.
+pub(super) struct Finder<'a> {
+    pub(super) whole: &'a Mesh,
+    pub(super) images: &'a Images,
+    /// Triangles of one image.
+    pub(super) triangles: usize,
+    /// Panel of each triangle of one image; `u32::MAX` = none.
+    pub(super) panel_of: &'a [u32],
+    pub(super) panels: &'a [PanelInfo],
+    /// Bodies, in the mesh with all its images.
+    pub(super) bodies: &'a [Region],
+}
+
+impl Finder<'_> {
+    fn panel(&self, t: u32) -> u32 {
+        self.panel_of[t as usize % self.triangles]
+    }
+
+    fn sign(&self, t: u32) -> f64 {
+        self.images.sign(t as usize / self.triangles)
+    }
+
+    fn is_itself(&self, t: u32) -> bool {
+        (t as usize) < self.triangles
+    }
+
+    /// `None` if it says nothing of what is there, or if nothing is known of some of it.
+    fn closed(&self, region: Region) -> Option<Closed> {
+        let any_itself = region.boundary.iter().any(|&(t, _)| self.is_itself(t));
+        let all_known = region.boundary.iter().all(|&(t, _)| self.panel(t) != u32::MAX);
+        if !any_itself || !all_known {
+            return None;
+        }
+        let member = |&(t, inward): &(u32, bool)| Member {
+            panel: self.panel(t),
+            outward: if inward { -1.0 } else { 1.0 },
+            sign: self.sign(t),
+            is_itself: self.is_itself(t),
+        };
+        let members: Vec<Member> = region.boundary.iter().map(member).collect();
+        // Where images take away what is there, the flux is 0 whatever happens.
+        if members.iter().map(|m| m.sign * self.panels[m.panel as usize].area).sum::<f64>() <= 0.0 {
+            return None;
+        }
+        let positions = region.positions(self.whole);
+        let is_inside =
+            |t: &u32| self.panel(*t) != u32::MAX && positions[*t as usize] == Position::Inside;
+        let all = 0..self.whole.triangles.len() as u32;
+        let inside = all.filter(is_inside).map(|t| (self.panel(t), self.sign(t))).collect();
+        Some(Closed { members, inside, region })
+    }
+
+    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound anything taken alone.
+    fn parts(&self, has: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
+        regions::parts(self.whole, has)
+    }
+
+    /// Boundaries of groups of bodies that share walls, each with its walls if it is of one part and has no metal. Groups are those of
+    /// the bodies above some permittivity, whatever that is: of bodies that all conduct well the charge on the whole is what errors
+    /// of the flux amplify.
+    fn envelopes(&self) -> Vec<(Region, Vec<u32>)> {
+        let inside = |body: &Region| {
+            let &(t, inward) = body.boundary.first()?;
+            let panel = self.panels.get(self.panel(t) as usize)?;
+            Some(panel.permittivity[usize::from(!inward)])
+        };
+        let media: Vec<f64> = self.bodies.iter().map(|body| inside(body).unwrap_or(0.0)).collect();
+        let mut levels = media.clone();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        let mut found = Vec::new();
+        for level in levels {
+            let mut owners: Vec<Vec<usize>> = vec![Vec::new(); self.whole.triangles.len()];
+            for (b, body) in self.bodies.iter().enumerate().filter(|(b, _)| media[*b] >= level) {
+                body.boundary.iter().for_each(|&(t, _)| owners[t as usize].push(b));
+            }
+            for group in groups(self.bodies.len(), &owners) {
+                let mut times = vec![0; owners.len()];
+                let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
+                boundaries.for_each(|&(t, _)| times[t as usize] += 1);
+                let own = || (0..times.len() as u32).filter(|&t| times[t as usize] > 0);
+                let known = |t: u32| self.panels.get(self.panel(t) as usize);
+                let has_metal = own().any(|t| known(t).is_none_or(|panel| panel.is_conductor));
+                let parts = self.parts(|t| times[t] == 1);
+                let whole = parts.len() == 1 && !has_metal;
+                let walls = own().filter(|&t| times[t as usize] > 1 && self.is_itself(t));
+                let walls: Vec<u32> =
+                    if whole { walls.map(|t| self.panel(t)).collect() } else { Vec::new() };
+                let regions = parts.into_iter().filter_map(|(_, region)| region);
+                found.extend(regions.map(|region| (region, walls.clone())));
+            }
+        }
+        found
+    }
+
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces.
+    pub(super) fn gauss(&self, interfaces: Vec<Region>) -> Gauss {
+        let mut candidates: Vec<(Region, Vec<u32>)> =
+            interfaces.into_iter().map(|region| (region, Vec::new())).collect();
+        for body in self.bodies {
+            let mut own = vec![false; self.whole.triangles.len()];
+            body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
+            let parts = self.parts(|t| own[t]);
+            if parts.iter().all(|(_, region)| region.is_some()) {
+                let regions = parts.into_iter().filter_map(|(_, region)| region);
+                candidates.extend(regions.map(|region| (region, Vec::new())));
+            } else {
+                candidates.push((body.clone(), Vec::new()));
+            }
+        }
+        candidates.extend(self.envelopes());
+        // Each surface once, whichever way it was found.
+        let mut known: Vec<Vec<u32>> = Vec::new();
+        candidates.retain(|(region, _)| {
+            let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+            triangles.sort_unstable();
+            let is_new = !known.contains(&triangles);
+            known.push(triangles);
+            is_new
+        });
+        let surfaces = candidates
+            .into_iter()
+            .filter_map(|(region, walls)| Some((self.closed(region)?, walls)));
+        let is_metal = |m: &Member| self.panels[m.panel as usize].is_conductor;
+        let (mut free, mut covered) = (Vec::new(), Vec::new());
+        for (surface, walls) in surfaces {
+            if !surface.members.iter().any(is_metal) {
+                free.push((surface, walls));
+            } else if !surface.members.iter().all(is_metal) {
+                covered.push(surface);
+            }
+        }
+        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+        let media: Vec<[f64; 2]> = self.panels.iter().map(|panel| panel.permittivity).collect();
+        let of_means: Vec<(&Closed, &[u32])> =
+            free.iter().map(|(surface, walls)| (surface, &walls[..])).collect();
+        let means = Means::new(&of_means, &areas, &media);
+        let free = free.into_iter().map(|(surface, _)| surface).collect();
+        Gauss { clusters: self.clusters(free), means, covered }
+    }
+
+    /// Surfaces in clusters of such as share panels, without those whose flux follows from that of others.
+    fn clusters(&self, surfaces: Vec<Closed>) -> Vec<Cluster> {
+        let mut clusters: Vec<(Vec<Closed>, DMatrix<f64>)> = Vec::new();
+        let mut cluster_of: Vec<Option<usize>> = vec![None; self.panels.len()];
+        for surface in surfaces {
+            let panels = || surface.members.iter().map(|m| m.panel as usize);
+            let mut joined: Vec<usize> = panels().filter_map(|i| cluster_of[i]).collect();
+            joined.sort_unstable();
+            joined.dedup();
+            let Some((&into, others)) = joined.split_first() else {
+                panels().for_each(|i| cluster_of[i] = Some(clusters.len()));
+                clusters.push((vec![surface], DMatrix::zeros(0, 0)));
+                continue;
+            };
+            panels().for_each(|i| cluster_of[i] = Some(into));
+            for &other in others {
+                cluster_of.iter_mut().filter(|c| **c == Some(other)).for_each(|c| *c = Some(into));
+                let moved = std::mem::take(&mut clusters[other].0);
+                clusters[into].0.extend(moved);
+            }
+            clusters[into].0.push(surface);
+        }
+        let solved = |(surfaces, _): (Vec<Closed>, _)| {
+            let mut kept: Vec<Closed> = Vec::new();
+            let mut inverse = DMatrix::zeros(0, 0);
+            for surface in surfaces {
+                kept.push(surface);
+                let metric = self.metric(&kept, |_| true);
+                let last = kept.len() - 1;
+                let found = metric.clone().lu().try_inverse();
+                match found.filter(|inverse| {
+                    inverse[(last, last)] * metric[(last, last)] < 1.0 / DEPENDENT
+                        && inverse[(last, last)] > 0.0
+                }) {
+                    Some(found) => inverse = found,
+                    None => {
+                        kept.pop();
+                    }
+                }
+            }
+            Cluster { surfaces: kept, inverse }
+        };
+        let filled = clusters.into_iter().filter(|(surfaces, _)| !surfaces.is_empty());
+        filled.map(solved).collect()
+    }
+
+    /// What a unit shift on each surface adds to the flux through each.
+    fn metric(&self, surfaces: &[Closed], counts: impl Fn(&Member) -> bool) -> DMatrix<f64> {
+        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+        metric(&areas, surfaces, counts)
+    }
+}
+
+/// Groups of two and more bodies that are joined by triangles that several own.
+fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut group: Vec<usize> = (0..bodies).collect();
+    let root = |group: &[usize], mut b: usize| {
+        while group[b] != b {
+            b = group[b];
+        }
+        b
+    };
+    for shared in owners.iter().filter(|owners| owners.len() > 1) {
+        for pair in shared.windows(2) {
+            let (a, b) = (root(&group, pair[0]), root(&group, pair[1]));
+            group[a.max(b)] = a.min(b);
+        }
+    }
+    let mut members = vec![Vec::new(); bodies];
+    (0..bodies).for_each(|b| members[root(&group, b)].push(b));
+    members.into_iter().filter(|members| members.len() > 1).collect()
+}
+
+/// Entry (k, l): the flux through surface k of a unit shift along the outward normals of l, on those panels that count.
+fn metric(areas: &[f64], surfaces: &[Closed], counts: impl Fn(&Member) -> bool) -> DMatrix<f64> {
+    let mut shift = vec![0.0; areas.len()];
+    let mut metric = DMatrix::zeros(surfaces.len(), surfaces.len());
+    for (l, of) in surfaces.iter().enumerate() {
+        of.members
+            .iter()
+            .filter(|m| m.is_itself && counts(m))
+            .for_each(|m| shift[m.panel as usize] = m.outward);
+        for (k, through) in surfaces.iter().enumerate() {
+            metric[(k, l)] = through.flux(areas, &shift);
+        }
+        of.members.iter().for_each(|m| shift[m.panel as usize] = 0.0);
+    }
+    metric
+}
+
+impl Closed {
+    /// Outward flux of a normal derivative given on panels.
+    fn flux(&self, areas: &[f64], y: &[f64]) -> f64 {
+        let of = |m: &Member| m.sign * m.outward * areas[m.panel as usize] * y[m.panel as usize];
+        self.members.iter().map(of).sum()
+    }
+
+    /// The flux that Gauss's law says these charges have, and the size of the charges.
+    fn expected(&self, x: &[f64]) -> (f64, f64) {
+        let (mut charge, mut size) = (0.0, 0.0);
+        for &(i, sign) in &self.inside {
+            charge += sign * x[i as usize];
+            size += x[i as usize].abs();
+        }
+        for m in &self.members {
+            charge += 0.5 * m.sign * x[m.panel as usize];
+            size += x[m.panel as usize].abs();
+        }
+        (-4.0 * PI * charge, size)
+    }
+}
+
+impl Gauss {
+    /// Takes other media, one pair a panel.
+    pub(super) fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
+        self.means.set_permittivity(areas, permittivity);
+    }
+
+    /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
+    /// right, relative to the charge.
+    pub(super) fn put_right(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
+        let mut defect = 0.0f64;
+        for Cluster { surfaces, inverse } in &self.clusters {
+            let missing = surfaces.iter().map(|surface| {
+                let (expected, size) = surface.expected(x);
+                let missing = expected - surface.flux(areas, y);
+                if size > 0.0 {
+                    defect = defect.max(missing.abs() / (4.0 * PI * size));
+                }
+                missing
+            });
+            let missing = DVector::from_iterator(surfaces.len(), missing);
+            let shifts = inverse * missing;
+            for (surface, shift) in surfaces.iter().zip(shifts.iter()) {
+                let own = surface.members.iter().filter(|m| m.is_itself);
+                own.for_each(|m| y[m.panel as usize] += m.outward * shift);
+            }
+        }
+        defect
+    }
+
+    /// Metal panels of bodies that metal covers in part.
+    pub(super) fn metal<'a>(
+        &'a self,
+        conductor: &'a [Option<u32>],
+    ) -> impl Iterator<Item = usize> + 'a {
+        let panels = self.covered.iter().flat_map(|surface| &surface.members);
+        panels.map(|m| m.panel as usize).filter(|&i| conductor[i].is_some())
+    }
+
+    /// Divides the means of rows by what makes them small where permittivities differ much.
+    pub(super) fn scale_means(&self, rows: &mut [f64]) {
+        self.means.scale(rows);
+    }
+
+    /// Shifts the normal derivatives `slopes` on metal, of all charge there is, so that Gauss's law holds on bodies that it covers in
+    /// part. `interfaces(i)` is the normal derivative that the equation of interface panel i asks for; charges of the excitation and
+    /// their positions are in the mesh's unit, `scale` is that of panels.
+    pub(super) fn put_right_on_metal(
+        &self,
+        rows: &super::Rows,
+        (x, slopes): (&[f64], &mut [f64]),
+        excitation: &Excitation,
+        scale: f64,
+    ) {
+        if self.covered.is_empty() {
+            return;
+        }
+        let is_metal = |m: &Member| rows.conductor[m.panel as usize].is_some();
+        let total: Vec<f64> =
+            (0..x.len()).map(|i| rows.slope_of_interface(i, x[i]).unwrap_or(slopes[i])).collect();
+        let missing = self.covered.iter().map(|surface| {
+            let inside = |q: &&PointCharge| surface.region.contains(q.position);
+            let charges: f64 = excitation
+                .charges
+                .iter()
+                .filter(inside)
+                .map(|q| q.charge / (q.permittivity * scale))
+                .sum();
+            surface.expected(x).0 - 4.0 * PI * charges - surface.flux(&rows.areas, &total)
+        });
+        let missing = DVector::from_iterator(self.covered.len(), missing);
+        let metric = metric(&rows.areas, &self.covered, is_metal);
+        let Ok(inverse) = metric.pseudo_inverse(DEPENDENT * rows.areas.iter().sum::<f64>()) else {
+            return;
+        };
+        for (surface, shift) in self.covered.iter().zip((inverse * missing).iter()) {
+            let own = surface.members.iter().filter(|m| m.is_itself && is_metal(m));
+            own.for_each(|m| slopes[m.panel as usize] += m.outward * shift);
+        }
+    }
+}

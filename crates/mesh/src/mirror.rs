@@ -1,0 +1,181 @@
+//! Mirror images of surfaces in planes that are perpendicular to the axes.
+//!
+//! A mesh on one side of some planes stands for itself and all its images. Image g of the mesh, g = 0 .. 2^planes, is mirrored in
+//! those planes k whose bit 2^k is set in g; its triangles follow those of image g - 1, in the same order.
+
+use thiserror::Error;
+
+use crate::surface::Mesh;
+use crate::weld;
+
+/// Vertices this near to a plane, relative to the mesh's diagonal, lie in it.
+const IN_PLANE: f64 = 1e-9;
+
+/// The plane in which one coordinate has a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plane {
+    /// 0, 1, 2 for a plane perpendicular to x, y, z.
+    pub axis: usize,
+    /// The coordinate along that axis.
+    pub at: f64,
+}
+
+impl Plane {
+    /// The image of a point.
+    pub fn reflect(&self, x: [f64; 3]) -> [f64; 3] {
+        std::array::from_fn(|k| if k == self.axis { 2.0 * self.at - x[k] } else { x[k] })
+    }
+}
+
+/// Why a surface has no image in a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Problem {
+    /// A triangle lies in the plane, and so does its image.
+    #[error("triangle {0} lies in it")]
+    InPlane(u32),
+    /// There are triangles on both sides.
+    #[error("triangles {0} and {1} lie on different sides of it")]
+    BothSides(u32, u32),
+    /// A triangle goes through the plane.
+    #[error("triangle {0} goes through it")]
+    Through(u32),
+}
+
+/// Where the triangles of a surface lie that has an image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// 1 if they lie where the coordinate is larger than the plane's, -1 if where it is less; 0 without triangles.
+    pub side: f64,
+    /// A length below which a point lies in the plane.
+    pub tolerance: f64,
+    /// Triangles with a vertex in the plane.
+    pub touching: Vec<u32>,
+}
+
+/// The side of the plane that the triangles lie on for which `keep` holds.
+///
+/// # Errors
+/// [`Problem`].
+pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result<Placed, Problem> {
+    let tolerance = weld::tolerance(&mesh.vertices, IN_PLANE);
+    let mut placed = Placed { side: 0.0, tolerance, touching: Vec::new() };
+    let mut first = 0;
+    for t in (0..mesh.triangles.len()).filter(|&t| keep(t)) {
+        let heights = mesh.corners(t).map(|x| x[plane.axis] - plane.at);
+        let above = heights.iter().any(|h| *h > tolerance);
+        let below = heights.iter().any(|h| *h < -tolerance);
+        let side = match (above, below) {
+            (true, true) => return Err(Problem::Through(t as u32)),
+            (false, false) => return Err(Problem::InPlane(t as u32)),
+            (true, false) => 1.0,
+            (false, true) => -1.0,
+        };
+        if placed.side == 0.0 {
+            (placed.side, first) = (side, t as u32);
+        } else if placed.side != side {
+            return Err(Problem::BothSides(first, t as u32));
+        }
+        if heights.iter().any(|h| h.abs() <= tolerance) {
+            placed.touching.push(t as u32);
+        }
+    }
+    Ok(placed)
+}
+
+/// The mesh with all its images, which share the vertices that lie in a plane: 2^planes times as many triangles, normals mirrored
+/// too.
+pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
+    let tolerance = weld::tolerance(&mesh.vertices, IN_PLANE);
+    let mut whole = mesh.clone();
+    for plane in planes {
+        let image: Vec<u32> = (0..whole.vertices.len())
+            .map(|v| {
+                let x = whole.vertices[v];
+                if (x[plane.axis] - plane.at).abs() <= tolerance {
+                    return v as u32;
+                }
+                whole.vertices.push(plane.reflect(x));
+                whole.vertices.len() as u32 - 1
+            })
+            .collect();
+        // A mirrored triangle is run around the other way.
+        let mirrored =
+            |[a, b, c]: [u32; 3]| [image[a as usize], image[c as usize], image[b as usize]];
+        let images: Vec<[u32; 3]> = whole.triangles.iter().map(|&t| mirrored(t)).collect();
+        whole.triangles.extend(images);
+        whole.membership.extend_from_within(..);
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Cube, Resolution, Sphere, SphereBase};
+    use crate::topology::Topology;
+
+    /// A cube from 0 to 2, and its part with x < 1 and y < 1, without the faces of the cuts.
+    fn quarter() -> (Mesh, Mesh) {
+        let resolution = Resolution::Elements(192);
+        let cube = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
+        let low = cube
+            .vertices
+            .iter()
+            .fold([f64::MAX; 3], |low, v| std::array::from_fn(|k| low[k].min(v[k])));
+        let inside =
+            |t: &usize| cube.corners(*t).iter().all(|v| (0..2).all(|k| v[k] - low[k] < 1.0 + 1e-9));
+        let kept: Vec<usize> = (0..cube.triangles.len()).filter(inside).collect();
+        let part = Mesh {
+            triangles: kept.iter().map(|&t| cube.triangles[t]).collect(),
+            membership: kept.iter().map(|&t| cube.membership[t]).collect(),
+            ..cube.clone()
+        };
+        (cube, part)
+    }
+
+    #[test]
+    fn images_make_a_quarter_whole() {
+        let (cube, part) = quarter();
+        assert_eq!(part.triangles.len(), cube.triangles.len() / 4);
+        let centre = |axis| Plane {
+            axis,
+            at: cube.vertices.iter().map(|v| v[axis]).sum::<f64>() / cube.vertices.len() as f64,
+        };
+        let planes = [centre(0), centre(1)];
+        for plane in &planes {
+            let placed = place(&part, plane, |_| true).unwrap();
+            assert_eq!(placed.side, -1.0);
+            assert!(!placed.touching.is_empty() && placed.touching.len() < part.triangles.len());
+        }
+        let whole = unfolded(&part, &planes);
+        whole.validate().unwrap();
+        let (expected, found) = (Topology::of(&cube), Topology::of(&whole));
+        assert!(found.whole.closed && found.components.len() == 1);
+        assert!((found.whole.signed_volume - expected.whole.signed_volume).abs() < 1e-12);
+        // Image 3 is mirrored in both planes.
+        let n = part.triangles.len();
+        for t in 0..n {
+            let expected = part.corners(t).map(|x| planes[1].reflect(planes[0].reflect(x)));
+            let [a, b, c] = whole.corners(3 * n + t);
+            // Two mirrors turn the corners back.
+            for (found, expected) in [a, b, c].iter().zip(&expected) {
+                assert!((0..3).all(|k| (found[k] - expected[k]).abs() < 1e-12));
+            }
+        }
+    }
+
+    #[test]
+    fn surfaces_without_images_say_why() {
+        let (cube, part) = quarter();
+        let low = cube.vertices.iter().map(|v| v[0]).fold(f64::MAX, f64::min);
+        let plane = |at| Plane { axis: 0, at };
+        assert!(matches!(place(&part, &plane(low), |_| true), Err(Problem::InPlane(_))));
+        assert!(matches!(place(&part, &plane(low + 0.3), |_| true), Err(Problem::Through(_))));
+        assert!(matches!(place(&cube, &plane(low + 1.0), |_| true), Err(Problem::BothSides(..))));
+        assert_eq!(place(&part, &plane(low - 1.0), |_| true).unwrap().side, 1.0);
+        let resolution = Resolution::Elements(72);
+        let sphere =
+            Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution }.build().unwrap();
+        assert_eq!(unfolded(&sphere, &[]), sphere);
+    }
+}
