@@ -32,6 +32,25 @@ fn a_sphere_converges_with_second_order_from_below() {
     assert!((1.9..2.1).contains(&order), "{coarse} {fine} {order}");
 }
 
+/// Facets inside and outside of the sphere in equal parts leave little of their error: vertices on the sphere give -1.2e-2.
+#[test]
+fn facets_of_the_spheres_volume_come_much_closer() {
+    let place = Workplace::new("solve_volume");
+    let c = capacitance(&place, "sphere --base icosahedron --elements 320 --equal-volume", "");
+    assert!((c - 1.0).abs() < 5e-4, "{c}");
+}
+
+/// Graded toward each other, spheres with a narrow gap between them need fewer triangles: 1,440 of one size are off by 6e-2 and 9e-2.
+#[test]
+fn graded_spheres_resolve_the_gap_between_them() {
+    let place = Workplace::new("solve_gap");
+    place.generate("two-spheres --distance 2.02 --grade 30 --elements 1440", "two.msh");
+    place.case("two.toml", "two.msh", "");
+    let c = maxwell(&place.solve("two.toml"));
+    assert!((c[0][0] / 1.966_427_55 - 1.0).abs() < 0.05, "{c:?}");
+    assert!((c[0][1] / -1.271_807_11 - 1.0).abs() < 0.045, "{c:?}");
+}
+
 #[test]
 fn a_graded_cube_comes_close_from_below() {
     let place = Workplace::new("solve_cube");

@@ -238,3 +238,41 @@ fn senseless_requests_are_errors() {
     };
     assert_eq!(bus.build(), Err(Error::TooMany));
 }
+
+#[test]
+fn graded_spheres_are_finest_where_they_are_nearest() {
+    let (resolution, base) = (Resolution::Elements(1600), SphereBase::Octahedron);
+    let mesh =
+        TwoSpheres { radius: 2.0, distance: 5.0, base, resolution }.build_graded(16.0).unwrap();
+    let (mut near, mut far) = (f64::MAX, 0.0f64);
+    for t in 0..mesh.triangles.len() {
+        let corners = mesh.corners(t);
+        for k in 0..3 {
+            let (a, b) = (corners[k], corners[(k + 1) % 3]);
+            let centre = if a[0] < 0.0 { -2.5 } else { 2.5 };
+            let radius = ((a[0] - centre).powi(2) + a[1].powi(2) + a[2].powi(2)).sqrt();
+            assert!((radius - 2.0).abs() < 1e-12);
+            let length = (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt();
+            // A quarter of the radius from either pole, sizes are as at the poles to a few percent.
+            if a[0].abs() < 0.6 {
+                near = near.min(length)
+            }
+            if a[0].abs() > 4.4 {
+                far = far.max(length)
+            }
+        }
+    }
+    assert!((10.0..20.0).contains(&(far / near)), "{near} {far}");
+    assert!(TwoSpheres { radius: 2.0, distance: 5.0, base, resolution }.build_graded(0.5).is_err());
+}
+
+#[test]
+fn facets_can_have_the_volume_of_the_sphere() {
+    let (resolution, base) = (Resolution::Elements(400), SphereBase::Icosahedron);
+    let build = ConcentricSpheres { inner_radius: 1.0, outer_radius: 3.0, base, resolution };
+    let mesh = with_volumes(build.build().unwrap(), &[([0.0; 3], 1.0), ([0.0; 3], 3.0)]);
+    let ball = 4.0 / 3.0 * PI;
+    for (part, radius) in mesh::topology::Topology::of(&mesh).groups.iter().zip([1.0f64, 3.0]) {
+        assert!((part.signed_volume / (ball * radius.powi(3)) - 1.0).abs() < 1e-12);
+    }
+}

@@ -12,7 +12,7 @@ mod torus;
 
 pub use cuboid::{Bus, Cube};
 pub use flat::{Disk, Plate};
-pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres};
+pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres, with_volumes};
 pub use torus::Torus;
 
 use crate::surface::{MAX_COORDINATE, Mesh, PhysicalGroup};

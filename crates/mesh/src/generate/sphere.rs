@@ -1,6 +1,9 @@
 //! Spheres from subdivided octahedra and icosahedra.
 
-use super::{Builder, Error, MAX_ELEMENTS, Resolution, check_count, check_length, largest_within};
+use super::{
+    Builder, Error, MAX_ELEMENTS, Resolution, check_count, check_grade, check_length,
+    largest_within,
+};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 use std::collections::HashMap;
@@ -85,6 +88,64 @@ impl TwoSpheres {
         }
         Ok(builder.mesh)
     }
+}
+
+impl TwoSpheres {
+    /// The mesh with triangles `grade` times as large on the far sides as where the spheres are nearest.
+    ///
+    /// # Errors
+    /// As [`TwoSpheres::build`]; [`Error::Grade`].
+    pub fn build_graded(&self, grade: f64) -> Result<Mesh, Error> {
+        check_grade(grade)?;
+        let mut mesh = self.build()?;
+        for point in &mut mesh.vertices {
+            let side = if point[0] < 0.0 { -0.5 } else { 0.5 };
+            let centre = [side * self.distance, 0.0, 0.0];
+            let toward = [-2.0 * side, 0.0, 0.0];
+            let direction = scale(1.0 / self.radius, sub(*point, centre));
+            *point = add(centre, scale(self.radius, drawn(direction, toward, grade)));
+        }
+        Ok(mesh)
+    }
+}
+
+/// A direction drawn toward `pole`, so that meshes become finer there and coarser on the other side by the ratio `grade`: the
+/// stereographic projection from the other side is scaled, which changes no angles.
+fn drawn(direction: Vector, pole: Vector, grade: f64) -> Vector {
+    let factor = grade.sqrt().recip();
+    let cosine = dot(direction, pole).clamp(-1.0, 1.0);
+    let (near, far) = (1.0 + cosine, factor * factor * (1.0 - cosine));
+    let across = sub(direction, scale(cosine, pole));
+    let moved =
+        add(scale((near - far) / (near + far), pole), scale(2.0 * factor / (near + far), across));
+    // But for rounding it is of length 1.
+    scale(1.0 / norm(moved), moved)
+}
+
+/// The mesh of closed surfaces that are spheres but for their facets, each a group, scaled about its centre to the volume of a
+/// sphere of the radius given: its facets then lie as much outside of that sphere as inside.
+///
+/// `spheres` are centres and radii, in the order of the groups; every vertex belongs to one group.
+pub fn with_volumes(mut mesh: Mesh, spheres: &[(Vector, f64)]) -> Mesh {
+    let mut volumes = vec![0.0; spheres.len()];
+    let mut owner = vec![usize::MAX; mesh.vertices.len()];
+    for t in 0..mesh.triangles.len() {
+        let Some(&group) = mesh.groups_of(t).first() else { continue };
+        let Some((centre, _)) = spheres.get(group as usize) else { continue };
+        let [a, b, c] = mesh.corners(t).map(|x| sub(x, *centre));
+        volumes[group as usize] += dot(a, cross(b, c)) / 6.0;
+        mesh.triangles[t].iter().for_each(|&v| owner[v as usize] = group as usize);
+    }
+    let factors = spheres.iter().zip(&volumes).map(|((_, radius), volume)| {
+        (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3) / volume.abs()).cbrt()
+    });
+    let factors: Vec<f64> = factors.collect();
+    for (point, &group) in mesh.vertices.iter_mut().zip(&owner) {
+        if let Some((centre, _)) = spheres.get(group) {
+            *point = add(*centre, scale(factors[group], sub(*point, *centre)));
+        }
+    }
+    mesh
 }
 
 impl ConcentricSpheres {

@@ -57,6 +57,9 @@ enum Shape {
         radius: f64,
         #[arg(long, value_enum, default_value_t)]
         base: Base,
+        /// Give the facets the volume of the sphere; otherwise its vertices lie on the sphere
+        #[arg(long)]
+        equal_volume: bool,
         #[command(flatten)]
         common: Common,
     },
@@ -113,6 +116,9 @@ enum Shape {
         distance: f64,
         #[arg(long, value_enum, default_value_t)]
         base: Base,
+        /// Largest over smallest element size; elements shrink toward the other sphere
+        #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
+        grade: f64,
         #[command(flatten)]
         common: Common,
     },
@@ -124,6 +130,9 @@ enum Shape {
         outer_radius: f64,
         #[arg(long, value_enum, default_value_t)]
         base: Base,
+        /// Give the facets the volumes of the spheres; otherwise their vertices lie on the spheres
+        #[arg(long)]
+        equal_volume: bool,
         #[command(flatten)]
         common: Common,
     },
@@ -185,8 +194,10 @@ impl Shape {
     fn build(&self) -> Result<Mesh, generate::Error> {
         let resolution = self.common().resolution.resolution();
         match *self {
-            Self::Sphere { radius, base, .. } => {
-                Sphere { radius, base: base.into(), resolution }.build()
+            Self::Sphere { radius, base, equal_volume, .. } => {
+                let mesh = Sphere { radius, base: base.into(), resolution }.build()?;
+                let spheres = [([0.0; 3], radius)];
+                Ok(if equal_volume { generate::with_volumes(mesh, &spheres) } else { mesh })
             }
             Self::Cube { edge, grade, .. } => Cube { edge, grade, resolution }.build(),
             Self::Plate { width, height, grade, .. } => {
@@ -196,12 +207,17 @@ impl Shape {
             Self::Torus { ring_radius, tube_radius, .. } => {
                 Torus { ring_radius, tube_radius, resolution }.build()
             }
-            Self::TwoSpheres { radius, distance, base, .. } => {
-                TwoSpheres { radius, distance, base: base.into(), resolution }.build()
+            Self::TwoSpheres { radius, distance, base, grade, .. } => {
+                let shape = TwoSpheres { radius, distance, base: base.into(), resolution };
+                // A grade of 1 leaves vertices as they are but for rounding.
+                if grade == 1.0 { shape.build() } else { shape.build_graded(grade) }
             }
-            Self::ConcentricSpheres { inner_radius, outer_radius, base, .. } => {
-                ConcentricSpheres { inner_radius, outer_radius, base: base.into(), resolution }
-                    .build()
+            Self::ConcentricSpheres { inner_radius, outer_radius, base, equal_volume, .. } => {
+                let shape =
+                    ConcentricSpheres { inner_radius, outer_radius, base: base.into(), resolution };
+                let mesh = shape.build()?;
+                let spheres = [([0.0; 3], inner_radius), ([0.0; 3], outer_radius)];
+                Ok(if equal_volume { generate::with_volumes(mesh, &spheres) } else { mesh })
             }
             Self::Bus { bars, width, spacing, gap, grade, .. } => {
                 Bus { bars, width, spacing, gap, grade, resolution }.build()
