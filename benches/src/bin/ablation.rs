@@ -44,7 +44,7 @@ fn run(tolerance: f64) -> Outcome<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     println!("N = {POINTS}, tolerance {tolerance:e}, charges of random sign, {threads} threads.");
     let lattice = lattice();
-    for stencil in [Stencil::Full, Stencil::Reduced] {
+    for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
         let per_box = translations_of_an_interior_box(&lattice, stencil)?;
         println!(
             "Translations for an interior box of a full tree, {stencil:?} stencil: {per_box}."
@@ -73,7 +73,7 @@ fn translations_of_an_interior_box(lattice: &[[f64; 3]], stencil: Stencil) -> Ou
         lattice.iter().filter(|x| x.iter().all(|c| BOX.contains(c))).copied().collect();
     let count = |leaf_size| -> Outcome<u64> {
         let options = Options {
-            stencil,
+            stencil: Some(stencil),
             leaf_size: Some(leaf_size),
             truncation: Truncation::Fixed,
             truncation_number: Some(1),
@@ -104,11 +104,11 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
         "| stencil | truncation | p | mean p' | translations a box | M2L / s | apply / s | error |"
     );
     println!("|---|---|---|---|---|---|---|---|");
-    for stencil in [Stencil::Full, Stencil::Reduced] {
+    for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
         let options = |truncation, truncation_number| Options {
             tolerance,
             leaf_size: Some(leaf_size),
-            stencil,
+            stencil: Some(stencil),
             truncation,
             truncation_number,
             ..Options::default()

@@ -20,11 +20,15 @@ const MAX_LEVEL_DIFFERENCE: u32 = 14;
 /// Smallest accepted squared distance of centres for boxes whose levels differ by 0, 1, ..., in half sides of the smaller box.
 ///
 /// `D >= R1 + R2/eta*` with `R1 = sqrt(3)/2`, `R2 = 2^k sqrt(3)/2` reads `(2D)^2 >= (sqrt(3) + 2^k (4 - sqrt(3)))^2`: exactly
-/// 16 for equal boxes, where the closest accepted pair sits, and irrational otherwise.
-pub(crate) fn acceptance() -> [i64; MAX_LEVEL_DIFFERENCE as usize + 1] {
+/// 16 for equal boxes, where the closest accepted pair sits, and irrational otherwise. The shortest stencil takes boxes of
+/// neighbouring levels at `(5, 3, 1)`, too, with eta = 0.83.
+pub(crate) fn acceptance(stencil: Stencil) -> [i64; MAX_LEVEL_DIFFERENCE as usize + 1] {
     std::array::from_fn(|k| {
         if k == 0 {
             return 16;
+        }
+        if k == 1 && stencil == Stencil::Shortest {
+            return 5 * 5 + 3 * 3 + 1;
         }
         let root = 3f64.sqrt();
         (root + f64::from(1u32 << k) * (4.0 - root)).powi(2).ceil() as i64
@@ -134,7 +138,7 @@ impl Slim {
 impl Lists {
     /// Traverses `tree`; a chunk has up to `chunk_size` target boxes.
     pub(crate) fn new(tree: &Tree, stencil: Stencil, chunk_size: usize) -> Self {
-        let acceptance = acceptance();
+        let acceptance = acceptance(stencil);
         let boxes: Vec<Slim> = tree.cells.iter().map(Slim::of).collect();
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
@@ -225,7 +229,7 @@ fn visit(
             (target.centre[i] << finer_source) - (source.centre[i] << finer_target)
         });
         let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
-        let comparable = stencil == Stencil::Reduced || difference == 0 || {
+        let comparable = stencil != Stencil::Full || difference == 0 || {
             // The full stencil crosses levels only where a leaf ends one side.
             (finer_target > 0 && source.leaf) || (finer_source > 0 && target.leaf)
         };

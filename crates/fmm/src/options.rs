@@ -34,13 +34,14 @@ pub enum Precision {
 }
 
 /// Which pairs of boxes the far field translates between.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stencil {
     /// Boxes of one level only: 189 translations an interior box on a full tree.
     Full,
     /// A child's multipole may go to its neighbour's parent's local expansion: 119 (paper 001, section 2.2.3).
-    #[default]
     Reduced,
+    /// Likewise, and also where the two are a little closer than the rule for equal boxes allows, with larger truncation numbers: 77.
+    Shortest,
 }
 
 /// How the truncation number of each translation is found.
@@ -69,8 +70,8 @@ pub struct Options {
     pub leaf_size: Option<usize>,
     /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the tolerance.
     pub truncation_number: Option<usize>,
-    /// Which pairs of boxes are translated between.
-    pub stencil: Stencil,
+    /// Which pairs of boxes are translated between; `None`: the shortest stencil in single precision on a CPU, else the reduced one.
+    pub stencil: Option<Stencil>,
     /// How p' of each translation is chosen.
     pub truncation: Truncation,
     /// Densities that one `apply` will usually carry; tunes the leaf size.
@@ -93,7 +94,7 @@ impl Default for Options {
             mode: Mode::default(),
             leaf_size: None,
             truncation_number: None,
-            stencil: Stencil::default(),
+            stencil: None,
             truncation: Truncation::default(),
             densities: 1,
             gradient: false,

@@ -375,7 +375,7 @@ pub(crate) fn work_out_lists(
     let scalar = if precision == Precision::Single { 4 } else { 8 };
     let p = (-0.8 * options.tolerance.ln()) as usize + 2;
     let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
-    let mut lists = Lists::new(&tree, options.stencil, chunk_size);
+    let mut lists = Lists::new(&tree, tuning::stencil(options, precision), chunk_size);
     let geometry = truncation::Geometry {
         root: &root,
         tree: &tree,

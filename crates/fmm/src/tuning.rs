@@ -1,7 +1,7 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
 use crate::morton::{MAX_DEPTH, Sample};
-use crate::{Options, Precision};
+use crate::{Options, Precision, Stencil};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7 to 6e-7.
 const SINGLE_TOLERANCE: f64 = 2e-6;
@@ -24,6 +24,14 @@ pub(crate) fn near_precision(options: &Options, precision: Precision) -> Precisi
     let derivatives = options.gradient || options.dipoles;
     let chosen = options.precision.is_none() && !derivatives;
     if chosen && options.tolerance >= NEAR_SINGLE_TOLERANCE { Precision::Single } else { precision }
+}
+
+/// The stencil on a CPU: few translations with larger truncation numbers pay where those are small.
+pub(crate) fn stencil(options: &Options, precision: Precision) -> Stencil {
+    options.stencil.unwrap_or(match precision {
+        Precision::Single => Stencil::Shortest,
+        Precision::Double => Stencil::Reduced,
+    })
 }
 
 /// Time of one near pair in units of the time of one multiply-add of a translation, gathering and scattering included: ratios

@@ -275,9 +275,14 @@ fn sizes_and_places_do_not_matter() {
 fn every_stencil_and_truncation_keeps_the_tolerance() {
     let points = Distribution::Cube.points(20_000, &mut Random::new(16));
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(17));
-    for stencil in [Stencil::Full, Stencil::Reduced] {
+    for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
         for truncation in [Truncation::Fixed, Truncation::WorstCaseBound, Truncation::Measured] {
-            let options = Options { tolerance: 1e-5, stencil, truncation, ..Options::default() };
+            let options = Options {
+                tolerance: 1e-5,
+                stencil: Some(stencil),
+                truncation,
+                ..Options::default()
+            };
             let (potential, _) = measure(&charges_only(&points, &charges), &options);
             assert!(potential <= 1e-5, "{stencil:?} {truncation:?}: {potential:.2e}");
         }
@@ -294,7 +299,7 @@ fn a_full_tree_takes_119_translations_an_interior_box() {
         let options = Options {
             tolerance: 1e-2,
             leaf_size: Some(1),
-            stencil,
+            stencil: Some(stencil),
             truncation: Truncation::Fixed,
             truncation_number: Some(3),
             ..Options::default()
@@ -305,6 +310,8 @@ fn a_full_tree_takes_119_translations_an_interior_box() {
     let (full, reduced) = (per_box(Stencil::Full), per_box(Stencil::Reduced));
     assert!(full <= 189.0 && reduced <= 125.0, "{full} {reduced}");
     assert!((0.6..0.68).contains(&(reduced / full)), "{full} {reduced}: 119/189 = 0.63");
+    let shortest = per_box(Stencil::Shortest);
+    assert!((0.37..0.45).contains(&(shortest / full)), "{full} {shortest}: 77/189 = 0.41");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use super::stages::{Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::{self, Order, Tree};
 use super::{far_matrices, orders, tuning};
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
-use crate::{Backend, Error, Mode, Options, Precision};
+use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
 /// Points of a leaf where all pairs are summed: leaves only keep coordinates relative there.
 const DIRECT_OCCUPANCY: f64 = 256.0;
@@ -57,7 +57,7 @@ impl Engine {
         device.stream().synchronize()?;
         let started = Instant::now();
 
-        let far = (options.mode == Mode::Fmm).then_some(options.stencil);
+        let far = (options.mode == Mode::Fmm).then(|| options.stencil.unwrap_or(Stencil::Reduced));
         let hybrid = info.backend == Backend::Hybrid;
         let occupancy = match options.mode {
             Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),

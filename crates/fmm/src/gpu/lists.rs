@@ -179,9 +179,9 @@ struct Settled {
 /// Traverses pairs of boxes from (root, root) down.
 fn settle(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Settled, Error> {
     let kernel = kernel(device, &kernels::LISTS, &[], "lists_settle")?;
-    let never = || acceptance().map(|_| i64::MAX);
+    let never = || acceptance(Stencil::Full).map(|_| i64::MAX);
     let full = far == Some(Stencil::Full);
-    let acceptance = device.upload(&far.map_or_else(never, |_| acceptance()))?;
+    let acceptance = device.upload(&far.map_or_else(never, acceptance))?;
     let cells = tree.len();
     let (mut far_capacity, mut near_capacity) = (1024 + 128 * cells, 1024 + 28 * cells);
     let mut keys = device.buffer::<u64>(far_capacity)?;
