@@ -3,13 +3,12 @@
 //! The equations of the second kind need no more than that. Charges of conductors are found first and then, through the near
 //! field, enter the equations of the interfaces.
 
+use crate::Error;
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
-use crate::near::{self, Near};
+use crate::near::Near;
 use crate::preconditioner::{LocalInverse, TwoLevel};
-use crate::single_layer::SingleLayerPairs;
-use crate::{Error, Progress};
 
 use super::rows::{Rows, System};
 
@@ -36,15 +35,7 @@ pub(super) struct ForRows<'a> {
 
 impl Preconditioner {
     /// From the exact near field.
-    ///
-    /// # Errors
-    /// [`Error::Interrupted`].
-    pub(super) fn new(
-        system: &System,
-        near: &Near,
-        accuracy: &Accuracy,
-        progress: &dyn Progress,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(system: &System, near: &Near, accuracy: &Accuracy) -> Self {
         let rows = &system.rows;
         let n = rows.conductor.len();
         let is_conductor = |i: &u32| rows.conductor[*i as usize].is_some();
@@ -54,10 +45,7 @@ impl Preconditioner {
         let mut two_level = None;
         if !conductors.is_empty() {
             let panels = system.panels.subset(&conductors);
-            let pairs = SingleLayerPairs { panels: &panels, quadrature: accuracy.pairs };
-            let single = near::Precision::Single;
-            let near =
-                Near::new(&panels, &accuracy.selection, &pairs, single, |_| Ok(()), progress)?;
+            let near = near.between(&conductors);
             let local = LocalInverse::new(&near, &panels, accuracy.neighbours);
             let owner: Vec<u32> =
                 conductors.iter().filter_map(|&i| rows.conductor[i as usize]).collect();
@@ -72,7 +60,7 @@ impl Preconditioner {
                 interfaces.push(InterfaceRow { panel: i as u32, near });
             }
         }
-        Ok(Self { conductors, two_level, interfaces, len: n })
+        Self { conductors, two_level, interfaces, len: n }
     }
 
     /// For these media.

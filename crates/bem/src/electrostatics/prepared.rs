@@ -410,7 +410,7 @@ impl Fast {
 
         let started = Instant::now();
         let mut near = near(system, &accuracy, kernels, progress)?;
-        let preconditioner = Preconditioner::new(system, &near, &accuracy, progress)?;
+        let preconditioner = Preconditioner::new(system, &near, &accuracy);
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, rule);
         timings.near_field = started.elapsed().as_secs_f64();

@@ -147,6 +147,35 @@ impl Near {
         starts.into_par_iter().map(block).collect()
     }
 
+    /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single precision.
+    pub(crate) fn between(&self, chosen: &[u32]) -> Self {
+        let mut index = vec![u32::MAX; self.panels];
+        chosen.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
+        let block = |first: usize| {
+            let rows = first..chosen.len().min(first + BLOCK);
+            let mut block = Builder::new(rows.clone(), chosen.len(), true);
+            let old = |k: usize| chosen[k] as usize / BLOCK;
+            for source in old(rows.start)..=old(rows.end - 1) {
+                let full = self.full_rows(source);
+                for k in rows.clone().filter(|&k| old(k) == source) {
+                    let i = chosen[k] as usize;
+                    let new = |&(j, value): &(u32, f64)| (index[j as usize], value);
+                    let entries = full.row(i).iter().map(new).filter(|&(j, _)| {
+                        j != u32::MAX && (j as usize > k || !rows.contains(&(j as usize)))
+                    });
+                    let mut entries: Vec<(u32, f64)> = entries.collect();
+                    entries.sort_unstable_by_key(|entry| entry.0);
+                    entries.iter().for_each(|&(j, value)| block.push(j as usize, [value; 2]));
+                    block.end_row(self.diagonal(i));
+                }
+            }
+            block.finish()
+        };
+        let starts: Vec<usize> = (0..chosen.len()).step_by(BLOCK).collect();
+        let blocks = Blocks::Single(starts.into_par_iter().map(block).collect());
+        Self { panels: chosen.len(), blocks }
+    }
+
     /// Rows, and columns.
     pub(crate) fn len(&self) -> usize {
         self.panels
@@ -285,6 +314,29 @@ mod tests {
                 });
                 assert_eq!(seen, later);
                 assert_eq!(near.diagonal(i), (8 * i) as f64);
+            }
+            // Every third panel and all of a range, across blocks.
+            let chosen: Vec<u32> =
+                (0..near.len() as u32).filter(|i| i % 3 == 0 || (700..1400).contains(i)).collect();
+            let part = near.between(&chosen);
+            let rows_of_part = all_rows(&part);
+            for (k, &i) in chosen.iter().enumerate() {
+                let expected: Vec<(u32, f64)> = rows[i as usize]
+                    .iter()
+                    .filter(|(j, _)| chosen.contains(&(*j as u32)))
+                    // A symmetric matrix takes the entries of the earlier row within a block.
+                    .map(|&(j, value)| {
+                        let k_j = chosen.binary_search(&(j as u32)).unwrap();
+                        let earlier = k_j / BLOCK == k / BLOCK && k_j < k;
+                        (k_j as u32, if earlier { (j * 7 + i as usize) as f64 } else { value })
+                    })
+                    .collect();
+                let mut found: Vec<(u32, f64)> =
+                    rows_of_part[k].iter().map(|&(j, value)| (j as u32, value)).collect();
+                found.sort_by_key(|entry| entry.0);
+                let mut expected = expected;
+                expected.sort_by_key(|entry| entry.0);
+                assert_eq!(found, expected);
             }
             near.subtract_points(&panels, &Numbers, rule);
             for (i, row) in all_rows(&near).into_iter().enumerate() {
