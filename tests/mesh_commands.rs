@@ -32,6 +32,7 @@ fn every_shape_is_generated_in_both_encodings_and_passes() {
         "two-spheres --radius 1 --distance 3 --elements 144",
         "concentric-spheres --inner-radius 1 --outer-radius 2 --elements 144",
         "bus --bars 2 --elements 400",
+        "molecule --atoms 30 --elements 500",
     ] {
         place.generate(&format!("{shape} --overwrite"), "ascii.msh");
         place.generate(&format!("{shape} --binary --overwrite"), "binary.msh");

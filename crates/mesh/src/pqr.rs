@@ -51,6 +51,21 @@ pub fn read(path: &Path) -> Result<Vec<Atom>, Error> {
     parse(&load(path)?).map_err(in_file(path))
 }
 
+/// Writes atoms so that [`parse`] gives them back: coordinates to 1e-3 angstrom, charges and radii to four digits.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(atoms: &[Atom], out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    for (index, atom) in atoms.iter().enumerate() {
+        let Atom { name, residue, chain, number, position: [x, y, z], charge, radius, .. } = atom;
+        let chain = chain.as_deref().unwrap_or_default();
+        let serial = index + 1;
+        write!(out, "ATOM {serial:>6}  {name:<3} {residue} {chain:<1} {number:>4}")?;
+        writeln!(out, "    {x:>8.3} {y:>7.3} {z:>7.3} {charge:>7.4} {radius:.4}")?;
+    }
+    writeln!(out, "END")
+}
+
 /// Reads the content of a file.
 ///
 /// # Errors

@@ -276,3 +276,36 @@ fn facets_can_have_the_volume_of_the_sphere() {
         assert!((part.signed_volume / (ball * radius.powi(3)) - 1.0).abs() < 1e-12);
     }
 }
+
+/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each other, and a PQR file that says
+/// the same.
+#[test]
+fn molecules() {
+    for (count, elements) in [(1, 320), (30, 2000), (300, 8000), (1000, 20_480)] {
+        let molecule = Molecule { atoms: count, resolution: Resolution::Elements(elements) };
+        let atoms = molecule.atoms().unwrap();
+        assert_eq!(atoms.len(), count);
+        let mesh = molecule.build().unwrap();
+        let report = sound(&mesh, 1);
+        assert_eq!(report.groups[0].label, "molecule");
+        let angle = report.quality.min_angle;
+        assert!(angle.min > 10.0 && angle.median > 35.0, "{count}: {angle:?}");
+        for (i, a) in atoms.iter().enumerate() {
+            let apart = |b: [f64; 3]| norm(std::array::from_fn(|k| b[k] - a.position[k]));
+            assert!(atoms[..i].iter().all(|b| apart(b.position) > 1.0));
+            // An atom's own Gaussian is above the level out to its radius.
+            assert!(mesh.vertices.iter().all(|v| apart(*v) > 0.999 * a.radius));
+        }
+        let mut file = Vec::new();
+        mesh::pqr::write(&atoms, &mut file).unwrap();
+        assert_eq!(mesh::pqr::parse(&file).unwrap(), atoms);
+    }
+    let coarse = Molecule { atoms: 30, resolution: Resolution::Elements(500) }.build().unwrap();
+    let fine = Molecule { atoms: 30, resolution: Resolution::Elements(2000) }.build().unwrap();
+    let shared = |v: &[f64; 3]| {
+        fine.vertices.iter().any(|w| norm(std::array::from_fn(|k| v[k] - w[k])) < 1e-9)
+    };
+    assert!(coarse.vertices.iter().all(shared));
+    let none = Molecule { atoms: 0, resolution: Resolution::Elements(500) };
+    assert_eq!(none.build(), Err(Error::None("atoms")));
+}

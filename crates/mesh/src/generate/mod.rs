@@ -7,11 +7,13 @@
 mod cuboid;
 mod flat;
 mod grading;
+mod molecule;
 mod sphere;
 mod torus;
 
 pub use cuboid::{Bus, Cube};
 pub use flat::{Disk, Plate};
+pub use molecule::Molecule;
 pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres, with_volumes};
 pub use torus::Torus;
 
@@ -59,6 +61,11 @@ pub enum Error {
         "this resolution needs more than {MAX_ELEMENTS} triangles; choose a larger size or fewer elements"
     )]
     TooMany,
+    /// The surface of a molecule is too steep seen from its centre, or not there.
+    #[error(
+        "the surface of this molecule is not seen from its centre as a whole; choose another number of atoms"
+    )]
+    Folded,
     /// Surfaces would touch or intersect.
     #[error("{what} is {value}, but must be greater than {limit}, or surfaces touch")]
     Intersecting {

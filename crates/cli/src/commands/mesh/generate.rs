@@ -3,13 +3,15 @@
 use clap::{Subcommand, ValueEnum};
 use mesh::Mesh;
 use mesh::generate::{
-    self, Bus, ConcentricSpheres, Cube, Disk, Plate, Resolution, Sphere, SphereBase, Torus,
-    TwoSpheres,
+    self, Bus, ConcentricSpheres, Cube, Disk, Molecule, Plate, Resolution, Sphere, SphereBase,
+    Torus, TwoSpheres,
 };
+use mesh::pqr;
 
 use super::convert::Target;
 use crate::commands::arguments::parse_positive;
 use crate::exit::{Exit, Failure};
+use crate::files;
 
 /// Arguments of `farad mesh generate`.
 #[derive(Debug, clap::Args)]
@@ -156,6 +158,15 @@ enum Shape {
         #[command(flatten)]
         common: Common,
     },
+    /// A globule of atoms in angstrom, dense as a protein, with its Gaussian surface; group `molecule`. The atoms go to a PQR
+    /// file beside the mesh
+    Molecule {
+        /// How many atoms
+        #[arg(long, default_value_t = 1000)]
+        atoms: usize,
+        #[command(flatten)]
+        common: Common,
+    },
 }
 
 impl From<Base> for SphereBase {
@@ -187,7 +198,8 @@ impl Shape {
             | Self::Torus { common, .. }
             | Self::TwoSpheres { common, .. }
             | Self::ConcentricSpheres { common, .. }
-            | Self::Bus { common, .. } => common,
+            | Self::Bus { common, .. }
+            | Self::Molecule { common, .. } => common,
         }
     }
 
@@ -222,6 +234,7 @@ impl Shape {
             Self::Bus { bars, width, spacing, gap, grade, .. } => {
                 Bus { bars, width, spacing, gap, grade, resolution }.build()
             }
+            Self::Molecule { atoms, .. } => Molecule { atoms, resolution }.build(),
         }
     }
 }
@@ -230,6 +243,16 @@ impl Shape {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = &args.shape.common().target;
     target.check()?;
-    let mesh = args.shape.build().map_err(|error| Failure::new(Exit::Usage, error))?;
+    let usage = |error| Failure::new(Exit::Usage, error);
+    if let Shape::Molecule { atoms, common } = &args.shape {
+        let path = target.output.with_extension("pqr");
+        files::check_vacant(&path, target.overwrite)?;
+        let resolution = common.resolution.resolution();
+        let atoms = Molecule { atoms: *atoms, resolution }.atoms().map_err(usage)?;
+        let mesh = args.shape.build().map_err(usage)?;
+        files::replace(&path, |mut out| pqr::write(&atoms, &mut out))?;
+        return target.write(&mesh);
+    }
+    let mesh = args.shape.build().map_err(usage)?;
     target.write(&mesh)
 }
