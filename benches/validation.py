@@ -304,7 +304,47 @@ def bus(farad):
 
 # Parts that can be asked for by name.
 SIZES = (1280, 20480, 327680)
-PARTS = (close_spheres, equal_volume, uniform_field, planes, forces_of_two, nested, through_the_surface, bus, iterations)
+
+
+def molecule(farad):
+    """Solvation energy of a molecule of protein size: differences from mesh to mesh, and what they extrapolate to."""
+    print("\n**A molecule of 1,000 atoms in water**, kcal/mol\n")
+    print("| triangles | energy | from the extrapolated | order in h |")
+    print("|---|---|---|---|")
+    tables = """[medium]
+relative_permittivity = 80.0
+[[dielectric]]
+name = "molecule"
+relative_permittivity = 2.0
+group = "molecule"
+charges = "mesh.pqr"
+"""
+    rows = []
+    for elements in (12_500, 24_500, 50_000, 98_000, 196_020):
+        results = farad.solve_case(("molecule", "--atoms", 1000, "--elements", elements), tables, unit="angstrom")
+        rows.append((results["mesh"]["triangles"], results["solvation"]["energy_kcal_per_mol"]))
+    (n, before), (finest, last) = rows[-2:]
+    limit = (finest * last - n * before) / (finest - n)
+    for i, (n, energy) in enumerate(rows):
+        order = f"{power(rows[i - 2 : i + 1]):.2f}" if i > 1 else ""
+        print(f"| {n:,} | {energy:.4f} | {energy / limit - 1:+.2e} | {order} |", flush=True)
+
+
+def power(rows):
+    """The order in h that three energies follow, errors going as N^(-order / 2)."""
+    (n0, e0), (n1, e1), (n2, e2) = rows
+    low, high = 0.1, 8.0
+    for _ in range(60):
+        order = 0.5 * (low + high)
+        a, b, c = (n ** (-0.5 * order) for n in (n0, n1, n2))
+        if (a - b) / (b - c) < (e1 - e0) / (e2 - e1):
+            low = order
+        else:
+            high = order
+    return 0.5 * (low + high)
+
+
+PARTS = (close_spheres, equal_volume, uniform_field, planes, forces_of_two, nested, through_the_surface, bus, iterations, molecule)
 
 
 def main(program, names):

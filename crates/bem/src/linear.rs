@@ -25,14 +25,47 @@ pub struct LinearPotentials {
     pub gradient: [[f64; 3]; 3],
 }
 
+/// What the linear function that is 1 at one vertex and 0 at the others is made of: the edge on which it vanishes, 1 over the
+/// vertex's height above that edge, and its gradient.
+pub(crate) struct Hat {
+    pub(crate) opposite: usize,
+    pub(crate) per_height: f64,
+    pub(crate) slope: Vec3,
+}
+
 impl Triangle {
+    /// The barycentric coordinates.
+    pub(crate) fn hats(&self) -> [Hat; 3] {
+        std::array::from_fn(|k| {
+            let opposite = (k + 1) % 3;
+            let per_height = self.lengths[opposite] / (2.0 * self.area);
+            Hat { opposite, per_height, slope: self.edge_normals[opposite] * -per_height }
+        })
+    }
+
+    /// Barycentric coordinates of a point, extended along the normal.
+    pub(crate) fn barycentric(&self, x: &Vec3) -> [f64; 3] {
+        self.hats().map(|Hat { opposite, per_height, .. }| {
+            (self.vertices[opposite] - x).dot(&self.edge_normals[opposite]) * per_height
+        })
+    }
+
     /// Closed forms for a density that is linear on the triangle, one for each vertex; see [`LinearPotentials`].
     pub fn linear_potentials(&self, x: [f64; 3]) -> LinearPotentials {
+        self.rounded_linear_potentials(x, &[0.0; 3])
+    }
+
+    /// The same with gradients as [`Triangle::rounded_gradient_at`] has them.
+    pub(crate) fn rounded_linear_potentials(
+        &self,
+        x: [f64; 3],
+        rounding: &[f64; 3],
+    ) -> LinearPotentials {
         let x = Vec3::from(x);
         let (a, r) = self.seen_from(&x);
         let z = -self.normal.dot(&a[0]);
         let (phi, omega) = (self.potential_at(&x), self.solid_angle_at(&x));
-        let uniform = self.gradient_at(&x);
+        let uniform = self.rounded_gradient_at(&x, rounding);
         let mut along = [0.0; 3];
         let mut length_along = [0.0; 3];
         let mut slope_along = [Vec3::zeros(); 3];
@@ -51,11 +84,8 @@ impl Triangle {
             double_layer: [0.0; 3],
             gradient: [[0.0; 3]; 3],
         };
-        for k in 0..3 {
-            let opposite = (k + 1) % 3;
-            let per_height = self.lengths[opposite] / (2.0 * self.area);
+        for (k, Hat { opposite, per_height, slope }) in self.hats().into_iter().enumerate() {
             let here = a[opposite].dot(&self.edge_normals[opposite]) * per_height;
-            let slope = self.edge_normals[opposite] * -per_height;
             let mut gradient = slope * phi + uniform * here;
             let (mut single, mut double) = (here * phi, here * omega);
             for i in 0..3 {

@@ -25,7 +25,7 @@ use crate::product::{self, Rule};
 use crate::triangle::{Triangle, Vec3};
 
 /// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
-const IN_PLANE: f64 = 1e-12;
+pub(crate) const IN_PLANE: f64 = 1e-12;
 
 /// Planes closer than this, relative to the pair's size, count as one.
 const ONE_PLANE: f64 = 1e-10;
@@ -111,7 +111,7 @@ impl PairQuadrature {
     /// On a disk of radius a around x, a function whose singularities are a distance d from x is a polynomial of degree k up
     /// to (a / d)^(k + 1) in the worst case. Means over a triangle of a potential fall short of that bound by
     /// [`BELOW_BOUND`] (measured on random pairs).
-    fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
+    pub(crate) fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
         if distance <= 1.2 * radius {
             return None;
         }
@@ -145,15 +145,15 @@ impl PairQuadrature {
 }
 
 /// The points o_S and o_T.
-struct Origin {
-    s: Vec3,
-    t: Vec3,
+pub(crate) struct Origin {
+    pub(crate) s: Vec3,
+    pub(crate) t: Vec3,
     /// Distance between the planes if o_S and o_T differ: they are parallel, or as good as.
-    height: f64,
+    pub(crate) height: f64,
 }
 
 impl Origin {
-    fn choose(s: &Triangle, t: &Triangle, size: f64) -> Self {
+    pub(crate) fn choose(s: &Triangle, t: &Triangle, size: f64) -> Self {
         let mut best: Option<(usize, f64, Vec3)> = None;
         for (of, other) in [(s, t), (t, s)] {
             for v in &of.vertices {

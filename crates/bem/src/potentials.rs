@@ -6,10 +6,10 @@ use crate::triangle::{ON_EDGE, Triangle, Vec3};
 /// Points with weights, coordinate by coordinate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
-    x: Vec<f64>,
-    y: Vec<f64>,
-    z: Vec<f64>,
-    weights: Vec<f64>,
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) z: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
 }
 
 impl Nodes {
@@ -47,7 +47,7 @@ impl Nodes {
     }
 
     /// Fills up to whole vectors with points that do not count.
-    fn fill_up(&mut self, at: &Vec3) {
+    pub(crate) fn fill_up(&mut self, at: &Vec3) {
         let length = self.x.len().next_multiple_of(lanes::MOST);
         self.x.resize(length, at.x);
         self.y.resize(length, at.y);
@@ -130,13 +130,13 @@ fn dot<V: Lanes>(a: &[V; 3], b: &[V; 3]) -> V {
 
 /// As `dot`, with one direction for all lanes.
 #[inline(always)]
-fn along<V: Lanes>(a: &[V; 3], b: &Vec3) -> V {
+pub(crate) fn along<V: Lanes>(a: &[V; 3], b: &Vec3) -> V {
     dot(a, &[V::splat(b.x), V::splat(b.y), V::splat(b.z)])
 }
 
 /// The vertices seen from x, and their distances.
 #[inline(always)]
-fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
+pub(crate) fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
     let seen = |v: &Vec3| -> [V; 3] {
         [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])]
     };
@@ -146,7 +146,12 @@ fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
 
 /// Half the solid angle at the height z > 0.
 #[inline(always)]
-fn half_solid_angle<V: Lanes>(source: &Triangle, a: &[[V; 3]; 3], r: &[V; 3], z: V) -> V {
+pub(crate) fn half_solid_angle<V: Lanes>(
+    source: &Triangle,
+    a: &[[V; 3]; 3],
+    r: &[V; 3],
+    z: V,
+) -> V {
     let volume = z.mul(V::splat(2.0 * source.area));
     let cosines = dot(&a[0], &a[1])
         .mul_add(r[2], dot(&a[1], &a[2]).mul_add(r[0], dot(&a[2], &a[0]).mul(r[1])));
@@ -165,27 +170,33 @@ fn solid_angle<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
     zero.where_above(below, twice, behind)
 }
 
+/// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the distance sqrt(rho2).
+#[inline(always)]
+pub(crate) fn edge_potential<V: Lanes>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
+    let (zero, one) = (V::zero(), V::splat(1.0));
+    // ln (r_j + t) / (r_i + s), each without cancellation: (r + s) (r - s) = rho^2.
+    let (before, after) = (r[0].add(s.abs()), r[1].add(t.abs()));
+    let short = zero.where_above(s, before, one);
+    // s < t: only 0 < s, s <= 0 < t and t <= 0 occur.
+    let numerator = t.where_above(zero, after, rho2).mul(short);
+    let denominator = zero.where_above(s, rho2, before);
+    let denominator = t.where_above(zero, denominator, after.mul(denominator));
+    V::ln_ratio(numerator, denominator)
+}
+
 /// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
 #[inline(always)]
 fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
-    let (zero, one) = (V::zero(), V::splat(1.0));
     let (a, r) = seen_from(source, x);
     let z = along(&a[0], &source.normal).abs();
     let z2 = z.mul_add(z, V::splat(ON_EDGE));
-    let mut sum = zero;
+    let mut sum = V::zero();
     for i in 0..3 {
         let j = (i + 1) % 3;
         let d = along(&a[i], &source.edge_normals[i]);
         let (s, t) = (along(&a[i], &source.tangents[i]), along(&a[j], &source.tangents[i]));
-        // ln (r_j + t) / (r_i + s), each without cancellation: (r + s) (r - s) = rho^2.
         let rho2 = d.mul_add(d, z2);
-        let (before, after) = (r[i].add(s.abs()), r[j].add(t.abs()));
-        let short = zero.where_above(s, before, one);
-        // s < t: only 0 < s, s <= 0 < t and t <= 0 occur.
-        let numerator = t.where_above(zero, after, rho2).mul(short);
-        let denominator = zero.where_above(s, rho2, before);
-        let denominator = t.where_above(zero, denominator, after.mul(denominator));
-        sum = d.mul_add(V::ln_ratio(numerator, denominator), sum);
+        sum = d.mul_add(edge_potential([s, t], [r[i], r[j]], rho2), sum);
     }
     z.mul(V::splat(-2.0)).mul_add(half_solid_angle(source, &a, &r, z), sum)
 }

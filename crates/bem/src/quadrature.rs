@@ -156,6 +156,33 @@ fn conical(n: usize) -> Vec<TriangleNode> {
     nodes
 }
 
+/// Product rule of n^2 points that crowd, as cubes, toward vertex 1 and toward the edge from vertex 0 to it: for x ln x there.
+pub(crate) fn graded(n: usize) -> &'static [TriangleNode] {
+    static RULES: LazyLock<Vec<Vec<TriangleNode>>> =
+        LazyLock::new(|| (1..=MAX_LINE_POINTS).map(graded_product).collect());
+    &RULES[n.clamp(1, MAX_LINE_POINTS) - 1]
+}
+
+fn graded_product(n: usize) -> Vec<TriangleNode> {
+    let line = gauss_legendre(n);
+    let cube = |node: &LineNode| {
+        let u = node.at;
+        (u * u * u, 3.0 * u * u * node.weight)
+    };
+    let mut nodes = Vec::with_capacity(n * n);
+    for (distance, along) in line.iter().map(cube) {
+        for (share, across) in line.iter().map(cube) {
+            let v = share * distance;
+            nodes.push(TriangleNode {
+                barycentric: [distance - v, 1.0 - distance, v],
+                // The area grows with the distance; weights are shares of it.
+                weight: 2.0 * distance * along * across,
+            });
+        }
+    }
+    nodes
+}
+
 /// Legendre polynomials P_n(x) and P_(n-1)(x).
 fn legendre(n: usize, x: f64) -> (f64, f64) {
     let (mut p, mut before) = (1.0, 0.0);
@@ -243,6 +270,23 @@ mod tests {
                     assert!((sum / exact - 1.0).abs() < 1e-12, "degree {degree}, {i} {j}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn graded_rules_take_logarithms() {
+        // 2 int_0^1 (1 - x) x ln x dx, x being the distance from the edge, and 1 - y that from vertex 1.
+        let exact = -5.0 / 18.0;
+        for (points, allowed) in [(6, 1e-5), (9, 3e-7), (13, 1e-8)] {
+            let mean = |f: fn([f64; 3]) -> f64| -> f64 {
+                graded(points).iter().map(|node| node.weight * f(node.barycentric)).sum()
+            };
+            assert!((mean(|_| 1.0) - 1.0).abs() < 1e-13);
+            assert!((mean(|[_, _, x]| x) - 1.0 / 3.0).abs() < 1e-13);
+            assert!((mean(|[_, _, x]| x * x.ln()) - exact).abs() < allowed);
+            // 2 int_0^1 t^2 ln t dt
+            let from_vertex = mean(|[_, y, _]| (1.0 - y) * (1.0 - y).ln());
+            assert!((from_vertex + 2.0 / 9.0).abs() < allowed);
         }
     }
 }

@@ -1,25 +1,12 @@
 //! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double layer's Galerkin integral.
 //!
-//! The inner integral is closed. Over S it is smooth except near T's vertices and, where the triangles come close, T's edges.
-//! About a vertex in common it is smooth in the direction and in the distance, which is what conical rules ask for. Where that is
-//! not enough, S is cut in four until the degree-5 rule on a part agrees with that on its quarters.
+//! The inner integral is closed, the outer one that of `outer`.
 
+use crate::outer::{Outer, TOGETHER, Touching};
 use crate::pair::distance_to;
 use crate::potentials::Nodes;
 use crate::quadrature::{self, TriangleNode};
 use crate::triangle::{Triangle, Vec3};
-
-/// Vertices nearer to a plane or to each other than this, relative to the pair's size, are one.
-const TOGETHER: f64 = 1e-13;
-
-/// Cuts end at parts of this share of the triangle (in length): what a jump of the solid angle can hide there is its square.
-const MOST_CUTS: usize = 12;
-
-/// Degree of the rule on a part.
-const DEGREE: usize = 5;
-
-/// Degrees of conical rules about a common vertex: where two agree the higher is taken.
-const ABOUT_VERTEX: [usize; 3] = [7, 11, 17];
 
 /// int_S Omega_T(x) dS_x = int_S int_T n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2 pi and the smaller of
 /// both areas; 0 (the principal value) in one plane.
@@ -29,110 +16,42 @@ pub(crate) fn solid_angle_over(
     accuracy: f64,
     nodes: &mut Nodes,
 ) -> f64 {
-    let size = s.diameter().max(t.diameter());
-    let height = |v: &Vec3| (v - t.vertices[0]).dot(&t.normal);
-    if s.vertices.iter().all(|v| height(v).abs() <= TOGETHER * size) {
+    if in_plane_of(s, t) {
         return 0.0;
     }
     let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area.min(t.area);
-    let distance = distance_to(t, &s.centroid);
-    if distance > 1.5 * s.radius {
-        // Omega is at most 2 pi and its expansion about the centroid converges as (radius / distance)^k.
-        let full = s.area * 2.0 * std::f64::consts::PI * (t.area / (distance * distance)).min(1.0);
-        let needed = (full / allowed).max(1.0).ln() / (distance / s.radius).ln() - 1.0;
-        if needed <= quadrature::MAX_TRIANGLE_DEGREE as f64 {
-            let rule = quadrature::triangle(needed.max(1.0).ceil() as usize);
-            return sum(&s.vertices, s.area, t, rule, nodes);
-        }
-    }
-    let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);
-    let [a, b, c] = s.vertices;
-    let mut integral = |v: [Vec3; 3], area: f64| {
-        conical(&v, area, t, allowed, nodes)
-            .unwrap_or_else(|| adaptive(&v, area, t, (allowed, s.area), nodes))
+    let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(t)];
+    let mut outer = Outer { sum, allowed, touching: Touching::Smooth, nodes };
+    let [value] = match far_rule(s, t, allowed, 0) {
+        Some(rule) => outer.by_rule(&s.vertices, s.area, rule),
+        None => outer.over(s, t),
     };
-    match [a, b, c].map(|v| common(&v)) {
-        [true, false, false] => integral([b, a, c], s.area),
-        [false, true, false] => integral([a, b, c], s.area),
-        [false, false, true] => integral([a, c, b], s.area),
-        // An edge in common: each part has one of its ends.
-        [true, true, false] => halves([a, b, c], s.area, &mut integral),
-        [false, true, true] => halves([b, c, a], s.area, &mut integral),
-        [true, false, true] => halves([c, a, b], s.area, &mut integral),
-        _ => adaptive(&s.vertices, s.area, t, (allowed, s.area), nodes),
-    }
+    value
 }
 
-/// The integral over the halves of (a, b, c) on either side of the middle of the edge from a to b; the vertex that each has its
-/// rule about is given second.
-fn halves(
-    [a, b, c]: [Vec3; 3],
-    area: f64,
-    integral: &mut impl FnMut([Vec3; 3], f64) -> f64,
-) -> f64 {
-    let middle = (a + b) * 0.5;
-    integral([middle, a, c], 0.5 * area) + integral([c, b, middle], 0.5 * area)
+/// Whether `s` lies in the plane of `t`.
+pub(crate) fn in_plane_of(s: &Triangle, t: &Triangle) -> bool {
+    let size = s.diameter().max(t.diameter());
+    let height = |v: &Vec3| (v - t.vertices[0]).dot(&t.normal);
+    s.vertices.iter().all(|v| height(v).abs() <= TOGETHER * size)
 }
 
-/// The integral over the part `v` by conical rules about `v[1]`, if two of them agree.
-fn conical(v: &[Vec3; 3], area: f64, t: &Triangle, allowed: f64, nodes: &mut Nodes) -> Option<f64> {
-    let mut before: Option<f64> = None;
-    for degree in ABOUT_VERTEX {
-        let value = sum(v, area, t, quadrature::triangle(degree), nodes);
-        if before.is_some_and(|before| (value - before).abs() <= allowed) {
-            return Some(value);
-        }
-        before = Some(value);
-    }
-    None
-}
-
-fn sum(v: &[Vec3; 3], area: f64, t: &Triangle, rule: &[TriangleNode], nodes: &mut Nodes) -> f64 {
-    nodes.clear();
-    for q in rule {
-        let [a, b, c] = q.barycentric;
-        nodes.push(&(v[0] * a + v[1] * b + v[2] * c), q.weight);
-    }
-    area * nodes.sum_solid_angle(t)
-}
-
-/// The integral over the part `v` of a triangle whose area is `all`, by cuts.
-fn adaptive(
-    v: &[Vec3; 3],
-    area: f64,
+/// A rule for the integral of the solid angle over `s`, raised by `more` degrees, if `t` is far enough for one to do.
+pub(crate) fn far_rule(
+    s: &Triangle,
     t: &Triangle,
-    (allowed, all): (f64, f64),
-    nodes: &mut Nodes,
-) -> f64 {
-    let whole = sum(v, area, t, quadrature::triangle(DEGREE), nodes);
-    refine(v, area, whole, t, (allowed, all), MOST_CUTS, nodes)
-}
-
-/// The integral over the part `v`, of which `whole` is the rule's value.
-fn refine(
-    v: &[Vec3; 3],
-    area: f64,
-    whole: f64,
-    t: &Triangle,
-    (allowed, all): (f64, f64),
-    cuts: usize,
-    nodes: &mut Nodes,
-) -> f64 {
-    let [a, b, c] = *v;
-    let (p, q, r) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
-    let quarters = [[a, p, r], [p, b, q], [r, q, c], [p, q, r]];
-    let rule = quadrature::triangle(DEGREE);
-    let values = quarters.map(|part| sum(&part, 0.25 * area, t, rule, nodes));
-    let total: f64 = values.iter().sum();
-    // A part may err by its share of the length, not of the area: few parts are bad.
-    if cuts == 0 || (total - whole).abs() <= allowed * (area / all).sqrt() {
-        return total;
+    allowed: f64,
+    more: usize,
+) -> Option<&'static [TriangleNode]> {
+    let distance = distance_to(t, &s.centroid);
+    if distance <= 1.5 * s.radius {
+        return None;
     }
-    quarters
-        .iter()
-        .zip(values)
-        .map(|(part, value)| refine(part, 0.25 * area, value, t, (allowed, all), cuts - 1, nodes))
-        .sum()
+    // Omega is at most 2 pi and its expansion about the centroid converges as (radius / distance)^k.
+    let full = s.area * 2.0 * std::f64::consts::PI * (t.area / (distance * distance)).min(1.0);
+    let needed = (full / allowed).max(1.0).ln() / (distance / s.radius).ln() - 1.0;
+    let degree = needed.max(1.0).ceil() as usize + more;
+    (degree <= quadrature::MAX_TRIANGLE_DEGREE).then(|| quadrature::triangle(degree))
 }
 
 #[cfg(test)]
@@ -188,7 +107,10 @@ mod tests {
                 continue;
             }
             let smaller = 2.0 * std::f64::consts::PI * s.area.min(t.area);
-            let exact = adaptive(&s.vertices, s.area, &t, (1e-8 * smaller, s.area), &mut nodes);
+            let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(&t)];
+            let (allowed, touching) = (1e-8 * smaller, Touching::Smooth);
+            let mut cuts = Outer { sum, allowed, touching, nodes: &mut nodes };
+            let [exact] = cuts.adaptive(&s.vertices, s.area);
             for accuracy in [1e-5, 1e-6, 1e-7] {
                 let error =
                     (solid_angle_over(&s, &t, accuracy, &mut nodes) - exact).abs() / smaller;

@@ -19,6 +19,29 @@
 //! assert!((charge - 1.0).abs() < 1e-2, "{charge} after {} iterations", info.iterations);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! The same by the direct formulation, V psi = (K - 1/2) g, in continuous piecewise linear functions: psi is the normal
+//! derivative of the potential, whose flux is minus the charge.
+//!
+//! ```
+//! # use mesh::generate::{Resolution, Sphere, SphereBase};
+//! use bem::{GmresParams, LinearOperator, OperatorOptions, Space, Surface};
+//!
+//! # let resolution = Resolution::Elements(320);
+//! # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
+//! let (surface, p1, options) = (Surface::new(&mesh), Space::Linear, OperatorOptions::default());
+//! let g = surface.values(p1, |[x, y, z]| {
+//!     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
+//! });
+//! let mut v = surface.single_layer_between(p1, p1, &options)?;
+//! let k = surface.double_layer_between(p1, p1, &options)?;
+//! let mut right = vec![0.0; v.len()];
+//! (k - 0.5 * surface.mass(p1, p1)).apply(&g, &mut right, 1)?;
+//! let (psi, info) = v.solve(&right, &GmresParams::default())?;
+//! let flux: f64 = psi.iter().zip(surface.weights(p1)).map(|(psi, w)| psi * w).sum();
+//! assert!((flux + 1.0).abs() < 1e-2, "{flux} after {} iterations", info.iterations);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -32,7 +55,8 @@ use crate::layer::{self, Kernel, Layer, LayerPairs};
 use crate::near::{self, Near};
 use crate::panels::Panels;
 use crate::points::Points;
-use crate::product::Rule;
+use crate::space_layer::{Mass, SpaceLayer};
+use crate::spaces::{self, Map, Pairing, Space, Test};
 use crate::{Error, Quiet};
 
 /// Degree of the rule that means of given functions are taken by.
@@ -55,9 +79,10 @@ impl Default for OperatorOptions {
 
 /// The triangles of a mesh as the domain of layer operators.
 ///
-/// Vectors have one value a triangle, in the mesh's order: a density s that is constant on each triangle goes in, the mean of
-/// V s, K s or K' s over each triangle comes out (Galerkin's method with piecewise constants, rows divided by the areas). With G = 1/(4 pi |x - y|), n the normals by
-/// the right-hand rule, and lengths in the mesh's unit:
+/// Vectors are coefficients of a [`Space`]: one value a triangle, in the mesh's order, or one a vertex. A density s goes in, means of
+/// V s, K s or K' s come out, weighted with the test functions: Galerkin's method with its rows divided by the integrals of these.
+/// [`Surface::single_layer`] and its like have constants on both sides, [`Surface::single_layer_between`] and its like any
+/// spaces, or collocation. With G = 1/(4 pi |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
 ///
 /// ```text
 /// (V s)(x) = int G s,    (K s)(x) = int dG/dn_y s,    (K' s)(x) = int dG/dn_x s
@@ -67,6 +92,12 @@ pub struct Surface {
     panels: Arc<Panels>,
     /// Areas in the mesh's order and unit.
     areas: Vec<f64>,
+    /// Vertices of the mesh that triangles have, in its order.
+    vertices: Vec<u32>,
+    /// Where these are.
+    places: Vec<[f64; 3]>,
+    /// Numbers, among them, of the vertices of each panel.
+    corners: Vec<[u32; 3]>,
 }
 
 impl Surface {
@@ -78,7 +109,17 @@ impl Surface {
         for (&t, area) in panels.triangles().iter().zip(panels.areas()) {
             areas[t as usize] = area * square;
         }
-        Self { panels: Arc::new(panels), areas }
+        let mut number = vec![u32::MAX; mesh.vertices.len()];
+        mesh.triangles.iter().flatten().for_each(|&v| number[v as usize] = 0);
+        let mut vertices = Vec::new();
+        for (v, number) in number.iter_mut().enumerate().filter(|(_, number)| **number == 0) {
+            *number = vertices.len() as u32;
+            vertices.push(v as u32);
+        }
+        let of = |&t: &u32| mesh.triangles[t as usize].map(|v| number[v as usize]);
+        let corners = panels.triangles().iter().map(of).collect();
+        let places = vertices.iter().map(|&v| mesh.vertices[v as usize]).collect();
+        Self { panels: Arc::new(panels), areas, vertices, places, corners }
     }
 
     /// Number of triangles.
@@ -96,6 +137,67 @@ impl Surface {
         &self.areas
     }
 
+    /// The mesh's vertices that coefficients of [`Space::Linear`] belong to: those of triangles, in the mesh's order.
+    pub fn vertices(&self) -> &[u32] {
+        &self.vertices
+    }
+
+    fn map(&self, space: Space) -> Map {
+        Map::new(space, &self.panels, (&self.corners, self.vertices.len()))
+    }
+
+    fn pairing(&self, test: Test, trial: Space) -> Pairing {
+        Pairing::new(test, trial, &self.panels, (&self.corners, self.vertices.len()))
+    }
+
+    /// How many coefficients functions of a space have.
+    pub fn dimension(&self, space: Space) -> usize {
+        self.map(space).len()
+    }
+
+    /// Integrals of the functions that are 1 in one coefficient and 0 in the others: the integral of a function is the sum of its
+    /// coefficients times these.
+    pub fn weights(&self, space: Space) -> Vec<f64> {
+        let square = self.panels.scale() * self.panels.scale();
+        self.map(space).weights(self.panels.areas()).iter().map(|w| w * square).collect()
+    }
+
+    /// The function of a space that interpolates: its values at the vertices, or at the triangles' centroids.
+    pub fn values(&self, space: Space, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
+        match space {
+            Space::Constant => self.means_with(Test::Centroids, |x, _| f(x)),
+            Space::Linear => self.places.iter().map(|&x| f(x)).collect(),
+        }
+    }
+
+    /// L2 norm over the surface of a function of a space.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if it has not as many coefficients as the space.
+    pub fn norm(&self, space: Space, coefficients: &[f64]) -> Result<f64, Error> {
+        let (map, found) = (self.map(space), coefficients.len());
+        if map.len() != found {
+            return Err(Error::Length { what: "coefficients", expected: map.len(), found });
+        }
+        Ok(spaces::norm(&self.panels, &map, coefficients) * self.panels.scale())
+    }
+
+    /// A function of position and unit normal as an equation tested with `test` has it: means weighted with the test functions, by
+    /// a rule of degree 6, or values at centroids.
+    pub fn means_with(
+        &self,
+        test: impl Into<Test>,
+        f: impl Fn([f64; 3], [f64; 3]) -> f64,
+    ) -> Vec<f64> {
+        let pairing = self.pairing(test.into(), Space::Constant);
+        spaces::means(&self.panels, pairing.test, &pairing.rows, MEAN_DEGREE, f)
+    }
+
+    /// The mass matrix: a function of `trial` tested with `test`. The identity between constants.
+    pub fn mass(&self, test: impl Into<Test>, trial: Space) -> Operator<'static> {
+        Operator::new(Mass::new(Arc::clone(&self.panels), self.pairing(test.into(), trial)))
+    }
+
     /// Mean over each triangle of a function of position, by a rule of degree 6.
     pub fn means(&self, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
         self.means_with_normal(|x, _| f(x))
@@ -103,13 +205,7 @@ impl Surface {
 
     /// Mean over each triangle of a function of position and unit normal, by a rule of degree 6.
     pub fn means_with_normal(&self, f: impl Fn([f64; 3], [f64; 3]) -> f64) -> Vec<f64> {
-        let mut means = vec![0.0; self.len()];
-        for (i, &t) in self.panels.triangles().iter().enumerate() {
-            let normal = self.panels.panel(i).normal.into();
-            let points = Rule::of_degree(MEAN_DEGREE).on(self.panels.vertices(i));
-            means[t as usize] = points.map(|(x, w)| w * f(self.panels.unscaled(&x), normal)).sum();
-        }
-        means
+        self.means_with(Space::Constant, f)
     }
 
     /// V: the potential of a charge density. Symmetric in the inner product weighted by areas; positive definite.
@@ -139,6 +235,60 @@ impl Surface {
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
         self.layer(Kernel::Adjoint, 1.0, options)
+    }
+
+    /// V as [`Surface::single_layer`] has it, of densities in `trial` and tested with `test`.
+    ///
+    /// # Errors
+    /// As [`Surface::single_layer`].
+    pub fn single_layer_between(
+        &self,
+        test: impl Into<Test>,
+        trial: Space,
+        options: &OperatorOptions,
+    ) -> Result<Operator<'static>, Error> {
+        self.between(Kernel::Single, test.into(), trial, options)
+    }
+
+    /// K as [`Surface::double_layer`] has it, of densities in `trial` and tested with `test`.
+    ///
+    /// # Errors
+    /// As [`Surface::single_layer`].
+    pub fn double_layer_between(
+        &self,
+        test: impl Into<Test>,
+        trial: Space,
+        options: &OperatorOptions,
+    ) -> Result<Operator<'static>, Error> {
+        self.between(Kernel::Double, test.into(), trial, options)
+    }
+
+    /// K' as [`Surface::adjoint_double_layer`] has it, of densities in `trial` and tested with `test`.
+    ///
+    /// # Errors
+    /// As [`Surface::single_layer`].
+    pub fn adjoint_double_layer_between(
+        &self,
+        test: impl Into<Test>,
+        trial: Space,
+        options: &OperatorOptions,
+    ) -> Result<Operator<'static>, Error> {
+        self.between(Kernel::Adjoint, test.into(), trial, options)
+    }
+
+    fn between(
+        &self,
+        kernel: Kernel,
+        test: Test,
+        trial: Space,
+        options: &OperatorOptions,
+    ) -> Result<Operator<'static>, Error> {
+        let length = if kernel == Kernel::Single { self.panels.scale() } else { 1.0 };
+        if (test, trial) == (Test::Means(Space::Constant), Space::Constant) {
+            return self.layer(kernel, length, options);
+        }
+        let (panels, pairing) = (Arc::clone(&self.panels), self.pairing(test, trial));
+        Ok(Operator::new(SpaceLayer::new(panels, kernel, pairing, length, options)?))
     }
 
     fn layer(

@@ -109,12 +109,27 @@ impl Triangle {
 
     #[inline]
     pub(crate) fn gradient_at(&self, x: &Vec3) -> Vec3 {
+        self.rounded_gradient_at(x, &[0.0; 3])
+    }
+
+    /// The same where the fold at edge i is rounded off to the square `rounding[i]` of a radius: nearer to the edge's line than
+    /// that, L_i stays what it is there.
+    #[inline]
+    pub(crate) fn rounded_gradient_at(&self, x: &Vec3, rounding: &[f64; 3]) -> Vec3 {
         let (a, r) = self.seen_from(x);
         let z = -self.normal.dot(&a[0]);
         let mut gradient = Vec3::zeros();
         for i in 0..3 {
             let d = a[i].dot(&self.edge_normals[i]);
-            gradient -= self.edge_normals[i] * self.edge_potential(i, &a, &r, d * d + z * z);
+            let rho2 = d * d + z * z;
+            let missing = (rounding[i] - rho2).max(0.0);
+            let along = if missing > 0.0 {
+                let r = r.map(|r| (r * r + missing).sqrt());
+                self.edge_potential(i, &a, &r, rho2 + missing)
+            } else {
+                self.edge_potential(i, &a, &r, rho2)
+            };
+            gradient -= self.edge_normals[i] * along;
         }
         if z != 0.0 {
             gradient -= self.normal * self.solid_angle_magnitude(&a, &r, z.abs()).copysign(z);

@@ -176,6 +176,56 @@ fn values_next_to_the_surface_are_as_good_as_on_it() {
     }
 }
 
+/// Fields just above centres, edges and vertices of a sphere at potential 1: neither arbitrary on edges nor growing toward them,
+/// and better on a finer mesh.
+#[test]
+fn fields_next_to_edges_and_vertices_are_those_of_the_smooth_surface() {
+    let mut before: Option<[f64; 3]> = None;
+    for elements in [320, 1280, 5120] {
+        let mesh = sphere(elements);
+        let answer = solve(&mesh, 1, None);
+        let smooth = SurfaceCharge::recovered(&mesh, &answer.responses[0].charge);
+        let size = (16.0 * std::f64::consts::PI / (3f64.sqrt() * elements as f64)).sqrt();
+        let between = |a: [f64; 3], b: [f64; 3]| std::array::from_fn(|k| 0.5 * (a[k] + b[k]));
+        let middle = |t| {
+            let [a, b, _] = mesh.corners(t);
+            between(a, b)
+        };
+        let triangles = || (0..elements).step_by(elements / 40);
+        let vertices: Vec<[f64; 3]> =
+            mesh.vertices.iter().step_by(elements / 80).copied().collect();
+        let places: [Vec<[f64; 3]>; 3] = [
+            triangles().map(|t| centroid(&mesh, t)).collect(),
+            triangles().map(middle).collect(),
+            vertices,
+        ];
+        let mut worst = [0.0f64; 3];
+        for (worst, places) in worst.iter_mut().zip(&places) {
+            for distance in [1e-9, 1e-6, 1e-3, 1e-1] {
+                for x in places {
+                    let r = x.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let above: [f64; 3] = x.map(|x| x * (1.0 + distance * size / r));
+                    let r = above.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    let field = smooth.field(above);
+                    let squares =
+                        (0..3).map(|k| (field[k] * r * r - above[k] / r).powi(2)).sum::<f64>();
+                    *worst = worst.max(squares.sqrt());
+                }
+            }
+        }
+        println!(
+            "{elements}: centres {:.1e}, edges {:.1e}, vertices {:.1e}",
+            worst[0], worst[1], worst[2]
+        );
+        if let Some(before) = before {
+            // Angles between facets halve.
+            assert!((0..3).all(|k| worst[k] < 0.7 * before[k]), "{before:?} {worst:?}");
+            assert!(worst.iter().all(|error| *error < 0.15), "{worst:?}");
+        }
+        before = Some(worst);
+    }
+}
+
 #[test]
 fn force_of_a_charge_on_a_grounded_sphere_is_that_of_its_image() {
     let mesh = sphere(1280);

@@ -4,7 +4,9 @@
 
 use std::f64::consts::PI;
 
-use bem::{GmresParams, LinearOperator, Operator, OperatorOptions, StopReason, Surface};
+use bem::{
+    GmresParams, LinearOperator, Operator, OperatorOptions, Space, StopReason, Surface, Test,
+};
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
@@ -135,5 +137,134 @@ fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
         // Piecewise constants: first order in h at least, which halves from one mesh to the next; a tenth at 1,280 triangles.
         assert!(errors[1][k] < 0.6 * errors[0][k], "{errors:?}");
         assert!(errors[1][k] < 0.1, "{errors:?}");
+    }
+}
+
+const SPACES: [Space; 2] = [Space::Constant, Space::Linear];
+
+#[test]
+fn constants_have_the_same_double_layer_in_all_spaces() {
+    for mesh in [sphere(320), cube(300)] {
+        let surface = Surface::new(&mesh);
+        let options = OperatorOptions::default();
+        for trial in SPACES {
+            let one = vec![1.0; surface.dimension(trial)];
+            for test in [Test::Means(Space::Constant), Test::Means(Space::Linear), Test::Centroids]
+            {
+                let k = surface.double_layer_between(test, trial, &options).unwrap();
+                for value in apply(k, &one) {
+                    // Exact for a closed polyhedron; fast sums are good to 1e-6 of the root mean square, quadrature to 1e-5.
+                    assert!((value + 0.5).abs() < 3e-5, "{test:?} {trial:?}: {value}");
+                }
+                for value in apply(surface.mass(test, trial), &one) {
+                    assert!((value - 1.0).abs() < 1e-12, "{test:?} {trial:?}: {value}");
+                }
+            }
+        }
+    }
+}
+
+/// The single layer is symmetric, the adjoint is the transposed double layer, in all pairs of spaces; and constants are the
+/// same function in both.
+#[test]
+fn layers_between_spaces_are_transposed_and_nested() {
+    let mesh = cube(300);
+    let surface = Surface::new(&mesh);
+    let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
+    let wave = |space: Space, b: f64| -> Vec<f64> {
+        (0..surface.dimension(space)).map(|i| (0.3 * i as f64 + b).sin()).collect()
+    };
+    for (a, b) in [(Space::Constant, Space::Linear), (Space::Linear, Space::Linear)] {
+        let (u, v) = (wave(a, 0.2), wave(b, 1.0));
+        let inner = |space: Space, x: &[f64], y: &[f64]| -> f64 {
+            x.iter().zip(y).zip(surface.weights(space)).map(|((x, y), w)| x * y * w).sum()
+        };
+        let size = surface.norm(a, &u).unwrap() * surface.norm(b, &v).unwrap();
+        let forth = apply(surface.double_layer_between(a, b, &options).unwrap(), &v);
+        let back = apply(surface.adjoint_double_layer_between(b, a, &options).unwrap(), &u);
+        let (left, right) = (inner(a, &u, &forth), inner(b, &v, &back));
+        // Solid angles are good to 1e-6.
+        assert!((left - right).abs() < 3e-6 * size, "{a:?} {b:?}: {left} {right}");
+        let forth = apply(surface.single_layer_between(a, b, &options).unwrap(), &v);
+        let back = apply(surface.single_layer_between(b, a, &options).unwrap(), &u);
+        let (left, right) = (inner(a, &u, &forth), inner(b, &v, &back));
+        assert!((left - right).abs() < 3e-7 * size, "{a:?} {b:?}: {left} {right}");
+    }
+    // The constant 1 in either space has one potential, and its mean over a vertex's triangles is theirs, weighted.
+    let one = |space| vec![1.0; surface.dimension(space)];
+    let v = |test, trial| {
+        apply(surface.single_layer_between(test, trial, &options).unwrap(), &one(trial))
+    };
+    let (p0, p1) = (v(Space::Constant, Space::Constant), v(Space::Constant, Space::Linear));
+    assert!(p0.iter().zip(&p1).all(|(a, b)| (a / b - 1.0).abs() < 1e-5));
+    let total = |space: Space, x: &[f64]| -> f64 {
+        x.iter().zip(surface.weights(space)).map(|(x, w)| x * w).sum()
+    };
+    let whole = total(Space::Constant, &p0);
+    let others = [v(Space::Linear, Space::Constant), v(Space::Linear, Space::Linear)];
+    assert!(others.iter().all(|x| (total(Space::Linear, x) / whole - 1.0).abs() < 1e-6));
+    assert!(
+        (surface.norm(Space::Linear, &one(Space::Linear)).unwrap().powi(2) / 24.0 - 1.0).abs()
+            < 1e-12
+    );
+    assert!(surface.norm(Space::Linear, &[1.0]).is_err());
+}
+
+/// Direct and indirect formulations of the exterior Dirichlet problem in linear functions, and by collocation, as the test
+/// above has them in constants. On flat facets both are of second order.
+#[test]
+fn formulations_agree_in_linear_functions_and_by_collocation() {
+    let at = [0.3, -0.4, 0.5];
+    let r = |x: [f64; 3]| [x[0] - at[0], x[1] - at[1], x[2] - at[2]];
+    let norm = |r: [f64; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
+    let potential = |x: [f64; 3]| 1.0 / (4.0 * PI * norm(r(x)));
+    // On the sphere of radius 2 the normal is x / 2.
+    let slope = |x: [f64; 3]| {
+        let r = r(x);
+        let scale = norm(x);
+        -(r[0] * x[0] + r[1] * x[1] + r[2] * x[2]) / (4.0 * PI * scale * norm(r).powi(3))
+    };
+    let p1 = Space::Linear;
+    let options = OperatorOptions::default();
+    let params = GmresParams { tolerance: 1e-6, ..GmresParams::default() };
+    let difference =
+        |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a - b).collect() };
+    let mut errors = Vec::new();
+    for elements in [320, 1280] {
+        let surface = Surface::new(&sphere(elements));
+        let g = surface.values(p1, potential);
+        let exact = surface.values(p1, slope);
+        let scale = surface.norm(p1, &exact).unwrap();
+        let mut v = surface.single_layer_between(p1, p1, &options).unwrap();
+        let half = || 0.5 * surface.mass(p1, p1);
+        let right = apply(surface.double_layer_between(p1, p1, &options).unwrap() - half(), &g);
+        let (direct, info) = v.solve(&right, &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        let (density, info) = v.solve(&apply(surface.mass(p1, p1), &g), &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        let adjoint = surface.adjoint_double_layer_between(p1, p1, &options).unwrap() - half();
+        let (indirect, info) =
+            surface.mass(p1, p1).solve(&apply(adjoint, &density), &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        // Collocation: V s = g at centroids.
+        let p0 = Space::Constant;
+        let mut v = surface.single_layer_between(Test::Centroids, p0, &options).unwrap();
+        let (density, info) = v.solve(&surface.values(p0, potential), &params).unwrap();
+        assert_eq!(info.reason, StopReason::Converged);
+        let adjoint = surface.adjoint_double_layer_between(Test::Centroids, p0, &options).unwrap();
+        let collocated = apply(adjoint - 0.5 * Operator::identity(surface.len()), &density);
+        let at_centroids = surface.values(p0, slope);
+        let of = |space, error: Vec<f64>| surface.norm(space, &error).unwrap() / scale;
+        errors.push([
+            of(p1, difference(&direct, &exact)),
+            of(p1, difference(&indirect, &exact)),
+            of(p1, difference(&direct, &indirect)),
+            of(p0, difference(&collocated, &at_centroids)),
+        ]);
+    }
+    println!("{errors:?}");
+    for (k, least) in [3.0, 3.0, 3.0, 1.7].into_iter().enumerate() {
+        assert!(errors[1][k] < errors[0][k] / least, "{k}: {errors:?}");
+        assert!(errors[1][k] < 0.05, "{k}: {errors:?}");
     }
 }

@@ -30,6 +30,10 @@ const NEAR: f64 = 3.0;
 /// edge it is another function.
 const SMOOTH: f64 = 0.766;
 
+/// Share of its length within which an edge in a smooth part of the surface counts as rounded off: there the field of facets grows
+/// as the logarithm of the distance, times the angle between them, and that of the smooth surface does not.
+const ROUNDED: f64 = 0.3;
+
 /// Relative L2 error of the fast sum unless asked for otherwise.
 const TOLERANCE: f64 = 1e-6;
 
@@ -41,6 +45,8 @@ pub struct SurfaceCharge {
     panels: Panels,
     /// Scaled density at the vertices of each panel: charge over the scale and the scaled area.
     densities: Vec<[f64; 3]>,
+    /// Squares of the scaled radii to which the edges of each panel are rounded off for fields.
+    rounding: Vec<[f64; 3]>,
     /// Whether densities are the same at all vertices of a panel.
     constant: bool,
 }
@@ -60,12 +66,14 @@ impl SurfaceCharge {
         let panels = Panels::new(mesh, |t| charge.get(t).is_some_and(|q| *q != 0.0));
         let density = |(&t, area): (&u32, &f64)| charge[t as usize] / (panels.scale() * area);
         let densities = panels.triangles().iter().zip(panels.areas()).map(density);
-        Self { densities: densities.map(|density| [density; 3]).collect(), panels, constant: true }
+        let densities = densities.map(|density| [density; 3]).collect();
+        let rounding = vec![[0.0; 3]; panels.len()];
+        Self { densities, panels, rounding, constant: true }
     }
 
     /// The same charges as a density that is linear on each triangle and continuous where the surface is smooth: at a vertex the
-    /// mean, weighted by area, over the triangles around it that face about the same way. Its field has no jumps from triangle to
-    /// triangle.
+    /// mean, weighted by area, over the triangles around it that face about the same way. For its field the edges between these
+    /// count as rounded off, so that it has no jumps and no peaks from triangle to triangle.
     pub fn recovered(mesh: &Mesh, charge: &[f64]) -> Self {
         let mut surface = Self::new(mesh, charge);
         let panels = &surface.panels;
@@ -93,6 +101,27 @@ impl SurfaceCharge {
             .enumerate()
             .map(|(i, &t)| mesh.triangles[t as usize].map(|v| at(i, v)))
             .collect();
+        let smooth_edge = |i: usize, a: u32, b: u32| {
+            let facing = |j: &u32| {
+                let (j, other) = (*j as usize, panels.triangles()[*j as usize] as usize);
+                j != i
+                    && mesh.triangles[other].contains(&b)
+                    && normals[i].dot(&normals[j]).abs() >= SMOOTH
+            };
+            around[a as usize].iter().any(facing)
+        };
+        let rounding = |(i, &t): (usize, &u32)| {
+            let [a, b, c] = mesh.triangles[t as usize];
+            let lengths = panels.panel(i).lengths;
+            let edges = [(a, b), (b, c), (c, a)].into_iter().zip(lengths);
+            let mut squares = [0.0; 3];
+            for (square, ((a, b), length)) in squares.iter_mut().zip(edges) {
+                *square = if smooth_edge(i, a, b) { (ROUNDED * length).powi(2) } else { 0.0 };
+            }
+            squares
+        };
+        let rounding = panels.triangles().par_iter().enumerate().map(rounding).collect();
+        surface.rounding = rounding;
         surface.densities = recovered;
         surface.constant = false;
         surface
@@ -181,7 +210,7 @@ impl SurfaceCharge {
             let slope = if with_gradient { panel.gradient_at(x) * density } else { Vec3::zeros() };
             return [density * panel.potential_at(x), slope.x, slope.y, slope.z];
         }
-        let linear = panel.linear_potentials((*x).into());
+        let linear = panel.rounded_linear_potentials((*x).into(), &self.rounding[i]);
         let mut sum = [0.0; 4];
         for (k, density) in densities.iter().enumerate() {
             sum[0] += density * linear.single_layer[k];
