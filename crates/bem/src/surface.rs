@@ -27,7 +27,7 @@
 //! # use mesh::generate::{Resolution, Sphere, SphereBase};
 //! use bem::{GmresParams, LinearOperator, OperatorOptions, Space, Surface};
 //!
-//! # let resolution = Resolution::Elements(320);
+//! # let resolution = Resolution::Elements(1280);
 //! # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
 //! let (surface, p1, options) = (Surface::new(&mesh), Space::Linear, OperatorOptions::default());
 //! let g = surface.values(p1, |[x, y, z]| {
@@ -39,7 +39,7 @@
 //! (k - 0.5 * surface.mass(p1, p1)).apply(&g, &mut right, 1)?;
 //! let (psi, info) = v.solve(&right, &GmresParams::default())?;
 //! let flux: f64 = psi.iter().zip(surface.weights(p1)).map(|(psi, w)| psi * w).sum();
-//! assert!((flux + 1.0).abs() < 1e-2, "{flux} after {} iterations", info.iterations);
+//! assert!((flux + 1.0).abs() < 5e-3, "{flux} after {} iterations", info.iterations);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -57,8 +57,12 @@ impl Engine {
         device.stream().synchronize()?;
         let started = Instant::now();
 
-        let far = (options.mode == Mode::Fmm).then(|| options.stencil.unwrap_or(Stencil::Reduced));
         let hybrid = info.backend == Backend::Hybrid;
+        let far = (options.mode == Mode::Fmm).then(|| match options.stencil {
+            // What is near here must not be far on the CPU.
+            None if hybrid => crate::tuning::stencil(options, precision),
+            stencil => stencil.unwrap_or(Stencil::Reduced),
+        });
         let occupancy = match options.mode {
             Mode::Fmm if hybrid => tuning::hybrid_occupancy(options, precision),
             Mode::Fmm => tuning::occupancy(options, precision),
