@@ -73,8 +73,8 @@ class Session:
             return run["error"] <= SAMPLING * target and run["gradient_error"] <= SAMPLING * gradient
 
         low, high = 0, len(TOLERANCES) - 1
-        # From where the error is a twentieth of the tolerance to where it is three times that.
-        inside = [i for i, t in enumerate(TOLERANCES) if target / 3 <= t <= 20 * target]
+        # From where the error is a fiftieth of the tolerance, as with gradients, to where it is three times that.
+        inside = [i for i, t in enumerate(TOLERANCES) if target / 3 <= t <= 50 * target]
         if inside:
             low, high = (inside[0], inside[-1]) if good(inside[-1]) else (inside[-1] + 1, high)
         while low < high:

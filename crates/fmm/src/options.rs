@@ -70,7 +70,7 @@ pub struct Options {
     pub leaf_size: Option<usize>,
     /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the tolerance.
     pub truncation_number: Option<usize>,
-    /// Which pairs of boxes are translated between; `None`: the shortest stencil in single precision on a CPU, else the reduced one.
+    /// Which pairs of boxes are translated between; `None`: on a CPU the shortest in single precision from a tolerance of 1e-5 on, else the reduced one.
     pub stencil: Option<Stencil>,
     /// How p' of each translation is chosen.
     pub truncation: Truncation,

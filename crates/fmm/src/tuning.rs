@@ -26,11 +26,14 @@ pub(crate) fn near_precision(options: &Options, precision: Precision) -> Precisi
     if chosen && options.tolerance >= NEAR_SINGLE_TOLERANCE { Precision::Single } else { precision }
 }
 
-/// The stencil on a CPU: few translations with larger truncation numbers pay where those are small.
+/// From this tolerance on the shortest stencil pays; below it, truncation numbers outgrow what fewer translations save.
+const SHORTEST_TOLERANCE: f64 = 1e-5;
+
+/// The stencil on a CPU.
 pub(crate) fn stencil(options: &Options, precision: Precision) -> Stencil {
     options.stencil.unwrap_or(match precision {
-        Precision::Single => Stencil::Shortest,
-        Precision::Double => Stencil::Reduced,
+        Precision::Single if options.tolerance >= SHORTEST_TOLERANCE => Stencil::Shortest,
+        _ => Stencil::Reduced,
     })
 }
 
