@@ -164,3 +164,50 @@ fn energies_of_charges_follow_the_medium() {
     let table = place.read("born.sweep/sweep.csv");
     assert!(table.starts_with("\"eps\",triangles,\"solvation energy [kcal/mol]\"\n"), "{table}");
 }
+
+#[test]
+fn atoms_go_where_their_molecule_goes() {
+    let place = Workplace::new("sweep_dock");
+    place.generate("two-spheres --radius 4 --distance 10 --elements 144", "near.msh");
+    place.generate("two-spheres --radius 4 --distance 13 --elements 144", "far.msh");
+    // Atoms off the centres of both, which are at half the distance on either side of the origin.
+    let atom =
+        |x: f64| format!("ATOM 1 N LYS 1 {x} 1.5 -1 1 1.5\nATOM 2 O LYS 1 {x} -2 0 -0.5 1.5\n");
+    for (file, x) in
+        [("left.pqr", -4.0), ("right.pqr", 6.0), ("far_left.pqr", -5.5), ("far_right.pqr", 7.5)]
+    {
+        place.write(file, atom(x));
+    }
+    let case = |name: &str, prefix: &str, mesh: &str, more: &str| {
+        let molecule = |name: &str, file: &str| {
+            format!(
+                "[[dielectric]]\nname = \"{name}\"\nrelative_permittivity = 4\ngroup = \"{name}\"\ncharges = \"{file}\"\n"
+            )
+        };
+        let media = molecule("left", &format!("{prefix}left.pqr"))
+            + &molecule("right", &format!("{prefix}right.pqr"));
+        let text = format!(
+            "format = 1\n[mesh]\nfile = \"{mesh}\"\nunit = \"angstrom\"\n[medium]\nrelative_permittivity = 80\n{media}{more}"
+        );
+        place.write(name, text);
+    };
+    let energy =
+        |name: &str| place.solve(name)["solvation"]["energy_kcal_per_mol"].as_f64().unwrap();
+    case("near.toml", "", "near.msh", "");
+    case("far.toml", "far_", "far.msh", "");
+    case(
+        "case.toml",
+        "",
+        "near.msh",
+        "[[sweep]]\nname = \"gap\"\nvalues = [0, 3]\nmove = \"right\"\nalong = [1, 0, 0]\n\
+         [[sweep]]\nname = \"angle\"\nvalues = [0, 130]\nturn = [\"left\", \"right\"]\naxis = [1, 2, 3]\ncentre = [3, 0, 1]\n",
+    );
+    let results = sweep(&place, "case.toml");
+    let expected = [energy("near.toml"), energy("far.toml")];
+    // Half a per mille lies between the two, and the solver's tolerance is 1e-6.
+    assert!((expected[0] / expected[1] - 1.0).abs() > 1e-4, "{expected:?}");
+    for (run, row) in results["runs"].as_array().unwrap().iter().enumerate() {
+        let found = row["quantities"][0].as_f64().unwrap();
+        assert!((found / expected[run / 2] - 1.0).abs() < 1e-5, "{run}: {found} {expected:?}");
+    }
+}

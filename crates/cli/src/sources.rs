@@ -89,9 +89,9 @@ pub(crate) fn find(
         let Some(file) = &dielectric.charges else { continue };
         let atoms = pqr::read(&file.value).map_err(unreadable)?;
         let place = |atom: &pqr::Atom| {
-            symmetry.snapped(
-                atom.position.map(|x| x * LengthUnit::Angstrom.metres() / case.mesh.unit.metres()),
-            )
+            let read =
+                atom.position.map(|x| x * LengthUnit::Angstrom.metres() / case.mesh.unit.metres());
+            symmetry.snapped(dielectric.motions.iter().fold(read, |x, motion| motion.apply(x)))
         };
         let nearest = NEAREST_ATOM * LengthUnit::Angstrom.metres() / case.mesh.unit.metres();
         let (mut outside, mut close, mut beyond) = (Vec::new(), Vec::new(), Vec::new());

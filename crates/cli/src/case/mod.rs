@@ -15,6 +15,8 @@ pub(crate) mod sweep;
 
 use std::path::{Path, PathBuf};
 
+use mesh::transform::Motion;
+
 pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
 pub(crate) use read::SURROUNDINGS;
 pub(crate) use surface::Surface;
@@ -76,6 +78,8 @@ pub(crate) struct Dielectric {
     pub(crate) groups: Vec<Located<String>>,
     /// PQR file of the atoms in it, which makes it a molecule.
     pub(crate) charges: Option<Located<PathBuf>>,
+    /// Where a sweep puts the body, one motion after the other: the file's atoms go with it.
+    pub(crate) motions: Vec<Motion>,
 }
 
 /// One `[[conductor]]`.

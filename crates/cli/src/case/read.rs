@@ -220,7 +220,13 @@ fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<Dielectric> {
             top.report(defect.first(first).help(help));
         }
         let relative_permittivity = permittivity.value;
-        dielectrics.push(Dielectric { name, relative_permittivity, groups, charges });
+        dielectrics.push(Dielectric {
+            name,
+            relative_permittivity,
+            groups,
+            charges,
+            motions: Vec::new(),
+        });
     }
     dielectrics
 }

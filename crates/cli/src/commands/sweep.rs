@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             output.note(&format!("this was the run with {}", describe(&case, choice)));
             failure
         };
-        let this = with_permittivity(&case, choice);
+        let this = of_run(&case, choice);
         let problem =
             meshes.make(choice).and_then(|mesh| problem::prepare(&this, mesh)).map_err(failed)?;
         let names = &problem.conductors.names;
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         for run in (first..runs.len())
             .filter(|&run| run == first || (one_medium && same_geometry(&case, choice, &runs[run])))
         {
-            let case = with_permittivity(&case, &runs[run]);
+            let case = of_run(&case, &runs[run]);
             let matrices =
                 Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
             if with_pictures {
@@ -251,17 +251,37 @@ fn same_geometry(case: &Case, a: &[usize], b: &[usize]) -> bool {
     pairs.all(|(sweep, (a, b))| a == b || matches!(sweep.change, Change::Permittivity { .. }))
 }
 
-fn with_permittivity(case: &Case, choice: &[usize]) -> Case {
-    let mut case = case.clone();
+/// The case of one run: its permittivities, and the atoms of molecules where their surfaces are.
+fn of_run(case: &Case, choice: &[usize]) -> Case {
+    let mut run = case.clone();
     for (sweep, &value) in case.sweeps.iter().zip(choice) {
+        if let Some((groups, motion)) = motion(&sweep.change, value) {
+            let moves = |group: &Located<String>| groups.iter().any(|g| g.value == group.value);
+            let whole = |d: &&mut Dielectric| d.groups.iter().all(moves);
+            run.dielectrics.iter_mut().filter(whole).for_each(|d| d.motions.push(motion));
+        }
         let Change::Permittivity { dielectric, values } = &sweep.change else { continue };
         let named = |d: &&mut Dielectric| Some(&d.name.value) == dielectric.as_ref();
-        match case.dielectrics.iter_mut().find(named) {
+        match run.dielectrics.iter_mut().find(named) {
             Some(dielectric) => dielectric.relative_permittivity = values[value],
-            None => case.relative_permittivity = values[value],
+            None => run.relative_permittivity = values[value],
         }
     }
-    case
+    run
+}
+
+/// The groups that a sweep puts elsewhere, and how with its value of this index; `None` if it changes something else.
+fn motion(change: &Change, value: usize) -> Option<(&[Located<String>], Motion)> {
+    match change {
+        Change::Move { groups, along, values } => {
+            Some((groups, Motion::along(along.map(|x| x * values[value]))))
+        }
+        Change::Turn { groups, axis, centre, values } => {
+            let angle = values[value].to_radians();
+            Some((groups, Motion { axis: *axis, centre: *centre, angle, shift: [0.0; 3] }))
+        }
+        Change::Permittivity { .. } | Change::Files(_) => None,
+    }
 }
 
 fn labels(case: &Case, choice: &[usize]) -> Vec<String> {
@@ -311,16 +331,7 @@ impl Meshes<'_> {
         let Some(mesh) = self.read.get(&file) else { return Ok(Mesh::default()) };
         let mut mesh = mesh.clone();
         for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
-            let (groups, motion) = match &sweep.change {
-                Change::Move { groups, along, values } => {
-                    (groups, Motion::along(along.map(|x| x * values[value])))
-                }
-                Change::Turn { groups, axis, centre, values } => {
-                    let angle = values[value].to_radians();
-                    (groups, Motion { axis: *axis, centre: *centre, angle, shift: [0.0; 3] })
-                }
-                Change::Permittivity { .. } | Change::Files(_) => continue,
-            };
+            let Some((groups, motion)) = motion(&sweep.change, value) else { continue };
             mesh = self.put(&mesh, groups, &motion)?;
         }
         Ok(mesh)
