@@ -277,6 +277,27 @@ fn facets_can_have_the_volume_of_the_sphere() {
     }
 }
 
+/// Fine facets are raised as little as fine facets need, however coarse the mesh is elsewhere: scaled as a whole, these spheres
+/// would reach into each other.
+#[test]
+fn facets_of_the_spheres_volume_leave_gaps_open() {
+    let (resolution, base) = (Resolution::Elements(640), SphereBase::Icosahedron);
+    let shape = |distance| TwoSpheres { radius: 1.0, distance, base, resolution };
+    let mesh = shape(2.02).build_with_volumes(100.0).unwrap();
+    let ball = 4.0 / 3.0 * PI;
+    for group in &mesh::topology::Topology::of(&mesh).groups {
+        assert!((group.signed_volume / ball - 1.0).abs() < 1e-12);
+    }
+    let raised = |near: bool| {
+        let chosen = mesh.vertices.iter().filter(|x| (x[0].abs() < 0.02) == near);
+        chosen.map(|x| norm([x[0].abs() - 1.01, x[1], x[2]]) - 1.0).fold(0.0f64, f64::max)
+    };
+    // Edges of some 0.03 and 1 there: L / 24 is 1e-4 and 0.1.
+    assert!(raised(true) < 1e-3 && raised(false) > 0.1, "{} {}", raised(true), raised(false));
+    // Uniform facets of this size would reach into each other, too.
+    assert!(matches!(shape(2.005).build_with_volumes(1.0), Err(Error::Intersecting { .. })));
+}
+
 /// The same surface at all resolutions, good triangles, atoms inside of it and apart from each other, and a PQR file that says
 /// the same.
 #[test]

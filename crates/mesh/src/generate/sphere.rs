@@ -98,6 +98,10 @@ impl TwoSpheres {
     pub fn build_graded(&self, grade: f64) -> Result<Mesh, Error> {
         check_grade(grade)?;
         let mut mesh = self.build()?;
+        // A grade of 1 leaves vertices as they are but for rounding.
+        if grade == 1.0 {
+            return Ok(mesh);
+        }
         for point in &mut mesh.vertices {
             let side = if point[0] < 0.0 { -0.5 } else { 0.5 };
             let centre = [side * self.distance, 0.0, 0.0];
@@ -106,6 +110,29 @@ impl TwoSpheres {
             *point = add(centre, scale(self.radius, drawn(direction, toward, grade)));
         }
         Ok(mesh)
+    }
+
+    /// The same with facets of the spheres' volume: [`with_volumes`].
+    ///
+    /// # Errors
+    /// As [`TwoSpheres::build_graded`]; [`Error::Intersecting`] if vertices outside of the spheres close the gap between them.
+    pub fn build_with_volumes(&self, grade: f64) -> Result<Mesh, Error> {
+        let spheres = [-0.5, 0.5].map(|side| ([side * self.distance, 0.0, 0.0], self.radius));
+        let mesh = with_volumes(self.build_graded(grade)?, &spheres);
+        let half = mesh.vertices.len() / 2;
+        let reach = |vertices: &[Vector], sign: f64| {
+            vertices.iter().map(|x| sign * x[0]).fold(f64::NEG_INFINITY, f64::max)
+        };
+        let (left, right) =
+            (reach(&mesh.vertices[..half], 1.0), reach(&mesh.vertices[half..], -1.0));
+        if left + right < 0.0 {
+            return Ok(mesh);
+        }
+        Err(Error::Intersecting {
+            what: "the distance of the centres",
+            value: self.distance,
+            limit: self.distance + left + right,
+        })
     }
 }
 
@@ -122,30 +149,63 @@ fn drawn(direction: Vector, pole: Vector, grade: f64) -> Vector {
     scale(1.0 / norm(moved), moved)
 }
 
-/// The mesh of closed surfaces that are spheres but for their facets, each a group, scaled about its centre to the volume of a
-/// sphere of the radius given: its facets then lie as much outside of that sphere as inside.
+/// The mesh of closed surfaces that are spheres but for their facets, each a group, raised to the volume of a sphere of the
+/// radius given: its facets then lie as much outside of that sphere as inside, wherever they are small or large.
 ///
-/// `spheres` are centres and radii, in the order of the groups; every vertex belongs to one group.
+/// `spheres` are centres and radii, in the order of the groups; every vertex belongs to one group and lies on its sphere.
+///
+/// A facet with corners on a sphere of radius R has its points, on the average, L / (24 R) below, L being the sum of its squared
+/// edges. Each vertex is raised by the mean of this over the facets around it, weighted with their areas, times a number for the
+/// whole sphere that is nearly 1: gaps beside fine facets stay as wide as they were.
 pub fn with_volumes(mut mesh: Mesh, spheres: &[(Vector, f64)]) -> Mesh {
-    let mut volumes = vec![0.0; spheres.len()];
     let mut owner = vec![usize::MAX; mesh.vertices.len()];
+    let (mut rises, mut areas) = (vec![0.0; owner.len()], vec![0.0; owner.len()]);
+    for t in 0..mesh.triangles.len() {
+        let Some(&group) = mesh.groups_of(t).first() else { continue };
+        let Some((_, radius)) = spheres.get(group as usize) else { continue };
+        let [a, b, c] = mesh.corners(t);
+        let edges = [sub(b, a), sub(c, b), sub(a, c)];
+        let area = 0.5 * norm(cross(edges[0], edges[1]));
+        let squares: f64 = edges.iter().map(|&e| dot(e, e)).sum();
+        for v in mesh.triangles[t].map(|v| v as usize) {
+            owner[v] = group as usize;
+            rises[v] += area * squares / (24.0 * radius * radius);
+            areas[v] += area;
+        }
+    }
+    rises.iter_mut().zip(&areas).for_each(|(rise, area)| *rise /= area);
+    // Vertices at x (1 + s rise) give a volume that is a cubic in s.
+    let mut cubics = vec![[0.0; 4]; spheres.len()];
     for t in 0..mesh.triangles.len() {
         let Some(&group) = mesh.groups_of(t).first() else { continue };
         let Some((centre, _)) = spheres.get(group as usize) else { continue };
         let [a, b, c] = mesh.corners(t).map(|x| sub(x, *centre));
-        volumes[group as usize] += dot(a, cross(b, c)) / 6.0;
-        mesh.triangles[t].iter().for_each(|&v| owner[v as usize] = group as usize);
+        let [u, v, w] = mesh.triangles[t].map(|v| rises[v as usize]);
+        let volume = dot(a, cross(b, c)) / 6.0;
+        let terms = [1.0, u + v + w, u * v + v * w + w * u, u * v * w];
+        for (sum, term) in cubics[group as usize].iter_mut().zip(terms) {
+            *sum += volume * term;
+        }
     }
-    let factors = spheres.iter().zip(&volumes).map(|((_, radius), volume)| {
-        (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3) / volume.abs()).cbrt()
-    });
-    let factors: Vec<f64> = factors.collect();
-    for (point, &group) in mesh.vertices.iter_mut().zip(&owner) {
+    let steps: Vec<f64> = spheres.iter().zip(&cubics).map(|(s, &c)| whole_step(s.1, c)).collect();
+    for ((point, rise), &group) in mesh.vertices.iter_mut().zip(&rises).zip(&owner) {
         if let Some((centre, _)) = spheres.get(group) {
-            *point = add(*centre, scale(factors[group], sub(*point, *centre)));
+            *point = add(*centre, scale(1.0 + steps[group] * rise, sub(*point, *centre)));
         }
     }
     mesh
+}
+
+/// Where the cubic is the volume of the sphere: by Newton's method, from 1.
+fn whole_step(radius: f64, [c0, c1, c2, c3]: [f64; 4]) -> f64 {
+    let wanted = (4.0 / 3.0 * std::f64::consts::PI * radius.powi(3)).copysign(c0);
+    let mut s: f64 = 1.0;
+    // Terms are of one sign, so that it converges from anywhere above zero; from 1, in a few steps.
+    for _ in 0..20 {
+        let slope = c1 + s * (2.0 * c2 + 3.0 * s * c3);
+        s -= (c0 + s * (c1 + s * (c2 + s * c3)) - wanted) / slope;
+    }
+    s
 }
 
 impl ConcentricSpheres {

@@ -121,6 +121,9 @@ enum Shape {
         /// Largest over smallest element size; elements shrink toward the other sphere
         #[arg(long, value_name = "RATIO", default_value_t = 1.0, value_parser = parse_positive)]
         grade: f64,
+        /// Give the facets the volumes of the spheres; otherwise their vertices lie on the spheres
+        #[arg(long)]
+        equal_volume: bool,
         #[command(flatten)]
         common: Common,
     },
@@ -219,10 +222,13 @@ impl Shape {
             Self::Torus { ring_radius, tube_radius, .. } => {
                 Torus { ring_radius, tube_radius, resolution }.build()
             }
-            Self::TwoSpheres { radius, distance, base, grade, .. } => {
+            Self::TwoSpheres { radius, distance, base, grade, equal_volume, .. } => {
                 let shape = TwoSpheres { radius, distance, base: base.into(), resolution };
-                // A grade of 1 leaves vertices as they are but for rounding.
-                if grade == 1.0 { shape.build() } else { shape.build_graded(grade) }
+                if equal_volume {
+                    shape.build_with_volumes(grade)
+                } else {
+                    shape.build_graded(grade)
+                }
             }
             Self::ConcentricSpheres { inner_radius, outer_radius, base, equal_volume, .. } => {
                 let shape =
