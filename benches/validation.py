@@ -441,13 +441,19 @@ def panels(radius, n):
 
 def nested(farad):
     """A sphere of radius 1 in a shell of radius 2, beside a sphere of radius 1 at 4: what the shell shields, over the diagonal"""
-    table = Table("shell", "C_inner,beside", "C_inner,inner + C_inner,shell")
-    for name, radius, n in (("inner", 1, 10), ("shell", 2, 16), ("cavity", 1.8, 16)):
-        (farad.folder / f"{name}.qui").write_text(panels(radius, n), encoding="utf-8")
+    table = Table("shell", "triangles", "C_inner,beside", "order in h", "C_inner,inner + C_inner,shell", "order in h")
     for name, shell in (("its outer surface alone", ""), ("hollow, both surfaces", "C cavity.qui 1 0 0 0 +\n")):
-        text = f"C inner.qui 1 0 0 0\n{shell}C shell.qui 1 0 0 0\nC inner.qui 1 4 0 0\n"
-        c = matrix(farad.solve_file("nested.lst", text))
-        table.row(name, f"{abs(c[0][2]) / c[0][0]:.1e}", f"{abs(c[0][0] + c[0][1]) / c[0][0]:.1e}")
+        for n in (6, 12, 24):
+            for surface, radius, parts in (("inner", 1, n), ("shell", 2, 2 * n), ("cavity", 1.6, 2 * n)):
+                (farad.folder / f"{surface}.qui").write_text(panels(radius, parts), encoding="utf-8")
+            text = f"C inner.qui 1 0 0 0\n{shell}C shell.qui 1 0 0 0\nC inner.qui 1 4 0 0\n"
+            results = farad.solve_file("nested.lst", text)
+            row, cells = matrix(results)[0], []
+            for key, leak in enumerate((abs(row[2]) / row[0], abs(row[0] + row[1]) / row[0])):
+                # What is left of both surfaces is the solver's tolerance, and has no order.
+                order = "" if shell else table.order(triangles(results), leak, key)
+                cells += [f"{leak:.1e}", order]
+            table.row(name, f"{triangles(results):,}", *cells)
     return table
 
 

@@ -147,6 +147,33 @@ fn coated_spheres_by_d_and_b_lines() {
     }
 }
 
+/// A sphere in a shell beside another sphere: the shell shields it. Meshed with both of its surfaces the shell does so to the tolerance;
+/// as one sheet up to what facets leak, of third order in their size.
+#[test]
+fn a_shell_shields_what_is_inside_of_it() {
+    let place = Workplace::new("fastcap_nested");
+    let mut leaks = Vec::new();
+    for n in [3, 6] {
+        place.write("inner.qui", sphere(1.0, n));
+        place.write("shell.qui", sphere(2.0, 2 * n));
+        place.write("cavity.qui", sphere(1.6, 2 * n));
+        for hollow in [false, true] {
+            let cavity = if hollow { "C cavity.qui 1.0 0 0 0 +\n" } else { "" };
+            let shell = "C shell.qui 1.0 0 0 0\nC inner.qui 1.0 4 0 0\n";
+            place.write("nested.lst", format!("C inner.qui 1.0 0 0 0\n{cavity}{shell}"));
+            let c = maxwell(&place.solve("nested.lst --tolerance 1e-6 --overwrite"));
+            let leak = c[0][2].abs().max((c[0][0] + c[0][1]).abs()) / c[0][0];
+            if !hollow {
+                leaks.push(leak);
+            } else if n == 6 {
+                assert!(leak < 1e-6, "{leak}");
+            }
+        }
+    }
+    let order = (leaks[0] / leaks[1]).log2();
+    assert!((2.5..4.0).contains(&order) && leaks[1] < 5e-5, "{leaks:?}");
+}
+
 #[test]
 fn lists_that_cannot_be_solved_say_why() {
     let place = bus("fastcap_errors");

@@ -126,6 +126,28 @@ fn coated_sphere_converges_with_second_order() {
     }
 }
 
+/// Iterations grow by no more than three, neither with refinement nor with the ratio of permittivities; docs/validation.md has more of both.
+#[test]
+fn iterations_hardly_grow() {
+    let mut least = usize::MAX;
+    for elements in [1280, 5120] {
+        for eps in [2.0, 80.0, 1e4] {
+            let options = options(Method::Fmm, 1e-6);
+            let field = Excitation { field: [0.1, 0.6, 0.8], ..Excitation::default() };
+            let bare = solve(&sphere(1.0, elements), &[(None, 1.0, eps)], &[field], &options);
+            let groups = [(Some(0), eps, eps), (None, 1.0, eps)];
+            let mesh = concentric(1.0, 2.0, elements);
+            let coated = solve(&mesh, &groups, &[at_one_volt(1, 0)], &options);
+            let found = [&bare, &coated].map(|answer| answer.responses[0].iterations);
+            println!("{elements}, eps {eps}: {found:?}");
+            if (elements, eps) == (1280, 2.0) {
+                least = found[1];
+            }
+            assert!(found[0] <= 5 && found[1] <= least + 3, "{elements}, eps {eps}: {found:?}");
+        }
+    }
+}
+
 #[test]
 fn concentric_spheres_with_another_medium_between_them() {
     let exact = exact::concentric_spheres(1.0, 2.0, 3.0);
