@@ -175,6 +175,58 @@ fn a_shell_shields_what_is_inside_of_it() {
 }
 
 #[test]
+fn metal_in_a_coat_must_name_the_coats_medium() {
+    let place = Workplace::new("fastcap_within");
+    place.write("core.qui", sphere(1.0, 4));
+    place.write("coat.qui", sphere(2.0, 4));
+    let list =
+        |inside: f64| format!("C core.qui {inside} 0 0 0\nD coat.qui 1.0 4.0 0 0 0  0 0 0 -\n");
+    place.write("good.lst", list(4.0));
+    place.must("solve good.lst");
+    place.write("bad.lst", list(1.0));
+    place
+        .farad("solve bad.lst")
+        .fails(3, &["media contradict each other", "face each other", "interface 4|1"]);
+}
+
+/// An octahedron of metal, half of it sunk into a substrate whose face is a ring around it.
+#[test]
+fn media_around_an_edge_of_metal_and_an_interface_must_fit() {
+    let place = Workplace::new("fastcap_sunk");
+    let corners = [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 0)];
+    let half = |z: i32| {
+        let side = |pair: &[(i32, i32)]| {
+            let [(a, b), (c, d)] = [pair[0], pair[1]];
+            format!("T 1 {a} {b} 0 {c} {d} 0 0 0 {z}\n")
+        };
+        "0 half\n".to_owned() + &corners.windows(2).map(side).collect::<String>()
+    };
+    let ring = |pair: &[(i32, i32)]| {
+        let [(a, b), (c, d)] = [pair[0], pair[1]];
+        format!("Q 1 {a} {b} 0 {} {} 0 {} {} 0 {c} {d} 0\n", 4 * a, 4 * b, 4 * c, 4 * d)
+    };
+    place.write("above.qui", half(1));
+    place.write("below.qui", half(-1));
+    place.write(
+        "ring.qui",
+        "0 ring\n".to_owned() + &corners.windows(2).map(ring).collect::<String>(),
+    );
+    let list = |above: f64, below: f64| {
+        format!(
+            "C above.qui {above} 0 0 0 +\nC below.qui {below} 0 0 0\nD ring.qui 1 3 0 0 0  0 0 9\n"
+        )
+    };
+    place.write("sunk.lst", list(1.0, 3.0));
+    assert_eq!(maxwell(&place.solve("sunk.lst")).len(), 1);
+    for (name, above, below) in [("a.lst", 2.0, 3.0), ("b.lst", 1.0, 1.0), ("c.lst", 3.0, 1.0)] {
+        place.write(name, list(above, below));
+        place
+            .farad(&format!("solve {name}"))
+            .fails(3, &["media contradict each other where triangle", "interface 3|1"]);
+    }
+}
+
+#[test]
 fn lists_that_cannot_be_solved_say_why() {
     let place = bus("fastcap_errors");
     place.write("missing.lst", "* one\nC bar_y.qui 1.0 1 0 0\nC bar_z.qui 1.0 1 0 0\n");

@@ -4,6 +4,7 @@ mod backend;
 mod bodies;
 mod case;
 mod commands;
+mod contradictions;
 mod exit;
 mod files;
 mod grid;

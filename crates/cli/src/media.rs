@@ -7,6 +7,7 @@ use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Problem, Region};
 
 use crate::case::{Case, Defect, Located, SURROUNDINGS, Sort};
+use crate::contradictions::{self, Contradiction};
 use crate::exit::Failure;
 use crate::units::shortest;
 
@@ -112,12 +113,17 @@ pub(crate) fn by_surfaces(
 ) -> Result<Media, Failure> {
     check_groups(case, mesh)?;
     let mut permittivity = vec![[case.relative_permittivity; 2]; mesh.triangles.len()];
+    let mut listed = vec![false; mesh.triangles.len()];
     for surface in &case.surfaces {
         let own = |t: &usize| is_in(mesh, &surface.groups, *t);
-        (0..permittivity.len()).filter(own).for_each(|t| permittivity[t] = surface.sides);
+        for t in (0..permittivity.len()).filter(own) {
+            permittivity[t] = surface.sides;
+            listed[t] = true;
+        }
     }
-    if let Some((edge, [a, b])) = contradiction(mesh, &permittivity, is_conductor) {
-        return Err(contradictory(case, mesh, edge, [a, b], &permittivity));
+    let keep = |t: usize| listed[t] || is_conductor(t);
+    if let Some(found) = contradictions::find(mesh, &permittivity, keep, &is_conductor) {
+        return Err(contradictory(case, mesh, &found, &permittivity));
     }
     let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
     values.sort_by(f64::total_cmp);
@@ -137,46 +143,22 @@ pub(crate) fn by_surfaces(
     Ok(Media { permittivity, summaries, regions: Vec::new() })
 }
 
-/// An edge where two interfaces meet, and nothing else, that have different media on one side: the edge's vertices and the triangles.
-fn contradiction(
-    mesh: &Mesh,
-    permittivity: &[[f64; 2]],
-    is_conductor: impl Fn(usize) -> bool,
-) -> Option<([u32; 2], [usize; 2])> {
-    let mut sides: Vec<([u32; 2], bool, usize)> = Vec::with_capacity(3 * mesh.triangles.len());
-    for (t, corners) in mesh.triangles.iter().enumerate() {
-        for k in 0..3 {
-            let (a, b) = (corners[k], corners[(k + 1) % 3]);
-            sides.push(([a.min(b), a.max(b)], a < b, t));
-        }
-    }
-    sides.sort_unstable();
-    sides.chunk_by(|a, b| a.0 == b.0).find_map(|around| {
-        let [(edge, forth, s), (_, back, t)] = *around else { return None };
-        // Metal has a side without a medium, unless it lies between two.
-        let counts = |t: usize| !is_conductor(t) || permittivity[t][0] != permittivity[t][1];
-        let [front, behind] = permittivity[t];
-        // Neighbours that face one side run through their edge in opposite directions.
-        let other = if forth != back { [front, behind] } else { [behind, front] };
-        (counts(s) && counts(t) && permittivity[s] != other).then_some((edge, [s, t]))
-    })
-}
-
 fn contradictory(
     case: &Case,
     mesh: &Mesh,
-    edge: [u32; 2],
-    triangles: [usize; 2],
+    found: &Contradiction,
     permittivity: &[[f64; 2]],
 ) -> Failure {
+    let triangles = found.triangles;
     let described = triangles.map(|t| {
         let [front, back] = permittivity[t].map(shortest);
         let group = mesh.groups_of(t).first().map(|&g| mesh.groups[g as usize].label());
         format!("triangle {t} of \"{}\" (front {front}, back {back})", group.unwrap_or_default())
     });
-    let [x, y, z] = mesh.vertices[edge[0] as usize];
+    let [x, y, z] = found.place;
+    let how = if found.meet { "meet" } else { "face each other" };
     let message = format!(
-        "media contradict each other where {} and {} meet, at ({x}, {y}, {z})",
+        "media contradict each other where {} and {} {how}, at ({x}, {y}, {z})",
         described[0], described[1]
     );
     let named = |surface: &&crate::case::Surface| {

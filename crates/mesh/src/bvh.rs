@@ -39,6 +39,23 @@ impl Box3 {
         (0..3).all(|i| self.low[i] <= other.low[i] && other.high[i] <= self.high[i])
     }
 
+    /// Whether a line from a point comes through within `reach` lengths of its direction.
+    pub fn is_met_by(&self, from: Vector, direction: Vector, reach: f64) -> bool {
+        let (mut enter, mut leave) = (0.0f64, reach);
+        for i in 0..3 {
+            if direction[i] == 0.0 {
+                if from[i] < self.low[i] || from[i] > self.high[i] {
+                    return false;
+                }
+                continue;
+            }
+            let (s, t) =
+                ((self.low[i] - from[i]) / direction[i], (self.high[i] - from[i]) / direction[i]);
+            (enter, leave) = (enter.max(s.min(t)), leave.min(s.max(t)));
+        }
+        enter <= leave
+    }
+
     /// The square of the distance of a point, 0 inside.
     pub fn distance_squared(&self, point: Vector) -> f64 {
         let gap = |i: usize| (self.low[i] - point[i]).max(point[i] - self.high[i]).max(0.0);

@@ -10,6 +10,9 @@ const FAR: f64 = 3.0;
 /// A point is inside from this winding number on: exact ones of a closed surface are whole.
 const INSIDE: f64 = 0.5;
 
+/// A line that meets a triangle with a barycentric coordinate below this may pass it by.
+const RIM: f64 = 1e-6;
+
 /// The area of the triangles under a node, as seen from afar.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
@@ -125,6 +128,68 @@ impl Locator {
         let triangle = self.triangles[triangle? as usize];
         Some(Nearest { distance: squared.sqrt(), triangle })
     }
+}
+
+/// What a line meets first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hit {
+    /// Distance from the line's beginning, in lengths of its direction.
+    pub along: f64,
+    /// The triangle that it meets.
+    pub triangle: u32,
+}
+
+impl Locator {
+    /// The first place where a line from a point in a direction of any length meets the surface, `except` for one triangle; `None`
+    /// if it meets none, or the first of them so near to its rim that another might be meant.
+    pub fn first_hit(&self, from: [f64; 3], direction: [f64; 3], except: u32) -> Option<Hit> {
+        let mut best: Option<(Hit, bool)> = None;
+        let mut stack = Vec::with_capacity(64);
+        if !self.tree.nodes.is_empty() {
+            stack.push(0);
+        }
+        while let Some(index) = stack.pop() {
+            let node = &self.tree.nodes[index];
+            let reach = best.map_or(f64::INFINITY, |(hit, _)| hit.along);
+            if !node.bounds.is_met_by(from, direction, reach) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.extend([node.children as usize, node.children as usize + 1]);
+                continue;
+            }
+            for &t in
+                self.tree.members(node).iter().filter(|&&t| self.triangles[t as usize] != except)
+            {
+                let Some((along, margin)) = meeting(from, direction, self.corners[t as usize])
+                else {
+                    continue;
+                };
+                if best.is_none_or(|(hit, _)| along < hit.along) {
+                    let hit = Hit { along, triangle: self.triangles[t as usize] };
+                    best = Some((hit, margin > RIM));
+                }
+            }
+        }
+        best.filter(|(_, clear)| *clear).map(|(hit, _)| hit)
+    }
+}
+
+/// Where a line meets a triangle: how far along it, and the least barycentric coordinate there. T. Möller and B. Trumbore, 1997.
+fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f64, f64)> {
+    let (ab, ac) = (sub(b, a), sub(c, a));
+    let p = cross(direction, ac);
+    let determinant = dot(ab, p);
+    if determinant == 0.0 {
+        return None;
+    }
+    let s = sub(from, a);
+    let u = dot(s, p) / determinant;
+    let q = cross(s, ab);
+    let v = dot(direction, q) / determinant;
+    let along = dot(ac, q) / determinant;
+    let margin = u.min(v).min(1.0 - u - v);
+    (margin >= 0.0 && along > 0.0).then_some((along, margin))
 }
 
 /// The moments of all nodes; children come after their parents.
@@ -258,6 +323,30 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_tree_finds_what_a_line_meets_first(
+            from in prop::array::uniform3(-3.0f64..3.0),
+            to in prop::array::uniform3(-1.0f64..1.0),
+        ) {
+            let torus = Torus { ring_radius: 2.0, tube_radius: 0.5, resolution: RESOLUTION };
+            let locator = Locator::new(&torus.build().unwrap());
+            let direction = sub(to, from);
+            let all = locator.corners.iter().filter_map(|corners| meeting(from, direction, *corners));
+            let first = all.map(|(along, _)| along).fold(f64::INFINITY, f64::min);
+            match locator.first_hit(from, direction, u32::MAX) {
+                Some(hit) => {
+                    prop_assert_eq!(hit.along, first);
+                    // The place is on that triangle.
+                    let place = add(from, scale(hit.along, direction));
+                    let off = distance_squared(place, locator.corners[hit.triangle as usize]).sqrt();
+                    prop_assert!(off < 1e-12, "{}", off);
+                    let next = locator.first_hit(from, direction, hit.triangle);
+                    prop_assert!(next.is_none_or(|next| next.along > hit.along));
+                }
+                None => prop_assert!(first.is_infinite()),
+            }
+        }
+
         #[test]
         fn the_tree_finds_the_nearest_triangle(point in prop::array::uniform3(-3.0f64..3.0)) {
             let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution: RESOLUTION };
