@@ -114,6 +114,37 @@ fn fast_values_are_those_of_closed_forms() {
 /// A sphere at potential 1: inside, the error of the potential is largest on the surface, however near to it one comes; the field
 /// outside is nearly that of the exact sphere, without the jumps that constant densities make.
 #[test]
+fn values_far_away_are_those_of_the_whole_charge() {
+    let mesh = sphere(320);
+    let areas = mesh::quality::areas(&mesh);
+    // Twice as dense on one side: a charge and a dipole.
+    let charge: Vec<f64> = (0..areas.len())
+        .map(|t| areas[t] * if centroid(&mesh, t)[0] > 0.0 { 2.0 } else { 1.0 })
+        .collect();
+    let total: f64 = charge.iter().sum();
+    let dipole = dipole_moment(&mesh, &charge);
+    for surface in [SurfaceCharge::new(&mesh, &charge), SurfaceCharge::recovered(&mesh, &charge)] {
+        for r in [1e2, 1e4, 1e6] {
+            let x = [0.6 * r, 0.0, 0.8 * r];
+            let values = surface.evaluate(&Excitation::default(), &[x], true).unwrap();
+            let along: f64 = (0..3).map(|k| dipole[k] * x[k] / r).sum();
+            let field = values.field[0];
+            let outward: f64 = (0..3).map(|k| field[k] * x[k] / r).sum();
+            // A quadrupole of about the whole charge times the radius squared is left out; averaging at vertices moves the
+            // dipole by the size of a triangle.
+            let bound = 2.0 / (r * r) + 0.1 / r + 1e-11;
+            let potential = values.potential[0] * r / total;
+            assert!((potential - 1.0 - along / (r * total)).abs() < bound, "{r}: {potential}");
+            let outward = outward * r * r / total;
+            assert!(
+                (outward - 1.0 - 2.0 * along / (r * total)).abs() < 2.0 * bound,
+                "{r}: {outward}"
+            );
+        }
+    }
+}
+
+#[test]
 fn values_next_to_the_surface_are_as_good_as_on_it() {
     let mesh = sphere(1280);
     let answer = solve(&mesh, 1, None);
