@@ -121,6 +121,14 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
     let chain = if count == WORDS[1] { Some(line.name("the name of a chain")?) } else { None };
     let residue_number = line.name("the number of a residue")?;
     if !residue_number.bytes().any(|byte| byte.is_ascii_digit()) {
+        let mut rest = *line;
+        if chain.is_none() && rest.word().is_some_and(|word| word.iter().all(u8::is_ascii_digit)) {
+            let message = format!(
+                "{LINE}; with the chain {residue_number} that is {} words, found {count}: one of the numbers is missing",
+                WORDS[1]
+            );
+            return Err(Problem::Other(format!("expected {message}")).on_line(number));
+        }
         let found = Some(residue_number.as_bytes());
         return Err(line.unexpected("the number of a residue", found));
     }
@@ -196,6 +204,11 @@ END
             ("ATOM 1 N LYS A 1 1 2 3-4.5 0.1 1\n", "expected z in angstrom, found \"3-4.5\""),
             ("ATOM 1 N LYS A 1 1 2 3 0.1 1.5 N\n", "found 11 words"),
             ("ATOM 1 N LYS A B 1 2 3 0.1 1\n", "expected the number of a residue, found \"B\""),
+            (
+                "ATOM 1 N LYS A 1 1 2 3 0.1\n",
+                "with the chain A that is 10 words, found 9: one of the numbers is missing",
+            ),
+            ("ATOM 1 N LYS A B 1 2 3 0.1\n", "expected the number of a residue, found \"A\""),
             ("ATOMS 1 N LYS A 1 1 2 3 0.1 1\n", "expected ATOM or HETATM, found \"ATOMS\""),
             ("hello\n", "line 1: expected an atom as"),
             ("REMARK nothing\n", "line 1: the file has no atoms"),
