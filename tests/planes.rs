@@ -56,6 +56,36 @@ const SYMMETRIC: &str = "[[plane]]\naxis = \"x\"\nkind = \"symmetric\"\n[[plane]
                          [[plane]]\naxis = \"z\"\nat = 0.0\nkind = \"symmetric\"\n";
 
 #[test]
+fn a_field_through_a_plane_of_symmetry_is_odd_in_it() {
+    let place = Workplace::new("planes_polarisability");
+    place.write("whole.stl", cube(0.5, 4, true));
+    place.write("eighth.stl", cube(0.5, 4, false));
+    let metal = "[output]\npolarisability = true\n";
+    let glass = "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 4\ngroup = \"ungrouped\"\n";
+    for body in [String::new(), glass.to_owned()] {
+        place.case("whole.toml", "whole.stl", &(body.clone() + metal));
+        place.case("eighth.toml", "eighth.stl", &(body.clone() + SYMMETRIC + metal));
+        let [whole, eighth] = ["whole.toml", "eighth.toml"].map(|case| {
+            let results = place.solve(&format!("{case} --overwrite"));
+            let solves = results["solves"].as_array().unwrap();
+            let last = solves.last().unwrap();
+            assert_eq!(
+                (&last["excitation"], &last["converged"]),
+                (&"field along z".into(), &true.into())
+            );
+            crate::support::matrix(&results["polarisability"]["over_4pi_eps0"])
+        });
+        for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+            // The same triangles; the solver's tolerance is 1e-6.
+            assert!(
+                (whole[i][j] - eighth[i][j]).abs() < 1e-5 * whole[0][0],
+                "{whole:?} {eighth:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_eighth_of_a_cube_is_a_cube() {
     let place = Workplace::new("planes_cube");
     place.write("whole.stl", cube(0.5, 12, true));
@@ -233,7 +263,7 @@ fn planes_say_what_they_do_not_allow() {
             &["goes through the plane of symmetry x = -2"],
         ),
         (
-            symmetric(-2.0) + "[output]\npolarisability = true\n",
+            ground("x", -2.0) + "[output]\npolarisability = true\n",
             &["polarisability needs fields along all axes"],
         ),
         (

@@ -120,7 +120,8 @@ pub(crate) struct Hydrodynamics {
     pub(crate) diffusion: f64,
 }
 
-/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if asked for.
+/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if asked for; those
+/// through planes of symmetry come after them ([`across_planes`]).
 pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
     let mut all: Vec<bem::Excitation> = (0..count)
@@ -133,13 +134,45 @@ pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation
         all.push(sources(case, problem));
     }
     if case.polarisability {
-        all.extend((0..3).map(|axis| bem::Excitation {
-            potentials: vec![0.0; count],
-            field: std::array::from_fn(|k| f64::from(k == axis)),
-            ..bem::Excitation::default()
-        }));
+        let (along, _) = field_axes(case);
+        all.extend(along.into_iter().map(|axis| unit_field(axis, count)));
     }
     all
+}
+
+/// A field of unit strength along an axis, conductors at 0.
+fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
+    bem::Excitation {
+        potentials: vec![0.0; conductors],
+        field: std::array::from_fn(|k| f64::from(k == axis)),
+        ..bem::Excitation::default()
+    }
+}
+
+/// The axes that lie in all planes of symmetry, and those that go through one.
+fn field_axes(case: &Case) -> (Vec<usize>, Vec<usize>) {
+    let crossed = |axis: &usize| case.planes.iter().any(|p| p.mirror.plane.axis == *axis);
+    (0..3).partition(|axis| !crossed(axis))
+}
+
+/// The solves for polarisability in fields through a plane of symmetry. What such a field makes in the image is the opposite: with
+/// that plane odd, images and excitation. Conductors that it divides are at 0 V for the same reason, and so are those that are one
+/// with their image; and all of them are uncharged.
+pub(crate) fn across_planes(case: &Case, problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
+    if !case.polarisability {
+        return Vec::new();
+    }
+    let (_, across) = field_axes(case);
+    let solve = |axis: usize| {
+        let mut mirrors = problem.symmetry.images.mirrors().to_vec();
+        let mut excitation = unit_field(axis, problem.conductors.names.len());
+        for mirror in mirrors.iter_mut().filter(|mirror| mirror.plane.axis == axis) {
+            mirror.odd = true;
+            excitation.origin[axis] = mirror.plane.at;
+        }
+        (bem::Images::new(&mirrors), excitation)
+    };
+    across.into_iter().map(solve).collect()
 }
 
 /// What each of [`excitations`] is called.
@@ -147,7 +180,12 @@ pub(crate) fn excitation_name(case: &Case, names: &[String], index: usize) -> St
     let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
     match after.checked_sub(usize::from(case.has_sources())) {
         None => SOURCES.to_owned(),
-        Some(axis) => format!("field along {}", ["x", "y", "z"].get(axis).unwrap_or(&"")),
+        Some(field) => {
+            let (along, across) = field_axes(case);
+            let axis = along.iter().chain(&across).nth(field);
+            let name = axis.and_then(|&axis| ["x", "y", "z"].get(axis));
+            format!("field along {}", name.unwrap_or(&""))
+        }
     }
 }
 
@@ -310,12 +348,25 @@ fn polarised(
     let first = count + usize::from(case.has_sources());
     let floating = vec![bem::Condition::Charge(0.0); count];
     let mut over_4pi_eps0 = [[0.0; 3]; 3];
-    for axis in 0..3 {
-        let state = answer.state(&floating, Some(first + axis))?;
-        let moment = bem::dipole_moment(&problem.mesh, &state.charge);
+    let (along, across) = field_axes(case);
+    let images = &problem.symmetry.images;
+    for (index, &axis) in along.iter().enumerate() {
+        let state = answer.state(&floating, Some(first + index))?;
+        let moment = moment(&problem.mesh, images, &state.charge);
+        (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
+    }
+    let responses = answer.responses.iter().skip(first + along.len());
+    let solves = across_planes(case, problem);
+    for ((axis, (images, _)), response) in across.into_iter().zip(solves).zip(responses) {
+        let moment = moment(&problem.mesh, &images, &response.charge);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
     Some(Polarisability { over_4pi_eps0 })
+}
+
+/// Dipole moment of charges with their images.
+fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64]) -> [f64; 3] {
+    bem::dipole_moment(&images.mesh(mesh), &images.charges(charge))
 }
 
 /// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi eps) being a length.

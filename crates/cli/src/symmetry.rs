@@ -153,7 +153,7 @@ fn asked_too_much(case: &Case, plane: &Plane) -> Option<Defect> {
         format!("the external field has a part along {}, where there can be none", plane.name())
     } else if !odd && along {
         format!("the external field goes through {}, and is not its own image", plane.name())
-    } else if case.polarisability {
+    } else if odd && case.polarisability {
         format!(
             "output.polarisability needs fields along all axes, which {} does not allow",
             plane.name()

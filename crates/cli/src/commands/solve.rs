@@ -171,7 +171,18 @@ pub(super) fn solve_on(
             none.insert(bem::Prepared::new(&problem.mesh, media, count, &options, &bars)?)
         }
     };
-    let answer = prepared.solve(&excitations, &bars)?;
+    let mut answer = prepared.solve(&excitations, &bars)?;
+    for (images, excitation) in state::across_planes(case, problem) {
+        kept.times += 1;
+        let media = bem::Media { images: &images, ..media };
+        let more = bem::electrostatics(&problem.mesh, media, &[excitation], &options, &bars)?;
+        answer.responses.extend(more.responses);
+        answer.gauss_defect = answer.gauss_defect.max(more.gauss_defect);
+        answer.timings.plan += more.timings.plan;
+        answer.timings.near_field += more.timings.near_field;
+        answer.timings.solve += more.timings.solve;
+        answer.timings.fmm_check += more.timings.fmm_check;
+    }
     let more = state::find(case, problem, &answer)?;
     let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
     let more = More { hydrodynamics: hydrodynamics(&answer), ..more };
