@@ -1,18 +1,4 @@
 //! Operators made of operators: sums, multiples, products, blocks, diagonals.
-//!
-//! ```
-//! use bem::{GmresParams, Operator};
-//!
-//! // (2 1; 0 1/2) (x, y) = (3, 2), from blocks of one row each.
-//! let one = || Operator::identity(1);
-//! let mut a = Operator::blocks(vec![
-//!     vec![Some(2.0 * one()), Some(one())],
-//!     vec![None, Some(one() - 0.5 * one())],
-//! ])?;
-//! let (x, info) = a.solve(&[3.0, 2.0], &GmresParams::default())?;
-//! assert!((x[0] + 0.5).abs() < 1e-12 && (x[1] - 4.0).abs() < 1e-12 && info.iterations == 2);
-//! # Ok::<(), bem::Error>(())
-//! ```
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -23,6 +9,20 @@ use crate::{Error, StopReason};
 ///
 /// Operators are added, subtracted, negated and multiplied by numbers; `a * b` applies `b` first. Sizes that do not fit show as
 /// [`Error::Length`] when the operator is applied.
+///
+/// ```
+/// use bem::{GmresParams, Operator};
+///
+/// // (2 1; 0 1/2) (x, y) = (3, 2), from blocks of one row each.
+/// let one = || Operator::identity(1);
+/// let mut a = Operator::blocks(vec![
+///     vec![Some(2.0 * one()), Some(one())],
+///     vec![None, Some(one() - 0.5 * one())],
+/// ])?;
+/// let (x, info) = a.solve(&[3.0, 2.0], &GmresParams::default())?;
+/// assert!((x[0] + 0.5).abs() < 1e-12 && (x[1] - 4.0).abs() < 1e-12 && info.iterations == 2);
+/// # Ok::<(), bem::Error>(())
+/// ```
 pub struct Operator<'a>(Box<dyn LinearOperator + 'a>);
 
 impl<'a> Operator<'a> {

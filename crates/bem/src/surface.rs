@@ -1,47 +1,4 @@
 //! The layer operators of a surface, for users who set up their own equations.
-//!
-//! The exterior Dirichlet problem by the indirect formulation: V s = g for the potential g on a sphere of a charge inside.
-//! The density's total is the charge.
-//!
-//! ```
-//! # use mesh::generate::{Resolution, Sphere, SphereBase};
-//! use bem::{GmresParams, OperatorOptions, Surface};
-//!
-//! # let resolution = Resolution::Elements(320);
-//! let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
-//! let surface = Surface::new(&mesh);
-//! let mut v = surface.single_layer(&OperatorOptions::default())?;
-//! let g = surface.means(|[x, y, z]| {
-//!     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
-//! });
-//! let (density, info) = v.solve(&g, &GmresParams::default())?;
-//! let charge: f64 = density.iter().zip(surface.areas()).map(|(s, a)| s * a).sum();
-//! assert!((charge - 1.0).abs() < 1e-2, "{charge} after {} iterations", info.iterations);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! The same by the direct formulation, V psi = (K - 1/2) g, in continuous piecewise linear functions: psi is the normal
-//! derivative of the potential, whose flux is minus the charge.
-//!
-//! ```
-//! # use mesh::generate::{Resolution, Sphere, SphereBase};
-//! use bem::{GmresParams, LinearOperator, OperatorOptions, Space, Surface};
-//!
-//! # let resolution = Resolution::Elements(1280);
-//! # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
-//! let (surface, p1, options) = (Surface::new(&mesh), Space::Linear, OperatorOptions::default());
-//! let g = surface.values(p1, |[x, y, z]| {
-//!     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
-//! });
-//! let mut v = surface.single_layer_between(p1, p1, &options)?;
-//! let k = surface.double_layer_between(p1, p1, &options)?;
-//! let mut right = vec![0.0; v.len()];
-//! (k - 0.5 * surface.mass(p1, p1)).apply(&g, &mut right, 1)?;
-//! let (psi, info) = v.solve(&right, &GmresParams::default())?;
-//! let flux: f64 = psi.iter().zip(surface.weights(p1)).map(|(psi, w)| psi * w).sum();
-//! assert!((flux + 1.0).abs() < 5e-3, "{flux} after {} iterations", info.iterations);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -86,6 +43,49 @@ impl Default for OperatorOptions {
 ///
 /// ```text
 /// (V s)(x) = int G s,    (K s)(x) = int dG/dn_y s,    (K' s)(x) = int dG/dn_x s
+/// ```
+///
+/// The exterior Dirichlet problem by the indirect formulation: V s = g for the potential g on a sphere of a charge inside.
+/// The density's total is the charge.
+///
+/// ```
+/// # use mesh::generate::{Resolution, Sphere, SphereBase};
+/// use bem::{GmresParams, OperatorOptions, Surface};
+///
+/// # let resolution = Resolution::Elements(320);
+/// let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
+/// let surface = Surface::new(&mesh);
+/// let mut v = surface.single_layer(&OperatorOptions::default())?;
+/// let g = surface.means(|[x, y, z]| {
+///     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
+/// });
+/// let (density, info) = v.solve(&g, &GmresParams::default())?;
+/// let charge: f64 = density.iter().zip(surface.areas()).map(|(s, a)| s * a).sum();
+/// assert!((charge - 1.0).abs() < 1e-2, "{charge} after {} iterations", info.iterations);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The same by the direct formulation, V psi = (K - 1/2) g, in continuous piecewise linear functions: psi is the normal
+/// derivative of the potential, whose flux is minus the charge.
+///
+/// ```
+/// # use mesh::generate::{Resolution, Sphere, SphereBase};
+/// use bem::{GmresParams, LinearOperator, OperatorOptions, Space, Surface};
+///
+/// # let resolution = Resolution::Elements(1280);
+/// # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
+/// let (surface, p1, options) = (Surface::new(&mesh), Space::Linear, OperatorOptions::default());
+/// let g = surface.values(p1, |[x, y, z]| {
+///     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
+/// });
+/// let mut v = surface.single_layer_between(p1, p1, &options)?;
+/// let k = surface.double_layer_between(p1, p1, &options)?;
+/// let mut right = vec![0.0; v.len()];
+/// (k - 0.5 * surface.mass(p1, p1)).apply(&g, &mut right, 1)?;
+/// let (psi, info) = v.solve(&right, &GmresParams::default())?;
+/// let flux: f64 = psi.iter().zip(surface.weights(p1)).map(|(psi, w)| psi * w).sum();
+/// assert!((flux + 1.0).abs() < 5e-3, "{flux} after {} iterations", info.iterations);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Surface {
