@@ -71,6 +71,21 @@ fn probes_say_what_is_wrong_with_them() {
     place.farad("solve wrong.toml").fails(3, &["there is nothing to probe"]);
     place.case("wrong.toml", "sphere.msh", "[diffusion]\ntemperature = 300");
     place.farad("solve wrong.toml").fails(3, &["viscosity is missing in [diffusion]"]);
+    place.case(
+        "coated.toml",
+        "sphere.msh",
+        "[diffusion]\ntemperature = 300\nviscosity = 1e-3\n\
+         [[dielectric]]\nname = \"m\"\nrelative_permittivity = 2\ngroup = \"sphere\"\n\
+         [[charge]]\nposition = [0, 0, 0]\ncharge = 1\n",
+    );
+    place
+        .farad("solve coated.toml")
+        .fails(3, &["a case with dielectrics does not tell its capacity"]);
+    let cold = place.read("coated.toml").replace("= 300", "= -300");
+    place.write("coated.toml", cold);
+    place
+        .farad("solve coated.toml")
+        .fails(3, &["temperature is out of range", "possible: 1e-30 to 1e30"]);
 }
 
 #[test]

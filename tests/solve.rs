@@ -264,6 +264,27 @@ fn atoms_in_the_wrong_place_and_crossing_surfaces_are_refused() {
          [[sweep]]\nname = \"x\"\nmove = \"left\"\nalong = [1, 0.1, 0.07]\nvalues = [1.5]",
     );
     place.farad("sweep crossing.toml").fails(3, &["bodies go through each other", "\"oil\""]);
+    // As parts of one body's surface they bound no space that has an inside everywhere.
+    let one =
+        place.read("crossing.toml").replace("group = \"left\"", "group = [\"left\", \"right\"]");
+    place.write("one.toml", one);
+    place
+        .farad("sweep one.toml")
+        .fails(3, &["parts of one body's surface go through each other", "\"oil\""]);
+    // A molecular surface may go through itself here and there: an octahedron with its top pulled out through a lower side.
+    place.write(
+        "self.off",
+        "OFF\n6 8 0\n1 0 0\n0 1 0\n-1 0 0\n0 -1 0\n0.9 0.8 -0.5\n0 0 -1\n\
+         3 0 1 4\n3 1 2 4\n3 2 3 4\n3 3 0 4\n3 1 0 5\n3 2 1 5\n3 3 2 5\n3 0 3 5\n",
+    );
+    place.case(
+        "self.toml",
+        "self.off",
+        "[[dielectric]]\nname = \"m\"\nrelative_permittivity = 2\ngroup = \"ungrouped\"\n\
+         [[charge]]\nposition = [5, 0, 0]\ncharge = 1\n",
+    );
+    let ended = place.must("solve self.toml");
+    assert!(ended.stderr.contains("the surface of \"m\" goes through itself"), "{}", ended.stderr);
     // These mirror each other, so that sides meet sides.
     let straight = place.read("crossing.toml").replace("[1, 0.1, 0.07]", "[1, 0, 0]");
     place.write("crossing.toml", straight);
@@ -310,6 +331,19 @@ fn media_that_are_missing_or_contradict_each_other_are_refused() {
     place.farad("solve charge.toml").fails(3, &["does not tell in which medium a charge lies"]);
     place.case("again.toml", "two.msh", &(surface("outer") + &surface("outer") + core));
     place.farad("solve again.toml").fails(3, &["group \"outer\" has its media already"]);
+}
+
+#[test]
+fn charges_on_metal_and_cases_without_sources_are_refused() {
+    let place = Workplace::small("solve_nothing");
+    // The octahedron's corners are vertices of the sphere.
+    place.case("on.toml", "sphere.msh", "[[charge]]\nposition = [0, 0, 1]\ncharge = 1e-9\n");
+    place.farad("solve on.toml").fails(3, &["the charge lies on a surface", "on.toml:"]);
+    let glass = "[[dielectric]]\nname = \"glass\"\nrelative_permittivity = 4\ngroup = \"sphere\"\n";
+    place.case("bare.toml", "sphere.msh", glass);
+    place.farad("solve bare.toml").fails(3, &["there is nothing to solve", "[[charge]]"]);
+    place.case("field.toml", "sphere.msh", &format!("{glass}[output]\npolarisability = true\n"));
+    place.must("solve field.toml");
 }
 
 #[test]

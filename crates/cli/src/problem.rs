@@ -14,6 +14,7 @@ use crate::output::Output;
 use crate::probes;
 use crate::sources::{self, Source};
 use crate::symmetry::Symmetry;
+use crate::units;
 
 /// A mesh that can be solved on.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub(crate) struct Problem {
     pub(crate) sources: Vec<Source>,
     /// Points of each probe, in the mesh's unit.
     pub(crate) probes: Vec<Vec<[f64; 3]>>,
+    /// What the user should know of the surfaces.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
@@ -67,7 +70,9 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
         output.note(&format!("{}: {note}", file.display()));
     }
     interrupt::check()?;
-    prepare(case, mesh)
+    let problem = prepare(case, mesh)?;
+    problem.notes.iter().for_each(|note| output.note(note));
+    Ok(problem)
 }
 
 /// Checks the mesh, which is that of `case` or one made of it, and finds its conductors.
@@ -83,7 +88,7 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
             format!("`farad mesh check {file}` writes the triangles to a VTK file"),
         ));
     }
-    check_crossings(case, &mesh, &assignment)?;
+    let notes = check_crossings(case, &mesh, &assignment)?;
     let symmetry = mirrored(case, &mesh, &assignment)?;
     let areas = quality::areas(&mesh);
     let conductors = describe(case, &mesh, symmetry.whole(&mesh), &areas, assignment);
@@ -95,8 +100,14 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
         Some(media::by_surfaces(case, &mesh, |t| conductors.of_triangle[t].is_some())?)
     };
     let sources = sources::find(case, &mesh, &symmetry, &regions)?;
+    if conductors.names.is_empty() && !case.has_sources() && !case.polarisability {
+        let message = "there is nothing to solve: no conductor, no charge and no field is given";
+        let defect = Defect::new(Sort::Missing, case.mesh.place.clone(), message);
+        let help = "a dielectric needs something that polarises it: a [[charge]], a PQR file of charges, an [external] field or output.polarisability";
+        return Err(case.failure(vec![defect.help(help)]));
+    }
     let probes = probes::points(case)?;
-    Ok(Problem { mesh, areas, conductors, symmetry, media, sources, probes })
+    Ok(Problem { mesh, areas, conductors, symmetry, media, sources, probes, notes })
 }
 
 /// The images of all surfaces in the planes of the case.
@@ -107,19 +118,31 @@ fn mirrored(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<Symmetr
     Symmetry::find(case, mesh, |t| is_conductor(t) || bounds(t), is_conductor)
 }
 
-/// Refuses surfaces of different bodies that go through each other. Within one conductor they do no more harm than making some
-/// of its surface an inner one.
-fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<(), Failure> {
-    if assignment.names.len() + case.dielectrics.len() + case.surfaces.len() < 2 {
-        return Ok(());
+/// Refuses surfaces of different bodies that go through each other, and parts of one dielectric's surface that do. Within one
+/// conductor they do no more harm than making some of its surface an inner one. A part that goes through itself, as molecular
+/// surfaces do here and there, is told in what is returned.
+fn check_crossings(
+    case: &Case,
+    mesh: &Mesh,
+    assignment: &Assignment,
+) -> Result<Vec<String>, Failure> {
+    if case.dielectrics.is_empty() && assignment.names.len() + case.surfaces.len() < 2 {
+        return Ok(Vec::new());
     }
-    let bodies = |triangle: u32| -> Vec<&str> {
-        let conductor = assignment.of_triangle[triangle as usize]
-            .map(|owner| assignment.names[owner as usize].as_str());
+    let found = intersections(mesh);
+    if found.is_empty() {
+        return Ok(Vec::new());
+    }
+    let dielectrics_of = |triangle: u32| -> Vec<&str> {
         let dielectrics = case
             .dielectrics
             .iter()
             .filter(|dielectric| media::is_in(mesh, &dielectric.groups, triangle as usize));
+        dielectrics.map(|dielectric| dielectric.name.value.as_str()).collect()
+    };
+    let bodies = |triangle: u32| -> Vec<&str> {
+        let conductor = assignment.of_triangle[triangle as usize]
+            .map(|owner| assignment.names[owner as usize].as_str());
         let interfaces = case
             .surfaces
             .iter()
@@ -127,37 +150,57 @@ fn check_crossings(case: &Case, mesh: &Mesh, assignment: &Assignment) -> Result<
             .flat_map(|surface| &surface.groups)
             .filter(|group| media::is_in(mesh, std::slice::from_ref(*group), triangle as usize));
         let interfaces = interfaces.map(|group| group.value.as_str());
-        let dielectrics = dielectrics.map(|dielectric| dielectric.name.value.as_str());
-        conductor.into_iter().chain(dielectrics).chain(interfaces).collect()
+        conductor.into_iter().chain(dielectrics_of(triangle)).chain(interfaces).collect()
     };
-    let found = intersections(mesh);
-    let between = |pair: &&Intersection| {
+    let component_of = Topology::of(mesh).component_of;
+    let of_dielectric = |pair: &Intersection| -> Option<&str> {
+        let [a, b] = pair.triangles.map(dielectrics_of);
+        a.into_iter().find(|name| b.contains(name))
+    };
+    let is_one_part = |pair: &Intersection| {
+        let [a, b] = pair.triangles.map(|t| component_of[t as usize]);
+        a == b
+    };
+    let is_fault = |pair: &&Intersection| {
         let [a, b] = pair.triangles.map(bodies);
-        !a.is_empty() && !b.is_empty() && !a.iter().any(|body| b.contains(body))
+        let different = !a.is_empty() && !b.is_empty() && !a.iter().any(|body| b.contains(body));
+        different || (of_dielectric(pair).is_some() && !is_one_part(pair))
     };
-    let Some(first) = found.iter().find(between) else { return Ok(()) };
-    let [a, b] = first.triangles.map(|t| {
-        let name = bodies(t).first().copied().unwrap_or_default();
-        format!("triangle {t} of \"{name}\"")
-    });
-    let what = if case.interfaces().next().is_none() { "conductors" } else { "bodies" };
-    let count = found.iter().filter(between).count();
+    let pairs = |count: usize| match count {
+        1 => "1 pair of triangles".to_owned(),
+        count => format!("{} pairs of triangles", units::count(count as u64)),
+    };
     let file = case.mesh.file.display();
-    Err(Failure::with_help(
-        Exit::BadInput,
-        format!(
-            "in {file}, {what} go through each other: {} (first: {a} and {b})",
-            if count == 1 {
-                "1 pair of triangles".to_owned()
-            } else {
-                format!("{count} pairs of triangles")
-            }
-        ),
-        format!(
-            "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the triangles \
-             to a VTK file"
-        ),
-    ))
+    if let Some(first) = found.iter().find(is_fault) {
+        let [a, b] = first.triangles.map(|t| {
+            let name = bodies(t).first().copied().unwrap_or_default();
+            format!("triangle {t} of \"{name}\"")
+        });
+        let what = match of_dielectric(first) {
+            Some(_) => "parts of one body's surface",
+            None if case.interfaces().next().is_none() => "conductors",
+            None => "bodies",
+        };
+        let count = pairs(found.iter().filter(is_fault).count());
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("in {file}, {what} go through each other: {count} (first: {a} and {b})"),
+            format!(
+                "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the \
+                 triangles to a VTK file"
+            ),
+        ));
+    }
+    let through_itself = |name: &str| {
+        let own: Vec<_> = found.iter().filter(|pair| of_dielectric(pair) == Some(name)).collect();
+        let [a, b] = own.first()?.triangles;
+        Some(format!(
+            "the surface of \"{name}\" goes through itself: {} (first: {a} and {b}); values near them are in doubt, and \
+             `farad mesh check {file}` writes them to a VTK file",
+            pairs(own.len())
+        ))
+    };
+    Ok(case.dielectrics.iter().filter_map(|d| through_itself(&d.name.value)).collect())
 }
 
 /// The failure for a mesh file that cannot be read: the system's fault or the file's.

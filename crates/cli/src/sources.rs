@@ -1,6 +1,7 @@
 //! The point charges of a case: those it lists, and the atoms of its molecules.
 
 use mesh::Mesh;
+use mesh::locate::Locator;
 use mesh::pqr;
 use mesh::regions::{self, Region};
 
@@ -57,6 +58,7 @@ pub(crate) fn find(
     };
     let mut defects = Vec::new();
     let mut sources = Vec::new();
+    let surfaces = (!case.charges.is_empty()).then(|| Locator::new(mesh));
     for charge in &case.charges {
         let position = symmetry.snapped(charge.position.value);
         let plane = |index: usize| case.planes[index].name();
@@ -76,6 +78,13 @@ pub(crate) fn find(
             let message = "the charge lies on the surface of a dielectric, where it has no medium";
             let defect = Defect::new(Sort::Value, charge.position.span.clone(), message);
             defects.push(defect.help("move it to either side"));
+        } else if let Some(near) = surfaces.as_ref().and_then(|all| all.nearest(position))
+            && near.distance <= NEAREST_CHARGE * size
+        {
+            let message =
+                format!("the charge lies on a surface, that of triangle {}", near.triangle);
+            let defect = Defect::new(Sort::Value, charge.position.span.clone(), message);
+            defects.push(defect.help("its energy would have no bound; move it off"));
         }
         sources.push(Source {
             position,

@@ -140,6 +140,13 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         top.report(defect.help("add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field"));
     }
     let diffusion = read_diffusion(top);
+    if diffusion.is_some() && !(dielectrics.is_empty() && surfaces.is_empty()) {
+        let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell its capacity";
+        let defect = Defect::new(Sort::Value, top.section("diffusion").span(), message);
+        top.report(defect.help(
+            "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a conductor then",
+        ));
+    }
     let forces = output.boolean("forces").unwrap_or(false);
     let polarisability = output.boolean("polarisability").unwrap_or(false);
     let names: Vec<&str> = dielectrics.iter().map(|d| d.name.value.as_str()).collect();

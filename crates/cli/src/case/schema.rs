@@ -86,7 +86,7 @@ const PERMITTIVITY: Kind = Kind::Number { low: 1e-12, high: 1e12 };
 /// Volts, coulombs, volts a metre, coordinates: what can still be squared and summed.
 const LARGEST: f64 = 1e30;
 const QUANTITY: Kind = Kind::Number { low: -LARGEST, high: LARGEST };
-const POSITIVE: Kind = Kind::Number { low: 1.0 / LARGEST, high: LARGEST };
+const POSITIVE: Kind = Kind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
 pub(crate) const KEYS: [Key; 52] = [

@@ -118,6 +118,9 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         let this = of_run(&case, choice);
         let problem =
             meshes.make(choice).and_then(|mesh| problem::prepare(&this, mesh)).map_err(failed)?;
+        if conductors.is_none() {
+            problem.notes.iter().for_each(|note| output.note(note));
+        }
         let names = &problem.conductors.names;
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
