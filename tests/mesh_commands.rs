@@ -101,6 +101,21 @@ fn other_formats_are_solved_on_converted_and_refused_with_line_and_reason() {
         place.must("mesh info octahedron.off").stdout.starts_with("octahedron.off: OFF, ASCII\n")
     );
 
+    // Several surfaces in one mesh: each a group under its file's name, or with its own groups.
+    let other = octahedron
+        .replace("1 0 0\n-1 0 0", "4 0 0\n2 0 0")
+        .replace("0 1 0\n0 -1 0\n0 0 1\n0 0 -1", "3 1 0\n3 -1 0\n3 0 1\n3 0 -1");
+    place.write("other.off", other);
+    place.must("mesh convert octahedron.off other.off -o two.msh");
+    let three = place.must("mesh convert two.msh octahedron.off -o three.msh").stdout;
+    assert!(three.contains("groups octahedron, other, octahedron_2"), "{three}");
+    place.case("two.toml", "two.msh", "");
+    let two = place.solve("two.toml");
+    assert_eq!(two["capacitance"]["conductors"], serde_json::json!(["octahedron", "other"]));
+    let matrix = maxwell(&two);
+    // Mirror images of each other, to the solver's tolerance.
+    assert!((matrix[0][0] / matrix[1][1] - 1.0).abs() < 1e-6 && matrix[0][1] < -0.1, "{matrix:?}");
+
     place.farad("mesh convert octahedron.off -o octahedron.msh").fails(6, &["exists already"]);
     place.write("bad.off", octahedron.replace("3 0 2 4", "3 0 2 9"));
     place.case("bad.toml", "bad.off", "");

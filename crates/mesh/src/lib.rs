@@ -12,6 +12,7 @@ pub mod files;
 pub mod generate;
 pub mod gmsh;
 pub mod intersect;
+pub mod join;
 pub mod locate;
 pub mod mirror;
 pub mod orient;

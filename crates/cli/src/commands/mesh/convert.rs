@@ -13,8 +13,10 @@ use crate::{files, units};
 /// Arguments of `farad mesh convert`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
-    file: PathBuf,
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu; of several files each is a physical group
+    /// under its name, or keeps the groups that it has
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     #[command(flatten)]
     target: Target,
 }
@@ -68,12 +70,20 @@ pub(crate) fn describe(mesh: &Mesh, path: &Path) -> String {
     )
 }
 
-/// Reads one format and writes the other.
+/// Reads one format and writes the other; several meshes become one.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
-    let (mesh, reading) = formats::read(&args.file).map_err(unreadable)?;
-    for note in &reading.notes {
-        Output::default().note(&format!("{}: {note}", args.file.display()));
+    let mut parts = Vec::with_capacity(args.files.len());
+    for file in &args.files {
+        let (mesh, reading) = formats::read(file).map_err(unreadable)?;
+        for note in &reading.notes {
+            Output::default().note(&format!("{}: {note}", file.display()));
+        }
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        parts.push((name.into_owned(), mesh));
     }
-    args.target.write(&mesh)
+    match <[_; 1]>::try_from(parts) {
+        Ok([(_, mesh)]) => args.target.write(&mesh),
+        Err(parts) => args.target.write(&mesh::join::joined(parts)),
+    }
 }

@@ -1,0 +1,78 @@
+//! Several surfaces as one mesh.
+
+use crate::surface::{Mesh, PhysicalGroup};
+
+/// Puts surfaces into one mesh, without joining vertices. `parts` are their names and valid meshes ([`Mesh::validate`]).
+///
+/// Groups keep their names; those of a later surface that are taken get its name before theirs, `water` of `b` becoming
+/// `b_water`. What is in no group becomes one under the surface's name.
+pub fn joined(parts: Vec<(String, Mesh)>) -> Mesh {
+    let mut all = Mesh { memberships: vec![vec![]], ..Mesh::default() };
+    for (name, part) in parts {
+        let first_vertex = all.vertices.len() as u32;
+        let groups: Vec<u32> =
+            part.groups.iter().map(|group| added(&mut all, group.label(), &name)).collect();
+        let alone = part.membership.iter().any(|&m| part.memberships[m as usize].is_empty());
+        let own = alone.then(|| added(&mut all, name.clone(), &name));
+        let first_set = all.memberships.len() as u32;
+        for set in &part.memberships {
+            let mut members: Vec<u32> = set.iter().map(|&group| groups[group as usize]).collect();
+            members.extend(own.filter(|_| set.is_empty()));
+            members.sort_unstable();
+            all.memberships.push(members);
+        }
+        all.vertices.extend(part.vertices);
+        let moved = |corners: &[u32; 3]| corners.map(|vertex| vertex + first_vertex);
+        all.triangles.extend(part.triangles.iter().map(moved));
+        all.membership.extend(part.membership.iter().map(|set| set + first_set));
+    }
+    all
+}
+
+/// Adds a group of a surface called `of`, under a name that is not taken.
+fn added(mesh: &mut Mesh, name: String, of: &str) -> u32 {
+    let taken = |name: &str| mesh.groups.iter().any(|group| group.label() == name);
+    let own = format!("{of}_{name}");
+    let numbered = (2u64..).map(|k| format!("{name}_{k}"));
+    let mut choices = [name.clone()].into_iter().chain((name != of).then_some(own)).chain(numbered);
+    let free = choices.find(|choice| !taken(choice));
+    let index = mesh.groups.len() as u32;
+    mesh.groups.push(PhysicalGroup { tag: i64::from(index) + 1, name: free });
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Resolution, Sphere, SphereBase, TwoSpheres};
+
+    fn names(mesh: &Mesh) -> Vec<String> {
+        mesh.groups.iter().map(PhysicalGroup::label).collect()
+    }
+
+    #[test]
+    fn surfaces_keep_their_groups_or_become_one() {
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(72));
+        let two = TwoSpheres { radius: 1.0, distance: 3.0, base, resolution }.build().unwrap();
+        let mut bare = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+        (bare.groups, bare.memberships) = (vec![], vec![vec![]]);
+        bare.membership.fill(0);
+        let part = |name: &str, mesh: &Mesh| (name.to_owned(), mesh.clone());
+        let parts = vec![part("a", &two), part("b", &two), part("c", &bare), part("c", &bare)];
+        let all = joined(parts);
+        all.validate().unwrap();
+        assert_eq!(names(&all), ["left", "right", "b_left", "b_right", "c", "c_2"]);
+        let tags: Vec<i64> = all.groups.iter().map(|group| group.tag).collect();
+        assert_eq!(tags, [1, 2, 3, 4, 5, 6]);
+        let count = two.triangles.len();
+        for (t, (first, original)) in
+            [(0, &two), (count, &two), (2 * count, &bare)].into_iter().enumerate()
+        {
+            for k in 0..original.triangles.len() {
+                assert_eq!(all.corners(first + k), original.corners(k), "{t} {k}");
+            }
+        }
+        assert_eq!(all.groups_of(count), [2]);
+        assert_eq!(all.groups_of(all.triangles.len() - 1), [5]);
+    }
+}
