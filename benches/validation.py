@@ -276,16 +276,13 @@ def uniform_field(farad):
 
 def iterations(farad):
     """Iterations under refinement and with the ratio of permittivities, tolerance 1e-6"""
-    sizes = (1280, 5120, 20480, 81920, 327680)
+    sizes = (1280, 20480, 327680)
     table = Table("surfaces", "eps_r", *(f"{n:,}" for n in sizes))
     silent = '[output]\nvtk = "none"\n'
-    field = "[external]\nfield = [1, 2, 3]\n"
-    for eps in (2, 80, 1e4):
-        for name, shape, case in (
-            ("interface", ball(), dielectric("sphere", eps) + field),
-            ("interface and conductor", concentric(), coat(eps)),
-        ):
-            found = [steps(farad.solve((*shape, "--elements", n), case + silent)) for n in sizes]
+    bare = lambda eps: dielectric("sphere", eps) + "[external]\nfield = [1, 2, 3]\n"
+    for name, shape, case in (("interface", ball(), bare), ("interface and conductor", concentric(), coat)):
+        for eps in (2, 80, 1e4):
+            found = [steps(farad.solve((*shape, "--elements", n), case(eps) + silent)) for n in sizes]
             table.row(name, f"{eps:g}", *found)
     return table
 
