@@ -5,9 +5,9 @@
     python3 benches/validation.py [--into docs/validation.md] [FARAD [PART ...]]
 
 FARAD is the program (target/release/farad), PART the name of a table as its marker in docs/validation.md has it; all without.
-Tables go to standard output, and with --into in place of those between the markers of that file. `iterations` and `molecule`
-take a quarter of an hour each on two cores, everything else together as long. Needs nothing but Python; exact values are closed
-forms and those of crates/bem/tests/data/capacitance.json.
+Tables go to standard output, and with --into in place of those between the markers of that file. `iterations` takes some ten
+minutes on two cores, everything else together about as long. Needs nothing but Python; exact values are closed forms and those
+of crates/bem/tests/data/capacitance.json.
 """
 
 import json
