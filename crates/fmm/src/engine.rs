@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::close::{CloseRows, Places, find_close};
+use crate::close::{ClosePair, CloseRows, Places, find_close};
 use crate::expansions::Expansions;
 use crate::families::{Family, FamilyJob, JOB_CELLS, run_families};
 use crate::harmonics::{Gradient, Harmonics};
@@ -22,7 +22,7 @@ use crate::sums::Sums;
 use crate::translate::{Kind, Tables, Vector};
 use crate::tree::{Cell, Order, Root, Tree};
 use crate::truncation::Orders;
-use crate::{Precision, l2l, l2p, m2l, m2m, p2m, p2p};
+use crate::{Precision, l2l, l2p, m2l, m2m, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;
@@ -64,9 +64,11 @@ pub(crate) struct Engine<T> {
     full: bool,
     /// Near pairs in single precision, if the rest is in double precision.
     near: Option<SingleNear>,
+    /// Whether gradients or dipoles are summed.
+    derivatives: bool,
 }
 
-/// Points and charges in single precision.
+/// Points, by fine coordinates, and strengths in single precision.
 #[derive(Debug)]
 struct SingleNear {
     sources: Particles<f32>,
@@ -87,18 +89,21 @@ pub(crate) struct Parts {
     pub full: bool,
     /// Format of the near pairs.
     pub near: Precision,
+    /// Whether gradients or dipoles are summed.
+    pub derivatives: bool,
 }
 
 impl<T: Real> Engine<T> {
     pub(crate) fn new(parts: Parts, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> Self {
-        let Parts { simd, root, tree, lists, orders, source_order, target_order, full, near } =
-            parts;
+        let Parts { simd, root, tree, lists, orders, source_order, target_order, .. } = parts;
+        let Parts { full, near, derivatives, .. } = parts;
         let geometry = (&root, &tree);
         let source_set = (&source_order, sources);
         let target_set = target_order.as_ref().zip(targets);
-        let (source_particles, target_particles) = particles(geometry, source_set, target_set);
+        let (source_particles, target_particles) =
+            particles(geometry, source_set, target_set, false);
         let near = (near == Precision::Single && !T::IS_SINGLE).then(|| {
-            let (sources, targets) = particles(geometry, source_set, target_set);
+            let (sources, targets) = particles(geometry, source_set, target_set, true);
             SingleNear { sources, targets, strengths: Strengths::default() }
         });
         let p = orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0).max(1);
@@ -152,11 +157,12 @@ impl<T: Real> Engine<T> {
         let places_of = Places { root: &root, tree: &tree, lists: &lists };
         let close = match &near {
             Some(SingleNear { sources: from, targets: to, .. }) => {
-                close_of(simd, &places_of, (from, source_set), (to.as_ref(), target_set))
+                let to = (to.as_ref(), target_set);
+                close_of(simd, &places_of, (from, source_set), to, derivatives)
             }
             None => {
                 let (from, to) = (&source_particles, target_particles.as_ref());
-                close_of(simd, &places_of, (from, source_set), (to, target_set))
+                close_of(simd, &places_of, (from, source_set), (to, target_set), derivatives)
             }
         };
         Self {
@@ -185,6 +191,7 @@ impl<T: Real> Engine<T> {
             target_order,
             full,
             near,
+            derivatives,
         }
     }
 
@@ -346,13 +353,16 @@ impl<T: Real> Engine<T> {
 
     fn p2p(&mut self) {
         let Self { simd, root, tree, lists, sources, targets, strengths, .. } = self;
+        // Single precision is for sums in it, or a part of others that must not add to their errors.
+        let full = if T::IS_SINGLE { false } else { self.near.is_some() || self.full };
         let pairs = NearPairs {
             root,
             tree,
             lists,
             close: &self.close,
             strengths,
-            full: self.full,
+            full,
+            derivatives: self.derivatives,
             sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
         };
         match &mut self.near {
@@ -399,11 +409,7 @@ impl<T: Real> Engine<T> {
             + expansions
             + pairs
             + 4 * self.lists.near.entries.len()
-            + self
-                .close
-                .iter()
-                .map(|c| c.pairs.len() * size_of::<p2p::ClosePair<T>>())
-                .sum::<usize>()
+            + self.close.iter().map(|c| c.pairs.len() * size_of::<ClosePair<T>>()).sum::<usize>()
             + self.tree.cells.len() * size_of::<Cell>()
             + order(&self.source_order)
             + self.target_order.as_ref().map_or(0, order)
@@ -419,10 +425,12 @@ fn particles<N: Real>(
     (root, tree): (&Root, &Tree),
     (order, points): Set<'_>,
     targets: Option<Set<'_>>,
+    fine: bool,
 ) -> (Particles<N>, Option<Particles<N>>) {
-    let sources = Particles::new(root, tree, order, points, |c| c.sources.clone());
-    let targets = targets
-        .map(|(order, points)| Particles::new(root, tree, order, points, |c| c.targets.clone()));
+    let sources = Particles::new(root, tree, order, points, |c| c.sources.clone(), fine);
+    let targets = targets.map(|(order, points)| {
+        Particles::new(root, tree, order, points, |c| c.targets.clone(), fine)
+    });
     (sources, targets)
 }
 
@@ -432,13 +440,14 @@ fn close_of<N: Real, T: Real>(
     places: &Places<'_>,
     (sources, source_set): (&Particles<N>, Set<'_>),
     (targets, target_set): (Option<&Particles<N>>, Option<Set<'_>>),
+    derivatives: bool,
 ) -> Vec<CloseRows<T>> {
     let sources = (sources, source_set.0, source_set.1);
     let targets = match (targets, target_set) {
         (Some(particles), Some((order, points))) => (particles, order, points),
         _ => sources,
     };
-    find_close(simd, places, sources, targets)
+    find_close(simd, places, sources, targets, derivatives)
 }
 
 /// Adds the seconds that `work` takes.

@@ -19,6 +19,7 @@ mod lists;
 mod m2l;
 mod m2m;
 mod morton;
+mod near;
 mod options;
 mod p2m;
 mod p2p;

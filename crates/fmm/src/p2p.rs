@@ -5,244 +5,20 @@
 //! would be waited for. Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One
 //! distance serves all densities of a group.
 //!
-//! In single precision a coordinate is good to 1e-7 of a leaf's side, which ruins the distance of points much closer than
-//! that side. Pairs closer than [`CLOSE`] sides are therefore found once, in [`close_pairs`], and kept with the
-//! displacement that double precision gives; the vector loop leaves out exactly these. Pairs of leaves without any, nearly
-//! all, are summed without asking.
+//! Pairs too close for single precision are left to module `close`. Where the sums are in double precision and the loops in
+//! single, boxes that touch are seen by fine coordinates (`particles`), and short sums are kept before they go into doubles.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::Precision;
-use crate::close::{CloseRows, P2P_LEAVES};
+use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::lists::Lists;
+use crate::near::{Near, View, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
-use crate::tree::{Root, Tree, side};
-
-/// A near source leaf as seen from the target leaf.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Near<T> {
-    pub sources: Range<usize>,
-    /// Centre of the target leaf minus centre of the source leaf.
-    pub shift: [T; 3],
-    /// Squared distance up to which the vector loop leaves a pair out: [`threshold`].
-    pub threshold: T,
-    /// Whether there is any such pair; if not, no lane is asked.
-    pub masked: bool,
-}
-
-/// A target leaf, from which near leaves are seen.
-pub(crate) struct View<'a> {
-    tree: &'a Tree,
-    root: &'a Root,
-    index: u32,
-    centre: [f64; 3],
-    level: u8,
-    scale: f64,
-    close: f64,
-}
-
-impl<'a> View<'a> {
-    /// From leaf `index`. Pairs are left out up to a distance of `close` sides of the larger box.
-    pub(crate) fn new(root: &'a Root, tree: &'a Tree, index: u32, close: f64) -> Self {
-        let leaf = &tree.cells[index as usize];
-        let (centre, scale) = (root.centre(leaf), 1.0 / root.side);
-        Self { tree, root, index, centre, level: leaf.level, scale, close }
-    }
-
-    /// Box `source` seen from here; only a box seen from itself is taken to hold pairs to leave out.
-    #[inline(always)]
-    pub(crate) fn of<T: Real>(&self, source: u32) -> Near<T> {
-        let masked = source == self.index;
-        let source = &self.tree.cells[source as usize];
-        let there = self.root.centre(source);
-        Near {
-            sources: source.sources.start as usize..source.sources.end as usize,
-            shift: std::array::from_fn(|i| T::of((self.centre[i] - there[i]) * self.scale)),
-            threshold: threshold(self.close * side(self.level.min(source.level))),
-            masked,
-        }
-    }
-}
-
-/// Sides of the larger leaf below which a vector loop in `N` for sums in `T` keeps a pair apart.
-pub(crate) fn close_sides<N: Real, T: Real>() -> f64 {
-    match (N::PRECISION, T::PRECISION) {
-        (Precision::Single, Precision::Single) => 1.0 / 32.0,
-        // The error of a pair goes with the inverse square of its distance, and more is asked of the sum.
-        (Precision::Single, Precision::Double) => 1.0 / 8.0,
-        (Precision::Double, _) => 0.0,
-    }
-}
-
-/// The square of the distance of close pairs.
-fn threshold<T: Real>(distance: f64) -> T {
-    T::of(distance * distance)
-}
-
-/// A pair that the vector loop leaves out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ClosePair<T> {
-    /// Target within its leaf.
-    pub target: u32,
-    pub source: u32,
-    /// Target minus source.
-    pub displacement: [T; 3],
-}
-
-/// Which sources of a near leaf may be close to a target.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Within<T> {
-    /// All: they are in the target leaf too.
-    SameBox,
-    /// Likewise, and the sources are the targets: each pair is looked at once, a point and itself never.
-    SamePoints,
-    /// Those about as close to the target leaf, of this half side, as the threshold.
-    Reach(T),
-}
-
-/// Calls `put(target, source)` for every pair of a target leaf's points and one near leaf's within its threshold: the pairs
-/// that the vector loop leaves out, decided by the same arithmetic.
-#[inline(always)]
-pub(crate) fn close_pairs<V: Simd>(
-    range: Range<usize>,
-    targets: &Particles<V::Scalar>,
-    near: &Near<V::Scalar>,
-    sources: &Particles<V::Scalar>,
-    within: Within<V::Scalar>,
-    mut put: impl FnMut(usize, usize),
-) {
-    let half = match within {
-        Within::SameBox => {
-            for j in near.sources.clone() {
-                compare::<V>(range.clone(), targets, near, (sources, j), &mut put);
-            }
-            return;
-        }
-        Within::SamePoints => {
-            let mut both = |t, s| {
-                put(t, s);
-                put(s, t);
-            };
-            for j in near.sources.clone() {
-                compare::<V>(j + 1..range.end, targets, near, (sources, j), &mut both);
-            }
-            return;
-        }
-        Within::Reach(half) => half,
-    };
-    let reach = half.to_f64() + 1.001 * near.threshold.to_f64().sqrt();
-    let reach = V::splat(V::Scalar::of(reach));
-    let [x, y, z] = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
-    // Most leaves have no such source: they are asked once.
-    let mut least = reach.add(reach);
-    for first in near.sources.clone().step_by(V::LANES) {
-        least = least.min(offset(sources.lanes::<V>(first), [x, y, z]));
-    }
-    if !least.any_at_most(reach) {
-        return;
-    }
-    for first in near.sources.clone().step_by(V::LANES) {
-        let offset = offset(sources.lanes::<V>(first), [x, y, z]);
-        if offset.any_at_most(reach) {
-            let mut lanes = [V::Scalar::default(); MAX_LANES];
-            offset.sub(reach).store(&mut lanes);
-            let valid = (near.sources.end - first).min(V::LANES);
-            for (lane, beyond) in lanes[..valid].iter().enumerate() {
-                if *beyond <= V::Scalar::default() {
-                    compare::<V>(range.clone(), targets, near, (sources, first + lane), &mut put);
-                }
-            }
-        }
-    }
-}
-
-/// Largest coordinate, without its sign, of points seen from `centre`.
-#[inline(always)]
-fn offset<V: Simd>([x, y, z]: [V; 3], centre: [V; 3]) -> V {
-    x.sub(centre[0]).abs().max(y.sub(centre[1]).abs()).max(z.sub(centre[2]).abs())
-}
-
-/// Squared distances of points from one source, once they are shifted into its leaf.
-#[inline(always)]
-fn squared<V: Simd>([x, y, z]: [V; 3], shift: [V; 3], source: [V::Scalar; 3]) -> V {
-    let [r2] = squares(&[[x.add(shift[0])], [y.add(shift[1])], [z.add(shift[2])]], source);
-    r2
-}
-
-/// Calls `put(target, source)` for one source and the targets within its threshold.
-#[inline(always)]
-fn compare<V: Simd>(
-    range: Range<usize>,
-    targets: &Particles<V::Scalar>,
-    near: &Near<V::Scalar>,
-    (sources, j): (&Particles<V::Scalar>, usize),
-    put: &mut impl FnMut(usize, usize),
-) {
-    let source = sources.point(j);
-    let shift = [V::splat(near.shift[0]), V::splat(near.shift[1]), V::splat(near.shift[2])];
-    let threshold = V::splat(near.threshold);
-    let mut least = threshold.add(threshold);
-    for first in range.clone().step_by(V::LANES) {
-        least = least.min(squared(targets.lanes::<V>(first), shift, source));
-    }
-    if !least.any_at_most(threshold) {
-        return;
-    }
-    for first in range.clone().step_by(V::LANES) {
-        let r2 = squared(targets.lanes::<V>(first), shift, source);
-        if r2.any_at_most(threshold) {
-            let mut lanes = [V::Scalar::default(); MAX_LANES];
-            r2.store(&mut lanes);
-            for (lane, r2) in lanes[..(range.end - first).min(V::LANES)].iter().enumerate() {
-                if *r2 <= near.threshold {
-                    put(first + lane, j);
-                }
-            }
-        }
-    }
-}
-
-/// Adds the pairs that the vector loop left out at one leaf's targets, the first of which is `first`.
-///
-/// # Safety
-/// No other job has part in these targets.
-unsafe fn add_close<T: Real>(
-    pairs: &[ClosePair<T>],
-    strengths: &Strengths<T>,
-    first: usize,
-    sums: &Sums<'_, T>,
-) {
-    let k = strengths.charges.len().max(strengths.dipoles.len());
-    for pair in pairs {
-        let r = pair.displacement.map(Real::to_f64);
-        let (target, source) = (first + pair.target as usize, pair.source as usize);
-        let inverse = 1.0 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
-        let inverse3 = inverse * inverse * inverse;
-        for density in 0..k {
-            let q = strengths.charges.get(density).map_or(0.0, |q| q[source].to_f64());
-            let d = strengths
-                .dipoles
-                .get(density)
-                .map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
-            let along = (d[0] * r[0] + d[1] * r[1] + d[2] * r[2]) * inverse3;
-            // SAFETY: the caller's.
-            let potential = unsafe { sums.potential(density, target..target + 1) };
-            potential[0] += T::of(q * inverse + along);
-            if sums.has_gradient() {
-                let factor = q * inverse3 + 3.0 * along * inverse * inverse;
-                for axis in 0..3 {
-                    // SAFETY: the caller's.
-                    let gradient = unsafe { sums.gradient(density, axis, target..target + 1) };
-                    gradient[0] += T::of(d[axis] * inverse3 - factor * r[axis]);
-                }
-            }
-        }
-    }
-}
+use crate::tree::{Root, Tree};
 
 /// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
 ///
@@ -352,7 +128,8 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
     sums: &Sums<'_, T>,
 ) {
     let mixed = V::Scalar::IS_SINGLE && !T::IS_SINGLE;
-    let block = Block::<V, B>::new(group, first);
+    let scale = if FULL { 1.0 } else { V::ROOT_SCALE };
+    let block = Block::<V, B>::new(group, first, V::Scalar::IS_SINGLE && FULL);
     let mut totals = [[V::zero(); B]; K];
     let mut doubles = [[[0.0; MAX_LANES]; B]; K];
     for near in group.near {
@@ -361,10 +138,17 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
         while !rest.is_empty() {
             let run = if mixed { rest.start..rest.end.min(rest.start + RUN) } else { rest.clone() };
             rest.start = run.end;
-            if near.masked {
-                add_charges::<V, B, K, FULL, true>(group, near, run, &points, &mut totals);
-            } else {
-                add_charges::<V, B, K, FULL, false>(group, near, run, &points, &mut totals);
+            let seen = (&points, &block.rests);
+            match (near.masked, near.touching) {
+                (true, _) => {
+                    add_charges::<V, B, K, FULL, true, true>(group, near, run, seen, &mut totals)
+                }
+                (_, true) if V::Scalar::IS_SINGLE && FULL => {
+                    add_charges::<V, B, K, FULL, true, false>(group, near, run, seen, &mut totals);
+                }
+                _ => {
+                    add_charges::<V, B, K, FULL, false, false>(group, near, run, seen, &mut totals)
+                }
             }
             if mixed {
                 for (doubles, totals) in doubles.iter_mut().zip(&mut totals) {
@@ -382,38 +166,47 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
         if mixed {
             for (doubles, slots) in doubles[k].iter().zip(slots.chunks_mut(V::LANES)) {
                 for (slot, value) in slots.iter_mut().zip(doubles) {
-                    *slot += T::of(value / V::ROOT_SCALE);
+                    *slot += T::of(value / scale);
                 }
             }
         } else {
-            block.add(totals[k], V::ROOT_SCALE, slots);
+            block.add(totals[k], scale, slots);
         }
     }
 }
 
 /// Sources whose sum is kept in single precision before it is added to one in double precision: the fewer the smaller the
-/// error of rounding, and this many take a twentieth of the time.
+/// error of rounding, and so many take a twentieth of the time.
 const RUN: usize = 16;
 
 /// `B` vectors of targets.
 struct Block<V: Simd, const B: usize> {
     points: [[V; B]; 3],
+    /// Of fine coordinates.
+    rests: [[V; B]; 3],
     /// The block's targets that belong to the leaf.
     slots: Range<usize>,
 }
 
 impl<V: Simd, const B: usize> Block<V, B> {
     #[inline(always)]
-    fn new(group: &Group<'_, V::Scalar>, first: usize) -> Self {
+    fn new(group: &Group<'_, V::Scalar>, first: usize, fine: bool) -> Self {
         let mut points = [[V::zero(); B]; 3];
+        let mut rests = [[V::zero(); B]; 3];
         for b in 0..B {
             let lanes = group.targets.lanes(first + b * V::LANES);
             for axis in 0..3 {
                 points[axis][b] = lanes[axis];
             }
+            if fine {
+                let lanes = group.targets.rest_lanes(first + b * V::LANES);
+                for axis in 0..3 {
+                    rests[axis][b] = lanes[axis];
+                }
+            }
         }
         let end = (first + B * V::LANES).min(group.range.end);
-        Self { points, slots: first..end }
+        Self { points, rests, slots: first..end }
     }
 
     /// Relative to the centre of a source leaf.
@@ -443,15 +236,24 @@ impl<V: Simd, const B: usize> Block<V, B> {
 }
 
 #[inline(always)]
-fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const MASKED: bool>(
+fn add_charges<
+    V: Simd,
+    const B: usize,
+    const K: usize,
+    const FULL: bool,
+    const TOUCHING: bool,
+    const MASKED: bool,
+>(
     group: &Group<'_, V::Scalar>,
     near: &Near<V::Scalar>,
     run: Range<usize>,
-    points: &[[V; B]; 3],
+    (points, rests): (&[[V; B]; 3], &[[V; B]; 3]),
     totals: &mut [[V; B]; K],
 ) {
+    let fine = V::Scalar::IS_SINGLE && FULL && TOUCHING;
     let threshold = V::splat(near.threshold);
     let [x, y, z] = group.sources.range(run.clone());
+    let [rx, ry, rz] = if fine { group.sources.rests(run.clone()) } else { [x, y, z] };
     let mut charges = [x; K];
     for (k, charges) in charges.iter_mut().enumerate() {
         *charges = &group.strengths.charges[group.density + k][run.clone()];
@@ -466,7 +268,13 @@ fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const 
             for s in 0..SOURCES {
                 let j = begin + s;
                 let point = [[points[0][0]], [points[1][0]], [points[2][0]]];
-                [r2[s]] = squares(&point, [x[j], y[j], z[j]]);
+                [r2[s]] = if fine {
+                    let own = [[rests[0][0]], [rests[1][0]], [rests[2][0]]];
+                    let rests = (&own, [rx[j], ry[j], rz[j]]);
+                    square(&displacements(&point, [x[j], y[j], z[j]], rests))
+                } else {
+                    squares(&point, [x[j], y[j], z[j]])
+                };
             }
             let mut inverse = V::inverse_roots::<SOURCES, FULL>(r2);
             for s in 0..SOURCES {
@@ -482,7 +290,12 @@ fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const 
         }
     }
     for j in begin..x.len() {
-        let r2 = squares(points, [x[j], y[j], z[j]]);
+        let r2 = if fine {
+            let rests = (rests, [rx[j], ry[j], rz[j]]);
+            square(&displacements(points, [x[j], y[j], z[j]], rests))
+        } else {
+            squares(points, [x[j], y[j], z[j]])
+        };
         let mut inverse = V::inverse_roots::<B, FULL>(r2);
         if MASKED {
             for b in 0..B {
@@ -501,7 +314,10 @@ fn add_charges<V: Simd, const B: usize, const K: usize, const FULL: bool, const 
 
 /// Squared distances of a block of points from one source.
 #[inline(always)]
-fn squares<V: Simd, const B: usize>(points: &[[V; B]; 3], source: [V::Scalar; 3]) -> [V; B] {
+pub(crate) fn squares<V: Simd, const B: usize>(
+    points: &[[V; B]; 3],
+    source: [V::Scalar; 3],
+) -> [V; B] {
     let [x, y, z] = source.map(V::splat);
     let mut r2 = [V::zero(); B];
     for b in 0..B {
@@ -515,6 +331,34 @@ fn squares<V: Simd, const B: usize>(points: &[[V; B]; 3], source: [V::Scalar; 3]
     for b in 0..B {
         let d = points[2][b].sub(z);
         r2[b] = d.mul_add(d, r2[b]);
+    }
+    r2
+}
+
+/// Displacements of a block of points from one source by fine coordinates: the points and the source, and their rests.
+#[inline(always)]
+pub(crate) fn displacements<V: Simd, const B: usize>(
+    points: &[[V; B]; 3],
+    source: [V::Scalar; 3],
+    (rests, rest): (&[[V; B]; 3], [V::Scalar; 3]),
+) -> [[V; B]; 3] {
+    let (source, rest) = (source.map(V::splat), rest.map(V::splat));
+    let mut displacements = [[V::zero(); B]; 3];
+    for i in 0..3 {
+        for b in 0..B {
+            displacements[i][b] = points[i][b].sub(source[i]).add(rests[i][b].sub(rest[i]));
+        }
+    }
+    displacements
+}
+
+/// Squared lengths.
+#[inline(always)]
+pub(crate) fn square<V: Simd, const B: usize>(displacements: &[[V; B]; 3]) -> [V; B] {
+    let mut r2 = [V::zero(); B];
+    for b in 0..B {
+        let [x, y, z] = [displacements[0][b], displacements[1][b], displacements[2][b]];
+        r2[b] = z.mul_add(z, y.mul_add(y, x.mul(x)));
     }
     r2
 }
@@ -553,85 +397,164 @@ fn general_block<
     first: usize,
     sums: &Sums<'_, T>,
 ) {
+    let mixed = V::Scalar::IS_SINGLE && !T::IS_SINGLE;
     let density = group.density;
-    let block = Block::<V, PAIR>::new(group, first);
-    let mut totals = Totals { potential: [V::zero(); PAIR], gradient: [[V::zero(); PAIR]; 3] };
+    let block = Block::<V, PAIR>::new(group, first, V::Scalar::IS_SINGLE && FULL);
+    // The potential and the gradient's axes.
+    let mut totals = [[V::zero(); PAIR]; 4];
+    let mut doubles = [[[0.0; MAX_LANES]; PAIR]; 4];
+    let mut pairs =
+        [Pairs { displacement: [[V::zero(); PAIR]; 3], inverse: [V::zero(); PAIR] }; GENERAL_RUN];
+    let components = if GRADIENT { 4 } else { 1 };
     for near in group.near {
         let points = block.seen_from(near);
-        if near.masked {
-            add_general::<V, CHARGES, DIPOLES, GRADIENT, FULL, true>(
-                group,
-                near,
-                &points,
-                &mut totals,
-            );
+        let mut rest = near.sources.clone();
+        while !rest.is_empty() {
+            let run = rest.start..rest.end.min(rest.start + GENERAL_RUN);
+            rest.start = run.end;
+            let pairs = &mut pairs[..run.len()];
+            let seen = (&points, &block.rests);
+            if V::Scalar::IS_SINGLE && FULL && (near.masked || near.touching) {
+                displace::<V, true>(group, run.clone(), seen, pairs);
+            } else {
+                displace::<V, false>(group, run.clone(), seen, pairs);
+            }
+            if near.masked {
+                invert::<V, FULL, true>(near, pairs);
+            } else {
+                invert::<V, FULL, false>(near, pairs);
+            }
+            // Less error is asked of potentials than of gradients.
+            let few = if mixed { POTENTIAL_RUN } else { GENERAL_RUN };
+            for (i, pairs) in pairs.chunks(few).enumerate() {
+                let first = run.start + i * few;
+                let run = first..first + pairs.len();
+                add_general::<V, CHARGES, DIPOLES, GRADIENT>(group, run, pairs, &mut totals);
+                if mixed {
+                    for (doubles, total) in doubles[0].iter_mut().zip(&mut totals[0]) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
+            if mixed && GRADIENT {
+                for (doubles, totals) in doubles[1..].iter_mut().zip(&mut totals[1..]) {
+                    for (doubles, total) in doubles.iter_mut().zip(totals) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
+        }
+    }
+    for i in 0..components {
+        // SAFETY: the job's own targets.
+        let slots = unsafe {
+            match i {
+                0 => sums.potential(density, block.slots.clone()),
+                _ => sums.gradient(density, i - 1, block.slots.clone()),
+            }
+        };
+        if mixed {
+            for (doubles, slots) in doubles[i].iter().zip(slots.chunks_mut(V::LANES)) {
+                for (slot, value) in slots.iter_mut().zip(doubles) {
+                    *slot += T::of(*value);
+                }
+            }
         } else {
-            add_general::<V, CHARGES, DIPOLES, GRADIENT, FULL, false>(
-                group,
-                near,
-                &points,
-                &mut totals,
-            );
-        }
-    }
-    // SAFETY: the job's own targets.
-    let slots = unsafe { sums.potential(density, block.slots.clone()) };
-    block.add(totals.potential, 1.0, slots);
-    if GRADIENT {
-        for i in 0..3 {
-            // SAFETY: as above.
-            let slots = unsafe { sums.gradient(density, i, block.slots.clone()) };
-            block.add(totals.gradient[i], 1.0, slots);
+            block.add(totals[i], 1.0, slots);
         }
     }
 }
 
-/// Sums of a block of targets.
+/// Sources that [`general_block`] takes step by step, one step for all of them before the next: a processor looks only some
+/// 64 operations ahead, fewer than the whole of two pairs.
+const GENERAL_RUN: usize = 16;
+
+/// As [`RUN`], of the potentials beside gradients; gradients themselves take [`GENERAL_RUN`].
+const POTENTIAL_RUN: usize = 4;
+
+/// One source and a block of targets.
 #[derive(Clone, Copy)]
-struct Totals<V> {
-    potential: [V; PAIR],
-    gradient: [[V; PAIR]; 3],
+struct Pairs<V> {
+    displacement: [[V; PAIR]; 3],
+    /// First the squared distance, then its inverse root.
+    inverse: [V; PAIR],
 }
 
+/// Displacements and squared distances.
 #[inline(always)]
-fn add_general<
-    V: Simd,
-    const CHARGES: bool,
-    const DIPOLES: bool,
-    const GRADIENT: bool,
-    const FULL: bool,
-    const MASKED: bool,
->(
+fn displace<V: Simd, const FINE: bool>(
     group: &Group<'_, V::Scalar>,
-    near: &Near<V::Scalar>,
-    points: &[[V; PAIR]; 3],
-    totals: &mut Totals<V>,
+    run: Range<usize>,
+    (points, rests): (&[[V; PAIR]; 3], &[[V; PAIR]; 3]),
+    pairs: &mut [Pairs<V>],
 ) {
-    let density = group.density;
-    let three = V::splat(V::Scalar::of(3.0));
+    let sources = group.sources.range(run.clone());
+    let source_rests = if FINE { group.sources.rests(run) } else { sources };
+    for (j, pairs) in pairs.iter_mut().enumerate() {
+        let source = [V::splat(sources[0][j]), V::splat(sources[1][j]), V::splat(sources[2][j])];
+        for i in 0..3 {
+            for b in 0..PAIR {
+                pairs.displacement[i][b] = points[i][b].sub(source[i]);
+            }
+        }
+        if FINE {
+            let [x, y, z] = source_rests;
+            let rest = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
+            for i in 0..3 {
+                for b in 0..PAIR {
+                    let d = pairs.displacement[i][b];
+                    pairs.displacement[i][b] = d.add(rests[i][b].sub(rest[i]));
+                }
+            }
+        }
+        pairs.inverse = square(&pairs.displacement);
+    }
+}
+
+/// Squared distances to inverse distances, 0 for pairs to leave out.
+#[inline(always)]
+fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
+    near: &Near<V::Scalar>,
+    pairs: &mut [Pairs<V>],
+) {
     let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
     let threshold = V::splat(near.threshold);
-    let [x, y, z] = group.sources.range(near.sources.clone());
-    let charges = if CHARGES { &group.strengths.charges[density][near.sources.clone()] } else { x };
-    let dipoles = if DIPOLES {
-        group.strengths.dipoles[density].each_ref().map(|d| &d[near.sources.clone()])
-    } else {
-        [x, y, z]
-    };
-    let Totals { mut potential, mut gradient } = *totals;
-    for j in 0..x.len() {
-        let source = [x[j], y[j], z[j]];
-        let r2 = squares(points, source);
-        let source = source.map(V::splat);
+    for pairs in pairs {
+        let r2 = pairs.inverse;
         let mut inverse = V::inverse_roots::<PAIR, FULL>(r2);
         for b in 0..PAIR {
-            if V::ROOT_SCALE != 1.0 {
+            if V::ROOT_SCALE != 1.0 && !FULL {
                 inverse[b] = inverse[b].mul(scale);
             }
             if MASKED {
                 inverse[b] = inverse[b].where_above(r2[b], threshold);
             }
         }
+        pairs.inverse = inverse;
+    }
+}
+
+/// Adds the terms of a run of sources.
+#[inline(always)]
+fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+    group: &Group<'_, V::Scalar>,
+    run: Range<usize>,
+    pairs: &[Pairs<V>],
+    totals: &mut [[V; PAIR]; 4],
+) {
+    let density = group.density;
+    let three = V::splat(V::Scalar::of(3.0));
+    let none: &[V::Scalar] = &[];
+    let charges = if CHARGES { &group.strengths.charges[density][run.clone()] } else { none };
+    let dipoles = if DIPOLES {
+        group.strengths.dipoles[density].each_ref().map(|d| &d[run.clone()])
+    } else {
+        [none; 3]
+    };
+    let [mut potential, mut gx, mut gy, mut gz] = *totals;
+    for (j, Pairs { displacement: d, inverse }) in pairs.iter().enumerate() {
         // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
         let mut inverse2 = [V::zero(); PAIR];
         let mut along_r = [V::zero(); PAIR];
@@ -647,33 +570,31 @@ fn add_general<
             }
         }
         if DIPOLES {
-            let d = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
+            let dipole = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
             for b in 0..PAIR {
-                let mut projection = d[0].mul(points[0][b].sub(source[0]));
-                for i in 1..3 {
-                    projection = d[i].mul_add(points[i][b].sub(source[i]), projection);
-                }
+                let projection = dipole[0].mul(d[0][b]);
+                let projection = dipole[1].mul_add(d[1][b], projection);
+                let projection = dipole[2].mul_add(d[2][b], projection);
                 let inverse3 = inverse2[b].mul(inverse[b]);
                 let value = projection.mul(inverse3);
                 potential[b] = potential[b].add(value);
                 if GRADIENT {
                     along_r[b] = three.mul(value).mul_add(inverse2[b], along_r[b]);
-                    for i in 0..3 {
-                        gradient[i][b] = d[i].mul_add(inverse3, gradient[i][b]);
-                    }
+                    gx[b] = dipole[0].mul_add(inverse3, gx[b]);
+                    gy[b] = dipole[1].mul_add(inverse3, gy[b]);
+                    gz[b] = dipole[2].mul_add(inverse3, gz[b]);
                 }
             }
         }
         if GRADIENT {
-            for i in 0..3 {
-                for b in 0..PAIR {
-                    let r = points[i][b].sub(source[i]);
-                    gradient[i][b] = along_r[b].neg_mul_add(r, gradient[i][b]);
-                }
+            for b in 0..PAIR {
+                gx[b] = along_r[b].neg_mul_add(d[0][b], gx[b]);
+                gy[b] = along_r[b].neg_mul_add(d[1][b], gy[b]);
+                gz[b] = along_r[b].neg_mul_add(d[2][b], gz[b]);
             }
         }
     }
-    *totals = Totals { potential, gradient };
+    *totals = [potential, gx, gy, gz];
 }
 
 /// All near pairs of a plan, summed up in `T`.
@@ -687,6 +608,8 @@ pub(crate) struct NearPairs<'a, T> {
     pub(crate) strengths: &'a Strengths<T>,
     /// Whether inverse distances must be good to working precision.
     pub(crate) full: bool,
+    /// Whether gradients or dipoles are summed.
+    pub(crate) derivatives: bool,
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
@@ -728,13 +651,13 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) {
         let Self { sources, targets, strengths, .. } = self;
-        let NearPairs { root, tree, lists, sums, full, .. } = *self.all;
-        let close_sides = close_sides::<N, T>();
+        let NearPairs { root, tree, lists, sums, full, derivatives, .. } = *self.all;
+        let close = close_sides::<N, T>(derivatives);
         let (mut begin, mut entry) = (0, 0);
         for (i, row) in self.rows.enumerate() {
             let index = lists.near.cells[row];
             let target = &tree.cells[index as usize];
-            let view = View::new(root, tree, index, close_sides);
+            let view = View::new(root, tree, index, close);
             let range = target.targets.start as usize..target.targets.end as usize;
             for list in lists.near.row(row).chunks(LEAVES) {
                 let mut near: [Near<N>; LEAVES] = std::array::from_fn(|_| Near::default());
@@ -748,7 +671,7 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
                 }
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
-                    if N::IS_SINGLE || full {
+                    if full {
                         p2p::<V, T, true>(range.clone(), targets, near, sources, strengths, sums);
                     } else {
                         p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);

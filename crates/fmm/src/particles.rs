@@ -2,12 +2,18 @@
 //!
 //! Relative coordinates keep single precision exact to 1e-7 of a leaf, where global ones would lose the gradient of close
 //! pairs. Points that coincide have the same relative coordinates in every format, so their distance is exactly zero.
+//!
+//! Fine coordinates come in two parts: one on a grid of which all differences between near boxes are exact, and the rest. The
+//! difference of two points is that of the first parts plus that of the rests, to working precision however close they are.
 
 use rayon::prelude::*;
 
 use crate::shared::Shared;
 use crate::simd::{Real, Simd};
-use crate::tree::{Order, Root, Tree};
+use crate::tree::{Order, Root, Tree, side};
+
+/// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact, larger ones relatively good.
+const GRID: f64 = 1.0 / (1u64 << 23) as f64;
 
 /// Scalars that may be read past the end of an array: two of the widest vectors.
 pub(crate) const PADDING: usize = 32;
@@ -17,34 +23,56 @@ pub(crate) const PADDING: usize = 32;
 pub(crate) struct Particles<T> {
     /// x, y, z, each padded.
     axes: [Vec<T>; 3],
+    /// The rests of fine coordinates; otherwise empty.
+    rests: [Vec<T>; 3],
 }
 
 impl<T: Real> Particles<T> {
-    /// `range` picks sources or targets of a box.
+    /// `range` picks sources or targets of a box; `fine` keeps rests.
     pub(crate) fn new(
         root: &Root,
         tree: &Tree,
         order: &Order,
         points: &[[f64; 3]],
         range: impl Fn(&crate::tree::Cell) -> std::ops::Range<u32> + Sync,
+        fine: bool,
     ) -> Self {
         let n = points.len();
-        let mut axes: [Vec<T>; 3] = std::array::from_fn(|_| vec![T::default(); n + PADDING]);
+        let padded = |n| std::array::from_fn(|_| vec![T::default(); n]);
+        let mut axes: [Vec<T>; 3] = padded(n + PADDING);
+        let mut rests: [Vec<T>; 3] = padded(if fine { n + PADDING } else { 0 });
         let [x, y, z] = axes.each_mut().map(|a| Shared::new(a));
+        let shared_rests = rests.each_mut().map(|a| Shared::new(a));
         let scale = 1.0 / root.side;
         tree.cells.par_iter().with_min_len(64).filter(|cell| cell.is_leaf()).for_each(|leaf| {
             let own = range(leaf).start as usize..range(leaf).end as usize;
             // SAFETY: a point is in one leaf.
             let [x, y, z] = [&x, &y, &z].map(|axis| unsafe { axis.slice(own.clone()) });
             let centre = root.centre(leaf);
-            for (slot, &i) in order.index[own].iter().enumerate() {
+            let relative = |i: u32| -> [f64; 3] {
                 let point = &points[i as usize];
-                x[slot] = T::of((point[0] - centre[0]) * scale);
-                y[slot] = T::of((point[1] - centre[1]) * scale);
-                z[slot] = T::of((point[2] - centre[2]) * scale);
+                std::array::from_fn(|axis| (point[axis] - centre[axis]) * scale)
+            };
+            if !fine {
+                for (slot, &i) in order.index[own].iter().enumerate() {
+                    [x[slot], y[slot], z[slot]] = relative(i).map(T::of);
+                }
+                return;
+            }
+            // Added and taken off again, it leaves a number on the grid: the spacing of doubles there.
+            let grid = GRID * side(leaf.level) * (1.5 / f64::EPSILON);
+            // SAFETY: as above.
+            let rests = shared_rests.each_ref().map(|axis| unsafe { axis.slice(own.clone()) });
+            for (slot, &i) in order.index[own].iter().enumerate() {
+                let point = relative(i);
+                let coarse = point.map(|x| (x + grid) - grid);
+                [x[slot], y[slot], z[slot]] = coarse.map(T::of);
+                for axis in 0..3 {
+                    rests[axis][slot] = T::of(point[axis] - coarse[axis]);
+                }
             }
         });
-        Self { axes }
+        Self { axes, rests }
     }
 
     /// The `LANES` points from `first` on; lanes past the end of a box belong to the next.
@@ -55,6 +83,22 @@ impl<T: Real> Particles<T> {
             V::load(&self.axes[1][first..]),
             V::load(&self.axes[2][first..]),
         ]
+    }
+
+    /// The rests of the `LANES` points from `first` on; for fine coordinates alone.
+    #[inline(always)]
+    pub(crate) fn rest_lanes<V: Simd<Scalar = T>>(&self, first: usize) -> [V; 3] {
+        [
+            V::load(&self.rests[0][first..]),
+            V::load(&self.rests[1][first..]),
+            V::load(&self.rests[2][first..]),
+        ]
+    }
+
+    /// The rests of a range of points, axis by axis; for fine coordinates alone.
+    #[inline(always)]
+    pub(crate) fn rests(&self, range: std::ops::Range<usize>) -> [&[T]; 3] {
+        self.rests.each_ref().map(|a| &a[range.clone()])
     }
 
     /// One coordinate of all points, padded.
@@ -76,7 +120,7 @@ impl<T: Real> Particles<T> {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        3 * self.axes[0].len() * size_of::<T>()
+        3 * (self.axes[0].len() + self.rests[0].len()) * size_of::<T>()
     }
 }
 
@@ -90,10 +134,13 @@ pub(crate) struct Strengths<T> {
 }
 
 impl<T: Real> Strengths<T> {
-    /// Takes over charges of another format, rounded.
+    /// Takes over strengths of another format, rounded.
     pub(crate) fn round<U: Real>(&mut self, from: &Strengths<U>) {
         self.charges.resize_with(from.charges.len(), Vec::new);
-        for (to, from) in self.charges.iter_mut().zip(&from.charges) {
+        self.dipoles.resize_with(from.dipoles.len(), Default::default);
+        let charges = self.charges.iter_mut().zip(&from.charges);
+        let dipoles = self.dipoles.iter_mut().flatten().zip(from.dipoles.iter().flatten());
+        for (to, from) in charges.chain(dipoles) {
             to.resize(from.len(), T::default());
             to.par_iter_mut()
                 .with_min_len(4096)

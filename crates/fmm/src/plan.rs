@@ -391,7 +391,9 @@ pub(crate) fn work_out_lists(
     source_order.keys = Vec::new();
     let target_order = target_order.map(|order| Order { keys: Vec::new(), ..order });
     let full = options.tolerance < FULL_TOLERANCE;
-    Parts { simd, root, tree, lists, orders, source_order, target_order, full, near: precision }
+    let derivatives = options.gradient || options.dipoles;
+    let near = precision;
+    Parts { simd, root, tree, lists, orders, source_order, target_order, full, near, derivatives }
 }
 
 /// Fills the counts of `info`.

@@ -146,18 +146,15 @@ fn newton<V: Simd, const B: usize>(x: [V; B], mut roots: [V; B]) -> [V; B] {
 
 /// `1 / sqrt(x)` from estimates y: with h = 1 - x y^2 it is y (1 + h/2 + 3/8 h^2 + 5/16 h^3 + ...); `ORDER` terms after the 1.
 #[inline(always)]
-fn series<V: Simd<Scalar = f64>, const B: usize, const ORDER: usize>(
-    x: [V; B],
-    mut roots: [V; B],
-) -> [V; B] {
-    let [half, second, third] = [0.5, 0.375, 0.3125].map(V::splat);
-    let one = V::splat(1.0);
+fn series<V: Simd, const B: usize, const ORDER: usize>(x: [V; B], mut roots: [V; B]) -> [V; B] {
+    let [one, half, second, third] = [1.0, 0.5, 0.375, 0.3125].map(|c| V::splat(V::Scalar::of(c)));
     let (mut h, mut sum) = ([V::zero(); B], [V::zero(); B]);
+    // An estimate of 12 bits has an exact square, so h has no error of rounding to speak of.
     for b in 0..B {
-        h[b] = x[b].mul(roots[b]);
+        h[b] = roots[b].mul(roots[b]);
     }
     for b in 0..B {
-        h[b] = h[b].neg_mul_add(roots[b], one);
+        h[b] = h[b].neg_mul_add(x[b], one);
     }
     for b in 0..B {
         sum[b] = match ORDER {
@@ -194,7 +191,8 @@ impl Simd for F32x8 {
     #[inline(always)]
     fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
         // SAFETY: module documentation.
-        newton(x, x.map(|x| Self(unsafe { _mm256_rsqrt_ps(x.0) })))
+        let roots = x.map(|x| Self(unsafe { _mm256_rsqrt_ps(x.0) }));
+        if FULL { series::<_, B, 2>(x, roots) } else { newton(x, roots) }
     }
 
     #[inline(always)]
@@ -396,7 +394,8 @@ impl Simd for F32x16 {
     #[inline(always)]
     fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
         // SAFETY: module documentation.
-        newton(x, x.map(|x| Self(unsafe { _mm512_rsqrt14_ps(x.0) })))
+        let roots = x.map(|x| Self(unsafe { _mm512_rsqrt14_ps(x.0) }));
+        if FULL { series::<_, B, 2>(x, roots) } else { newton(x, roots) }
     }
 
     #[inline(always)]
