@@ -221,6 +221,10 @@ fn visit(
         if !source.sources {
             continue;
         }
+        if source.level == target.level && !source.leaf && stencil != Stencil::Full {
+            settle_equal((tree, boxes), acceptance, (s, index), stack, found);
+            continue;
+        }
         // As `offset`: one of the two shifts is 0.
         let finer_source = source.level.saturating_sub(target.level);
         let finer_target = target.level.saturating_sub(source.level);
@@ -235,8 +239,8 @@ fn visit(
         };
         if comparable && difference <= MAX_LEVEL_DIFFERENCE && r2 >= acceptance[difference as usize]
         {
-            let key = pack(i32::from(source.level) - i32::from(target.level), offset);
-            found.far.push([found.vectors.number(key), s, index as u32]);
+            let coarser_target = i32::from(source.level) - i32::from(target.level);
+            found.far.push([found.vectors.number(coarser_target, offset), s, index as u32]);
         } else if !source.leaf && (finer_source == 0 || target.leaf) {
             stack.extend(tree.cells[s as usize].children().map(|c| c as u32));
         } else if !target.leaf {
@@ -255,6 +259,51 @@ fn visit(
     }
 }
 
+/// As [`visit`] of one pair of equal boxes, the source with children: most of all pairs. Children are told apart without
+/// branches, which no processor would foresee.
+#[inline]
+fn settle_equal(
+    (tree, boxes): (&Tree, &[Slim]),
+    acceptance: &[i64],
+    (s, index): (u32, usize),
+    stack: &mut Vec<u32>,
+    found: &mut Found,
+) {
+    let (source, target) = (boxes[s as usize], boxes[index]);
+    let square = |offset: [i32; 3]| -> i64 { offset.iter().map(|&o| i64::from(o).pow(2)).sum() };
+    let offset: [i32; 3] = std::array::from_fn(|i| target.centre[i] - source.centre[i]);
+    if square(offset) >= acceptance[0] {
+        found.far.push([found.vectors.number(0, offset), s, index as u32]);
+        return;
+    }
+    let (mut far, mut rest) = ([(0, [0; 3]); 8], [0; 8]);
+    let (mut far_count, mut rest_count) = (0, 0);
+    for c in tree.cells[s as usize].children().take(8) {
+        let child = &boxes[c];
+        let offset = std::array::from_fn(|i| 2 * target.centre[i] - child.centre[i]);
+        let accepted = square(offset) >= acceptance[1];
+        far[far_count % 8] = (c as u32, offset);
+        rest[rest_count % 8] = c as u32;
+        far_count += usize::from(child.sources & accepted);
+        rest_count += usize::from(child.sources & !accepted);
+    }
+    for &(c, offset) in &far[..far_count] {
+        found.far.push([found.vectors.number(1, offset), c, index as u32]);
+    }
+    let rest = &rest[..rest_count];
+    if !target.leaf {
+        found.left.extend_from_slice(rest);
+        return;
+    }
+    for &c in rest {
+        if boxes[c as usize].leaf {
+            found.near.entries.push(c);
+        } else {
+            stack.extend(tree.cells[c as usize].children().map(|c| c as u32));
+        }
+    }
+}
+
 /// Brings a chunk's pairs together by vector, in the order in which they were found, which is that of the targets. Returns
 /// the chunk and the packed vector of each batch.
 fn group(tree: &Tree, cells: Range<usize>, found: &Found) -> (Chunk, Vec<u64>) {
@@ -262,8 +311,7 @@ fn group(tree: &Tree, cells: Range<usize>, found: &Found) -> (Chunk, Vec<u64>) {
     let keys = &found.vectors.keys;
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_unstable_by_key(|&number| keys[number]);
-    let mut counts = vec![0u32; keys.len()];
-    found.far.iter().for_each(|pair| counts[pair[0] as usize] += 1);
+    let counts = &found.vectors.counts;
     let mut batches = Vec::with_capacity(keys.len());
     let mut next = vec![0u32; keys.len()];
     let mut end = 0;
@@ -294,20 +342,43 @@ fn group(tree: &Tree, cells: Range<usize>, found: &Found) -> (Chunk, Vec<u64>) {
     (chunk, order.into_iter().map(|number| keys[number]).collect())
 }
 
-/// Distinct keys, numbered as they come: a hash table with linear probing.
+/// Distinct vectors, numbered as they come: short ones in a table, the others by a hash with linear probing.
 struct Numbers {
     keys: Vec<u64>,
+    /// How often each was asked for.
+    counts: Vec<u32>,
+    /// Number + 1 of the vector at each place of [`Numbers::place`], 0 = none yet.
+    short: Vec<u32>,
     /// Number + 1 of the key in each slot, 0 = free; a power of two, at most half of them taken.
     slots: Vec<u32>,
 }
 
 impl Default for Numbers {
     fn default() -> Self {
-        Self { keys: Vec::new(), slots: vec![0; 1024] }
+        Self {
+            keys: Vec::new(),
+            counts: Vec::new(),
+            short: vec![0; 3 << (3 * SHORT_BITS)],
+            slots: vec![0; 1024],
+        }
     }
 }
 
+/// Bits of half an offset in the table of short vectors.
+const SHORT_BITS: u32 = 4;
+
 impl Numbers {
+    /// Place of a short vector: offsets are all even between equal boxes and all odd from one level to the next, so that
+    /// their halves, rounded down, tell them apart.
+    #[inline]
+    fn place(coarser_target: i32, offset: [i32; 3]) -> Option<usize> {
+        const HALF: i32 = 1 << (SHORT_BITS - 1);
+        let levels = (coarser_target + 1) as u32;
+        let [x, y, z] = offset.map(|o| ((o >> 1) + HALF) as u32);
+        let short = levels < 3 && (x | y | z) >> SHORT_BITS == 0;
+        short.then(|| (((levels << SHORT_BITS | x) << SHORT_BITS | y) << SHORT_BITS | z) as usize)
+    }
+
     fn slot(&self, key: u64) -> usize {
         let bits = self.slots.len().ilog2();
         let mut slot = (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize;
@@ -317,11 +388,29 @@ impl Numbers {
         slot
     }
 
-    /// The number of `key`, which may be new.
-    fn number(&mut self, key: u64) -> u32 {
+    /// The number of a vector, which may be new; `coarser_target` = level of the source minus level of the target.
+    #[inline]
+    fn number(&mut self, coarser_target: i32, offset: [i32; 3]) -> u32 {
+        let number = match Self::place(coarser_target, offset) {
+            Some(place) => {
+                if self.short[place] == 0 {
+                    self.keys.push(pack(coarser_target, offset));
+                    self.counts.push(0);
+                    self.short[place] = self.keys.len() as u32;
+                }
+                self.short[place] - 1
+            }
+            None => self.number_of_key(pack(coarser_target, offset)),
+        };
+        self.counts[number as usize] += 1;
+        number
+    }
+
+    fn number_of_key(&mut self, key: u64) -> u32 {
         let slot = self.slot(key);
         if self.slots[slot] == 0 {
             self.keys.push(key);
+            self.counts.push(0);
             self.slots[slot] = self.keys.len() as u32;
             if 2 * self.keys.len() > self.slots.len() {
                 self.slots = vec![0; 2 * self.slots.len()];
