@@ -376,7 +376,8 @@ impl Numbers {
         let levels = (coarser_target + 1) as u32;
         let [x, y, z] = offset.map(|o| ((o >> 1) + HALF) as u32);
         let short = levels < 3 && (x | y | z) >> SHORT_BITS == 0;
-        short.then(|| (((levels << SHORT_BITS | x) << SHORT_BITS | y) << SHORT_BITS | z) as usize)
+        let place = ((levels << SHORT_BITS | x) << SHORT_BITS | y) << SHORT_BITS | z;
+        short.then_some(place as usize)
     }
 
     fn slot(&self, key: u64) -> usize {
