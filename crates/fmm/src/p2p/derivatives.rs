@@ -1,0 +1,241 @@
+//! P2P: potentials with gradients and the sums of dipoles, one density at a time.
+
+use std::ops::Range;
+
+use crate::near::Near;
+use crate::simd::{MAX_LANES, Real, Simd};
+use crate::sums::Sums;
+
+use super::distances::square;
+use super::{Block, Group, PAIR};
+
+/// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
+#[inline(always)]
+pub(super) fn general<
+    V: Simd,
+    T: Real,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
+) {
+    for first in group.range.clone().step_by(PAIR * V::LANES) {
+        general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+    }
+}
+
+#[inline(always)]
+fn general_block<
+    V: Simd,
+    T: Real,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+>(
+    group: &Group<'_, V::Scalar>,
+    first: usize,
+    sums: &Sums<'_, T>,
+) {
+    let mixed = V::Scalar::IS_SINGLE && !T::IS_SINGLE;
+    let density = group.density;
+    let block = Block::<V, PAIR>::new(group, first, V::Scalar::IS_SINGLE && FULL);
+    // The potential and the gradient's axes.
+    let mut totals = [[V::zero(); PAIR]; 4];
+    let mut doubles = [[[0.0; MAX_LANES]; PAIR]; 4];
+    let mut pairs =
+        [Pairs { displacement: [[V::zero(); PAIR]; 3], inverse: [V::zero(); PAIR] }; GENERAL_RUN];
+    let components = if GRADIENT { 4 } else { 1 };
+    for near in group.near {
+        let points = block.seen_from(near);
+        let mut rest = near.sources.clone();
+        while !rest.is_empty() {
+            let run = rest.start..rest.end.min(rest.start + GENERAL_RUN);
+            rest.start = run.end;
+            let pairs = &mut pairs[..run.len()];
+            let seen = (&points, &block.rests);
+            if V::Scalar::IS_SINGLE && FULL && (near.masked || near.touching) {
+                displace::<V, true>(group, run.clone(), seen, pairs);
+            } else {
+                displace::<V, false>(group, run.clone(), seen, pairs);
+            }
+            if near.masked {
+                invert::<V, FULL, true>(near, pairs);
+            } else {
+                invert::<V, FULL, false>(near, pairs);
+            }
+            // Less error is asked of potentials than of gradients.
+            let few = if mixed { POTENTIAL_RUN } else { GENERAL_RUN };
+            for (i, pairs) in pairs.chunks(few).enumerate() {
+                let first = run.start + i * few;
+                let run = first..first + pairs.len();
+                add_general::<V, CHARGES, DIPOLES, GRADIENT>(group, run, pairs, &mut totals);
+                if mixed {
+                    for (doubles, total) in doubles[0].iter_mut().zip(&mut totals[0]) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
+            if mixed && GRADIENT {
+                for (doubles, totals) in doubles[1..].iter_mut().zip(&mut totals[1..]) {
+                    for (doubles, total) in doubles.iter_mut().zip(totals) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
+        }
+    }
+    for i in 0..components {
+        // SAFETY: the job's own targets.
+        let slots = unsafe {
+            match i {
+                0 => sums.potential(density, block.slots.clone()),
+                _ => sums.gradient(density, i - 1, block.slots.clone()),
+            }
+        };
+        if mixed {
+            for (doubles, slots) in doubles[i].iter().zip(slots.chunks_mut(V::LANES)) {
+                for (slot, value) in slots.iter_mut().zip(doubles) {
+                    *slot += T::of(*value);
+                }
+            }
+        } else {
+            block.add(totals[i], 1.0, slots);
+        }
+    }
+}
+
+/// Sources that [`general_block`] takes step by step, one step for all of them before the next: a processor looks only some
+/// 64 operations ahead, fewer than the whole of two pairs.
+const GENERAL_RUN: usize = 16;
+
+/// Sources whose sum is kept in single precision before it is added to one in double precision, of the potentials beside gradients; gradients themselves take [`GENERAL_RUN`].
+const POTENTIAL_RUN: usize = 4;
+
+/// One source and a block of targets.
+#[derive(Clone, Copy)]
+struct Pairs<V> {
+    displacement: [[V; PAIR]; 3],
+    /// First the squared distance, then its inverse root.
+    inverse: [V; PAIR],
+}
+
+/// Displacements and squared distances.
+#[inline(always)]
+fn displace<V: Simd, const FINE: bool>(
+    group: &Group<'_, V::Scalar>,
+    run: Range<usize>,
+    (points, rests): (&[[V; PAIR]; 3], &[[V; PAIR]; 3]),
+    pairs: &mut [Pairs<V>],
+) {
+    let sources = group.sources.range(run.clone());
+    let source_rests = if FINE { group.sources.rests(run) } else { sources };
+    for (j, pairs) in pairs.iter_mut().enumerate() {
+        let source = [V::splat(sources[0][j]), V::splat(sources[1][j]), V::splat(sources[2][j])];
+        for i in 0..3 {
+            for b in 0..PAIR {
+                pairs.displacement[i][b] = points[i][b].sub(source[i]);
+            }
+        }
+        if FINE {
+            let [x, y, z] = source_rests;
+            let rest = [V::splat(x[j]), V::splat(y[j]), V::splat(z[j])];
+            for i in 0..3 {
+                for b in 0..PAIR {
+                    let d = pairs.displacement[i][b];
+                    pairs.displacement[i][b] = d.add(rests[i][b].sub(rest[i]));
+                }
+            }
+        }
+        pairs.inverse = square(&pairs.displacement);
+    }
+}
+
+/// Squared distances to inverse distances, 0 for pairs to leave out.
+#[inline(always)]
+fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
+    near: &Near<V::Scalar>,
+    pairs: &mut [Pairs<V>],
+) {
+    let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
+    let threshold = V::splat(near.threshold);
+    for pairs in pairs {
+        let r2 = pairs.inverse;
+        let mut inverse = V::inverse_roots::<PAIR, FULL>(r2);
+        for b in 0..PAIR {
+            if V::ROOT_SCALE != 1.0 && !FULL {
+                inverse[b] = inverse[b].mul(scale);
+            }
+            if MASKED {
+                inverse[b] = inverse[b].where_above(r2[b], threshold);
+            }
+        }
+        pairs.inverse = inverse;
+    }
+}
+
+/// Adds the terms of a run of sources.
+#[inline(always)]
+fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+    group: &Group<'_, V::Scalar>,
+    run: Range<usize>,
+    pairs: &[Pairs<V>],
+    totals: &mut [[V; PAIR]; 4],
+) {
+    let density = group.density;
+    let three = V::splat(V::Scalar::of(3.0));
+    let none: &[V::Scalar] = &[];
+    let charges = if CHARGES { &group.strengths.charges[density][run.clone()] } else { none };
+    let dipoles = if DIPOLES {
+        group.strengths.dipoles[density].each_ref().map(|d| &d[run.clone()])
+    } else {
+        [none; 3]
+    };
+    let [mut potential, mut gx, mut gy, mut gz] = *totals;
+    for (j, Pairs { displacement: d, inverse }) in pairs.iter().enumerate() {
+        // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
+        let mut inverse2 = [V::zero(); PAIR];
+        let mut along_r = [V::zero(); PAIR];
+        for b in 0..PAIR {
+            inverse2[b] = inverse[b].mul(inverse[b]);
+        }
+        if CHARGES {
+            let charge = V::splat(charges[j]);
+            for b in 0..PAIR {
+                let value = charge.mul(inverse[b]);
+                potential[b] = potential[b].add(value);
+                along_r[b] = value.mul(inverse2[b]);
+            }
+        }
+        if DIPOLES {
+            let dipole = [dipoles[0][j], dipoles[1][j], dipoles[2][j]].map(V::splat);
+            for b in 0..PAIR {
+                let projection = dipole[0].mul(d[0][b]);
+                let projection = dipole[1].mul_add(d[1][b], projection);
+                let projection = dipole[2].mul_add(d[2][b], projection);
+                let inverse3 = inverse2[b].mul(inverse[b]);
+                let value = projection.mul(inverse3);
+                potential[b] = potential[b].add(value);
+                if GRADIENT {
+                    along_r[b] = three.mul(value).mul_add(inverse2[b], along_r[b]);
+                    gx[b] = dipole[0].mul_add(inverse3, gx[b]);
+                    gy[b] = dipole[1].mul_add(inverse3, gy[b]);
+                    gz[b] = dipole[2].mul_add(inverse3, gz[b]);
+                }
+            }
+        }
+        if GRADIENT {
+            for b in 0..PAIR {
+                gx[b] = along_r[b].neg_mul_add(d[0][b], gx[b]);
+                gy[b] = along_r[b].neg_mul_add(d[1][b], gy[b]);
+                gz[b] = along_r[b].neg_mul_add(d[2][b], gz[b]);
+            }
+        }
+    }
+    *totals = [potential, gx, gy, gz];
+}

@@ -1,0 +1,233 @@
+//! P2P: all pairs of a target leaf and its near source leaves.
+//!
+//! Targets sit in lanes, sources are broadcast; a block of target vectors keeps its sums in registers over all near leaves.
+//! Within a block each step is done for all vectors before the next, or the latency of one distance's long chain of steps
+//! would be waited for. Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One
+//! distance serves all densities of a group. The loops are in `potentials` and `derivatives`.
+//!
+//! Pairs too close for single precision are left to module `close`. Where the sums are in double precision and the loops in
+//! single, boxes that touch are seen by fine coordinates (`particles`), and short sums are kept before they go into doubles.
+
+mod derivatives;
+mod distances;
+mod potentials;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::close::{CloseRows, P2P_LEAVES, add_close};
+use crate::lists::Lists;
+use crate::near::{Near, View, close_sides};
+use crate::particles::{Particles, Strengths};
+use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
+use crate::sums::Sums;
+use crate::tree::{Root, Tree};
+
+use derivatives::general;
+pub(crate) use distances::{displacements, square, squares};
+use potentials::{charges, charges_of_eight, charges_of_four};
+
+/// All near pairs of a plan, summed up in `T`.
+pub(crate) struct NearPairs<'a, T> {
+    pub(crate) root: &'a Root,
+    pub(crate) tree: &'a Tree,
+    pub(crate) lists: &'a Lists,
+    /// For each job its close pairs, if they are kept apart.
+    pub(crate) close: &'a [CloseRows<T>],
+    /// Of the close pairs.
+    pub(crate) strengths: &'a Strengths<T>,
+    /// Whether inverse distances must be good to working precision.
+    pub(crate) full: bool,
+    /// Whether gradients or dipoles are summed.
+    pub(crate) derivatives: bool,
+    pub(crate) sums: &'a Sums<'a, T>,
+}
+
+impl<T: Real> NearPairs<'_, T> {
+    /// Adds all near pairs; those that are not close by vectors of `N`. Without `targets` they are the sources.
+    pub(crate) fn run<N: Real>(
+        &self,
+        simd: Level,
+        sources: &Particles<N>,
+        targets: Option<&Particles<N>>,
+        strengths: &Strengths<N>,
+    ) {
+        let targets = targets.unwrap_or(sources);
+        let rows = self.lists.near.cells.len();
+        (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
+            let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
+            let close = self.close.get(i);
+            N::dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
+        });
+    }
+}
+
+/// A run of target leaves, worked by vectors of `N`.
+struct P2pJob<'a, N, T> {
+    all: &'a NearPairs<'a, T>,
+    rows: Range<usize>,
+    close: Option<&'a CloseRows<T>>,
+    sources: &'a Particles<N>,
+    targets: &'a Particles<N>,
+    strengths: &'a Strengths<N>,
+}
+
+/// Source leaves that are worked together, more than a uniform tree's 27: their list is no allocation.
+const LEAVES: usize = 32;
+
+impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = N>>(self) {
+        let Self { sources, targets, strengths, .. } = self;
+        let NearPairs { root, tree, lists, sums, full, derivatives, .. } = *self.all;
+        let close = close_sides::<N, T>(derivatives);
+        let (mut begin, mut entry) = (0, 0);
+        for (i, row) in self.rows.enumerate() {
+            let index = lists.near.cells[row];
+            let target = &tree.cells[index as usize];
+            let view = View::new(root, tree, index, close);
+            let range = target.targets.start as usize..target.targets.end as usize;
+            for list in lists.near.row(row).chunks(LEAVES) {
+                let mut near: [Near<N>; LEAVES] = std::array::from_fn(|_| Near::default());
+                let near = &mut near[..list.len()];
+                for (near, &source) in near.iter_mut().zip(list) {
+                    *near = view.of(source);
+                    if let Some(close) = self.close {
+                        near.masked = close.masked[entry];
+                        entry += 1;
+                    }
+                }
+                // SAFETY: a target is in one leaf, and each leaf is in one job.
+                unsafe {
+                    if full {
+                        p2p::<V, T, true>(range.clone(), targets, near, sources, strengths, sums);
+                    } else {
+                        p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
+                    }
+                }
+            }
+            if let Some(close) = self.close {
+                let end = close.ends[i] as usize;
+                let pairs = &close.pairs[begin..end];
+                // SAFETY: as above.
+                unsafe { add_close(pairs, self.all.strengths, range.start, sums) };
+                begin = end;
+            }
+        }
+    }
+}
+
+/// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
+///
+/// # Safety
+/// No other job has part in these targets.
+#[inline(always)]
+unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
+    range: Range<usize>,
+    targets: &Particles<V::Scalar>,
+    near: &[Near<V::Scalar>],
+    sources: &Particles<V::Scalar>,
+    strengths: &Strengths<V::Scalar>,
+    sums: &Sums<'_, T>,
+) {
+    let k = strengths.charges.len().max(strengths.dipoles.len());
+    let gradient = sums.has_gradient();
+    let group =
+        |density| Group { range: range.clone(), targets, near, sources, strengths, density };
+    if strengths.dipoles.is_empty() && !gradient {
+        // Blocks of targets x densities that fit the registers.
+        let mut density = 0;
+        while density < k {
+            let group = group(density);
+            density += match k - density {
+                8.. => charges_of_eight::<V, T, FULL>(&group, sums),
+                4.. => charges_of_four::<V, T, FULL>(&group, sums),
+                _ => charges::<V, T, FULL>(&group, sums),
+            };
+        }
+        return;
+    }
+    for density in 0..k {
+        let group = group(density);
+        match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
+            (false, true, _) => general::<V, T, true, false, true, FULL>(&group, sums),
+            (true, false, false) => general::<V, T, false, true, false, FULL>(&group, sums),
+            (true, false, true) => general::<V, T, false, true, true, FULL>(&group, sums),
+            (false, false, false) => general::<V, T, true, true, false, FULL>(&group, sums),
+            (false, false, true) => general::<V, T, true, true, true, FULL>(&group, sums),
+            (true, true, _) => {}
+        }
+    }
+}
+
+/// One target leaf, its near leaves and one density or more.
+struct Group<'a, T> {
+    range: Range<usize>,
+    targets: &'a Particles<T>,
+    near: &'a [Near<T>],
+    sources: &'a Particles<T>,
+    strengths: &'a Strengths<T>,
+    density: usize,
+}
+
+/// Vectors of targets of a block of [`charges_of_four`] and of `general`; the last may lie beyond the leaf.
+const PAIR: usize = 2;
+
+/// `B` vectors of targets.
+struct Block<V: Simd, const B: usize> {
+    points: [[V; B]; 3],
+    /// Of fine coordinates.
+    rests: [[V; B]; 3],
+    /// The block's targets that belong to the leaf.
+    slots: Range<usize>,
+}
+
+impl<V: Simd, const B: usize> Block<V, B> {
+    #[inline(always)]
+    fn new(group: &Group<'_, V::Scalar>, first: usize, fine: bool) -> Self {
+        let mut points = [[V::zero(); B]; 3];
+        let mut rests = [[V::zero(); B]; 3];
+        for b in 0..B {
+            let lanes = group.targets.lanes(first + b * V::LANES);
+            for axis in 0..3 {
+                points[axis][b] = lanes[axis];
+            }
+            if fine {
+                let lanes = group.targets.rest_lanes(first + b * V::LANES);
+                for axis in 0..3 {
+                    rests[axis][b] = lanes[axis];
+                }
+            }
+        }
+        let end = (first + B * V::LANES).min(group.range.end);
+        Self { points, rests, slots: first..end }
+    }
+
+    /// Relative to the centre of a source leaf.
+    #[inline(always)]
+    fn seen_from(&self, near: &Near<V::Scalar>) -> [[V; B]; 3] {
+        let mut points = self.points;
+        for axis in 0..3 {
+            let shift = V::splat(near.shift[axis]);
+            for b in 0..B {
+                points[axis][b] = points[axis][b].add(shift);
+            }
+        }
+        points
+    }
+
+    /// Adds `totals / scale` to the sums of its targets.
+    #[inline(always)]
+    fn add<T: Real>(&self, totals: [V; B], scale: f64, slots: &mut [T]) {
+        for (total, slots) in totals.into_iter().zip(slots.chunks_mut(V::LANES)) {
+            let mut doubles = [0.0; MAX_LANES];
+            total.add_to_doubles(&mut doubles);
+            for (slot, value) in slots.iter_mut().zip(doubles) {
+                *slot += T::of(value / scale);
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! P2P: potentials of charges, of one, four or eight densities at a time.
+
+use std::ops::Range;
+
+use crate::near::Near;
+use crate::simd::{MAX_LANES, Real, Simd};
+use crate::sums::Sums;
+
+use super::distances::{displacements, square, squares};
+use super::{Block, Group, PAIR};
+
+/// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of densities.
+#[inline(always)]
+pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
+) -> usize {
+    let Range { start: mut first, end } = group.range;
+    while first < end {
+        let block = match (end - first).div_ceil(V::LANES) {
+            1 => 1,
+            2 => 2,
+            3 | 5 | 6 => 3,
+            _ => 4,
+        };
+        match block {
+            1 => charges_block::<V, T, 1, 1, FULL>(group, first, sums),
+            2 => charges_block::<V, T, 2, 1, FULL>(group, first, sums),
+            3 => charges_block::<V, T, 3, 1, FULL>(group, first, sums),
+            _ => charges_block::<V, T, 4, 1, FULL>(group, first, sums),
+        }
+        first += block * V::LANES;
+    }
+    1
+}
+
+/// As [`charges`], four densities, two vectors of targets at a time.
+#[inline(always)]
+pub(super) fn charges_of_four<V: Simd, T: Real, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
+) -> usize {
+    for first in group.range.clone().step_by(PAIR * V::LANES) {
+        charges_block::<V, T, PAIR, 4, FULL>(group, first, sums);
+    }
+    4
+}
+
+/// As [`charges`], eight densities, one vector of targets at a time.
+#[inline(always)]
+pub(super) fn charges_of_eight<V: Simd, T: Real, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    sums: &Sums<'_, T>,
+) -> usize {
+    for first in group.range.clone().step_by(V::LANES) {
+        charges_block::<V, T, 1, 8, FULL>(group, first, sums);
+    }
+    8
+}
+
+#[inline(always)]
+fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: bool>(
+    group: &Group<'_, V::Scalar>,
+    first: usize,
+    sums: &Sums<'_, T>,
+) {
+    let mixed = V::Scalar::IS_SINGLE && !T::IS_SINGLE;
+    let scale = if FULL { 1.0 } else { V::ROOT_SCALE };
+    let block = Block::<V, B>::new(group, first, V::Scalar::IS_SINGLE && FULL);
+    let mut totals = [[V::zero(); B]; K];
+    let mut doubles = [[[0.0; MAX_LANES]; B]; K];
+    for near in group.near {
+        let points = block.seen_from(near);
+        let mut rest = near.sources.clone();
+        while !rest.is_empty() {
+            let run = if mixed { rest.start..rest.end.min(rest.start + RUN) } else { rest.clone() };
+            rest.start = run.end;
+            let seen = (&points, &block.rests);
+            match (near.masked, near.touching) {
+                (true, _) => {
+                    add_charges::<V, B, K, FULL, true, true>(group, near, run, seen, &mut totals)
+                }
+                (_, true) if V::Scalar::IS_SINGLE && FULL => {
+                    add_charges::<V, B, K, FULL, true, false>(group, near, run, seen, &mut totals);
+                }
+                _ => {
+                    add_charges::<V, B, K, FULL, false, false>(group, near, run, seen, &mut totals)
+                }
+            }
+            if mixed {
+                for (doubles, totals) in doubles.iter_mut().zip(&mut totals) {
+                    for (doubles, total) in doubles.iter_mut().zip(totals) {
+                        total.add_to_doubles(doubles);
+                        *total = V::zero();
+                    }
+                }
+            }
+        }
+    }
+    for k in 0..K {
+        // SAFETY: the job's own targets.
+        let slots = unsafe { sums.potential(group.density + k, block.slots.clone()) };
+        if mixed {
+            for (doubles, slots) in doubles[k].iter().zip(slots.chunks_mut(V::LANES)) {
+                for (slot, value) in slots.iter_mut().zip(doubles) {
+                    *slot += T::of(value / scale);
+                }
+            }
+        } else {
+            block.add(totals[k], scale, slots);
+        }
+    }
+}
+
+/// Sources whose sum is kept in single precision before it is added to one in double precision: the fewer the smaller the
+/// error of rounding, and so many take a twentieth of the time.
+const RUN: usize = 16;
+
+#[inline(always)]
+fn add_charges<
+    V: Simd,
+    const B: usize,
+    const K: usize,
+    const FULL: bool,
+    const TOUCHING: bool,
+    const MASKED: bool,
+>(
+    group: &Group<'_, V::Scalar>,
+    near: &Near<V::Scalar>,
+    run: Range<usize>,
+    (points, rests): (&[[V; B]; 3], &[[V; B]; 3]),
+    totals: &mut [[V; B]; K],
+) {
+    let fine = V::Scalar::IS_SINGLE && FULL && TOUCHING;
+    let threshold = V::splat(near.threshold);
+    let [x, y, z] = group.sources.range(run.clone());
+    let [rx, ry, rz] = if fine { group.sources.rests(run.clone()) } else { [x, y, z] };
+    let mut charges = [x; K];
+    for (k, charges) in charges.iter_mut().enumerate() {
+        *charges = &group.strengths.charges[group.density + k][run.clone()];
+    }
+    let mut sums = *totals;
+    let mut begin = 0;
+    if K >= 8 && B == 1 {
+        // Eight sums fill the registers: four sources take the place of four vectors of targets.
+        const SOURCES: usize = 4;
+        while begin + SOURCES <= x.len() {
+            let mut r2 = [V::zero(); SOURCES];
+            for s in 0..SOURCES {
+                let j = begin + s;
+                let point = [[points[0][0]], [points[1][0]], [points[2][0]]];
+                [r2[s]] = if fine {
+                    let own = [[rests[0][0]], [rests[1][0]], [rests[2][0]]];
+                    let rests = (&own, [rx[j], ry[j], rz[j]]);
+                    square(&displacements(&point, [x[j], y[j], z[j]], rests))
+                } else {
+                    squares(&point, [x[j], y[j], z[j]])
+                };
+            }
+            let mut inverse = V::inverse_roots::<SOURCES, FULL>(r2);
+            for s in 0..SOURCES {
+                if MASKED {
+                    inverse[s] = inverse[s].where_above(r2[s], threshold);
+                }
+                for k in 0..K {
+                    let charge = V::splat(charges[k][begin + s]);
+                    sums[k][0] = charge.mul_add(inverse[s], sums[k][0]);
+                }
+            }
+            begin += SOURCES;
+        }
+    }
+    for j in begin..x.len() {
+        let r2 = if fine {
+            let rests = (rests, [rx[j], ry[j], rz[j]]);
+            square(&displacements(points, [x[j], y[j], z[j]], rests))
+        } else {
+            squares(points, [x[j], y[j], z[j]])
+        };
+        let mut inverse = V::inverse_roots::<B, FULL>(r2);
+        if MASKED {
+            for b in 0..B {
+                inverse[b] = inverse[b].where_above(r2[b], threshold);
+            }
+        }
+        for k in 0..K {
+            let charge = V::splat(charges[k][j]);
+            for b in 0..B {
+                sums[k][b] = charge.mul_add(inverse[b], sums[k][b]);
+            }
+        }
+    }
+    *totals = sums;
+}

@@ -1,0 +1,147 @@
+//! The translation of a batch of expansions by one vector: rotate, translate along z, rotate back.
+//!
+//! A batch is all pairs of boxes that share a translation vector, whose matrices are in `tables`. [`BLOCK`] vectors of
+//! lanes, one lane a pair, go through them at a time (`block`), so that each matrix entry is read once for all of them. The
+//! same code serves M2M, M2L and L2L: they differ in the coaxial matrices and in the truncation numbers on either side.
+
+mod block;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use crate::buffer::Buffer;
+use crate::expansions::Level;
+use crate::product::BLOCK;
+use crate::shared::Shared;
+use crate::simd::{self, MAX_LANES, Real, Simd, Task};
+
+use block::Block;
+use tables::Translation;
+pub(crate) use tables::{Kind, Tables, Vector};
+
+/// Buffers of one job.
+///
+/// Between the rotations coefficients lie order by order: those of order m and degree n at `m (p - 1) + n`, the cosines first,
+/// then the sines, so that rotations step through them by p - 1 and coaxial translations by 1.
+pub(crate) struct Scratch<V: Simd> {
+    a: Buffer<V>,
+    b: Buffer<V>,
+}
+
+impl<V: Simd> Scratch<V> {
+    /// For truncation numbers up to `p`.
+    pub(crate) fn new(p: usize) -> Self {
+        // Room for the last, partly filled vectors of a transposition.
+        let length = BLOCK * (2 * p * p + V::LANES);
+        Self { a: Buffer::new(length), b: Buffer::new(length) }
+    }
+}
+
+/// All pairs of boxes of a job that share a vector: one of the job's batches.
+pub(crate) struct Batch<'a, T> {
+    pub(crate) translation: Translation<'a, T>,
+    /// Box that is read, within its level; box that is written, counted from [`TranslateJob::first`].
+    pub(crate) pairs: &'a [[u32; 2]],
+    pub(crate) sources: Level<&'a [T]>,
+}
+
+/// Translations of some densities to a run of boxes.
+pub(crate) struct TranslateJob<'a, T> {
+    pub(crate) densities: Range<usize>,
+    pub(crate) batches: usize,
+    /// Batch `i` of the job.
+    pub(crate) batch: &'a dyn Fn(usize) -> Batch<'a, T>,
+    pub(crate) targets: &'a Level<Shared<'a, T>>,
+    /// Place of the first box that is written within its level.
+    pub(crate) first: usize,
+    /// Largest truncation number of any batch.
+    pub(crate) order: usize,
+    /// Whether lanes carry several densities, which fills those of small batches.
+    pub(crate) mixed: bool,
+}
+
+impl<'a, T: Real> TranslateJob<'a, T> {
+    /// Translates and adds to the targets.
+    ///
+    /// # Safety
+    /// No target occurs twice in a batch, and no other job has part in the targets.
+    pub(crate) unsafe fn run(self, level: simd::Level) {
+        T::dispatch(level, Checked(self));
+    }
+}
+
+/// A job whose caller has seen to its safety.
+struct Checked<'a, T>(TranslateJob<'a, T>);
+
+impl<T: Real> Task<T> for Checked<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = T>>(self) {
+        let TranslateJob { densities, batches, batch, targets, first, order, mixed } = self.0;
+        let mut scratch = Scratch::<V>::new(order);
+        let together = if mixed { densities.len().max(1) } else { 1 };
+        for density in densities.step_by(together) {
+            for i in 0..batches {
+                let batch = batch(i);
+                // SAFETY: that of `TranslateJob::run`.
+                unsafe {
+                    translate(&batch, density..density + together, targets, first, &mut scratch)
+                };
+            }
+        }
+    }
+}
+
+/// Translates a batch for a run of densities.
+///
+/// # Safety
+/// [`TranslateJob::run`]'s.
+#[inline(always)]
+unsafe fn translate<V: Simd>(
+    batch: &Batch<'_, V::Scalar>,
+    densities: Range<usize>,
+    targets: &Level<Shared<'_, V::Scalar>>,
+    first: usize,
+    scratch: &mut Scratch<V>,
+) {
+    let Batch { translation, pairs, sources } = batch;
+    let total = densities.len() * pairs.len();
+    let (mut density, mut next) = (densities.start, 0);
+    let mut done = 0;
+    while done < total {
+        // Where the expansions of each lane begin.
+        let count = (total - done).min(BLOCK * V::LANES);
+        let mut from = [0; BLOCK * MAX_LANES];
+        let mut to = [0; BLOCK * MAX_LANES];
+        for (from, to) in from.iter_mut().zip(&mut to).take(count) {
+            let [source, target] = pairs[next].map(|i| i as usize);
+            *from = density * sources.step + source * sources.stride;
+            *to = density * targets.step + (first + target) * targets.stride;
+            next += 1;
+            if next == pairs.len() {
+                (density, next) = (density + 1, 0);
+            }
+        }
+        // Lanes without a pair read an expansion and write none.
+        let last = from[count - 1];
+        from[count..].fill(last);
+        let block = Block {
+            from: &from,
+            to: &to[..count],
+            sources: sources.values,
+            targets: &targets.values,
+        };
+        // SAFETY: the caller's.
+        unsafe {
+            match count.div_ceil(V::LANES) {
+                1 => block.translate::<V, 1>(translation, scratch),
+                2 => block.translate::<V, 2>(translation, scratch),
+                _ => block.translate::<V, BLOCK>(translation, scratch),
+            }
+        }
+        done += count;
+    }
+}
