@@ -17,7 +17,7 @@ use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
-use crate::tree::{Order, Root, Tree, side};
+use crate::tree::{Cell, Order, Root, Tree};
 
 /// Target leaves of one P2P job.
 pub(crate) const P2P_LEAVES: usize = 64;
@@ -64,21 +64,56 @@ pub(crate) fn find_close<N: Real, T: Real>(
     if N::PRECISION == Precision::Double {
         return Vec::new();
     }
+    let source_bounds = bounds(places.tree, sources.0, |cell| &cell.sources);
+    let own_targets = !std::ptr::eq(sources.1, targets.1);
+    let target_bounds = own_targets.then(|| bounds(places.tree, targets.0, |cell| &cell.targets));
+    let bounds = [target_bounds.as_deref().unwrap_or(&source_bounds), &source_bounds];
     let rows = places.lists.near.cells.len();
     (0..rows.div_ceil(P2P_LEAVES))
         .into_par_iter()
         .map(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
-            let job = CloseJob { places, sources, targets, rows, derivatives, stored: PhantomData };
+            let stored = PhantomData;
+            let job = CloseJob { places, sources, targets, bounds, rows, derivatives, stored };
             N::dispatch(simd, job)
         })
         .collect()
+}
+
+/// The box about a leaf's points: lowest and highest coordinates from the leaf's centre.
+type Bounds<T> = [[T; 3]; 2];
+
+/// The bounds of every leaf; what other boxes get means nothing.
+fn bounds<T: Real>(
+    tree: &Tree,
+    particles: &Particles<T>,
+    range: fn(&Cell) -> &Range<u32>,
+) -> Vec<Bounds<T>> {
+    let of = |cell: &Cell| {
+        let mut bounds = Bounds::default();
+        let range = range(cell).start as usize..range(cell).end as usize;
+        if !cell.is_leaf() || range.is_empty() {
+            return bounds;
+        }
+        for (axis, x) in particles.range(range).into_iter().enumerate() {
+            let (mut low, mut high) = (x[0], x[0]);
+            for &x in x {
+                low = if x < low { x } else { low };
+                high = if x > high { x } else { high };
+            }
+            (bounds[0][axis], bounds[1][axis]) = (low, high);
+        }
+        bounds
+    };
+    tree.cells.par_iter().with_min_len(P2P_LEAVES).map(of).collect()
 }
 
 struct CloseJob<'a, N, T> {
     places: &'a Places<'a>,
     sources: Points<'a, N>,
     targets: Points<'a, N>,
+    /// Of targets and sources in every leaf.
+    bounds: [&'a [Bounds<N>]; 2],
     rows: Range<usize>,
     derivatives: bool,
     stored: PhantomData<T>,
@@ -106,11 +141,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
             let view = View::new(root, tree, index, close_sides::<N, T>(self.derivatives));
             for &source in list {
                 let near = view.of(source);
-                let within = match (source == index, same) {
-                    (true, true) => Within::SamePoints,
-                    (true, false) => Within::SameBox,
-                    _ => Within::Reach(0.5 * side(target.level)),
-                };
+                let bounds = [self.bounds[0][index as usize], self.bounds[1][source as usize]];
                 let mut any = source == index;
                 let put = |t: usize, s: usize| {
                     any = true;
@@ -123,11 +154,12 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
                         found.pairs.push(ClosePair { target, source: s as u32, displacement });
                     }
                 };
-                let leaves = Leaves { targets, range: range.clone(), sources, near };
-                if N::IS_SINGLE && !T::IS_SINGLE {
-                    leaves.close_pairs::<V, true>(within, put);
-                } else {
-                    leaves.close_pairs::<V, false>(within, put);
+                let leaves = Leaves { targets, range: range.clone(), sources, near, bounds };
+                match (source == index && same, N::IS_SINGLE && !T::IS_SINGLE) {
+                    (true, true) => leaves.own_close_pairs::<V, true>(put),
+                    (true, false) => leaves.own_close_pairs::<V, false>(put),
+                    (false, true) => leaves.close_pairs::<V, true>(put),
+                    (false, false) => leaves.close_pairs::<V, false>(put),
                 }
                 found.masked.push(any);
             }
@@ -138,26 +170,17 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
     }
 }
 
-/// Which sources of a near leaf may be close to a target.
-#[derive(Clone, Copy, Debug)]
-enum Within {
-    /// All: they are in the target leaf too.
-    SameBox,
-    /// Likewise, and the sources are the targets: each pair is looked at once, a point and itself never.
-    SamePoints,
-    /// Those about as close to the target leaf, of this half side, as the threshold.
-    Reach(f64),
-}
-
 /// A target leaf and one near leaf.
 struct Leaves<'a, T> {
     targets: &'a Particles<T>,
     range: Range<usize>,
     sources: &'a Particles<T>,
     near: Near<T>,
+    /// Of the targets and of the sources.
+    bounds: [Bounds<T>; 2],
 }
 
-/// Fine coordinates move a squared distance at the threshold by less than this part of it.
+/// Fine coordinates move a squared distance at the threshold by less than this part of it, rounding by much less.
 const FINE_PART: f64 = 1e-4;
 
 impl<T: Real> Leaves<'_, T> {
@@ -166,49 +189,65 @@ impl<T: Real> Leaves<'_, T> {
     #[inline(always)]
     fn close_pairs<V: Simd<Scalar = T>, const FINE: bool>(
         &self,
-        within: Within,
         mut put: impl FnMut(usize, usize),
     ) {
-        let (sources, range) = (&self.near.sources, &self.range);
-        let half = match within {
-            Within::SameBox => {
-                for j in sources.clone() {
-                    self.compare::<V, FINE>(range.clone(), j, &mut put);
-                }
-                return;
-            }
-            Within::SamePoints => {
-                let mut both = |t, s| {
-                    put(t, s);
-                    put(s, t);
-                };
-                for j in sources.clone() {
-                    self.compare::<V, FINE>(j + 1..range.end, j, &mut both);
-                }
-                return;
-            }
-            Within::Reach(half) => half,
-        };
-        let reach = V::splat(T::of(half + 1.001 * self.near.threshold.to_f64().sqrt()));
-        let shift = self.shift::<V>();
-        // Most leaves have no such source: they are asked once.
-        let mut least = reach.add(reach);
-        for first in sources.clone().step_by(V::LANES) {
-            least = least.min(offset(self.sources.lanes::<V>(first), shift));
+        // Most leaves' points are farther apart than the threshold as a whole.
+        let [targets, sources] = self.bounds;
+        let threshold = (1.0 + FINE_PART) * self.near.threshold.to_f64();
+        let (mut apart, mut middle, mut half) = (0.0, [V::zero(); 3], [V::zero(); 3]);
+        for axis in 0..3 {
+            let shift = self.near.shift[axis].to_f64();
+            let [low, high] = targets.map(|of| of[axis].to_f64() + shift);
+            let [from, to] = sources.map(|of| of[axis].to_f64());
+            let gap = (low - to).max(from - high).max(0.0);
+            apart += gap * gap;
+            middle[axis] = V::splat(T::of(0.5 * (low + high)));
+            half[axis] = V::splat(T::of(0.5 * (high - low)));
         }
-        if !least.any_at_most(reach) {
+        if apart > threshold {
             return;
         }
-        for first in sources.clone().step_by(V::LANES) {
-            let offset = offset(self.sources.lanes::<V>(first), shift);
-            if offset.any_at_most(reach) {
+        let reach = V::splat(T::of(1.001 * threshold.sqrt()));
+        let range = self.near.sources.clone();
+        for first in range.clone().step_by(V::LANES) {
+            let beyond = beyond(self.sources.lanes::<V>(first), middle, half);
+            if beyond.any_at_most(reach) {
                 let mut lanes = [T::default(); MAX_LANES];
-                offset.sub(reach).store(&mut lanes);
-                let valid = (sources.end - first).min(V::LANES);
+                beyond.sub(reach).store(&mut lanes);
+                let valid = (range.end - first).min(V::LANES);
                 for (lane, beyond) in lanes[..valid].iter().enumerate() {
                     if *beyond <= T::default() {
-                        self.compare::<V, FINE>(range.clone(), first + lane, &mut put);
+                        self.compare::<V, FINE>(self.range.clone(), first + lane, &mut put);
                     }
+                }
+            }
+        }
+    }
+
+    /// As [`Self::close_pairs`] where sources are the targets: a point and itself are no pair.
+    #[inline(always)]
+    fn own_close_pairs<V: Simd<Scalar = T>, const FINE: bool>(
+        &self,
+        mut put: impl FnMut(usize, usize),
+    ) {
+        let threshold = V::splat(T::of((1.0 + FINE_PART) * self.near.threshold.to_f64()));
+        let mut both = |t, s| {
+            put(t, s);
+            put(s, t);
+        };
+        let end = self.range.end;
+        for first in self.range.clone().step_by(V::LANES) {
+            // Each point of a vector with all later ones, lane by lane; those past the end of the leaf may be close by chance.
+            let own = self.targets.lanes::<V>(first);
+            let mut least = threshold.add(threshold);
+            for j in first + 1..end {
+                let [x, y, z] = self.targets.lanes::<V>(j);
+                let (x, y, z) = (x.sub(own[0]), y.sub(own[1]), z.sub(own[2]));
+                least = least.min(x.mul_add(x, y.mul_add(y, z.mul(z))));
+            }
+            if least.any_at_most(threshold) {
+                for j in first..(first + V::LANES).min(end) {
+                    self.compare::<V, FINE>(j + 1..end, j, &mut both);
                 }
             }
         }
@@ -223,8 +262,7 @@ impl<T: Real> Leaves<'_, T> {
         put: &mut impl FnMut(usize, usize),
     ) {
         // Most have none: coarse coordinates tell, plane loops over whole vectors.
-        let part = if FINE { FINE_PART } else { 0.0 };
-        let threshold = V::splat(T::of(self.near.threshold.to_f64() * (1.0 + part)));
+        let threshold = V::splat(T::of((1.0 + FINE_PART) * self.near.threshold.to_f64()));
         let source = self.sources.point(j);
         let shift = self.shift::<V>();
         let whole = range.start..range.start + range.len().next_multiple_of(V::LANES);
@@ -279,10 +317,13 @@ impl<T: Real> Leaves<'_, T> {
     }
 }
 
-/// Largest coordinate, without its sign, of points seen from `centre`.
+/// How far points lie outside of a box, along the axis where that is most; negative inside.
 #[inline(always)]
-fn offset<V: Simd>([x, y, z]: [V; 3], centre: [V; 3]) -> V {
-    x.sub(centre[0]).abs().max(y.sub(centre[1]).abs()).max(z.sub(centre[2]).abs())
+fn beyond<V: Simd>([x, y, z]: [V; 3], middle: [V; 3], half: [V; 3]) -> V {
+    let x = x.sub(middle[0]).abs().sub(half[0]);
+    let y = y.sub(middle[1]).abs().sub(half[1]);
+    let z = z.sub(middle[2]).abs().sub(half[2]);
+    x.max(y).max(z)
 }
 
 /// Adds the pairs that the vector loop left out at one leaf's targets, the first of which is `first`.

@@ -17,6 +17,7 @@ use crate::lists::Lists;
 use crate::p2p::NearPairs;
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
+use crate::shared::Shared;
 use crate::simd::{Level, Real};
 use crate::sums::Sums;
 use crate::translate::{Kind, Tables, Vector};
@@ -150,10 +151,7 @@ impl<T: Real> Engine<T> {
         multipoles.resize(1);
         locals.resize(1);
         let index = &target_order.as_ref().unwrap_or(&source_order).index;
-        let mut places = vec![0; index.len()];
-        for (slot, &i) in index.iter().enumerate() {
-            places[i as usize] = slot as u32;
-        }
+        let places = inverse(index);
         let places_of = Places { root: &root, tree: &tree, lists: &lists };
         let close = match &near {
             Some(SingleNear { sources: from, targets: to, .. }) => {
@@ -415,6 +413,21 @@ impl<T: Real> Engine<T> {
             + self.target_order.as_ref().map_or(0, order)
             + 4 * self.places.len()
     }
+}
+
+/// Where each of the caller's points is in order.
+fn inverse(index: &[u32]) -> Vec<u32> {
+    const RUN: usize = 1 << 14;
+    let mut places = vec![0; index.len()];
+    let shared = Shared::new(&mut places);
+    index.par_chunks(RUN).enumerate().for_each(|(run, index)| {
+        for (slot, &i) in (run * RUN..).zip(index) {
+            // SAFETY: every point is once in the order.
+            let place = unsafe { shared.slice(i as usize..i as usize + 1) };
+            place[0] = slot as u32;
+        }
+    });
+    places
 }
 
 /// Points as the caller gave them and in order.

@@ -41,9 +41,8 @@ impl<T: Real> Expansions<T> {
         for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
             let length = k * cells * stride::<T>(p);
             if length > level.len() {
+                // Such memory is had from the system when it is first written: by all threads, in the first sum.
                 *level = vec![T::default(); length];
-                // Memory is had from the system when first written: by all threads.
-                level.par_iter_mut().with_min_len(1 << 16).for_each(|l| *l = T::default());
             }
             level.truncate(length);
         }

@@ -37,6 +37,7 @@ mod translate;
 mod tree;
 mod truncation;
 mod tuning;
+mod vectors;
 
 pub use error::Error;
 pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};

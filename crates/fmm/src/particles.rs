@@ -15,6 +15,9 @@ use crate::tree::{Order, Root, Tree, side};
 /// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact, larger ones relatively good.
 const GRID: f64 = 1.0 / (1u64 << 23) as f64;
 
+/// Points fetched from the caller's array at a time.
+const GATHERED: usize = 64;
+
 /// Scalars that may be read past the end of an array: two of the widest vectors.
 pub(crate) const PADDING: usize = 32;
 
@@ -49,26 +52,32 @@ impl<T: Real> Particles<T> {
             // SAFETY: a point is in one leaf.
             let [x, y, z] = [&x, &y, &z].map(|axis| unsafe { axis.slice(own.clone()) });
             let centre = root.centre(leaf);
-            let relative = |i: u32| -> [f64; 3] {
-                let point = &points[i as usize];
+            let relative = |point: &[f64; 3]| -> [f64; 3] {
                 std::array::from_fn(|axis| (point[axis] - centre[axis]) * scale)
             };
-            if !fine {
-                for (slot, &i) in order.index[own].iter().enumerate() {
-                    [x[slot], y[slot], z[slot]] = relative(i).map(T::of);
-                }
-                return;
-            }
             // Added and taken off again, it leaves a number on the grid: the spacing of doubles there.
             let grid = GRID * side(leaf.level) * (1.5 / f64::EPSILON);
-            // SAFETY: as above.
-            let rests = shared_rests.each_ref().map(|axis| unsafe { axis.slice(own.clone()) });
-            for (slot, &i) in order.index[own].iter().enumerate() {
-                let point = relative(i);
-                let coarse = point.map(|x| (x + grid) - grid);
-                [x[slot], y[slot], z[slot]] = coarse.map(T::of);
-                for axis in 0..3 {
-                    rests[axis][slot] = T::of(point[axis] - coarse[axis]);
+            let mut rests = fine.then(|| {
+                // SAFETY: as above.
+                shared_rests.each_ref().map(|axis| unsafe { axis.slice(own.clone()) })
+            });
+            let mut gathered = [[0.0; 3]; GATHERED];
+            for (run, index) in order.index[own].chunks(GATHERED).enumerate() {
+                // Alone, reads all over memory do not wait for one another.
+                for (to, &i) in gathered.iter_mut().zip(index) {
+                    *to = points[i as usize];
+                }
+                for (slot, point) in (run * GATHERED..).zip(&gathered[..index.len()]) {
+                    let point = relative(point);
+                    let Some(rests) = &mut rests else {
+                        [x[slot], y[slot], z[slot]] = point.map(T::of);
+                        continue;
+                    };
+                    let coarse = point.map(|x| (x + grid) - grid);
+                    [x[slot], y[slot], z[slot]] = coarse.map(T::of);
+                    for axis in 0..3 {
+                        rests[axis][slot] = T::of(point[axis] - coarse[axis]);
+                    }
                 }
             }
         });

@@ -403,26 +403,9 @@ fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
     info.mean_translation_order = orders.mean;
     info.depth = tree.depth();
     info.m2l_count = lists.chunks.iter().map(|c| c.pairs.len() as u64).sum();
-    let receivers: u64 = lists
-        .chunks
-        .par_iter()
-        .map(|chunk| {
-            let mut receives = vec![false; chunk.cells.len()];
-            chunk.pairs.iter().for_each(|pair| receives[pair[1] as usize] = true);
-            receives.iter().filter(|&&r| r).count() as u64
-        })
-        .sum();
+    let receivers: u64 = lists.chunks.iter().map(|c| u64::from(c.receivers)).sum();
     info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
-    info.p2p_pairs = (0..lists.near.cells.len())
-        .into_par_iter()
-        .with_min_len(256)
-        .map(|row| {
-            let targets = tree.cells[lists.near.cells[row] as usize].targets.len() as u64;
-            let sources =
-                lists.near.row(row).iter().map(|&s| tree.cells[s as usize].sources.len() as u64);
-            targets * sources.sum::<u64>()
-        })
-        .sum();
+    info.p2p_pairs = lists.near_pairs;
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Root {
 /// Points in Morton order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
-    /// Morton keys, ascending but for those within a leaf.
+    /// Morton keys, ascending but for those within a leaf, whose digits below it mean nothing.
     pub keys: Vec<u64>,
     /// Caller's index of each point.
     pub index: Vec<u32>,

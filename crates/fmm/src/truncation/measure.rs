@@ -242,8 +242,8 @@ pub(super) fn norms(
     lists: &Lists,
     classes: &BTreeMap<Class, Statistics>,
 ) -> Norms {
-    const LEAVES: usize = 256;
-    const TARGETS: usize = 2;
+    const LEAVES: usize = 128;
+    const TARGETS: usize = 4;
     let mut norms = Norms::default();
     for (class, statistics) in classes {
         let (_, _, distance) = class.spheres();
@@ -254,9 +254,10 @@ pub(super) fn norms(
     let tree = geometry.tree;
     let leaves = &lists.near.cells;
     let picked = LEAVES.min(leaves.len());
-    let scaled = |(order, points): &(&Order, &[[f64; 3]]), slot: usize| {
-        geometry.root.scaled(&points[order.index[slot] as usize])
+    let at = |(order, points): &(&Order, &[[f64; 3]]), slot: usize| -> Point {
+        points[order.index[slot] as usize]
     };
+    let scale2 = geometry.root.side.powi(-2);
     let (near, targets) = (0..picked)
         .into_par_iter()
         .map(|i| {
@@ -270,7 +271,7 @@ pub(super) fn norms(
             let of_row = lists.near.row(row).iter();
             let sources: Vec<Point> = of_row
                 .flat_map(|&s| tree.cells[s as usize].sources.clone())
-                .map(|j| scaled(&geometry.sources, j as usize))
+                .map(|j| at(&geometry.sources, j as usize))
                 .collect();
             let taken = TARGETS.min(count);
             // One close encounter in the sample would count for thousands, though all there are hardly matter to the sum.
@@ -278,11 +279,11 @@ pub(super) fn norms(
             let mut sums = [0.0; 3];
             for k in 0..taken {
                 let skip = (mix(i as u64, 3) as usize + k * count / taken) % count;
-                let x = scaled(&geometry.targets, leaf.targets.start as usize + skip);
+                let x = at(&geometry.targets, leaf.targets.start as usize + skip);
                 for y in &sources {
                     let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
                     if r2 > 0.0 {
-                        let capped = (1.0 / r2).min(cap);
+                        let capped = (1.0 / (r2 * scale2)).min(cap);
                         sums[0] += capped;
                         sums[1] += capped * capped;
                         sums[2] += capped * capped * capped;
