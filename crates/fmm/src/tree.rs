@@ -82,12 +82,6 @@ impl Root {
         Self { side: factor * self.side, ..self }
     }
 
-    /// A point in units of the root's side.
-    #[inline]
-    pub(crate) fn scaled(&self, x: &[f64; 3]) -> [f64; 3] {
-        std::array::from_fn(|i| (x[i] - self.corner[i]) / self.side)
-    }
-
     /// Centre of a box in the caller's coordinates. Points and boxes near it are subtracted from this very number, so that
     /// small differences stay exact where scaled coordinates would round.
     pub(crate) fn centre(&self, cell: &Cell) -> [f64; 3] {
@@ -250,7 +244,9 @@ mod tests {
             for i in cell.sources.clone() {
                 let i = order.index[i as usize] as usize;
                 assert!(!std::mem::replace(&mut seen[i], true));
-                let (x, c) = (root.scaled(&points[i]), cell.centre());
+                let c = cell.centre();
+                let x: [f64; 3] =
+                    std::array::from_fn(|k| (points[i][k] - root.corner[k]) / root.side);
                 let half = 0.5 * side(cell.level) * (1.0 + 1e-9);
                 assert!((0..3).all(|k| (x[k] - c[k]).abs() <= half));
             }

@@ -142,7 +142,7 @@ mod tests {
             assert_eq!(keys.len(), asked.len());
             for (key, number) in keys {
                 let found = asked.iter().find(|a| a.2 == number).unwrap();
-                assert_eq!(super::coarser_target(key), found.0);
+                assert_eq!(coarser_target(key), found.0);
                 assert_eq!(unpack(key).offset, found.1);
             }
         }
