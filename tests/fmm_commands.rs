@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{Ended, Workplace, keys};
 
-const FIELDS: &str = "apply_s backend depth distribution fallback gpu gradient_l2_error leaf_size m2l_count m2l_per_box mean_p_prime n near_precision p p2p_pairs \
+const FIELDS: &str = "apply_s backend depth distribution fallback first_apply_s gpu gradient_l2_error leaf_size m2l_count m2l_per_box mean_p_prime n near_precision p p2p_pairs \
     peak_memory_bytes plan_memory_bytes potential_l2_error precision relative_l2_error setup_s simd stages threads tolerance \
     working_memory_bytes";
 

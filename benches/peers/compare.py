@@ -128,7 +128,7 @@ def comparison(session):
             row["runs"].append(session.farad.eval(problems[row["points"], row["work"]], row["tolerance"], samples=few, ours=few > 1))
     for row in rows:
         runs = row.pop("runs")
-        row |= {key: median(run[key] for run in runs) for key in ("setup_s", "apply_s")}
+        row |= {key: median(run[key] for run in runs) for key in ("setup_s", "apply_s", "first_apply_s")}
         for key in ("error", "gradient_error"):
             row[key] = max(run[key] for run in runs if run["samples"] > 1)
         row["report"] = sorted(runs, key=lambda run: run["apply_s"])[(len(runs) - 1) // 2]
@@ -145,7 +145,7 @@ def comparison(session):
     return {
         "n": n,
         "rows": rows,
-        "curve": {name: [{key: r[key] for key in ("tolerance", "error", "apply_s", "setup_s")} for r in c] for name, c in curve.items()},
+        "curve": {name: [{key: r[key] for key in ("tolerance", "error", "apply_s", "first_apply_s", "setup_s")} for r in c] for name, c in curve.items()},
         "yardstick": {key: median(y[key] for y in yardstick) for key in ("seconds", "error", "threads")},
         "yardstick_runs": [y["seconds"] for y in yardstick],
         "fmm3d_gradient": {"n": len(few), "eps": 1e-6, **of_gradient},

@@ -4,7 +4,9 @@
 //! the centres and `eta* = sqrt(3)/(4 - sqrt(3))` that of two equal boxes with one box between (paper 001, eqs 20 to 23). Of
 //! a pair that is not accepted the larger box is split, the source's first when both are equal; so a child's multipole
 //! may go straight to its neighbour's parent, which is the reduced stencil of paper 001, section 2.2.3, and adaptivity comes
-//! with it. Two leaves that are not accepted are summed directly (P2P).
+//! with it. Two leaves that are not accepted are summed directly (P2P). So are boxes two levels apart or more with few points,
+//! one of which is a leaf then: at a rim where the cloud of points ends, a coarse leaf's few points would ask for the largest
+//! truncation numbers of all.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -169,13 +171,16 @@ struct Rule<'a> {
     boxes: &'a [Slim],
     stencil: Stencil,
     acceptance: [i64; MAX_LEVEL_DIFFERENCE as usize + 1],
+    /// Pairs of points up to which boxes two levels apart or more are summed directly.
+    direct: u64,
 }
 
 impl Lists {
-    /// Traverses `tree`; a chunk has up to `chunk_size` target boxes.
-    pub(crate) fn new(tree: &Tree, stencil: Stencil, chunk_size: usize) -> Self {
+    /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are summed directly; a chunk has up to
+    /// `chunk_size` target boxes.
+    pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, chunk_size: usize) -> Self {
         let boxes: Vec<Slim> = tree.cells.par_iter().with_min_len(4096).map(Slim::of).collect();
-        let rule = Rule { tree, boxes: &boxes, stencil, acceptance: acceptance(stencil) };
+        let rule = Rule { tree, boxes: &boxes, stencil, acceptance: acceptance(stencil), direct };
         let spare = Mutex::new(Vec::<Far>::new());
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
@@ -276,7 +281,10 @@ impl Rule<'_> {
                 // The full stencil crosses levels only where a leaf ends one side.
                 (finer_target > 0 && source.leaf) || (finer_source > 0 && target.leaf)
             };
+            let point_pairs = targets as u64 * u64::from(source.sources);
+            let cheap = difference >= 2 && point_pairs <= self.direct;
             if comparable
+                && !cheap
                 && difference <= MAX_LEVEL_DIFFERENCE
                 && r2 >= self.acceptance[difference as usize]
             {

@@ -333,6 +333,8 @@ pub(crate) struct Geometry {
     pub source_order: Order,
     pub target_order: Option<Order>,
     pub leaf_size: usize,
+    /// Pairs of points up to which boxes two levels apart or more are summed directly.
+    pub direct: u64,
 }
 
 /// Tree, lists and truncation numbers.
@@ -356,7 +358,8 @@ fn work_out(
     let enough = if targets.is_none() { leaf_size } else { 0 };
     let source_order = Order::of_leaves(&root, sources, enough);
     let target_order = targets.map(|points| Order::new(&root, points));
-    let geometry = Geometry { root, source_order, target_order, leaf_size };
+    let direct = tuning::direct_pairs(options, precision, truncation::guess(options));
+    let geometry = Geometry { root, source_order, target_order, leaf_size, direct };
     work_out_lists(geometry, sources, targets, options, precision, simd, info)
 }
 
@@ -370,12 +373,13 @@ pub(crate) fn work_out_lists(
     simd: Level,
     info: &mut Info,
 ) -> Parts {
-    let Geometry { root, mut source_order, target_order, leaf_size } = geometry;
+    let Geometry { root, mut source_order, target_order, leaf_size, direct } = geometry;
     let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
     let scalar = if precision == Precision::Single { 4 } else { 8 };
     let p = (-0.8 * options.tolerance.ln()) as usize + 2;
     let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
-    let mut lists = Lists::new(&tree, tuning::stencil(options, precision), chunk_size);
+    let stencil = tuning::stencil(options, precision);
+    let mut lists = Lists::new(&tree, stencil, direct, chunk_size);
     let geometry = truncation::Geometry {
         root: &root,
         tree: &tree,

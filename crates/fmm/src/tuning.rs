@@ -58,14 +58,32 @@ fn pair_cost(precision: Precision, near: Precision) -> f64 {
 pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
     // The mean p' that the tolerance leads to.
     let p = (-0.62 * options.tolerance.ln()).max(2.0);
-    let translation = 2.0 * p * p * p + 10.0 * p * p + 30.0;
+    (136.0 * translation_cost(p) / (27.0 * cost_of_pair(options, precision)))
+        .sqrt()
+        .clamp(12.0, 512.0)
+}
+
+/// Pairs of points that cost as much as one translation with truncation number `p`; none where pairs are less exact than
+/// translations, which charges that cancel would feel from afar.
+pub(crate) fn direct_pairs(options: &Options, precision: Precision, p: usize) -> u64 {
+    if near_precision(options, precision) != precision {
+        return 0;
+    }
+    (translation_cost(p as f64) / cost_of_pair(options, precision)) as u64
+}
+
+/// Multiply-adds of a translation, gathering and scattering counted as such.
+fn translation_cost(p: f64) -> f64 {
+    2.0 * p * p * p + 10.0 * p * p + 30.0
+}
+
+/// Time of one near pair of these sums in units of [`translation_cost`], for each density.
+fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
     let dipoles = if options.dipoles { 1.05 } else { 1.0 };
     let gradient = if options.gradient { 1.1 } else { 1.0 };
     // k densities share a distance, which is three quarters of a pair; they share nothing of a translation.
     let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
-    let pair =
-        pair_cost(precision, near_precision(options, precision)) * dipoles * gradient * shared;
-    (136.0 * translation / (27.0 * pair)).sqrt().clamp(12.0, 512.0)
+    pair_cost(precision, near_precision(options, precision)) * dipoles * gradient * shared
 }
 
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:

@@ -51,6 +51,8 @@ impl Host {
             source_order: download(orders.0)?,
             target_order: orders.1.map(download).transpose()?,
             leaf_size,
+            // The GPU sums the pairs that its own lists leave.
+            direct: 0,
         };
         let (sources, targets) = points;
         let mut info = crate::Info::default();

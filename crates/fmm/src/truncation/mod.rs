@@ -133,7 +133,7 @@ pub(crate) fn choose(
 
 /// A truncation number that hardly any class exceeds at this tolerance: the closest pairs converge like 0.55^p on average, the
 /// corners of boxes like 0.6^p.
-fn guess(options: &Options) -> usize {
+pub(crate) fn guess(options: &Options) -> usize {
     let derivatives = usize::from(options.gradient) + usize::from(options.dipoles);
     let p = (options.tolerance.ln() / 0.6f64.ln()).ceil() as usize + 6 + 3 * derivatives;
     p.clamp(6, P_MAX)

@@ -103,6 +103,8 @@ pub(super) struct Report {
     setup_s: f64,
     /// The median over the repetitions.
     apply_s: f64,
+    /// The first repetition, which is the first to write the plan's and the results' memory.
+    first_apply_s: f64,
     /// Of the repetition whose time is the median.
     stages: Stages,
     /// Of the last repetition, where processor cores and a GPU share the work.
@@ -198,6 +200,7 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         runs.push(*plan.stages());
         interrupt::check()?;
     }
+    let first = runs[0].total;
     runs.sort_by(|a, b| a.total.total_cmp(&b.total));
     let median = runs[(runs.len() - 1) / 2];
     // Before the direct sums, which are no part of what is measured.
@@ -233,6 +236,7 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         depth: info.depth,
         setup_s: info.setup_seconds,
         apply_s: median.total,
+        first_apply_s: first,
         stages: Stages {
             p2m: median.p2m,
             m2m: median.m2m,
@@ -377,6 +381,11 @@ impl Report {
             format!("; potential {:.2e}, gradient {error:.2e}", self.potential_l2_error)
         });
         let per_second = self.n as f64 / self.apply_s;
+        let first = if self.first_apply_s > self.apply_s {
+            format!("; the first {}", units::duration(self.first_apply_s))
+        } else {
+            String::new()
+        };
         let gpu = self.gpu.as_ref().map_or_else(String::new, |gpu| {
             format!(
                 "\n gpu      {}: {} with data in its memory, tree and lists {}",
@@ -391,7 +400,7 @@ impl Report {
              \x20 orders   p = {}, mean p' = {:.2}\n\
              \x20 pairs    {} M2L ({:.1} per box), {} P2P\n\
              \x20 setup    {}\n\
-             \x20 apply    {} ({per_second:.2e} points/s)\n\
+             \x20 apply    {} ({per_second:.2e} points/s{first})\n\
              \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
              \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e}){of_gradient}\n\
              \x20 memory   {memory} at the peak{gpu}",

@@ -92,7 +92,7 @@ fn lists_are_the_cpu_s() {
         ] {
             let (twin, tree) = trees(&device, &points, targets, 25);
             let lists = Lists::new(&device, &tree, Some(stencil)).unwrap();
-            let expected = crate::lists::Lists::new(&twin, stencil, 512);
+            let expected = crate::lists::Lists::new(&twin, stencil, 0, 512);
             let split = |pairs: Vec<u64>| -> Vec<(u32, u32)> {
                 pairs.into_iter().map(|p| (p as u32, (p >> 32) as u32)).collect()
             };
