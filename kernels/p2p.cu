@@ -1,4 +1,4 @@
-// P2P: near pairs. CPU twin: crates/fmm/src/p2p.rs.
+// P2P: near pairs. CPU twin: crates/fmm/src/p2p.
 //
 // A warp takes up to 128 targets of one leaf and a run of near leaves. Its lanes make two groups of sixteen, or one where sums are
 // many: all groups hold the same targets in registers, up to eight a lane, and each takes every other source, so that leaves fill

@@ -14,7 +14,7 @@ pub(super) fn write(out: &mut impl Write, case: &Case, probed: &Probed) -> io::R
         vtk::vectors("electric field [V/m]", probed.field.as_flattened().to_vec()),
     ];
     let image = vtk::Image { low: grid.low, spacing: grid.spacing, counts: grid.counts, data };
-    vtk::write_image(out, image, case.vtk != VtkMode::Plain)
+    vtk::write_image(out, &image, case.vtk != VtkMode::Plain)
 }
 
 fn table(out: &mut impl Write, case: &Case, probed: &Probed) -> io::Result<()> {

@@ -43,5 +43,5 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     }
     let mesh = &run.problem.mesh;
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
-    vtk::write(out, surface, run.case.vtk == VtkMode::Compressed)
+    vtk::write(out, &surface, run.case.vtk == VtkMode::Compressed)
 }

@@ -81,5 +81,5 @@ fn write_defects(
         vtk::array("triangle", indices),
     ];
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &triangles, data };
-    vtk::write(out, surface, true)
+    vtk::write(out, &surface, true)
 }
