@@ -203,17 +203,33 @@ fn matrix(
             }
         }
     });
-    for i in 0..panels.len() {
-        let c = clusters.of[i] as usize;
-        matrix[(c, c)] += shares[i] * shares[i] * (near.diagonal(i) - rough(i, i));
-        near.later(i, |j, exact| {
-            let d = clusters.of[j] as usize;
-            if !far(c, d) {
+    // What the near field adds in the rows of a cluster: on the diagonal, and to each of few others what pairs of panels count once.
+    let of_pairs = |(c, members): (usize, &Vec<u32>)| {
+        let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());
+        for i in members.iter().map(|&i| i as usize) {
+            own += shares[i] * shares[i] * (near.diagonal(i) - rough(i, i));
+            near.later(i, |j, exact| {
+                let d = clusters.of[j] as usize;
+                let known = others.iter_mut().find(|other| other.0 == d);
+                if known.is_none() && far(c, d) {
+                    return;
+                }
                 let more = shares[i] * shares[j] * (exact - rough(i, j));
-                matrix[(c, d)] += more;
-                matrix[(d, c)] += more;
-            }
-        });
+                match known {
+                    Some(other) => other.1 += more,
+                    None => others.push((d, more)),
+                }
+            });
+        }
+        (own, others)
+    };
+    let of_pairs: Vec<_> = clusters.members.par_iter().enumerate().map(of_pairs).collect();
+    for (c, (own, others)) in of_pairs.into_iter().enumerate() {
+        matrix[(c, c)] += own;
+        for (d, more) in others {
+            matrix[(c, d)] += more;
+            matrix[(d, c)] += more;
+        }
     }
     matrix
 }

@@ -146,8 +146,9 @@ impl Line {
 
     /// Gives `f` the points and weights that integrate over the edge.
     fn for_nodes(&self, singular: &Singularities, rule: &EdgeRule, mut f: impl FnMut(&Vec3, f64)) {
-        let mut pieces = vec![(0.0, 1.0)];
-        while let Some((a, b)) = pieces.pop() {
+        let mut pieces = Vec::new();
+        let mut next = Some((0.0, 1.0));
+        while let Some((a, b)) = next.take().or_else(|| pieces.pop()) {
             let width = b - a;
             let (points, map): (usize, Grading) = match plan(a, b, singular, rule) {
                 Piece::Gauss(n) => (n, |u| (u, 1.0)),

@@ -31,6 +31,7 @@ mod linear_pair;
 mod local;
 mod lu;
 mod near;
+mod neighbours;
 mod outer;
 mod pair;
 mod panels;

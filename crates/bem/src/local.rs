@@ -1,6 +1,7 @@
 //! Small symmetric systems in lanes: one column of each inverse.
 
 use crate::lanes::Lanes;
+use crate::panels::Image;
 
 /// As many symmetric matrices as there are lanes, all of one size, and the last column of each one's inverse.
 ///
@@ -45,6 +46,43 @@ impl<V: Lanes> Local<V> {
     pub(crate) fn set(&mut self, a: usize, b: usize, lane: usize, value: f64) {
         let at = self.at(self.size - 1 - a, self.size - 1 - b) + lane;
         self.matrix[at] = value;
+    }
+
+    /// Sets all entries (a, b), a < b, to the inverse distances of `places[a]` and `places[b]`, summed over the images of the
+    /// latter, 0 where they coincide or one of them is no number.
+    #[inline(always)]
+    pub(crate) fn set_points(&mut self, places: &[[V; 3]], images: &[Image]) {
+        /// Columns that are worked side by side.
+        const BLOCK: usize = 4;
+        for (b, place) in places.iter().enumerate() {
+            for first in (0..b).step_by(BLOCK) {
+                let columns = BLOCK.min(b - first);
+                let mut sums = [V::zero(); BLOCK];
+                for image in images {
+                    let mut seen = *place;
+                    for axis in 0..3 {
+                        if let Some(flip) = image.flips[axis] {
+                            seen[axis] = V::splat(flip).sub(seen[axis]);
+                        }
+                    }
+                    let mut r2 = [V::zero(); BLOCK];
+                    for axis in 0..3 {
+                        for k in 0..BLOCK {
+                            let d = places[(first + k).min(b)][axis].sub(seen[axis]);
+                            r2[k] = d.mul_add(d, r2[k]);
+                        }
+                    }
+                    let inverse = V::rsqrts_or_zero(r2);
+                    for k in 0..BLOCK {
+                        sums[k] = V::splat(image.sign).mul_add(inverse[k], sums[k]);
+                    }
+                }
+                for (k, sum) in sums.iter().enumerate().take(columns) {
+                    let at = self.at(self.size - 1 - (first + k), self.size - 1 - b);
+                    sum.store(&mut self.matrix[at..]);
+                }
+            }
+        }
     }
 
     /// Solves for the last column of the inverses, by A = L D L^T.

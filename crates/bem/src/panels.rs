@@ -1,5 +1,5 @@
 //! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an order in which
-//! neighbours in space are neighbours in memory; and a tree over them for neighbour searches.
+//! neighbours in space are neighbours in memory.
 
 use mesh::Mesh;
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::images::Images;
 use crate::triangle::{Triangle, Vec3};
 
 /// Panels of a tree's leaf.
-const LEAF: usize = 8;
+pub(crate) const LEAF: usize = 8;
 
 /// Ranges of panels below this are sorted and searched by one thread.
 const SEQUENTIAL: usize = 4096;
@@ -20,6 +20,10 @@ const SEQUENTIAL: usize = 4096;
 pub(crate) struct Panels {
     /// Of all images.
     vertices: Vec<[Vec3; 3]>,
+    /// Of all images.
+    centroids: Vec<Vec3>,
+    /// Distances from centroids to the farthest vertex.
+    radii: Vec<f64>,
     areas: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
     triangle: Vec<u32>,
@@ -30,10 +34,10 @@ pub(crate) struct Panels {
 
 /// A mirror image in scaled coordinates.
 #[derive(Clone, Copy, Debug)]
-struct Image {
+pub(crate) struct Image {
     /// x_k becomes this minus x_k where it is some.
-    flips: [Option<f64>; 3],
-    sign: f64,
+    pub(crate) flips: [Option<f64>; 3],
+    pub(crate) sign: f64,
 }
 
 /// What is there itself.
@@ -77,7 +81,13 @@ impl Panels {
         let vertices: Vec<[Vec3; 3]> = triangle.par_iter().map(|&i| scaled(i)).collect();
         let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
         let areas = vertices.par_iter().map(area).collect();
-        Self { areas, vertices, triangle, centre, scale, images: vec![ITSELF] }
+        let centroids: Vec<Vec3> = vertices.par_iter().map(centroid).collect();
+        let radius = |(v, centroid): (&[Vec3; 3], &Vec3)| {
+            v.iter().map(|v| (v - centroid).norm()).fold(0.0, f64::max)
+        };
+        let radii = vertices.par_iter().zip(&centroids).map(radius).collect();
+        let images = vec![ITSELF];
+        Self { vertices, centroids, radii, areas, triangle, centre, scale, images }
     }
 
     /// The same panels with these images, which must not overlap them.
@@ -95,6 +105,7 @@ impl Panels {
         let n = self.len();
         for image in &self.images[1..] {
             let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
+            self.centroids.extend(of_image.iter().map(centroid));
             self.vertices.extend(of_image);
         }
         self
@@ -150,8 +161,13 @@ impl Panels {
         let images = 0..self.images.len();
         Self {
             vertices: images
+                .clone()
                 .flat_map(|g| chosen.iter().map(move |i| self.vertices[g * n + of(i)]))
                 .collect(),
+            centroids: images
+                .flat_map(|g| chosen.iter().map(move |i| self.centroids[g * n + of(i)]))
+                .collect(),
+            radii: chosen.iter().map(|i| self.radii[of(i)]).collect(),
             areas: chosen.iter().map(|i| self.areas[of(i)]).collect(),
             triangle: chosen.iter().map(|i| self.triangle[of(i)]).collect(),
             centre: self.centre,
@@ -206,6 +222,15 @@ impl Panels {
         &self.vertices[i]
     }
 
+    /// Vertices of all panels and images.
+    pub(crate) fn all_vertices(&self) -> &[[Vec3; 3]] {
+        &self.vertices
+    }
+
+    pub(crate) fn images(&self) -> &[Image] {
+        &self.images
+    }
+
     /// Coordinates of all vertices but those of images, shape (panels, 3, 3).
     pub(crate) fn coordinates(&self) -> &[f64] {
         // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the length is counted in those.
@@ -214,14 +239,21 @@ impl Panels {
 
     /// Distance from the centroid to the farthest vertex.
     pub(crate) fn radius(&self, i: usize) -> f64 {
-        let centroid = self.centroid(i);
-        self.vertices[i].iter().map(|v| (v - centroid).norm()).fold(0.0, f64::max)
+        self.radii[i % self.len()]
     }
 
     pub(crate) fn centroid(&self, i: usize) -> Vec3 {
-        let [a, b, c] = &self.vertices[i];
-        (a + b + c) / 3.0
+        self.centroids[i]
     }
+
+    /// Centroids of all panels and images.
+    pub(crate) fn centroids(&self) -> &[Vec3] {
+        &self.centroids
+    }
+}
+
+fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
+    (a + b + c) / 3.0
 }
 
 /// Orders points so that halving the range again and again is a balanced k-d tree.
@@ -249,85 +281,4 @@ fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
     }
     sort(&mut points);
     points.into_iter().map(|(i, _)| i).collect()
-}
-
-/// Finds, for each panel, all panels j with |c_i - c_j| < max(reach_i, reach_j), in O(log n) each beside the answers.
-pub(crate) struct Neighbours<'a> {
-    centroids: &'a [Vec3],
-    reach: &'a [f64],
-    nodes: Vec<Node>,
-}
-
-/// A range of panels, its halves the next node and `right`.
-struct Node {
-    low: Vec3,
-    high: Vec3,
-    reach: f64,
-    range: (u32, u32),
-    right: u32,
-}
-
-impl<'a> Neighbours<'a> {
-    /// Over centroids in the order of [`Panels`] and the reach of each.
-    pub(crate) fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
-        let mut search = Self { centroids, reach, nodes: Vec::new() };
-        search.build(0, centroids.len());
-        search
-    }
-
-    /// Appends the nodes of a range, children after their parent; returns the first one's box and reach.
-    fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
-        let index = self.nodes.len();
-        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
-        let mut reach = 0.0f64;
-        self.nodes.push(Node { low, high, reach, range: (start as u32, end as u32), right: 0 });
-        if end - start > LEAF {
-            let middle = start + (end - start) / 2;
-            let left = self.build(start, middle);
-            let second = self.nodes.len();
-            let right = self.build(middle, end);
-            self.nodes[index].right = second as u32;
-            (low, high, reach) = (left.0.inf(&right.0), left.1.sup(&right.1), left.2.max(right.2));
-        } else {
-            for i in start..end {
-                (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
-                reach = reach.max(self.reach[i]);
-            }
-        }
-        let node = &mut self.nodes[index];
-        (node.low, node.high, node.reach) = (low, high, reach);
-        (low, high, reach)
-    }
-
-    /// Appends the neighbours of panel `i`, itself among them, in increasing order.
-    pub(crate) fn of(&self, i: usize, found: &mut Vec<u32>) {
-        self.within(self.centroids[i], self.reach[i], found);
-    }
-
-    /// Appends the panels whose reach a point is in, in increasing order.
-    pub(crate) fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
-        self.within(*x, 0.0, found);
-    }
-
-    fn within(&self, x: Vec3, reach: f64, found: &mut Vec<u32>) {
-        let mut open = vec![0u32];
-        while let Some(index) = open.pop() {
-            let node = &self.nodes[index as usize];
-            let outside = (node.low - x).sup(&(x - node.high)).sup(&Vec3::zeros());
-            let within = reach.max(node.reach);
-            if outside.norm_squared() >= within * within {
-                continue;
-            }
-            if node.right != 0 {
-                open.extend([node.right, index + 1]);
-                continue;
-            }
-            for j in node.range.0..node.range.1 {
-                let within = reach.max(self.reach[j as usize]);
-                if (self.centroids[j as usize] - x).norm_squared() < within * within {
-                    found.push(j);
-                }
-            }
-        }
-    }
 }

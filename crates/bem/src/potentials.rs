@@ -29,15 +29,16 @@ impl Nodes {
 
     /// sum_p w_p Phi(x_p) with Phi the potential of unit density on `source`.
     pub(crate) fn sum_potential(&mut self, source: &Triangle) -> f64 {
-        // Filled up to whole vectors with points that do not count.
+        let count = self.x.len();
         self.fill_up(&source.centroid);
-        lanes::dispatch(SumPotential { nodes: self, source })
+        lanes::dispatch(SumPotential { nodes: self, count, source })
     }
 
     /// sum_p w_p Omega(x_p) with Omega the solid angle of `source`, positive on its normal's side.
     pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
+        let count = self.x.len();
         self.fill_up(&source.centroid);
-        lanes::dispatch(SumSolidAngle { nodes: self, source })
+        lanes::dispatch(SumSolidAngle { nodes: self, count, source })
     }
 
     /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
@@ -54,6 +55,12 @@ impl Nodes {
         self.z.resize(length, at.z);
         self.weights.resize(length, 0.0);
     }
+
+    /// The nodes from `at` on, one a lane.
+    #[inline(always)]
+    fn at<V: Lanes>(&self, at: usize) -> [V; 3] {
+        [V::load(&self.x[at..]), V::load(&self.y[at..]), V::load(&self.z[at..])]
+    }
 }
 
 struct InverseDistances<'a> {
@@ -67,24 +74,53 @@ impl Task for InverseDistances<'_> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) {
+        /// Targets side by side.
+        const BLOCK: usize = 4;
         let Self { nodes, targets, sums } = self;
-        for (target, total) in targets.iter().zip(sums) {
-            let [x, y, z] = target.map(V::splat);
-            let mut sum = V::zero();
-            for at in (0..nodes.x.len()).step_by(V::COUNT) {
-                let dx = x.sub(V::load(&nodes.x[at..]));
-                let dy = y.sub(V::load(&nodes.y[at..]));
-                let dz = z.sub(V::load(&nodes.z[at..]));
-                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
-                sum = V::load(&nodes.weights[at..]).mul_add(r2.rsqrt_or_zero(), sum);
-            }
-            *total += sum.sum();
+        let (blocks, rest) = targets.as_chunks::<BLOCK>();
+        let (sums_of_blocks, sums_of_rest) = sums.as_chunks_mut::<BLOCK>();
+        for (targets, sums) in blocks.iter().zip(sums_of_blocks) {
+            add_inverse_distances::<V, BLOCK>(nodes, targets, sums);
         }
+        for (target, sum) in rest.iter().zip(sums_of_rest) {
+            let mut one = [*sum];
+            add_inverse_distances::<V, 1>(nodes, &[*target], &mut one);
+            *sum = one[0];
+        }
+    }
+}
+
+#[inline(always)]
+fn add_inverse_distances<V: Lanes, const B: usize>(
+    nodes: &Nodes,
+    targets: &[[f64; 3]; B],
+    sums: &mut [f64; B],
+) {
+    let mut totals = [V::zero(); B];
+    for at in (0..nodes.x.len()).step_by(V::COUNT) {
+        let x = nodes.at::<V>(at);
+        let mut r2 = [V::zero(); B];
+        for axis in 0..3 {
+            for b in 0..B {
+                let d = V::splat(targets[b][axis]).sub(x[axis]);
+                r2[b] = d.mul_add(d, r2[b]);
+            }
+        }
+        let inverse = V::rsqrts_or_zero(r2);
+        let weights = V::load(&nodes.weights[at..]);
+        for b in 0..B {
+            totals[b] = weights.mul_add(inverse[b], totals[b]);
+        }
+    }
+    for b in 0..B {
+        sums[b] += totals[b].sum();
     }
 }
 
 struct SumPotential<'a> {
     nodes: &'a Nodes,
+    /// Nodes that count.
+    count: usize,
     source: &'a Triangle,
 }
 
@@ -93,10 +129,10 @@ impl Task for SumPotential<'_> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> f64 {
-        let Self { nodes, source } = self;
+        let Self { nodes, count, source } = self;
         let mut sum = V::zero();
-        for at in (0..nodes.x.len()).step_by(V::COUNT) {
-            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+        for at in (0..count).step_by(V::COUNT) {
+            let x = nodes.at(at);
             sum = V::load(&nodes.weights[at..]).mul_add(potential(source, x), sum);
         }
         sum.sum()
@@ -105,6 +141,8 @@ impl Task for SumPotential<'_> {
 
 struct SumSolidAngle<'a> {
     nodes: &'a Nodes,
+    /// Nodes that count.
+    count: usize,
     source: &'a Triangle,
 }
 
@@ -113,10 +151,10 @@ impl Task for SumSolidAngle<'_> {
 
     #[inline(always)]
     fn run<V: Lanes>(self) -> f64 {
-        let Self { nodes, source } = self;
+        let Self { nodes, count, source } = self;
         let mut sum = V::zero();
-        for at in (0..nodes.x.len()).step_by(V::COUNT) {
-            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+        for at in (0..count).step_by(V::COUNT) {
+            let x = nodes.at(at);
             sum = V::load(&nodes.weights[at..]).mul_add(solid_angle(source, x), sum);
         }
         sum.sum()
@@ -197,6 +235,9 @@ fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
         let (s, t) = (along(&a[i], &source.tangents[i]), along(&a[j], &source.tangents[i]));
         let rho2 = d.mul_add(d, z2);
         sum = d.mul_add(edge_potential([s, t], [r[i], r[j]], rho2), sum);
+    }
+    if z.sum() == 0.0 {
+        return sum; // all in the plane, as between the panels of a flat face
     }
     z.mul(V::splat(-2.0)).mul_add(half_solid_angle(source, &a, &r, z), sum)
 }

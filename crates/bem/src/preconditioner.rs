@@ -11,21 +11,17 @@ use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
 use crate::lanes::{self, Lanes, Task};
 use crate::local::Local;
-use crate::near::{FullRows, Near};
+use crate::near::{self, FullRows, Near};
 use crate::panels::Panels;
-use crate::triangle::Vec3;
 
 /// Panels of a neighbourhood, itself among them.
 pub(crate) const NEIGHBOURS: usize = 30;
 
-const ROWS: usize = 256;
-
 /// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world were empty.
 pub(crate) struct LocalInverse {
-    starts: Vec<u32>,
-    columns: Vec<u32>,
-    /// Single precision: a preconditioner need not be exact, and it is half the memory.
-    values: Vec<f32>,
+    len: usize,
+    /// Rows of each block of the near field.
+    parts: Vec<Rows>,
 }
 
 impl LocalInverse {
@@ -33,32 +29,16 @@ impl LocalInverse {
     pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
         let work =
             |block: usize| lanes::dispatch(RowsOfInverse { near, panels, block, neighbours });
-        let parts: Vec<Rows> = (0..near.blocks()).into_par_iter().map(work).collect();
-        let total = parts.iter().map(|part| part.columns.len()).sum();
-        let mut all = Self {
-            starts: Vec::with_capacity(near.len() + 1),
-            columns: Vec::with_capacity(total),
-            values: Vec::with_capacity(total),
-        };
-        all.starts.push(0);
-        let mut end = 0;
-        for part in parts {
-            for length in part.lengths {
-                end += length;
-                all.starts.push(end);
-            }
-            all.columns.extend(part.columns);
-            all.values.extend(part.values);
-        }
-        all
+        Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
 }
 
 /// Consecutive rows of S.
-#[derive(Default)]
 struct Rows {
-    lengths: Vec<u32>,
+    /// Where each row begins and, at last, where they end.
+    starts: Vec<u32>,
     columns: Vec<u32>,
+    /// Single precision: a preconditioner need not be exact, and it is half the memory.
     values: Vec<f32>,
 }
 
@@ -76,7 +56,14 @@ impl Task for RowsOfInverse<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) -> Rows {
         let full = self.near.full_rows(self.block);
-        let mut rows = Rows::default();
+        let count = full.rows.len();
+        let mut rows = Rows {
+            starts: Vec::with_capacity(count + 1),
+            columns: Vec::with_capacity(count * self.neighbours),
+            values: Vec::with_capacity(count * self.neighbours),
+        };
+        rows.starts.push(0);
+        let mut places = Vec::new();
         let mut local = Local::<V>::new();
         let mut chosen = vec![Vec::new(); V::COUNT];
         let panels: Vec<usize> = full.rows.clone().collect();
@@ -86,13 +73,16 @@ impl Task for RowsOfInverse<'_> {
             }
             let chosen = &chosen[..panels.len()];
             local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
+            // Points to each other, unless the near field has the pair.
+            self.places(chosen, &mut places);
+            local.set_points(&places, self.panels.images());
             for (lane, chosen) in chosen.iter().enumerate() {
                 self.fill(&full, chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
             }
             local.solve();
             for (lane, chosen) in chosen.iter().enumerate() {
-                rows.lengths.push(chosen.len() as u32);
                 rows.columns.extend(chosen);
+                rows.starts.push(rows.columns.len() as u32);
                 // Should the neighbours be no positive definite system, the panel goes alone.
                 let alone = 1.0 / self.near.diagonal(panels[lane]);
                 rows.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
@@ -102,11 +92,31 @@ impl Task for RowsOfInverse<'_> {
                 }));
             }
         }
+        rows.columns.shrink_to_fit();
+        rows.values.shrink_to_fit();
         rows
     }
 }
 
 impl RowsOfInverse<'_> {
+    /// Centroids of the chosen panels, each lane's own; none where a lane has fewer.
+    #[inline(always)]
+    fn places<V: Lanes>(&self, chosen: &[Vec<u32>], places: &mut Vec<[V; 3]>) {
+        places.clear();
+        for a in 0..chosen.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut lanes = [[f64::NAN; lanes::MOST]; 3];
+            for (lane, chosen) in chosen.iter().enumerate() {
+                if let Some(&i) = chosen.get(a) {
+                    let centroid = self.panels.centroid(i as usize);
+                    for axis in 0..3 {
+                        lanes[axis][lane] = centroid[axis];
+                    }
+                }
+            }
+            places.push([V::load(&lanes[0]), V::load(&lanes[1]), V::load(&lanes[2])]);
+        }
+    }
+
     /// Panel `i`, then its strongest neighbours in decreasing order.
     fn choose(&self, full: &FullRows, i: usize, chosen: &mut Vec<u32>) {
         let strength = |&(j, v): &(u32, f64)| (-v / self.near.diagonal(j as usize).sqrt(), j);
@@ -122,7 +132,7 @@ impl RowsOfInverse<'_> {
         chosen.insert(0, i as u32);
     }
 
-    /// Entries (a, b), a <= b, of the near field between the chosen panels.
+    /// Entries (a, b), a <= b, that the near field has between the chosen panels.
     fn fill(&self, full: &FullRows, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64)) {
         let Some((&first, others)) = chosen.split_first() else { return };
         set(0, 0, self.near.diagonal(first as usize));
@@ -131,40 +141,31 @@ impl RowsOfInverse<'_> {
                 set(0, b + 1, entry);
             }
         }
-        let centroids: Vec<Vec3> =
-            others.iter().map(|&i| self.panels.centroid(i as usize)).collect();
         for (b, &i) in others.iter().enumerate() {
             let i = i as usize;
             set(b + 1, b + 1, self.near.diagonal(i));
-            // Points to each other, unless the near field has the pair.
-            let mut as_points = |a: usize| {
-                set(a + 1, b + 1, self.panels.inverse_distances(&centroids[a], &centroids[b]));
-            };
-            let mut found = Vec::with_capacity(b);
             let mut left = b;
             self.near.later(i, |j, entry| {
                 while left > 0 && (others[left - 1] as usize) < j {
                     left -= 1;
-                    as_points(left);
                 }
                 if left > 0 && others[left - 1] as usize == j {
                     left -= 1;
-                    found.push((left, entry));
+                    set(left + 1, b + 1, entry);
                 }
             });
-            (0..left).for_each(as_points);
-            found.into_iter().for_each(|(a, entry)| set(a + 1, b + 1, entry));
         }
     }
 }
 
 impl LocalInverse {
     fn add_product(&self, x: &[f64], y: &mut [f64]) {
-        let (starts, columns, values) = (&self.starts, &self.columns, &self.values);
-        y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(i, y)| {
-            let row = starts[i] as usize..starts[i + 1] as usize;
-            let terms = columns[row.clone()].iter().zip(&values[row]);
-            *y += terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum::<f64>();
+        self.parts.par_iter().zip(y.par_chunks_mut(near::BLOCK)).for_each(|(part, y)| {
+            for (y, ends) in y.iter_mut().zip(part.starts.windows(2)) {
+                let row = ends[0] as usize..ends[1] as usize;
+                let terms = part.columns[row.clone()].iter().zip(&part.values[row]);
+                *y += terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum::<f64>();
+            }
         });
     }
 }
@@ -186,7 +187,7 @@ impl TwoLevel {
 
 impl LinearOperator for TwoLevel {
     fn len(&self) -> usize {
-        self.local.starts.len() - 1
+        self.local.len
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {

@@ -13,7 +13,12 @@ pub(crate) struct Rule {
     nodes: &'static [TriangleNode],
     barycentric: [Vec<f64>; 3],
     weights: Vec<f64>,
+    /// The points, filled up to whole blocks of [`BLOCK`].
+    blocks: Vec<TriangleNode>,
 }
+
+/// Points that are worked side by side where lanes carry pairs of triangles.
+const BLOCK: usize = 3;
 
 impl Rule {
     /// The cheapest rule that is exact to `degree`, as [`quadrature::triangle`] has it.
@@ -26,9 +31,13 @@ impl Rule {
     fn filled_up(degree: usize) -> Self {
         let nodes = quadrature::triangle(degree);
         let length = nodes.len().next_multiple_of(lanes::MOST);
+        let mut blocks = nodes.to_vec();
+        let none = TriangleNode { barycentric: [1.0 / 3.0; 3], weight: 0.0 };
+        blocks.resize(nodes.len().next_multiple_of(BLOCK), none);
         let mut rule = Self {
             degree,
             nodes,
+            blocks,
             barycentric: std::array::from_fn(|_| vec![1.0 / 3.0; length]),
             weights: vec![0.0; length],
         };
@@ -107,9 +116,154 @@ impl Task for Sum<'_> {
     }
 }
 
+/// For each of `pairs` of triangles with these vertices |L - P| + |R - P|, with P the mean of 1/|x - y| over the points of the
+/// first rule on both, L and R with the second rule on the one and on the other. No points may coincide.
+pub(crate) fn errors(
+    rules: [&Rule; 2],
+    vertices: &[[Vec3; 3]],
+    pairs: &[[usize; 2]],
+    errors: &mut Vec<f64>,
+) {
+    lanes::dispatch(Errors { rules, vertices, pairs, errors });
+}
+
+struct Errors<'a> {
+    rules: [&'a Rule; 2],
+    vertices: &'a [[Vec3; 3]],
+    pairs: &'a [[usize; 2]],
+    errors: &'a mut Vec<f64>,
+}
+
+impl Task for Errors<'_> {
+    type Output = ();
+
+    /// Each lane is a pair.
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { rules: [rule, finer], vertices, pairs, errors } = self;
+        let count = rule.blocks.len() + finer.blocks.len();
+        let (mut xs, mut ys) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for pairs in pairs.chunks(V::COUNT) {
+            points_of::<V>([rule, finer], vertices, pairs, 0, &mut xs);
+            points_of::<V>([rule, finer], vertices, pairs, 1, &mut ys);
+            let (x_of_rule, x_of_finer) = xs.split_at(rule.blocks.len());
+            let (y_of_rule, y_of_finer) = ys.split_at(rule.blocks.len());
+            let (mut plain, mut left, mut right) = (V::zero(), V::zero(), V::zero());
+            for (x, node) in x_of_rule.iter().zip(rule.nodes) {
+                let weight = V::splat(node.weight);
+                plain = weight.mul_add(mean_inverse_distance(x, rule, y_of_rule), plain);
+                right = weight.mul_add(mean_inverse_distance(x, finer, y_of_finer), right);
+            }
+            for (x, node) in x_of_finer.iter().zip(finer.nodes) {
+                let mean = mean_inverse_distance(x, rule, y_of_rule);
+                left = V::splat(node.weight).mul_add(mean, left);
+            }
+            let mut lanes = [0.0; lanes::MOST];
+            left.sub(plain).abs().add(right.sub(plain).abs()).store(&mut lanes);
+            errors.extend_from_slice(&lanes[..pairs.len()]);
+        }
+    }
+}
+
+/// The points of both rules, one after the other, on the first or the second triangle of each pair, a pair a lane.
+#[inline(always)]
+fn points_of<V: Lanes>(
+    rules: [&Rule; 2],
+    vertices: &[[Vec3; 3]],
+    pairs: &[[usize; 2]],
+    side: usize,
+    points: &mut Vec<[V; 3]>,
+) {
+    let mut lanes = [[[0.0; lanes::MOST]; 3]; 3];
+    for lane in 0..V::COUNT {
+        // Lanes without a pair repeat the last.
+        let triangle = &vertices[pairs[lane.min(pairs.len() - 1)][side]];
+        for k in 0..3 {
+            for axis in 0..3 {
+                lanes[k][axis][lane] = triangle[k][axis];
+            }
+        }
+    }
+    let mut corners = [[V::zero(); 3]; 3];
+    for k in 0..3 {
+        for axis in 0..3 {
+            corners[k][axis] = V::load(&lanes[k][axis]);
+        }
+    }
+    points.clear();
+    for rule in rules {
+        for node in &rule.blocks {
+            let [a, b, c] = node.barycentric;
+            let (a, b, c) = (V::splat(a), V::splat(b), V::splat(c));
+            let mut point = [V::zero(); 3];
+            for axis in 0..3 {
+                let [u, v, w] = [corners[0][axis], corners[1][axis], corners[2][axis]];
+                point[axis] = a.mul_add(u, b.mul_add(v, c.mul(w)));
+            }
+            points.push(point);
+        }
+    }
+}
+
+/// sum_q w_q / |x - y_q| over the points of `rule`, filled up to whole blocks.
+#[inline(always)]
+fn mean_inverse_distance<V: Lanes>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V {
+    let mut sum = V::zero();
+    let (blocks, _) = ys.as_chunks::<BLOCK>();
+    let (nodes, _) = rule.blocks.as_chunks::<BLOCK>();
+    for (ys, nodes) in blocks.iter().zip(nodes) {
+        let mut r2 = [V::zero(); BLOCK];
+        for axis in 0..3 {
+            for b in 0..BLOCK {
+                let d = ys[b][axis].sub(x[axis]);
+                r2[b] = d.mul_add(d, r2[b]);
+            }
+        }
+        let inverse = V::rsqrts_or_zero(r2);
+        for b in 0..BLOCK {
+            sum = V::splat(nodes[b].weight).mul_add(inverse[b], sum);
+        }
+    }
+    sum
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_many_pairs_are_those_of_each() {
+        let mut seed = 5u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let vertices: Vec<[Vec3; 3]> = (0..12)
+            .map(|i| [0; 3].map(|_| Vec3::new(2.0 * i as f64 + random(), random(), random())))
+            .collect();
+        let pairs: Vec<[usize; 2]> = (0..11)
+            .flat_map(|i| [[i, i + 1], [11 - i, (i + 4) % 11]])
+            .filter(|p| p[0] != p[1])
+            .collect();
+        for degrees in [[1, 2], [2, 4], [4, 6], [5, 7]] {
+            let rules = degrees.map(Rule::of_degree);
+            let mut largest = 0.0f64;
+            for count in [0, 1, 3, 8, pairs.len()] {
+                let mut found = Vec::new();
+                errors(rules, &vertices, &pairs[..count], &mut found);
+                assert_eq!(found.len(), count);
+                for (&[i, j], found) in pairs.iter().zip(found) {
+                    let of =
+                        |p: usize, q: usize| sum(rules[p], &vertices[i], rules[q], &vertices[j]);
+                    let exact = (of(1, 0) - of(0, 0)).abs() + (of(0, 1) - of(0, 0)).abs();
+                    // Differences of sums that are each good to 2e-13.
+                    assert!((found - exact).abs() < 1e-12 * of(0, 0), "{i} {j}: {found} {exact}");
+                    largest = exact.max(largest);
+                }
+            }
+            assert!(largest > 1e-9, "{degrees:?}: {largest:e}");
+        }
+    }
 
     #[test]
     fn lanes_match_the_plain_sum() {

@@ -44,6 +44,12 @@ impl PairIntegrals for SingleLayerPairs<'_> {
     fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
         [product::sum(outer, self.panels.vertices(i), inner, self.panels.vertices(j)); 2]
     }
+
+    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        let mut both = Vec::with_capacity(pairs.len());
+        product::errors(rules, self.panels.all_vertices(), pairs, &mut both);
+        errors.extend(both.into_iter().map(|error| [error; 2]));
+    }
 }
 
 /// Exact minus quadrature on close pairs, and where it is.

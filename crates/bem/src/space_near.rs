@@ -9,7 +9,8 @@ use crate::layer::{Kernel, SOLID_ANGLES};
 use crate::linear_nodes::Block;
 use crate::linear_pair::{double_layer, single_layer, transposed};
 use crate::near::Selection;
-use crate::panels::{Neighbours, Panels};
+use crate::neighbours::Neighbours;
+use crate::panels::Panels;
 use crate::potentials::Nodes;
 use crate::product::Rule;
 use crate::spaces::{Pairing, Test};
@@ -161,16 +162,16 @@ impl SpaceNear {
         let n = panels.len();
         let diameters = blocks.accuracy.selection.diameters.max(DIAMETERS);
         let selection = Selection { diameters, ..blocks.accuracy.selection.clone() };
-        let centroids: Vec<_> = (0..n).map(|i| panels.centroid(i)).collect();
         let reach = selection.reach(panels);
-        let search = Neighbours::new(&centroids, &reach);
+        let search = Neighbours::new(&panels.centroids()[..n], &reach);
         let chunk = |first: usize| {
             let mut nodes = Nodes::default();
             let mut found = Vec::new();
+            let mut walk = search.walk();
             let mut sums: HashMap<(u32, u32), f64> = HashMap::new();
             for i in first..n.min(first + CHUNK) {
                 found.clear();
-                search.of(i, &mut found);
+                walk.of(i, &mut found);
                 for &j in &found {
                     let j = j as usize;
                     let Some(block) = blocks.correction(&selection, i, j, &mut nodes) else {

@@ -8,7 +8,8 @@ use mesh::Mesh;
 use rayon::prelude::*;
 
 use super::{Excitation, PointCharge};
-use crate::panels::{Neighbours, Panels};
+use crate::neighbours::Neighbours;
+use crate::panels::Panels;
 use crate::product::Rule;
 use crate::triangle::{Triangle, Vec3};
 use crate::{Error, layer};
@@ -273,10 +274,9 @@ impl SurfaceCharge {
                 gradient: with_gradient.then_some(&mut gradient[..]),
             },
         )?;
-        let centroids: Vec<Vec3> = (0..panels.len()).map(|i| panels.centroid(i)).collect();
         let reach: Vec<f64> =
             (0..panels.len()).map(|i| NEAR * panels.panel(i).diameter()).collect();
-        let search = Neighbours::new(&centroids, &reach);
+        let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
         let value = |found: &mut Vec<u32>, (index, x): (usize, &Vec3)| {
             let slope = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
             let mut value = [potential[index], slope[0], slope[1], slope[2]];

@@ -83,8 +83,8 @@ impl<const N: usize> Lanes for Plain<N> {
     }
 
     #[inline(always)]
-    fn rsqrt_or_zero(self) -> Self {
-        self.map(|a| if a > 0.0 { 1.0 / a.sqrt() } else { 0.0 })
+    fn rsqrt_guess(self) -> Self {
+        self.map(|a| 1.0 / a.sqrt())
     }
 
     #[inline(always)]

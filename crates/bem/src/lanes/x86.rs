@@ -117,13 +117,10 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
-            fn rsqrt_or_zero(self) -> Self {
+            fn rsqrt_guess(self) -> Self {
                 let $x = self.0;
                 // SAFETY: module documentation.
-                let guess = Self(unsafe { $rsqrt_guess });
-                // From 1.5 / 4096 (AVX2) to 3e-7 to 1.5e-13, from which rounding hides little.
-                let root = self.newton_rsqrt(self.newton_rsqrt(guess));
-                self.where_above(Self::zero(), root, Self::zero())
+                Self(unsafe { $rsqrt_guess })
             }
 
             #[inline(always)]

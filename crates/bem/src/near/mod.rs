@@ -12,11 +12,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::panels::{Neighbours, Panels};
+use crate::neighbours::Neighbours;
+use crate::panels::Panels;
 use crate::product::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
+use select::Choice;
 pub(crate) use select::{Selection, closest};
 
 /// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
@@ -30,11 +32,24 @@ pub(crate) trait PairIntegrals: Sync {
     /// The same entries summed over the points of the first rule on panel i and of the second on j; coincident points
     /// contribute nothing.
     fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2];
+
+    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change when the second rule takes the
+    /// place of the first on the one panel, and on the other: both changes together. No two panels overlap.
+    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        let [rule, finer] = rules;
+        errors.extend(pairs.iter().map(|&[i, j]| {
+            let plain = self.by_points([rule, rule], i, j);
+            let left = self.by_points([finer, rule], i, j);
+            let right = self.by_points([rule, finer], i, j);
+            let error = |k: usize| (left[k] - plain[k]).abs() + (right[k] - plain[k]).abs();
+            [error(0), error(1)]
+        }));
+    }
 }
 
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more panels, the fewer of those;
 /// the fewer, the better blocks spread over threads.
-const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 1024;
 
 /// Floating-point format of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,35 +114,38 @@ impl Near {
     ) -> Result<Vec<Block<V>>, Error> {
         let n = panels.len();
         let with_images = panels.total() > n;
-        let centroids: Vec<_> = (0..panels.total()).map(|i| panels.centroid(i)).collect();
         let reach = selection.reach(panels);
-        let search = Neighbours::new(&centroids, &reach);
+        let search = Neighbours::new(panels.centroids(), &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
         let block = |first: usize| -> Result<Block<V>, Error> {
             let rows = first..n.min(first + BLOCK);
             let mut block = Builder::new(rows.clone(), n, I::SYMMETRIC);
             let mut scratch = I::Scratch::default();
-            let mut candidates = Vec::new();
+            let (mut candidates, mut pairs) = (Vec::new(), Vec::new());
+            let mut choice = Choice::default();
+            let mut walk = search.walk();
             for i in rows.clone() {
                 candidates.clear();
-                search.of(i, &mut candidates);
+                walk.of(i, &mut candidates);
                 if with_images {
                     candidates.iter_mut().for_each(|j| *j %= n as u32);
                     candidates.sort_unstable();
                     candidates.dedup();
                 }
-                for &j in &candidates {
+                // Not what belongs to an earlier row of this block, or to none.
+                candidates.retain(|&j| {
                     let j = j as usize;
-                    // What belongs to an earlier row of this block, or to none.
-                    if j == i || (j < i && rows.contains(&j)) {
-                        continue;
-                    }
-                    // Always in the same order, so that both blocks of a pair agree on it.
-                    let (first, second) = panels.ordered(i, j);
-                    let kept = selection.keeps_any(panels, integrals, first, second, &mut scratch);
-                    let Some([forth, back]) = kept else { continue };
-                    let pair = if first == i { [forth, back] } else { [back, forth] };
-                    block.push(j, pair);
+                    j != i && (j > i || !rows.contains(&j))
+                });
+                // Always in the same order, so that both blocks of a pair agree on it.
+                let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
+                pairs.clear();
+                pairs.extend(candidates.iter().map(ordered));
+                selection.choose(panels, integrals, &pairs, &mut choice, &mut scratch);
+                for ((&j, pair), kept) in candidates.iter().zip(&pairs).zip(choice.kept()) {
+                    let Some([forth, back]) = *kept else { continue };
+                    let both = if pair[0] == i { [forth, back] } else { [back, forth] };
+                    block.push(j as usize, both);
                 }
                 let own = |i, j| integrals.exact(i, j, &mut scratch);
                 block.end_row(panels.over_images(i, i, own)[0]);

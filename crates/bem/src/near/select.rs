@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use crate::near::PairIntegrals;
-use crate::panels::{Neighbours, Panels};
+use crate::neighbours::{Neighbours, Walk};
+use crate::panels::Panels;
 use crate::product::Rule;
 use crate::triangle::Vec3;
 
@@ -25,25 +26,70 @@ impl Selection {
         (0..panels.total()).into_par_iter().map(reach).collect()
     }
 
-    /// Exact entries of a pair, if it or an image of it belongs to the near field: sums over all images.
-    pub(crate) fn keeps_any<I: PairIntegrals>(
+    /// Which of `pairs` belong to the near field, themselves or an image of the second panel, and their exact entries: sums over
+    /// all images. The answers are [`Choice::kept`].
+    pub(crate) fn choose<I: PairIntegrals>(
         &self,
         panels: &Panels,
         integrals: &I,
-        i: usize,
-        j: usize,
+        pairs: &[[usize; 2]],
+        choice: &mut Choice,
         scratch: &mut I::Scratch,
-    ) -> Option<[f64; 2]> {
-        let images = panels.total() / panels.len();
-        if images == 1 {
-            return self.keeps(panels, integrals, i, j, scratch);
+    ) {
+        let [rule, _] = self.rules;
+        let n = panels.len();
+        let with_images = panels.total() > n;
+        let images = |[i, j]: [usize; 2]| (j..panels.total()).step_by(n).map(move |j| [i, j]);
+        let large = |[i, j]: [usize; 2], errors: [f64; 2]| {
+            let size = (panels.areas()[i] * panels.areas()[j % n]).sqrt();
+            let small = errors.iter().all(|error| error * size <= self.error);
+            !small // so that NaN is kept
+        };
+        choice.apart.clear();
+        choice.is_apart.clear();
+        for [i, j] in pairs.iter().flat_map(|&pair| images(pair)) {
+            let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+            let touching = distance < panels.radius(i) + panels.radius(j);
+            choice.is_apart.push(!touching);
+            if !touching {
+                choice.apart.push([i, j]);
+            }
         }
-        let any = (0..images)
-            .any(|g| self.keeps(panels, integrals, i, g * panels.len() + j, scratch).is_some());
-        any.then(|| panels.over_images(i, j, |i, j| integrals.exact(i, j, scratch)))
+        // One side at a time: errors of the two sides do not cancel here.
+        choice.errors.clear();
+        integrals.errors(self.rules, &choice.apart, &mut choice.errors);
+        let (mut is_apart, mut errors) = (choice.is_apart.iter(), choice.errors.iter());
+        choice.kept.clear();
+        for &pair in pairs {
+            let (mut kept, mut known) = (false, None);
+            for [i, j] in images(pair) {
+                let apart = is_apart.next().is_some_and(|&apart| apart);
+                kept |= match errors.as_slice().first().filter(|_| apart) {
+                    Some(&error) => {
+                        errors.next();
+                        large([i, j], error)
+                    }
+                    // Rules of any order may agree by chance: nothing but the integral itself tells.
+                    None => {
+                        let exact = integrals.exact(i, j, scratch);
+                        let plain = integrals.by_points([rule, rule], i, j);
+                        known = (!with_images).then_some(exact);
+                        large([i, j], [(exact[0] - plain[0]).abs(), (exact[1] - plain[1]).abs()])
+                    }
+                };
+            }
+            let exact = || {
+                let [i, j] = pair;
+                known.unwrap_or_else(|| {
+                    panels.over_images(i, j, |i, j| integrals.exact(i, j, scratch))
+                })
+            };
+            choice.kept.push(kept.then(exact));
+        }
     }
 
-    /// Exact entries of a pair within reach, if it belongs to the near field. `j` may be an image.
+    /// [`Self::choose`] for one pair.
+    #[cfg(test)]
     pub(crate) fn keeps<I: PairIntegrals>(
         &self,
         panels: &Panels,
@@ -52,24 +98,27 @@ impl Selection {
         j: usize,
         scratch: &mut I::Scratch,
     ) -> Option<[f64; 2]> {
-        let [rule, finer] = self.rules;
-        let size = (panels.areas()[i] * panels.areas()[j % panels.len()]).sqrt();
-        let large = |error: f64| {
-            let small = error * size <= self.error;
-            !small // so that NaN is kept
-        };
-        let plain = integrals.by_points([rule, rule], i, j);
-        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
-        if apart < panels.radius(i) + panels.radius(j) {
-            // Rules of any order may agree by chance: nothing but the integral itself tells.
-            let exact = integrals.exact(i, j, scratch);
-            return (0..2).any(|k| large((exact[k] - plain[k]).abs())).then_some(exact);
-        }
-        // One side at a time: errors of the two sides do not cancel here.
-        let (left, right) =
-            (integrals.by_points([finer, rule], i, j), integrals.by_points([rule, finer], i, j));
-        let error = |k: usize| (left[k] - plain[k]).abs() + (right[k] - plain[k]).abs();
-        (0..2).any(|k| large(error(k))).then(|| integrals.exact(i, j, scratch))
+        let mut choice = Choice::default();
+        self.choose(panels, integrals, &[[i, j]], &mut choice, scratch);
+        choice.kept[0]
+    }
+}
+
+/// What [`Selection::choose`] finds, and room for it.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    /// Of all pairs with all images: whether the panels are so far apart that rules tell their own errors.
+    is_apart: Vec<bool>,
+    /// Those that are.
+    apart: Vec<[usize; 2]>,
+    errors: Vec<[f64; 2]>,
+    kept: Vec<Option<[f64; 2]>>,
+}
+
+impl Choice {
+    /// For each pair its exact entries, if it belongs to the near field.
+    pub(crate) fn kept(&self) -> &[Option<[f64; 2]>] {
+        &self.kept
     }
 }
 
@@ -83,12 +132,12 @@ pub(crate) fn closest(panels: &Panels, rule: &Rule) -> f64 {
         .into_par_iter()
         .map(|i| 2.0 * panels.areas()[i % n] / panels.panel(i).diameter())
         .collect();
-    let centroids: Vec<_> = (0..total).into_par_iter().map(|i| panels.centroid(i)).collect();
+    let centroids = panels.centroids();
     let reach: Vec<f64> = widths.iter().map(|width| 2.0 * width).collect();
-    let search = Neighbours::new(&centroids, &reach);
-    let row = |found: &mut Vec<u32>, i: usize| {
+    let search = Neighbours::new(centroids, &reach);
+    let row = |(walk, found): &mut (Walk<'_>, Vec<u32>), i: usize| {
         found.clear();
-        search.of(i, found);
+        walk.of(i, found);
         let relative = |&j: &u32| {
             let j = j as usize;
             let size = widths[i].min(widths[j]);
@@ -103,5 +152,5 @@ pub(crate) fn closest(panels: &Panels, rule: &Rule) -> f64 {
         };
         found.iter().map(relative).fold(1.0, f64::min)
     };
-    (0..n).into_par_iter().map_init(Vec::new, row).reduce(|| 1.0, f64::min)
+    (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
 }
