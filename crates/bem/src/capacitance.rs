@@ -36,6 +36,8 @@ pub struct CapacitanceOptions {
     pub tolerance: f64,
     /// Relative L2 error of the FMM; `None` follows the solver's.
     pub fmm_tolerance: Option<f64>,
+    /// Whether products of GMRES may be less exact as the residual falls; never on a GPU.
+    pub relax: bool,
     /// Krylov vectors before GMRES restarts.
     pub restart: usize,
     /// Iterations after which a solve is given up.
@@ -56,6 +58,7 @@ impl Default for CapacitanceOptions {
             method: Method::Auto,
             tolerance: 1e-6,
             fmm_tolerance: None,
+            relax: true,
             restart: 60,
             max_iterations: 200,
             quadrature_increment: 0,

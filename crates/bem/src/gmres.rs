@@ -30,6 +30,30 @@ pub trait LinearOperator {
     /// # Errors
     /// Whatever keeps the product from being made; GMRES passes it on.
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
+
+    /// As [`apply`](Self::apply) for a step of GMRES, which bears more error as the residual falls; residuals are taken with `apply`.
+    /// Operators of one accuracy leave this as it is.
+    ///
+    /// # Errors
+    /// As for `apply`.
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        _slack: Slack,
+    ) -> Result<(), Error> {
+        self.apply(x, y, columns)
+    }
+}
+
+/// How inexact a product may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slack {
+    /// Its error may be this many times what the first product of a solve may have: |b| over the residual's norm, at least 1.
+    pub factor: f64,
+    /// About as many products are still to come, this one included.
+    pub products: usize,
 }
 
 /// No preconditioner.
@@ -164,6 +188,15 @@ pub(crate) trait Space {
 
     /// A x for `columns` vectors side by side.
     fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
+    /// The same as exactly as a step needs it.
+    fn apply_loosely(
+        &mut self,
+        x: &Self::Vector,
+        columns: usize,
+        _slack: Slack,
+    ) -> Result<Self::Vector, Error> {
+        self.apply(x, columns)
+    }
     /// M x for `columns` vectors side by side.
     fn precondition(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
     /// A zero vector.
@@ -216,6 +249,17 @@ impl Space for Host<'_> {
     fn apply(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
         let mut y = vec![0.0; x.len()];
         self.operator.apply(x, &mut y, columns)?;
+        Ok(y)
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &Vec<f64>,
+        columns: usize,
+        slack: Slack,
+    ) -> Result<Vec<f64>, Error> {
+        let mut y = vec![0.0; x.len()];
+        self.operator.apply_loosely(x, &mut y, columns, slack)?;
         Ok(y)
     }
 
@@ -380,11 +424,12 @@ impl<S: Space> Lockstep<'_, S> {
         let mut active: Vec<&mut Column<S::Vector>> =
             running.iter_mut().filter(|column| column.ended.is_none()).collect();
         let count = active.len();
+        let slack = slack(&active, self.params.tolerance);
         let last: Vec<&S::Vector> = active.iter().filter_map(|c| c.basis.last()).collect();
         let v = self.space.joined(&last)?;
         let z = self.space.precondition(&v, count)?;
         drop(v);
-        let w = self.space.apply(&z, count)?;
+        let w = self.space.apply_loosely(&z, count, slack)?;
         drop(z);
         let products = self.space.parted(w, count)?;
         for (column, w) in active.iter_mut().zip(products) {
@@ -417,6 +462,20 @@ impl<S: Space> Lockstep<'_, S> {
         }
         Ok(())
     }
+}
+
+/// What the columns of a product allow, all of them.
+fn slack<V>(columns: &[&mut Column<V>], tolerance: f64) -> Slack {
+    let mut slack = Slack { factor: f64::INFINITY, products: 0 };
+    for column in columns {
+        let residual = column.residual();
+        slack.factor = slack.factor.min(1.0 / residual).max(1.0);
+        // As fast as it fell so far; nothing is known after a step or none that gained nothing.
+        let rate = column.iterations as f64 / -residual.ln();
+        let left = (rate * (residual / tolerance).ln()).ceil();
+        slack.products = slack.products.max((left as usize).max(1));
+    }
+    slack
 }
 
 impl<V> Column<V> {

@@ -16,7 +16,8 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::gmres::LinearOperator;
+use crate::gmres::{LinearOperator, Slack};
+use crate::ladder::Ladder;
 use crate::near::{Near, PairIntegrals};
 use crate::pair::PairQuadrature;
 use crate::panels::Panels;
@@ -97,30 +98,6 @@ impl<'a> LayerPairs<'a> {
         let (s, t) = (self.panels.panel(i), self.panels.panel(j));
         if i == j { 0.0 } else { solid_angle_over(&s, &t, SOLID_ANGLES, nodes) / (s.area * t.area) }
     }
-
-    /// Entry (i, j) as the fast sum has it; coincident points contribute nothing.
-    fn entry_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> f64 {
-        let panels = self.panels;
-        let normal = match self.kernel(i) {
-            Kernel::Single => {
-                return product::sum(outer, panels.vertices(i), inner, panels.vertices(j));
-            }
-            Kernel::Double => panels.panel(j).normal,
-            Kernel::Adjoint => -panels.panel(i).normal,
-            Kernel::None => return 0.0,
-        };
-        let mut sum = 0.0;
-        for (x, w) in outer.on(panels.vertices(i)) {
-            for (y, v) in inner.on(panels.vertices(j)) {
-                let r = x - y;
-                let r2 = r.norm_squared();
-                if r2 > 0.0 {
-                    sum += w * v * normal.dot(&r) / (r2 * r2.sqrt());
-                }
-            }
-        }
-        sum
-    }
 }
 
 impl PairIntegrals for LayerPairs<'_> {
@@ -134,7 +111,25 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
-        [self.entry_by_points([outer, inner], i, j), self.entry_by_points([inner, outer], j, i)]
+        let panels = self.panels;
+        let [s, t] = [i, j].map(|k| panels.vertices(k));
+        let kernels = [i, j].map(|k| self.kernel(k));
+        // Rules change places with the panels: both entries are over the same points.
+        let has_field = |kernel| matches!(kernel, Kernel::Double | Kernel::Adjoint);
+        let potential =
+            if kernels.contains(&Kernel::Single) { product::sum(outer, s, inner, t) } else { 0.0 };
+        let field = if kernels.into_iter().any(has_field) {
+            product::field(outer, s, inner, t)
+        } else {
+            Vec3::zeros()
+        };
+        let entry = |kernel, row: usize, column: usize, field: Vec3| match kernel {
+            Kernel::Single => potential,
+            Kernel::Double => panels.normal(column).dot(&field),
+            Kernel::Adjoint => -panels.normal(row).dot(&field),
+            Kernel::None => 0.0,
+        };
+        [entry(kernels[0], i, j, field), entry(kernels[1], j, i, -field)]
     }
 }
 
@@ -155,7 +150,7 @@ pub(crate) struct Layer {
     rule: &'static Rule,
     kernels: Vec<Kernel>,
     normals: Vec<Vec3>,
-    plan: fmm::Plan,
+    plans: Ladder<'static>,
     correction: Near,
     strengths: Vec<f64>,
     potential: Vec<f64>,
@@ -165,21 +160,21 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// `plan` is over all [`Points`] with [`plan_options`], images as sources alone. Rows are either all [`Kernel::Double`] or none
+    /// `plans` are over all [`Points`] with [`plan_options`], images as sources alone. Rows are either all [`Kernel::Double`] or none
     /// is; those of panels with images are not.
     pub(crate) fn new(
         panels: Arc<Panels>,
         rule: &'static Rule,
         kernels: Vec<Kernel>,
-        plan: fmm::Plan,
+        plans: Ladder<'static>,
         correction: Near,
     ) -> Self {
         Self {
-            normals: (0..panels.len()).map(|i| panels.panel(i).normal).collect(),
+            normals: (0..panels.len()).map(|i| panels.normal(i)).collect(),
             panels,
             rule,
             kernels,
-            plan,
+            plans,
             correction,
             strengths: Vec::new(),
             potential: Vec::new(),
@@ -189,8 +184,9 @@ impl Layer {
         }
     }
 
+    /// The plan of true residuals.
     pub(crate) fn plan(&self) -> &fmm::Plan {
-        &self.plan
+        self.plans.tight()
     }
 
     /// Mean seconds of a product, over all its columns together.
@@ -198,18 +194,14 @@ impl Layer {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
-    /// Relative L2 error of the fast sum for charges `x` of one column at about `samples` points, against direct sums: of the
-    /// gradient if there is no potential. `None` for dipoles.
-    pub(crate) fn sampled_error(
-        &mut self,
-        x: &[f64],
-        samples: usize,
-    ) -> Result<Option<f64>, Error> {
-        if self.kernels.contains(&Kernel::Double) {
-            return Ok(None);
-        }
-        let mut y = vec![0.0; x.len()];
-        self.apply(x, &mut y, 1)?;
+    /// Relative L2 error of the fast sum in the first column of the last product, at about `samples` points, against direct sums: of
+    /// the gradient if there is no potential. `None` for dipoles and before the first product.
+    pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<f64>, Error> {
+        let count = self.panels.total() * self.rule.len();
+        let strengths = match self.strengths.get(..count) {
+            Some(strengths) if !self.kernels.contains(&Kernel::Double) => strengths,
+            _ => return Ok(None),
+        };
         let points = self.points();
         // An odd stride visits all points of the rule in turn.
         let step = ((points.len() / samples).max(1) - 1) | 1;
@@ -218,14 +210,9 @@ impl Layer {
         let potential = self.kernels.contains(&Kernel::Single);
         let width = if potential { 1 } else { 3 };
         let exact = if potential {
-            points.direct_sums(&self.strengths, &targets)
+            points.direct_sums(strengths, &targets)
         } else {
-            let mut gradient = vec![0.0; width * targets.len()];
-            let densities = fmm::Densities { charges: Some(&self.strengths), dipoles: None };
-            let mut potentials = fmm::Potentials { potential: None, gradient: Some(&mut gradient) };
-            let all = points.with_images().unwrap_or_else(|| points.all());
-            fmm::direct::sum(&all, &targets, densities, &mut potentials)?;
-            gradient
+            points.direct_slopes(strengths, &targets)
         };
         let fast = if potential { &self.potential } else { &self.gradient };
         let (mut error, mut size) = (0.0, 0.0);
@@ -266,14 +253,16 @@ impl Layer {
             }
         }
     }
-}
 
-impl LinearOperator for Layer {
-    fn len(&self) -> usize {
-        self.panels.len()
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+    fn product(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Option<Slack>,
+    ) -> Result<(), Error> {
+        // Before the clock starts: it may be new.
+        self.plans.plan(slack, columns)?;
         let started = Instant::now();
         let (n, nodes) = (self.panels.len(), self.rule.nodes());
         let points = columns * n * nodes.len();
@@ -293,7 +282,7 @@ impl LinearOperator for Layer {
             potential: with_potential.then_some(&mut self.potential[..]),
             gradient: with_gradient.then_some(&mut self.gradient[..]),
         };
-        self.plan.apply(densities, potentials)?;
+        self.plans.plan(slack, columns)?.apply(densities, potentials)?;
         let (normals, kernels) = (&self.normals, &self.kernels);
         let (potential, gradient) = (&self.potential, &self.gradient);
         y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(row, y)| {
@@ -318,6 +307,26 @@ impl LinearOperator for Layer {
         self.products += 1;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())
+    }
+}
+
+impl LinearOperator for Layer {
+    fn len(&self) -> usize {
+        self.panels.len()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        self.product(x, y, columns, None)
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Slack,
+    ) -> Result<(), Error> {
+        self.product(x, y, columns, Some(slack))
     }
 }
 

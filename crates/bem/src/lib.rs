@@ -23,6 +23,7 @@ mod electrostatics;
 mod error;
 mod gmres;
 mod images;
+mod ladder;
 mod lanes;
 mod layer;
 mod linear;
@@ -60,7 +61,7 @@ pub use electrostatics::{
 };
 pub use error::Error;
 pub use gmres::{
-    GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, StopReason, gmres,
+    GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, Slack, StopReason, gmres,
 };
 pub use images::{Images, Mirror};
 pub use linear::LinearPotentials;

@@ -5,7 +5,7 @@ use mesh::Mesh;
 use rayon::prelude::*;
 
 use crate::images::Images;
-use crate::triangle::{Triangle, Vec3};
+use crate::triangle::{self, Triangle, Vec3};
 
 /// Panels of a tree's leaf.
 pub(crate) const LEAF: usize = 8;
@@ -216,6 +216,10 @@ impl Panels {
         let n = self.len();
         let place = |k: usize| (self.triangle[k % n], k / n);
         if place(i) <= place(j) { (i, j) } else { (j, i) }
+    }
+
+    pub(crate) fn normal(&self, i: usize) -> Vec3 {
+        triangle::normal(&self.vertices[i])
     }
 
     pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {

@@ -65,14 +65,31 @@ impl<'a> Points<'a> {
     /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all pairs; a point at a target's very
     /// place contributes nothing.
     pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        self.direct(charges, targets.len(), |sources, sums| {
+            sources.add_inverse_distances(targets, sums);
+        })
+    }
+
+    /// The gradients of the same sums, shape (targets, 3).
+    pub(crate) fn direct_slopes(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        self.direct(charges, 3 * targets.len(), |sources, sums| sources.add_slopes(targets, sums))
+    }
+
+    /// `count` sums over all points, to which `add` adds what some of them give.
+    fn direct(
+        &self,
+        charges: &[f64],
+        count: usize,
+        add: impl Fn(&mut Nodes, &mut [f64]) + Sync,
+    ) -> Vec<f64> {
         let nodes = self.rule.len();
-        let zeros = || vec![0.0; targets.len()];
-        let add = |mut sums: Vec<f64>, panels: Range<usize>| {
+        let zeros = || vec![0.0; count];
+        let add_panels = |mut sums: Vec<f64>, panels: Range<usize>| {
             let charges = &charges[panels.start * nodes..panels.end * nodes];
             let mut sources = Nodes::default();
             let points = panels.flat_map(|i| self.of(i));
             points.zip(charges).for_each(|((x, _), q)| sources.push(&x, *q));
-            sources.add_inverse_distances(targets, &mut sums);
+            add(&mut sources, &mut sums);
             sums
         };
         let total = self.panels.total();
@@ -82,7 +99,7 @@ impl<'a> Points<'a> {
             a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
             a
         };
-        chunks.fold(zeros, add).reduce(zeros, both)
+        chunks.fold(zeros, add_panels).reduce(zeros, both)
     }
 
     /// Charges of panels, shape (k, panels), to charges of points, shape (k, points).
@@ -100,6 +117,46 @@ impl<'a> Points<'a> {
         let nodes = self.rule.nodes();
         for (phi, y) in points.chunks_exact(nodes.len()).zip(panels) {
             *y = phi.iter().zip(nodes).map(|(phi, node)| phi * node.weight).sum();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Resolution, Sphere, SphereBase};
+
+    use super::*;
+
+    #[test]
+    fn direct_sums_are_those_of_the_fmm_crate() {
+        let resolution = Resolution::Elements(720);
+        let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let panels = Panels::new(&mesh.build().unwrap(), |_| true);
+        let points = Points::new(&panels, Rule::of_degree(4));
+        let charges: Vec<f64> = (0..points.len()).map(|i| (0.3 * i as f64).sin()).collect();
+        // Points of the sum are among the targets.
+        let mut targets: Vec<[f64; 3]> = (0..40).map(|k| points.at(97 * k)).collect();
+        targets.push([0.1, 0.2, -0.3]);
+        let (mut potential, mut gradient) =
+            (vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]);
+        fmm::direct::sum(
+            &points.all(),
+            &targets,
+            fmm::Densities { charges: Some(&charges), dipoles: None },
+            &mut fmm::Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) },
+        )
+        .unwrap();
+        let found = [
+            (points.direct_sums(&charges, &targets), &potential),
+            (points.direct_slopes(&charges, &targets), &gradient),
+        ];
+        for (found, exact) in found {
+            let size = exact.iter().map(|v| v.abs()).fold(0.0, f64::max);
+            assert!(size > 0.0);
+            for (found, exact) in found.iter().zip(exact) {
+                // Inverse roots to 1e-13.
+                assert!((found - exact).abs() < 1e-11 * size, "{found} {exact}");
+            }
         }
     }
 }

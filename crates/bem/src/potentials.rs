@@ -47,6 +47,12 @@ impl Nodes {
         lanes::dispatch(InverseDistances { nodes: self, targets, sums });
     }
 
+    /// The gradients of the same sums; `sums` has shape (targets, 3).
+    pub(crate) fn add_slopes(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
+        self.fill_up(&Vec3::zeros());
+        lanes::dispatch(Slopes { nodes: self, targets, sums });
+    }
+
     /// Fills up to whole vectors with points that do not count.
     pub(crate) fn fill_up(&mut self, at: &Vec3) {
         let length = self.x.len().next_multiple_of(lanes::MOST);
@@ -114,6 +120,39 @@ fn add_inverse_distances<V: Lanes, const B: usize>(
     }
     for b in 0..B {
         sums[b] += totals[b].sum();
+    }
+}
+
+struct Slopes<'a> {
+    nodes: &'a Nodes,
+    targets: &'a [[f64; 3]],
+    sums: &'a mut [f64],
+}
+
+impl Task for Slopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { nodes, targets, sums } = self;
+        for (target, total) in targets.iter().zip(sums.chunks_exact_mut(3)) {
+            let [x, y, z] = target.map(V::splat);
+            let (mut gx, mut gy, mut gz) = (V::zero(), V::zero(), V::zero());
+            for at in (0..nodes.x.len()).step_by(V::COUNT) {
+                let dx = V::load(&nodes.x[at..]).sub(x);
+                let dy = V::load(&nodes.y[at..]).sub(y);
+                let dz = V::load(&nodes.z[at..]).sub(z);
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                let inverse = r2.rsqrt_or_zero();
+                let factor = V::load(&nodes.weights[at..]).mul(inverse).mul(inverse.mul(inverse));
+                gx = dx.mul_add(factor, gx);
+                gy = dy.mul_add(factor, gy);
+                gz = dz.mul_add(factor, gz);
+            }
+            total[0] += gx.sum();
+            total[1] += gy.sum();
+            total[2] += gz.sum();
+        }
     }
 }
 

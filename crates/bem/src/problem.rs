@@ -10,6 +10,7 @@ use crate::coarse::Coarse;
 use crate::dense::Dense;
 use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
 use crate::gmres::{GmresInfo, GmresParams, Metric, StopReason, gmres, gmres_in};
+use crate::ladder::Ladder;
 use crate::near::{self, Near};
 use crate::panels::Panels;
 use crate::points::Points;
@@ -197,18 +198,19 @@ impl Problem {
         let closest_s = started.elapsed().as_secs_f64();
         let all_points = points.all();
         let points_s = started.elapsed().as_secs_f64() - closest_s;
-        let plan = |tolerance: f64| {
+        let plan = |tolerance: f64| -> Result<fmm::Plan, Error> {
+            let least = options.tolerance.max(tolerance / FMM_SHARE);
             let plan_options = fmm::Options {
                 tolerance,
                 // What close points add to the sum the correction takes away again: that needs digits, all if they nearly coincide.
-                precision: (closest < COINCIDENT.max(ROUNDING / options.tolerance))
+                precision: (closest < COINCIDENT.max(ROUNDING / least))
                     .then_some(Precision::Double),
                 densities: self.count.clamp(1, GROUP),
                 backend: options.backend,
                 gpu: options.gpu,
                 ..fmm::Options::default()
             };
-            fmm::Plan::new(&all_points, None, &plan_options)
+            Ok(fmm::Plan::new(&all_points, None, &plan_options)?)
         };
         let first_plan = plan(fmm_tolerance)?;
         timings.plan = started.elapsed().as_secs_f64();
@@ -277,7 +279,12 @@ impl Problem {
         );
 
         let started = Instant::now();
-        let mut operator = SingleLayer::new(points, first_plan, correction);
+        let plans = if options.relax {
+            Ladder::new(first_plan, fmm_tolerance, plan)
+        } else {
+            Ladder::fixed(first_plan)
+        };
+        let mut operator = SingleLayer::new(points, plans, correction);
         let mut charges = vec![0.0; self.count * n];
         let mut solves =
             self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
@@ -302,7 +309,7 @@ impl Problem {
                 fmm_tolerance,
                 "charges nearly cancel: solving on with a tighter sum"
             );
-            operator.set_plan(plan(fmm_tolerance)?);
+            operator.set_plan(plan(fmm_tolerance)?, fmm_tolerance);
             let again =
                 self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
             for (solve, again) in solves.iter_mut().zip(again) {

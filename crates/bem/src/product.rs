@@ -1,4 +1,4 @@
-//! Sums of 1/|x - y| over the points of a rule on one triangle and of a rule on another, in lanes.
+//! Sums of 1/|x - y| and its gradient over the points of a rule on one triangle and of a rule on another, in lanes.
 
 use std::sync::LazyLock;
 
@@ -80,7 +80,20 @@ pub(crate) fn sum(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> f
     lanes::dispatch(Sum { outer, s, inner, t })
 }
 
+/// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points: minus the gradient with respect to x.
+#[inline]
+pub(crate) fn field(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> Vec3 {
+    lanes::dispatch(Field { outer, s, inner, t })
+}
+
 struct Sum<'a> {
+    outer: &'a Rule,
+    s: &'a [Vec3; 3],
+    inner: &'a Rule,
+    t: &'a [Vec3; 3],
+}
+
+struct Field<'a> {
     outer: &'a Rule,
     s: &'a [Vec3; 3],
     inner: &'a Rule,
@@ -97,11 +110,7 @@ impl Task for Sum<'_> {
         for at in (0..inner.len()).step_by(V::COUNT) {
             let node = |k: usize| V::load(&inner.barycentric[k][at..]);
             let (a, b, c) = (node(0), node(1), node(2));
-            let coordinate = |k: usize| {
-                let [u, v, w] = [V::splat(t[0][k]), V::splat(t[1][k]), V::splat(t[2][k])];
-                // Without fused operations, as `on` does it: coincident points must coincide.
-                u.mul(a).add(v.mul(b)).add(w.mul(c))
-            };
+            let coordinate = |k: usize| coordinate(t, k, [a, b, c]);
             let (y0, y1, y2) = (coordinate(0), coordinate(1), coordinate(2));
             let mut sum = V::zero();
             for (x, weight) in outer.on(s) {
@@ -227,6 +236,43 @@ fn mean_inverse_distance<V: Lanes>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V 
     sum
 }
 
+impl Task for Field<'_> {
+    type Output = Vec3;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Vec3 {
+        let Self { outer, s, inner, t } = self;
+        let (mut f0, mut f1, mut f2) = (V::zero(), V::zero(), V::zero());
+        for at in (0..inner.len()).step_by(V::COUNT) {
+            let node = |k: usize| V::load(&inner.barycentric[k][at..]);
+            let (a, b, c) = (node(0), node(1), node(2));
+            let coordinate = |k: usize| coordinate(t, k, [a, b, c]);
+            let (y0, y1, y2) = (coordinate(0), coordinate(1), coordinate(2));
+            let weights = V::load(&inner.weights[at..]);
+            for (x, weight) in outer.on(s) {
+                let (dx, dy, dz) =
+                    (V::splat(x.x).sub(y0), V::splat(x.y).sub(y1), V::splat(x.z).sub(y2));
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                let inverse = r2.rsqrt_or_zero();
+                let cube = inverse.mul(inverse).mul(inverse);
+                let factor = V::splat(weight).mul(weights).mul(cube);
+                f0 = dx.mul_add(factor, f0);
+                f1 = dy.mul_add(factor, f1);
+                f2 = dz.mul_add(factor, f2);
+            }
+        }
+        Vec3::new(f0.sum(), f1.sum(), f2.sum())
+    }
+}
+
+/// Coordinate `k` of points on a triangle.
+#[inline(always)]
+fn coordinate<V: Lanes>(t: &[Vec3; 3], k: usize, [a, b, c]: [V; 3]) -> V {
+    let [u, v, w] = [V::splat(t[0][k]), V::splat(t[1][k]), V::splat(t[2][k])];
+    // Without fused operations, as `on` does it: coincident points must coincide.
+    u.mul(a).add(v.mul(b)).add(w.mul(c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,16 +319,23 @@ mod tests {
             let (outer, inner) = (Rule::of_degree(p), Rule::of_degree(q));
             assert!(inner.len() == quadrature::triangle(q).len());
             for t in [&s, &t] {
-                let mut exact = 0.0;
+                let (mut exact, mut slope, mut size) = (0.0, Vec3::zeros(), 0.0);
                 for (x, v) in outer.on(&s) {
                     for (y, w) in inner.on(t) {
                         let r = (x - y).norm();
-                        exact += if r > 0.0 { v * w / r } else { 0.0 };
+                        if r > 0.0 {
+                            exact += v * w / r;
+                            slope += (x - y) * (v * w / r.powi(3));
+                            size += v * w / (r * r);
+                        }
                     }
                 }
                 let found = sum(outer, &s, inner, t);
                 // Positive terms, each as good as its inverse root.
                 assert!((found - exact).abs() <= 2e-13 * exact, "{p} {q}: {found} {exact}");
+                // Three inverse roots a term.
+                let found = field(outer, &s, inner, t);
+                assert!((found - slope).norm() <= 5e-13 * size, "{p} {q}: {found} {slope}");
             }
         }
     }

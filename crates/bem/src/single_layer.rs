@@ -2,7 +2,8 @@
 
 use crate::Error;
 use crate::device::DeviceProduct;
-use crate::gmres::LinearOperator;
+use crate::gmres::{LinearOperator, Slack};
+use crate::ladder::Ladder;
 use crate::near::{Near, PairIntegrals};
 use crate::pair::PairQuadrature;
 use crate::panels::Panels;
@@ -65,7 +66,7 @@ pub(crate) enum Correction {
 /// A is symmetric and positive definite up to the fast sum's error.
 pub(crate) struct SingleLayer<'a> {
     points: Points<'a>,
-    plan: fmm::Plan,
+    plans: Ladder<'a>,
     correction: Correction,
     charges: Vec<f64>,
     potentials: Vec<f64>,
@@ -75,10 +76,10 @@ pub(crate) struct SingleLayer<'a> {
 }
 
 impl<'a> SingleLayer<'a> {
-    pub(crate) fn new(points: Points<'a>, plan: fmm::Plan, correction: Correction) -> Self {
+    pub(crate) fn new(points: Points<'a>, plans: Ladder<'a>, correction: Correction) -> Self {
         Self {
             points,
-            plan,
+            plans,
             correction,
             charges: Vec::new(),
             potentials: Vec::new(),
@@ -92,13 +93,14 @@ impl<'a> SingleLayer<'a> {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
+    /// The plan of true residuals.
     pub(crate) fn plan(&self) -> &fmm::Plan {
-        &self.plan
+        self.plans.tight()
     }
 
-    /// Takes another plan over the same points.
-    pub(crate) fn set_plan(&mut self, plan: fmm::Plan) {
-        self.plan = plan;
+    /// Takes another such plan over the same points.
+    pub(crate) fn set_plan(&mut self, plan: fmm::Plan, tolerance: f64) {
+        self.plans.set_tight(plan, tolerance);
     }
 
     /// y = A x for `columns` vectors on the device where the near field is.
@@ -115,8 +117,40 @@ impl<'a> SingleLayer<'a> {
         let Correction::Device(product) = &mut self.correction else {
             return Err(fmm::Error::NotPlanned { what: "device" }.into());
         };
-        product.apply(&mut self.plan, x, y, columns)?;
+        product.apply(self.plans.plan(None, columns)?, x, y, columns)?;
         product.device().stream().synchronize()?;
+        self.products += 1;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
+    fn product(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Option<Slack>,
+    ) -> Result<(), Error> {
+        if let Correction::Device(product) = &mut self.correction {
+            let there = product.device().upload(x)?;
+            let result = product.device().buffer(y.len())?;
+            self.apply_there(&there, &result, columns)?;
+            return Ok(result.read(0, y)?);
+        }
+        let plan = self.plans.plan(slack, columns)?;
+        let started = std::time::Instant::now();
+        let count = columns * self.points.len();
+        self.charges.resize(count, 0.0);
+        self.potentials.resize(count, 0.0);
+        self.points.spread(x, &mut self.charges);
+        plan.apply(
+            fmm::Densities { charges: Some(&self.charges), dipoles: None },
+            fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
+        )?;
+        self.points.average(&self.potentials, y);
+        if let Correction::Host(near) = &self.correction {
+            near.multiply_add(x, y);
+        }
         self.products += 1;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())
@@ -178,28 +212,16 @@ impl LinearOperator for SingleLayer<'_> {
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let started = std::time::Instant::now();
-        let near = match &self.correction {
-            Correction::Host(near) => near,
-            Correction::Device(product) => {
-                let there = product.device().upload(x)?;
-                let result = product.device().buffer(y.len())?;
-                self.apply_there(&there, &result, columns)?;
-                return Ok(result.read(0, y)?);
-            }
-        };
-        let count = columns * self.points.len();
-        self.charges.resize(count, 0.0);
-        self.potentials.resize(count, 0.0);
-        self.points.spread(x, &mut self.charges);
-        self.plan.apply(
-            fmm::Densities { charges: Some(&self.charges), dipoles: None },
-            fmm::Potentials { potential: Some(&mut self.potentials), gradient: None },
-        )?;
-        self.points.average(&self.potentials, y);
-        near.multiply_add(x, y);
-        self.products += 1;
-        self.seconds += started.elapsed().as_secs_f64();
-        Ok(())
+        self.product(x, y, columns, None)
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Slack,
+    ) -> Result<(), Error> {
+        self.product(x, y, columns, Some(slack))
     }
 }

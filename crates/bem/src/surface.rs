@@ -8,6 +8,7 @@ use mesh::Mesh;
 use crate::accuracy::Accuracy;
 use crate::algebra::Operator;
 use crate::gmres::LinearOperator;
+use crate::ladder::Ladder;
 use crate::layer::{self, Kernel, Layer, LayerPairs};
 use crate::near::{self, Near};
 use crate::panels::Panels;
@@ -311,7 +312,8 @@ impl Surface {
             ..layer::plan_options(&kernels, options.tolerance, options.columns)
         };
         let plan = fmm::Plan::new(&Points::new(panels, accuracy.rule).all(), None, &plan_options)?;
-        let layer = Layer::new(Arc::clone(panels), accuracy.rule, kernels, plan, near);
+        let layer =
+            Layer::new(Arc::clone(panels), accuracy.rule, kernels, Ladder::fixed(plan), near);
         Ok(Operator::new(OfDensities {
             panels: Arc::clone(panels),
             layer,

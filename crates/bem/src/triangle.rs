@@ -43,6 +43,22 @@ pub struct Triangle {
     pub(crate) radius: f64,
 }
 
+fn edges(v: &[Vec3; 3]) -> [Vec3; 3] {
+    [v[1] - v[0], v[2] - v[1], v[0] - v[2]]
+}
+
+/// Twice the area along the normal, from the two shorter edges, which span the plane with the least cancellation.
+fn twice_area(edges: &[Vec3; 3]) -> Vec3 {
+    let squares = edges.map(|e| e.norm_squared());
+    let longest = (0..3).fold(0, |k, i| if squares[i] > squares[k] { i } else { k });
+    edges[(longest + 1) % 3].cross(&edges[(longest + 2) % 3])
+}
+
+/// The normal alone.
+pub(crate) fn normal(v: &[Vec3; 3]) -> Vec3 {
+    twice_area(&edges(v)).normalize()
+}
+
 impl Triangle {
     /// Triangle with the given vertices, shape (3, 3); the normal follows the right-hand rule.
     ///
@@ -52,11 +68,9 @@ impl Triangle {
     }
 
     pub(crate) fn of(v: [Vec3; 3]) -> Self {
-        let edges = [v[1] - v[0], v[2] - v[1], v[0] - v[2]];
+        let edges = edges(&v);
         let lengths = edges.map(|e| e.norm());
-        // The two shorter edges span the plane with the least cancellation.
-        let longest = (0..3).fold(0, |k, i| if lengths[i] > lengths[k] { i } else { k });
-        let cross = edges[(longest + 1) % 3].cross(&edges[(longest + 2) % 3]);
+        let cross = twice_area(&edges);
         let twice_area = cross.norm();
         let normal = cross / twice_area;
         let tangents = std::array::from_fn(|i| edges[i] / lengths[i]);

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
-use bem::{Error, GmresInfo, GmresParams, Identity, LinearOperator, Metric, StopReason, gmres};
+use bem::{
+    Error, GmresInfo, GmresParams, Identity, LinearOperator, Metric, Slack, StopReason, gmres,
+};
 
 /// A dense matrix by rows; counts its products.
 struct Matrix {
@@ -177,4 +179,86 @@ fn the_observer_can_stop_it_and_wrong_lengths_are_refused() {
     let refused =
         gmres(&mut matrix, &mut Identity(n), metric, &b, &mut [0.0], &params, &mut |_, _| true);
     assert!(matches!(refused, Err(Error::Length { what: "x", .. })));
+}
+
+/// A matrix whose products are off by a share of the vector times the slack they get.
+struct Inexact {
+    matrix: Matrix,
+    share: f64,
+    slacks: Vec<Slack>,
+}
+
+impl LinearOperator for Inexact {
+    fn len(&self) -> usize {
+        self.matrix.len()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        self.matrix.apply(x, y, columns)
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Slack,
+    ) -> Result<(), Error> {
+        self.slacks.push(slack);
+        self.matrix.apply(x, y, columns)?;
+        let n = self.len();
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            let size = (x.iter().map(|x| x * x).sum::<f64>() / n as f64).sqrt();
+            for (i, y) in y.iter_mut().enumerate() {
+                let sign = (1.7 * (i * i + 3 * self.slacks.len()) as f64).sin();
+                *y += self.share * slack.factor * size * sign;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Errors that grow as the residual falls cost no iteration, and true residuals, which are exact, meet the tolerance.
+#[test]
+fn products_may_be_as_inexact_as_they_are_told() {
+    let n = 60;
+    // Norm about 1, as a preconditioned operator's.
+    let matrix = || Matrix::new(n, |i, j| nonsymmetric(n).rows[i][j] / (4.0 + i as f64));
+    let params = GmresParams { tolerance: 1e-8, ..GmresParams::default() };
+    let mut b = vec![0.0; 2 * n];
+    b.iter_mut().enumerate().for_each(|(i, b)| *b = (0.9 * i as f64).cos());
+    let weights = vec![1.0 / n as f64; n];
+    let run = |share: f64| {
+        let mut operator = Inexact { matrix: matrix(), share, slacks: Vec::new() };
+        let mut x = vec![0.0; 2 * n];
+        let metric = Metric { weights: &weights, measure: None };
+        let on = &mut |_: usize, _: f64| true;
+        let infos = gmres(&mut operator, &mut Identity(n), metric, &b, &mut x, &params, on);
+        (operator, infos.unwrap())
+    };
+    let (exact, infos) = run(0.0);
+    let (inexact, relaxed) = run(0.1 * params.tolerance);
+    for (a, b) in infos.iter().zip(&relaxed) {
+        assert_eq!((a.iterations, a.reason), (b.iterations, StopReason::Converged));
+        assert!(b.relative_residual <= params.tolerance);
+        assert_ne!(a.relative_residual, b.relative_residual);
+    }
+    assert_eq!(inexact.slacks.len(), exact.slacks.len());
+    // The first product has no slack; the others have that of the worst column.
+    assert_eq!(inexact.slacks[0].factor, 1.0);
+    for (k, slack) in inexact.slacks.iter().enumerate() {
+        let worst = |k: usize| {
+            let running = relaxed.iter().filter(move |info| info.iterations > k);
+            running.map(move |info| info.history[k])
+        };
+        let residual = worst(k).fold(0.0, f64::max);
+        assert!((slack.factor * residual - 1.0).abs() < 1e-12);
+        // Convergence is linear enough here to be foreseen.
+        let left = inexact.slacks.len() - k;
+        assert!(k == 0 || slack.products.abs_diff(left) <= 2, "{} of {left}", slack.products);
+    }
+    // Errors as large in every product as the last may be are too large.
+    let last = inexact.slacks[inexact.slacks.len() - 1].factor;
+    let (_, spoilt) = run(0.1 * params.tolerance * last);
+    assert!(spoilt[0].iterations > infos[0].iterations);
 }

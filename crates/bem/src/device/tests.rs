@@ -9,6 +9,7 @@ use super::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct};
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
+use crate::ladder::Ladder;
 use crate::near::{self, Near, Precision};
 use crate::panels::Panels;
 use crate::points::Points;
@@ -142,7 +143,7 @@ fn products_and_samples_match_the_processors() {
                 Correction::Host(near)
             }
         };
-        let mut operator = SingleLayer::new(points, plan, correction);
+        let mut operator = SingleLayer::new(points, Ladder::fixed(plan), correction);
         let mut y = vec![0.0; n];
         operator.apply(&x, &mut y, 1).unwrap();
         let error = operator.sampled_error(500).unwrap().unwrap();

@@ -285,8 +285,9 @@ impl SurfaceCharge {
             for &i in found.iter() {
                 let i = i as usize;
                 let mut by_points = [0.0; 4];
+                let coincident = layer::COINCIDENT * panels.radius(i);
                 for (y, q) in self.strengths(i, rule) {
-                    if (x - y).norm() < layer::COINCIDENT * panels.radius(i) {
+                    if (x - y).norm() < coincident {
                         // So near that the difference would cancel.
                         let mut value = self.closed_form(x, with_gradient);
                         charges

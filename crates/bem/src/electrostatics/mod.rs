@@ -97,7 +97,7 @@ pub struct Electrostatics {
     pub tolerance: f64,
     /// The FMM tolerance that was used, none when dense.
     pub fmm_tolerance: Option<f64>,
-    /// Relative L2 error of the FMM for the first solved density at 1000 or more points, against direct sums.
+    /// Relative L2 error of the FMM for the first density of the last product at 1000 or more points, against direct sums.
     pub fmm_error_sampled: Option<f64>,
     /// Largest defect of Gauss's law on a closed interface that was put right, relative to the charge that makes the flux.
     pub gauss_defect: f64,

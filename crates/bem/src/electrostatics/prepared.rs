@@ -12,11 +12,14 @@ use super::preconditioner::Preconditioner;
 use super::rows::{Rows, System};
 use super::{Electrostatics, Excitation, Media, Response, external};
 use crate::accuracy::Accuracy;
-use crate::gmres::{GmresParams, LinearOperator, Metric, StopReason, gmres};
+use crate::gmres::{GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
+use crate::ladder::Ladder;
 use crate::layer::{self, Kernel, Layer, LayerPairs, Scratch};
 use crate::lu::Lu;
 use crate::near::{self, Near};
+use crate::panels::Panels;
 use crate::points::Points;
+use crate::product::Rule;
 use crate::{CapacitanceOptions, Error, Method, Progress, Stage, Timings, cost};
 
 /// The fast sum's tolerance as a share of the solver's.
@@ -142,13 +145,16 @@ impl Prepared {
             Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
             Work::Fast(fast) => fast.solve(system, b, columns, options, progress)?,
         };
-        let sampled = match &mut self.work {
-            Work::Fast(fast) if columns > 0 => {
-                fast.layer.sampled_error(&found.charges[..system.panels.len()], ERROR_SAMPLES)?
+        timings.solve = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let sampled = match &self.work {
+            // Where there is no charge nothing was summed.
+            Work::Fast(fast) if found.charges.iter().any(|&q| q != 0.0) => {
+                fast.layer.sampled_error(ERROR_SAMPLES)?
             }
             _ => None,
         };
-        timings.solve = started.elapsed().as_secs_f64();
+        timings.fmm_check = started.elapsed().as_secs_f64();
         let (method, fast) = match &self.work {
             Work::Dense(_) => (Method::Dense, None),
             Work::Fast(fast) => (Method::Fmm, Some(fast)),
@@ -354,12 +360,12 @@ fn near(
 
 /// The fast sum for rows of these kinds.
 fn plan(
-    system: &System,
-    accuracy: &Accuracy,
+    panels: &Panels,
+    rule: &'static Rule,
     kernels: &[Kernel],
     options: fmm::Options,
 ) -> Result<fmm::Plan, Error> {
-    let points = Points::new(&system.panels, accuracy.rule);
+    let points = Points::new(panels, rule);
     let targets = points.all();
     let of_rows = layer::plan_options(kernels, options.tolerance, options.densities);
     let options = fmm::Options {
@@ -404,7 +410,7 @@ impl Fast {
         let precision = (closest < layer::COINCIDENT).then_some(Precision::Double);
         let densities = columns.clamp(1, GROUP);
         let of_plan = Self::plan_options(options, tolerance, precision, densities);
-        let first_plan = plan(system, &accuracy, kernels, of_plan)?;
+        let first_plan = plan(&system.panels, rule, kernels, of_plan.clone())?;
         timings.plan = started.elapsed().as_secs_f64();
         go_on(1)?;
 
@@ -415,7 +421,15 @@ impl Fast {
         near.subtract_points(&system.panels, &pairs, rule);
         timings.near_field = started.elapsed().as_secs_f64();
         let panels = Arc::clone(&system.panels);
-        let layer = Layer::new(panels, rule, kernels.clone(), first_plan, near);
+        let plans = if options.relax {
+            let (panels, kernels) = (Arc::clone(&panels), kernels.clone());
+            Ladder::new(first_plan, tolerance, move |tolerance| {
+                plan(&panels, rule, &kernels, fmm::Options { tolerance, ..of_plan.clone() })
+            })
+        } else {
+            Ladder::fixed(first_plan)
+        };
+        let layer = Layer::new(panels, rule, kernels.clone(), plans, near);
         Ok(Self { accuracy, tolerance, precision, layer, preconditioner, sheets: None })
     }
 
@@ -504,8 +518,9 @@ impl Fast {
         near.subtract_points(&system.panels, &pairs, rule);
         let densities = columns.clamp(1, GROUP);
         let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
-        let plan = plan(system, accuracy, kernels, of_plan)?;
-        Ok(Layer::new(Arc::clone(&system.panels), rule, kernels.to_vec(), plan, near))
+        let plan = plan(&system.panels, rule, kernels, of_plan)?;
+        let plans = Ladder::fixed(plan);
+        Ok(Layer::new(Arc::clone(&system.panels), rule, kernels.to_vec(), plans, near))
     }
 }
 
@@ -527,7 +542,7 @@ fn relative(size: f64, of: f64) -> f64 {
 struct Operator<'a> {
     layer: &'a mut Layer,
     rows: &'a Rows,
-    /// Largest relative defect of Gauss's law so far.
+    /// Largest relative defect of Gauss's law so far, in exact products.
     defect: f64,
 }
 
@@ -541,6 +556,21 @@ impl LinearOperator for Operator<'_> {
         let n = self.layer.len().max(1);
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
             self.defect = self.defect.max(self.rows.complete(x, y));
+        }
+        Ok(())
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Slack,
+    ) -> Result<(), Error> {
+        self.layer.apply_loosely(x, y, columns, slack)?;
+        let n = self.layer.len().max(1);
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            self.rows.complete(x, y);
         }
         Ok(())
     }
