@@ -4,8 +4,10 @@
 //! an equation of the first kind; on interfaces the jump of the permittivity relates the density to the normal field, an
 //! equation of the second kind. Both share one fast sum.
 
+mod dense;
 mod evaluate;
 mod external;
+mod fast;
 mod forces;
 mod gauss;
 mod preconditioner;

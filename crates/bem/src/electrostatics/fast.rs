@@ -1,0 +1,265 @@
+//! The equations by a fast sum and a near field, solved by GMRES.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use fmm::Precision;
+
+use super::preconditioner::Preconditioner;
+use super::prepared::{Found, Solved, accuracy};
+use super::rows::{Rows, System};
+use crate::accuracy::Accuracy;
+use crate::gmres::{GmresParams, LinearOperator, Metric, Slack, gmres};
+use crate::ladder::Ladder;
+use crate::layer::{self, Kernel, Layer, LayerPairs};
+use crate::near::{self, Near};
+use crate::panels::Panels;
+use crate::points::Points;
+use crate::product::Rule;
+use crate::{CapacitanceOptions, Error, Progress, Stage, Timings, cost};
+
+/// The fast sum's tolerance as a share of the solver's.
+const FMM_SHARE: f64 = 0.3;
+
+/// The least tolerance that a fast sum can meet.
+const TIGHTEST: f64 = 1e-12;
+
+/// Excitations that share one product with the operator at most.
+const GROUP: usize = 8;
+
+/// Fast sum, near field and local inverses.
+pub(super) struct Fast {
+    accuracy: Accuracy,
+    pub(super) tolerance: f64,
+    precision: Option<Precision>,
+    pub(super) layer: Layer,
+    preconditioner: Preconditioner,
+    sheets: Option<(Vec<Kernel>, Layer)>,
+}
+
+/// Exact entries on close pairs.
+fn near(
+    system: &System,
+    accuracy: &Accuracy,
+    kernels: &[Kernel],
+    progress: &dyn Progress,
+) -> Result<Near, Error> {
+    let panels = &system.panels;
+    let pairs = LayerPairs::new(panels, kernels, accuracy.pairs);
+    let double = near::Precision::Double;
+    Near::new(panels, &accuracy.selection, &pairs, double, |_| Ok(()), progress)
+}
+
+/// The fast sum for rows of these kinds.
+fn plan(
+    panels: &Panels,
+    rule: &'static Rule,
+    kernels: &[Kernel],
+    options: fmm::Options,
+) -> Result<fmm::Plan, Error> {
+    let points = Points::new(panels, rule);
+    let targets = points.all();
+    let of_rows = layer::plan_options(kernels, options.tolerance, options.densities);
+    let options = fmm::Options {
+        precision: options.precision,
+        backend: options.backend,
+        gpu: options.gpu,
+        ..of_rows
+    };
+    Ok(match points.with_images() {
+        Some(sources) => fmm::Plan::new(&sources, Some(&targets), &options)?,
+        None => fmm::Plan::new(&targets, None, &options)?,
+    })
+}
+
+impl Fast {
+    pub(super) fn new(
+        system: &System,
+        columns: usize,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+        timings: &mut Timings,
+    ) -> Result<Self, Error> {
+        let n = system.panels.len();
+        let kernels = &system.rows.kernels;
+        let (accuracy, closest) = accuracy(system, options);
+        let rule = accuracy.rule;
+        cost::check(
+            "the fast solve",
+            // Gradients are three more numbers a point.
+            2 * cost::fast_bytes(system.panels.total(), rule.len(), n * cost::REGULAR_ROW, columns),
+            options.memory_limit,
+            "use a coarser mesh or fewer conductors",
+        )?;
+        let tolerance =
+            options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(TIGHTEST, 0.1);
+        let go_on = |done: u64| {
+            let on = progress.advance(Stage::Plan, done, 1);
+            if on { Ok(()) } else { Err(Error::Interrupted) }
+        };
+        go_on(0)?;
+        let started = Instant::now();
+        let precision = (closest < layer::COINCIDENT).then_some(Precision::Double);
+        let densities = columns.clamp(1, GROUP);
+        let of_plan = Self::plan_options(options, tolerance, precision, densities);
+        let first_plan = plan(&system.panels, rule, kernels, of_plan.clone())?;
+        timings.plan = started.elapsed().as_secs_f64();
+        go_on(1)?;
+
+        let started = Instant::now();
+        let mut near = near(system, &accuracy, kernels, progress)?;
+        let preconditioner = Preconditioner::new(system, &near, &accuracy);
+        let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
+        near.subtract_points(&system.panels, &pairs, rule);
+        timings.near_field = started.elapsed().as_secs_f64();
+        let panels = Arc::clone(&system.panels);
+        let plans = if options.relax {
+            let (panels, kernels) = (Arc::clone(&panels), kernels.clone());
+            Ladder::new(first_plan, tolerance, move |tolerance| {
+                plan(&panels, rule, &kernels, fmm::Options { tolerance, ..of_plan.clone() })
+            })
+        } else {
+            Ladder::fixed(first_plan)
+        };
+        let layer = Layer::new(panels, rule, kernels.clone(), plans, near);
+        Ok(Self { accuracy, tolerance, precision, layer, preconditioner, sheets: None })
+    }
+
+    fn plan_options(
+        options: &CapacitanceOptions,
+        tolerance: f64,
+        precision: Option<Precision>,
+        densities: usize,
+    ) -> fmm::Options {
+        let (backend, gpu) = (options.backend, options.gpu);
+        fmm::Options { tolerance, precision, densities, backend, gpu, ..fmm::Options::default() }
+    }
+
+    pub(super) fn solve(
+        &mut self,
+        system: &System,
+        mut b: Vec<f64>,
+        columns: usize,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Found, Error> {
+        let n = system.panels.len();
+        let mut operator = Operator { layer: &mut self.layer, rows: &system.rows, defect: 0.0 };
+        let mut charges = vec![0.0; columns * n];
+        let params = GmresParams {
+            tolerance: options.tolerance,
+            restart: options.restart.max(1),
+            max_iterations: options.max_iterations,
+            group: GROUP,
+        };
+        // Every column is measured by its own right-hand side, so that they can advance together.
+        let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| system.rows.measure(b)).collect();
+        scale(&mut b, n, &sizes, |size| 1.0 / size);
+        let infos = gmres(
+            &mut operator,
+            &mut self.preconditioner.for_rows(&system.rows),
+            Metric {
+                weights: &system.rows.weights,
+                measure: Some(&|r: &[f64]| system.rows.measure(r)),
+            },
+            &b,
+            &mut charges,
+            &params,
+            &mut |iteration, residual| {
+                progress.residual(iteration, residual);
+                progress.advance(Stage::Solve, iteration as u64, 0)
+            },
+        )?;
+        let defect = operator.defect;
+        scale(&mut charges, n, &sizes, |size| size);
+        let solved = infos
+            .into_iter()
+            .map(|info| Solved {
+                iterations: info.iterations,
+                reason: info.reason,
+                relative_residual: info.relative_residual,
+                history: info.history,
+            })
+            .collect();
+        let mut slopes = Vec::new();
+        if let Some(kernels) = system.rows.sheets() {
+            if self.sheets.as_ref().is_none_or(|(known, _)| *known != kernels) {
+                let sheets = self.sheet_layer(system, columns, &kernels, options, progress)?;
+                self.sheets = Some((kernels, sheets));
+            }
+            if let Some((_, sheets)) = &mut self.sheets {
+                slopes = vec![0.0; charges.len()];
+                sheets.apply(&charges, &mut slopes, columns)?;
+            }
+        }
+        Ok(Found { charges, slopes, solved, defect })
+    }
+
+    /// The layer that gives normal derivatives on conductors.
+    fn sheet_layer(
+        &self,
+        system: &System,
+        columns: usize,
+        kernels: &[Kernel],
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Layer, Error> {
+        let (accuracy, rule) = (&self.accuracy, self.accuracy.rule);
+        let mut near = near(system, accuracy, kernels, progress)?;
+        let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
+        near.subtract_points(&system.panels, &pairs, rule);
+        let densities = columns.clamp(1, GROUP);
+        let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
+        let plan = plan(&system.panels, rule, kernels, of_plan)?;
+        let plans = Ladder::fixed(plan);
+        Ok(Layer::new(Arc::clone(&system.panels), rule, kernels.to_vec(), plans, near))
+    }
+}
+
+/// Multiplies each column of `n` values by a function of its size, unless that is 0.
+fn scale(columns: &mut [f64], n: usize, sizes: &[f64], by: impl Fn(f64) -> f64) {
+    for (column, &size) in columns.chunks_exact_mut(n.max(1)).zip(sizes) {
+        if size > 0.0 {
+            let factor = by(size);
+            column.iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+}
+
+/// The equations' left-hand side: the layer's rows, completed.
+struct Operator<'a> {
+    layer: &'a mut Layer,
+    rows: &'a Rows,
+    /// Largest relative defect of Gauss's law so far, in exact products.
+    defect: f64,
+}
+
+impl LinearOperator for Operator<'_> {
+    fn len(&self) -> usize {
+        self.layer.len()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        self.layer.apply(x, y, columns)?;
+        let n = self.layer.len().max(1);
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            self.defect = self.defect.max(self.rows.complete(x, y));
+        }
+        Ok(())
+    }
+
+    fn apply_loosely(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        slack: Slack,
+    ) -> Result<(), Error> {
+        self.layer.apply_loosely(x, y, columns, slack)?;
+        let n = self.layer.len().max(1);
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            self.rows.complete(x, y);
+        }
+        Ok(())
+    }
+}
