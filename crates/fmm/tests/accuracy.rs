@@ -190,6 +190,40 @@ fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
 }
 
 #[test]
+fn charges_that_lie_together_keep_the_tolerance() {
+    // A lone charge, or some within a hundredth of the plate; where points are sparse too.
+    let mut random = Random::new(21);
+    let n = 20_000;
+    let points = Distribution::GradedPlate.points(n, &mut random);
+    for tolerance in [1e-3, 1e-5, 1e-7] {
+        let mut plan =
+            Plan::new(&points, None, &Options { tolerance, ..Options::default() }).unwrap();
+        for place in 0..40 {
+            let centre = points[random.below(n)];
+            let radius = if place % 2 == 0 { 0.0 } else { 0.01 };
+            let within = |x: &[f64; 3]| {
+                (0..3).map(|k| (x[k] - centre[k]).powi(2)).sum::<f64>() <= radius * radius
+            };
+            let here: Vec<usize> = (0..n).filter(|&i| within(&points[i])).collect();
+            let strengths: Vec<f64> = here.iter().map(|_| random.uniform() - 0.5).collect();
+            let mut charges = vec![0.0; n];
+            here.iter().zip(&strengths).for_each(|(&i, q)| charges[i] = *q);
+            let mut found = vec![f64::NAN; n];
+            let potentials = Potentials { potential: Some(&mut found), gradient: None };
+            let densities = Densities { charges: Some(&charges), dipoles: None };
+            plan.apply(densities, potentials).unwrap();
+            let sources: Vec<[f64; 3]> = here.iter().map(|&i| points[i]).collect();
+            let mut exact = vec![f64::NAN; n];
+            let mut potentials = Potentials { potential: Some(&mut exact), gradient: None };
+            let densities = Densities { charges: Some(&strengths), dipoles: None };
+            direct::sum(&sources, &points, densities, &mut potentials).unwrap();
+            let error = error(&found, &exact);
+            assert!(error <= tolerance, "{tolerance:e}, {} charges: {error:.2e}", here.len());
+        }
+    }
+}
+
+#[test]
 fn a_large_box_beside_a_tiny_one_leaves_no_trace_in_it() {
     // A cluster 1e-4 of the rest in size: scaled to its boxes, the points that follow in memory are beyond single precision once
     // raised to the truncation number.

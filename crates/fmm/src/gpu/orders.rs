@@ -11,6 +11,7 @@ use super::kernels::{self, count, kernel};
 use super::lists::{Batch, Lists};
 use super::tables;
 use super::tree::{Order, Tree};
+use crate::truncation::OWN;
 use crate::{Options, Truncation};
 
 /// Draws for each batch, at least and at most, and for all together: a level of a full tree has about 300 batches.
@@ -78,6 +79,16 @@ struct Statistics {
     count: f64,
     /// Largest share of any measure's squared relative error, by p'.
     error2: Vec<f64>,
+    /// Squared error of potentials by p', and sum of their squares: their ratio is the error of the class alone.
+    own: (Vec<f64>, f64),
+}
+
+impl Statistics {
+    /// The least truncation number up to `p_max` with which the class alone keeps to `own2`.
+    fn least(&self, own2: f64, p_max: usize) -> usize {
+        let (error2, norm) = &self.own;
+        (1..p_max).find(|&p| error2[p] <= own2 * norm).unwrap_or(p_max)
+    }
 }
 
 /// Chooses p' of every batch.
@@ -110,8 +121,9 @@ pub(super) fn choose(
     let classes = measure(device, tree, lists, side, [sources, targets], options, p_max)?;
     let budget = (options.tolerance / safety(options.tolerance)).powi(2);
     let chosen: Vec<usize> = if options.truncation == Truncation::Measured {
-        let chosen = optimise(&classes, budget, |_| p_last);
-        let chosen = capped(&classes, budget, p_last, chosen);
+        let own2 = (OWN * options.tolerance).powi(2);
+        let chosen = optimise(&classes, [budget, own2], |_| p_last);
+        let chosen = capped(&classes, [budget, own2], p_last, chosen);
         lists.batches.iter().map(|batch| chosen[&class(batch)]).collect()
     } else {
         let error = |p: usize| -> f64 {
@@ -211,6 +223,8 @@ fn measure(
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = classes.entry(class(batch)).or_default();
         of.error2.resize(p_max + 1, 0.0);
+        of.own.0.resize(p_max + 1, 0.0);
+        of.own.1 += measured[i * width + p_max + 1];
         let pairs = lists.begins[i + 1] - lists.begins[i];
         of.count += f64::from(pairs.next_multiple_of(QUARTER_TILE));
         let target_side = f64::from(-(batch.target_level() as i32)).exp2();
@@ -231,21 +245,25 @@ fn measure(
                 worst = worst.max(error2 * by_gradient * by_dipoles / norms[2]);
             }
             of.error2[p] += worst;
+            of.own.0[p] += error2;
         }
     }
     Ok(classes)
 }
 
-/// The cheapest truncation numbers up to `p_max` whose summed squared error is at most `budget`, or the most exact ones.
+/// The cheapest truncation numbers up to `p_max` whose summed squared error is at most `budget` and that of no class alone above
+/// `own2`, or the most exact ones.
 fn optimise(
     classes: &BTreeMap<Class, Statistics>,
-    budget: f64,
+    [budget, own2]: [f64; 2],
     p_max: impl Fn(&Class) -> usize,
 ) -> BTreeMap<Class, usize> {
     let best = |class: &Class, s: &Statistics, lambda: f64| {
         let p_max = p_max(class);
         let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
-        (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
+        (s.least(own2, p_max)..=p_max)
+            .min_by(|&a, &b| objective(a).total_cmp(&objective(b)))
+            .unwrap_or(p_max)
     };
     let error =
         |lambda: f64| -> f64 { classes.iter().map(|(c, s)| s.error2[best(c, s, lambda)]).sum() };
@@ -266,7 +284,7 @@ fn optimise(
 /// than the others need; the rest makes up for their errors.
 fn capped(
     classes: &BTreeMap<Class, Statistics>,
-    budget: f64,
+    [budget, own2]: [f64; 2],
     p_max: usize,
     chosen: BTreeMap<Class, usize>,
 ) -> BTreeMap<Class, usize> {
@@ -295,9 +313,10 @@ fn capped(
         let cap = |class: &Class| {
             levels(class).iter().map(|&l| caps[l] + more).min().unwrap_or(p_max).min(p_max)
         };
-        let within = optimise(classes, budget, cap);
+        let within = optimise(classes, [budget, own2], cap);
         let error: f64 = classes.iter().map(|(c, s)| s.error2[within[c]]).sum();
-        if error <= budget {
+        let alone = classes.iter().all(|(c, s)| within[c] >= s.least(own2, p_max));
+        if error <= budget && alone {
             return within;
         }
     }

@@ -61,11 +61,23 @@ impl Norms {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Measures {
     pub(super) norms: Norms,
+    /// The part of `norms` that translations serve.
+    pub(super) far: Norms,
     pub(super) gradient: bool,
     pub(super) dipoles: bool,
 }
 
 impl Measures {
+    /// For charges whose far pairs are all in boxes with this squared distance. Where points are sparse, that is all of their
+    /// potential; of derivatives, the near part is at least as large as on average.
+    fn alone(&self, d2: f64) -> Self {
+        let mut norms = Norms::default();
+        norms.add(1.0, d2);
+        norms.gradient *= self.norms.gradient / self.far.gradient;
+        norms.second *= self.norms.second / self.far.second;
+        Self { norms, ..*self }
+    }
+
     /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives (as [`Errors`] lists them)
     /// with lengths in units of `unit`. A derivative in one direction has a third of the gradient's square.
     fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
@@ -92,6 +104,8 @@ pub(super) struct Statistics {
     pub(super) weight: f64,
     /// What the class adds to the squared relative error for each p' (index); the last stands for all above.
     pub(super) error2: Vec<f64>,
+    /// Squared error relative to what far pairs add to the sum, were all of them of this class; likewise.
+    pub(super) own2: Vec<f64>,
     /// Pairs of boxes, each with the weight that it stands for.
     pub(super) candidates: Vec<([u32; 2], f64)>,
 }
@@ -148,14 +162,23 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Statistics>
     classes
 }
 
-/// Measures what every class adds to the squared relative error for every p' up to `p_max`, or until that is less than
-/// `negligible`: from there on it is taken as constant, and not listed.
+/// Squared errors of a class up to which more terms are of no use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goal {
+    /// Of [`Statistics::error2`].
+    pub(super) negligible: f64,
+    /// Of [`Statistics::own2`].
+    pub(super) own2: f64,
+}
+
+/// Measures the errors of every class for every p' up to `p_max`, or until they reach `goal`: from there on they are taken as
+/// constant, and not listed.
 pub(super) fn measure(
     geometry: &Geometry<'_>,
     classes: &mut BTreeMap<Class, Statistics>,
     p_max: usize,
     measures: &Measures,
-    negligible: f64,
+    goal: Goal,
     simd: Level,
 ) {
     let Geometry { root, tree, sources, targets } = geometry;
@@ -206,34 +229,41 @@ pub(super) fn measure(
             }
         }
         let weight = statistics.weight;
-        let error2 = |pairs: &[Sample], p_max: usize| {
+        let alone = measures.alone(class.distance2());
+        // Shares of the squared error in the whole sum, and of the class alone.
+        let errors = |pairs: &[Sample], p_max: usize| {
             let Measures { gradient, dipoles, .. } = *measures;
             let error2 = f64::dispatch(simd, Errors { pairs, p_max, gradient, dipoles });
-            let factor = weight * (1.0 + DOUBT / samples as f64);
-            let of = |error2: &[f64; 4]| factor * measures.relative(error2, unit);
-            error2.iter().map(of).collect::<Vec<f64>>()
+            let doubt = 1.0 + DOUBT / samples as f64;
+            let of = |error2: &[f64; 4]| {
+                let [share, own] = [measures, &alone].map(|m| doubt * m.relative(error2, unit));
+                [weight * share, own]
+            };
+            error2.iter().map(of).collect::<Vec<[f64; 2]>>()
         };
         // The pilots are spread over all pairs of boxes.
         let pilots: Vec<Sample> =
             of_level.iter().copied().step_by(samples / PILOTS).take(PILOTS).collect();
-        let pilot = error2(&pilots, p_max);
-        let mut limit =
-            pilot.iter().position(|&e| e < negligible).map_or(p_max, |p| (p + 1).min(p_max));
-        statistics.error2 = loop {
-            let mut error = error2(&of_level, limit);
-            for (e, other) in error.iter_mut().zip(error2(&of_boxes, limit)) {
-                *e = e.max(other);
+        let enough = |[share, own]: &[f64; 2]| *share < goal.negligible && *own < goal.own2;
+        let pilot = errors(&pilots, p_max);
+        let mut limit = pilot.iter().position(enough).map_or(p_max, |p| (p + 1).min(p_max));
+        let measured = loop {
+            let mut measured = errors(&of_level, limit);
+            for ([share, own], other) in measured.iter_mut().zip(errors(&of_boxes, limit)) {
+                *share = share.max(other[0]);
+                *own = own.max(other[1]);
             }
             // The pilots may have missed the rare points that decide.
-            if limit == p_max || error[limit] <= 2.0 * negligible {
-                break error;
+            if limit == p_max || enough(&measured[limit].map(|e| 0.5 * e)) {
+                break measured;
             }
             limit = (limit + 4).min(p_max);
         };
+        (statistics.error2, statistics.own2) = measured.into_iter().map(|[e, o]| (e, o)).unzip();
     });
 }
 
-/// The sums over all pairs of points.
+/// The sums over all pairs of points, and over far ones alone.
 ///
 /// Far pairs count by their boxes' distance, near ones by a sample of targets. Close encounters are rare, so the
 /// estimate errs on the small side, which only tightens the truncation.
@@ -241,16 +271,14 @@ pub(super) fn norms(
     geometry: &Geometry<'_>,
     lists: &Lists,
     classes: &BTreeMap<Class, Statistics>,
-) -> Norms {
+) -> [Norms; 2] {
     const LEAVES: usize = 128;
     const TARGETS: usize = 4;
     let mut norms = Norms::default();
     for (class, statistics) in classes {
-        let (_, _, distance) = class.spheres();
-        let (_, target_side) = class.sides();
-        let d2 = (distance / target_side * side(class.level)).powi(2);
-        norms.add(statistics.weight, d2);
+        norms.add(statistics.weight, class.distance2());
     }
+    let far = norms;
     let tree = geometry.tree;
     let leaves = &lists.near.cells;
     let picked = LEAVES.min(leaves.len());
@@ -311,5 +339,5 @@ pub(super) fn norms(
         norms.gradient += near.gradient * scale;
         norms.second += near.second * scale;
     }
-    norms
+    [norms, far]
 }

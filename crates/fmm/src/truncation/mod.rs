@@ -15,12 +15,12 @@ mod series;
 use std::collections::BTreeMap;
 
 pub(crate) use measure::Geometry;
-use measure::{Measures, Statistics, collect, measure, norms};
+use measure::{Goal, Measures, Statistics, collect, measure, norms};
 
 use crate::lists::Lists;
 use crate::simd::Level;
 use crate::translate::{Kind, Vector};
-use crate::tree::Tree;
+use crate::tree::{Tree, side};
 use crate::{Options, Truncation};
 
 /// Largest truncation number.
@@ -36,6 +36,10 @@ fn safety(options: &Options) -> f64 {
 
 /// Part of the error budget below which the errors of all classes together are negligible.
 const NEGLIGIBLE: f64 = 0.02;
+
+/// Largest error of a class alone, in tolerances: to charges where points are sparse a few classes are all there is, however little
+/// those count beside the rest.
+pub(crate) const OWN: f64 = 0.7;
 
 /// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]: it is seen from at least
 /// twice as far in units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
@@ -83,6 +87,13 @@ impl Class {
         (half_diagonal * source, half_diagonal * target, 0.5 * r2.sqrt())
     }
 
+    /// Squared distance of the boxes' centres in units of the root's side.
+    fn distance2(&self) -> f64 {
+        let (_, _, distance) = self.spheres();
+        let (_, target_side) = self.sides();
+        (distance / target_side * side(self.level)).powi(2)
+    }
+
     /// Sides of source and target in units of the smaller.
     fn sides(&self) -> (f64, f64) {
         let ratio = f64::from(self.finer_target).exp2();
@@ -105,16 +116,20 @@ pub(crate) fn choose(
             classes.keys().map(|c| (*c, bound(c, p))).collect()
         }
         (truncation, _) => {
-            let norms = norms(geometry, lists, &classes);
-            let measures = Measures { norms, gradient: options.gradient, dipoles: options.dipoles };
+            let [norms, far] = norms(geometry, lists, &classes);
+            let Options { gradient, dipoles, .. } = *options;
+            let measures = Measures { norms, far, gradient, dipoles };
             let budget = (options.tolerance / safety(options)).powi(2);
-            let negligible = NEGLIGIBLE * budget / classes.len().max(1) as f64;
-            measure(geometry, &mut classes, p_max, &measures, negligible, simd);
+            let goal = Goal {
+                negligible: NEGLIGIBLE * budget / classes.len().max(1) as f64,
+                own2: (OWN * options.tolerance).powi(2),
+            };
+            measure(geometry, &mut classes, p_max, &measures, goal, simd);
             let error = |of: &dyn Fn(&Class) -> usize| -> f64 {
                 classes.iter().map(|(c, s)| s.error2(of(c))).sum()
             };
             match truncation {
-                Truncation::Measured => optimise(&classes, budget),
+                Truncation::Measured => optimise(&classes, budget, goal.own2),
                 Truncation::Fixed | Truncation::WorstCaseBound => {
                     let of = |p: usize| {
                         move |c: &Class| match truncation {
@@ -153,13 +168,19 @@ fn cost(p: usize) -> f64 {
     2.0 * p * p * p + 10.0 * p * p + 30.0
 }
 
-/// The cheapest truncation numbers whose summed squared error is at most `budget`, or the most exact ones there are.
-fn optimise(classes: &BTreeMap<Class, Statistics>, budget: f64) -> BTreeMap<Class, usize> {
+/// The cheapest truncation numbers whose summed squared error is at most `budget` and that of no class alone above `own2`, or the
+/// most exact ones there are.
+fn optimise(
+    classes: &BTreeMap<Class, Statistics>,
+    budget: f64,
+    own2: f64,
+) -> BTreeMap<Class, usize> {
     let costs: Vec<f64> = (0..=P_MAX).map(cost).collect();
     let best = |s: &Statistics, lambda: f64| {
         let objective = |p: usize| s.count * costs[p] + lambda * s.error2[p];
         let last = s.error2.len() - 1;
-        (1..=last).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(last)
+        let least = s.own2.iter().position(|&e| e <= own2).unwrap_or(last).clamp(1, last);
+        (least..=last).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(last)
     };
     let error = |lambda: f64| -> f64 { classes.values().map(|s| s.error2[best(s, lambda)]).sum() };
     let work: f64 = classes.values().map(|s| s.count * costs[s.error2.len() - 1]).sum();
