@@ -115,7 +115,7 @@ fn general_block<
 const GENERAL_RUN: usize = 16;
 
 /// Sources whose sum is kept in single precision before it is added to one in double precision, of the potentials beside gradients; gradients themselves take [`GENERAL_RUN`].
-const POTENTIAL_RUN: usize = 4;
+const POTENTIAL_RUN: usize = 2;
 
 /// One source and a block of targets.
 #[derive(Clone, Copy)]
@@ -208,7 +208,7 @@ fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT
             let charge = V::splat(charges[j]);
             for b in 0..PAIR {
                 let value = charge.mul(inverse[b]);
-                potential[b] = potential[b].add(value);
+                potential[b] = charge.mul_add(inverse[b], potential[b]);
                 along_r[b] = value.mul(inverse2[b]);
             }
         }
