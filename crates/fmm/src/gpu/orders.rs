@@ -54,6 +54,11 @@ pub(super) struct Orders {
 }
 
 impl Orders {
+    /// Terms that both expansions of a batch's translations have.
+    fn common(&self, batch: &Batch) -> usize {
+        self.multipole[batch.source_level as usize].min(self.local[batch.target_level()])
+    }
+
     /// The largest of all.
     pub(super) fn max(&self) -> usize {
         self.multipole.iter().chain(&self.local).copied().max().unwrap_or(0)
@@ -84,7 +89,7 @@ struct Statistics {
 }
 
 impl Statistics {
-    /// The least truncation number up to `p_max` with which the class alone keeps to `own2`.
+    /// The least truncation number up to `p_max` with which the class alone errs by no more than `own2`.
     fn least(&self, own2: f64, p_max: usize) -> usize {
         let (error2, norm) = &self.own;
         (1..p_max).find(|&p| error2[p] <= own2 * norm).unwrap_or(p_max)
@@ -121,10 +126,16 @@ pub(super) fn choose(
     let classes = measure(device, tree, lists, side, [sources, targets], options, p_max)?;
     let budget = (options.tolerance / safety(options.tolerance)).powi(2);
     let chosen: Vec<usize> = if options.truncation == Truncation::Measured {
+        let chosen = optimise(&classes, budget, |_| p_last);
+        let chosen = capped(&classes, budget, p_last, chosen);
+        let of = |batch: &Batch| chosen[&class(batch)];
+        let stored = assign(tree, lists, lists.batches.iter().map(of).collect());
         let own2 = (OWN * options.tolerance).powi(2);
-        let chosen = optimise(&classes, [budget, own2], |_| p_last);
-        let chosen = capped(&classes, [budget, own2], p_last, chosen);
-        lists.batches.iter().map(|batch| chosen[&class(batch)]).collect()
+        let raised = |batch: &Batch| {
+            let least = classes[&class(batch)].least(own2, p_last);
+            least.min(stored.common(batch)).max(of(batch))
+        };
+        lists.batches.iter().map(raised).collect()
     } else {
         let error = |p: usize| -> f64 {
             let of = |batch: &Batch| match options.truncation {
@@ -251,19 +262,16 @@ fn measure(
     Ok(classes)
 }
 
-/// The cheapest truncation numbers up to `p_max` whose summed squared error is at most `budget` and that of no class alone above
-/// `own2`, or the most exact ones.
+/// The cheapest truncation numbers up to `p_max` whose summed squared error is at most `budget`, or the most exact ones.
 fn optimise(
     classes: &BTreeMap<Class, Statistics>,
-    [budget, own2]: [f64; 2],
+    budget: f64,
     p_max: impl Fn(&Class) -> usize,
 ) -> BTreeMap<Class, usize> {
     let best = |class: &Class, s: &Statistics, lambda: f64| {
         let p_max = p_max(class);
         let objective = |p: usize| s.count * cost(p) + lambda * s.error2[p];
-        (s.least(own2, p_max)..=p_max)
-            .min_by(|&a, &b| objective(a).total_cmp(&objective(b)))
-            .unwrap_or(p_max)
+        (1..=p_max).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(p_max)
     };
     let error =
         |lambda: f64| -> f64 { classes.iter().map(|(c, s)| s.error2[best(c, s, lambda)]).sum() };
@@ -284,7 +292,7 @@ fn optimise(
 /// than the others need; the rest makes up for their errors.
 fn capped(
     classes: &BTreeMap<Class, Statistics>,
-    [budget, own2]: [f64; 2],
+    budget: f64,
     p_max: usize,
     chosen: BTreeMap<Class, usize>,
 ) -> BTreeMap<Class, usize> {
@@ -313,10 +321,9 @@ fn capped(
         let cap = |class: &Class| {
             levels(class).iter().map(|&l| caps[l] + more).min().unwrap_or(p_max).min(p_max)
         };
-        let within = optimise(classes, [budget, own2], cap);
+        let within = optimise(classes, budget, cap);
         let error: f64 = classes.iter().map(|(c, s)| s.error2[within[c]]).sum();
-        let alone = classes.iter().all(|(c, s)| within[c] >= s.least(own2, p_max));
-        if error <= budget && alone {
+        if error <= budget {
             return within;
         }
     }

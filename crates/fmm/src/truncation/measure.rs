@@ -115,6 +115,12 @@ impl Statistics {
     pub(super) fn error2(&self, p: usize) -> f64 {
         self.error2[p.min(self.error2.len() - 1)]
     }
+
+    /// The least truncation number with which the class alone errs by no more than `own2`.
+    pub(super) fn least(&self, own2: f64) -> usize {
+        let last = self.own2.len() - 1;
+        self.own2.iter().position(|&e| e <= own2).unwrap_or(last).clamp(1, last)
+    }
 }
 
 /// Counts, weights and candidate pairs of boxes of every class.

@@ -21,7 +21,7 @@ use crate::lists::Lists;
 use crate::simd::Level;
 use crate::translate::{Kind, Vector};
 use crate::tree::{Tree, side};
-use crate::{Options, Truncation};
+use crate::{Backend, Options, Truncation};
 
 /// Largest truncation number.
 pub(crate) const P_MAX: usize = 60;
@@ -37,8 +37,8 @@ fn safety(options: &Options) -> f64 {
 /// Part of the error budget below which the errors of all classes together are negligible.
 const NEGLIGIBLE: f64 = 0.02;
 
-/// Largest error of a class alone, in tolerances: to charges where points are sparse a few classes are all there is, however little
-/// those count beside the rest.
+/// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms): to charges where points are sparse
+/// a few classes are all there is, however little those count beside the rest.
 pub(crate) const OWN: f64 = 0.7;
 
 /// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]: it is seen from at least
@@ -57,6 +57,14 @@ pub(crate) struct Orders {
     pub local: Vec<usize>,
     /// Mean p' over all translations.
     pub mean: f64,
+}
+
+impl Orders {
+    /// Terms that both expansions of a class's translations have.
+    fn common(&self, class: &Class) -> usize {
+        let source = class.level as i32 - i32::from(class.finer_target);
+        self.multipole[source as usize].min(self.local[class.level as usize])
+    }
 }
 
 /// Translations of one target level that are equal up to symmetries of the cube.
@@ -129,7 +137,20 @@ pub(crate) fn choose(
                 classes.iter().map(|(c, s)| s.error2(of(c))).sum()
             };
             match truncation {
-                Truncation::Measured => optimise(&classes, budget, goal.own2),
+                Truncation::Measured => {
+                    // Beside a GPU boxes with few points are translated, not summed directly, and all boxes of their level
+                    // would have to store what they ask for.
+                    let hybrid = options.backend == Backend::Hybrid;
+                    let asked = if hybrid { f64::INFINITY } else { goal.own2 };
+                    let mut chosen = optimise(&classes, budget, asked);
+                    if hybrid {
+                        let stored = assign(geometry.tree, lists, &chosen);
+                        for (class, p) in &mut chosen {
+                            *p = classes[class].least(goal.own2).min(stored.common(class)).max(*p);
+                        }
+                    }
+                    chosen
+                }
                 Truncation::Fixed | Truncation::WorstCaseBound => {
                     let of = |p: usize| {
                         move |c: &Class| match truncation {
@@ -179,8 +200,9 @@ fn optimise(
     let best = |s: &Statistics, lambda: f64| {
         let objective = |p: usize| s.count * costs[p] + lambda * s.error2[p];
         let last = s.error2.len() - 1;
-        let least = s.own2.iter().position(|&e| e <= own2).unwrap_or(last).clamp(1, last);
-        (least..=last).min_by(|&a, &b| objective(a).total_cmp(&objective(b))).unwrap_or(last)
+        (s.least(own2)..=last)
+            .min_by(|&a, &b| objective(a).total_cmp(&objective(b)))
+            .unwrap_or(last)
     };
     let error = |lambda: f64| -> f64 { classes.values().map(|s| s.error2[best(s, lambda)]).sum() };
     let work: f64 = classes.values().map(|s| s.count * costs[s.error2.len() - 1]).sum();
