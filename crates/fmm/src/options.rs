@@ -60,8 +60,8 @@ pub enum Truncation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random sign, 1e-13 ..= 0.5.
-    /// Below about 1e-11 strongly clustered points may miss it: truncation numbers end at 60. Charges that all lie where points are
-    /// sparse may miss it by a few times: truncation numbers are chosen for charges on all points.
+    /// Below about 1e-11 strongly clustered points may miss it: truncation numbers end at 60. A lone charge, or a few, at the corner of
+    /// a box may miss it by a fifth, with a GPU by more: such charges feel single translations, whose mean errors are bounded.
     pub tolerance: f64,
     /// Floating-point format; `None` takes single precision where the tolerance allows it.
     pub precision: Option<Precision>,
