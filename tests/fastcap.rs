@@ -83,6 +83,23 @@ fn an_imported_list_gives_what_the_list_gives() {
     assert!(place.must("mesh info lists/pair.lst").stdout.contains("FastCap, ASCII"));
 }
 
+/// Written next to each other in the current folder, and found again wherever the folder goes; a TAB in a title is a blank.
+#[test]
+fn imported_cases_run_where_they_lie() {
+    let place = Workplace::new("fastcap_import_here");
+    place.write("a.qui", "0 a\ttitle\nT c 0 0 0  1 0 0  0 1 0\n");
+    place.write("a.lst", "C a.qui 1 0 0 0\n");
+    assert_eq!(place.solve("a.lst")["capacitance"]["conductors"], serde_json::json!(["c"]));
+    place.must("import a.lst");
+    let case = place.read("a.toml");
+    assert!(case.contains("title = \"a title\"") && case.contains("file = \"a.msh\""), "{case}");
+    std::fs::create_dir(place.path("elsewhere")).unwrap();
+    for file in ["a.toml", "a.msh"] {
+        std::fs::rename(place.path(file), place.path(&format!("elsewhere/{file}"))).unwrap();
+    }
+    place.must("solve elsewhere/a.toml");
+}
+
 /// A sphere of 8 n^2 triangles, every other one facing inward: it is for the list to say which side is which.
 fn sphere(radius: f64, n: usize) -> String {
     let mut text = "0 a sphere\n".to_owned();

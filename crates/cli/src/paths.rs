@@ -19,6 +19,8 @@ pub(crate) fn relative(folder: &Path, target: &Path) -> String {
 
 /// The absolute path; links are resolved as far as the path exists.
 fn resolve(path: &Path) -> PathBuf {
+    // The folder of a bare file name is empty: the current one.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut existing = absolute.as_path();
     let mut rest: Vec<OsString> = Vec::new();
@@ -51,6 +53,8 @@ mod tests {
             ("cases/a.out", "meshes/a.msh", "../../meshes/a.msh"),
             ("out", "out/a.msh", "a.msh"),
             ("out", "out", "."),
+            ("", "a.msh", "a.msh"),
+            ("", "out/a.msh", "out/a.msh"),
             ("/nowhere/x", "/nowhere/y/z", "../y/z"),
         ];
         for (folder, target, expected) in pairs {

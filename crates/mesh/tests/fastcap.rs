@@ -80,6 +80,91 @@ fn conductors_are_named_within_their_chain() {
     assert_eq!(report.quality.bounding_box, [[0.0; 3], [7.0, 6.0, 1.0]]);
 }
 
+/// N lines name a conductor of the whole chain, as FastCap2 and FasterCap have it: what files before have of it too.
+#[test]
+fn renames_hold_in_the_chain_of_plus_and_end_with_it() {
+    let (first, second) = (cube("c"), cube("c") + "N c NETA\n");
+    let files = |list| [("a.lst", list), ("1.qui", first.as_str()), ("2.qui", second.as_str())];
+    let model = read("chain_joined", &files("C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"));
+    assert_eq!(model.conductors, ["NETA"]);
+    assert_eq!(Report::of(&model.mesh).unwrap().groups.len(), 1);
+    // Later files of the chain mean it by either name.
+    let later = cube("NETA");
+    let mut three =
+        files("C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0 +\nC 1.qui 1 6 0 0 +\nC 3.qui 1 9 0 0\n")
+            .to_vec();
+    three.push(("3.qui", &later));
+    assert_eq!(read("chain_later", &three).conductors, ["NETA"]);
+    let model = read("chain_ended", &files("C 1.qui 1 0 0 0\nC 2.qui 1 3 0 0\n"));
+    assert_eq!(model.conductors, ["c", "NETA"]);
+    // In several media the parts of one conductor are groups of their own.
+    let model = read("chain_media", &files("C 1.qui 2 0 0 0 +\nC 2.qui 3 3 0 0\n"));
+    assert_eq!(model.conductors, ["NETA"]);
+    let groups: Vec<&str> = model.parts.iter().map(|part| part.group.as_str()).collect();
+    assert_eq!(groups, ["NETA in 2", "NETA in 3"]);
+    // Two that get one name become one, and their parts one group.
+    let merged = cube("x") + "N x c\n";
+    let model = read(
+        "chain_merged",
+        &[("a.lst", "C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"), ("1.qui", &first), ("2.qui", &merged)],
+    );
+    assert_eq!(model.conductors, ["c"]);
+    assert_eq!(model.mesh.groups.len(), 1);
+    assert!((0..24).all(|t| model.mesh.groups_of(t) == [0]));
+    let wrong = cube("c") + "N d e\n";
+    let parts = ["1.qui: line 11: there is no conductor \"d\" to be renamed"];
+    refused("chain_unknown", &[("a.lst", "C 1.qui 1 0 0 0\n"), ("1.qui", &wrong)], &parts);
+}
+
+/// As 40,000 conductors, list lines or N lines are: each in a time that does not grow with those before.
+#[test]
+fn many_conductors_and_lines_take_linear_time() {
+    use std::fmt::Write as _;
+    const COUNT: usize = 40_000;
+    let (mut panels, mut list) = ("0 t\n".to_owned(), String::new());
+    for i in 0..COUNT {
+        writeln!(panels, "T c{i} {i} 0 0 {i}.5 0 0 {i} 1 0").unwrap();
+        writeln!(list, "C one.qui {i}.5 {} 0 0", 2 * i).unwrap();
+    }
+    for i in 0..COUNT {
+        writeln!(panels, "N c{i} d{i}").unwrap();
+    }
+    let start = std::time::Instant::now();
+    let model = read("many_conductors", &[("a.lst", "C q.qui 1 0 0 0\n"), ("q.qui", &panels)]);
+    assert_eq!(model.conductors.len(), COUNT);
+    assert_eq!(model.conductors[COUNT - 1], format!("d{}", COUNT - 1));
+    let one = "0 t\nT c 0 0 0 1 0 0 0 1 0\n";
+    let model = read("many_lines", &[("a.lst", &list), ("one.qui", one)]);
+    assert_eq!(model.parts.len(), COUNT);
+    // Tenths of a second; with comparisons of each to all it was a minute (release, each on a machine of its own).
+    let took = start.elapsed().as_secs_f64();
+    assert!(cfg!(debug_assertions) || took < 15.0, "{took} s");
+}
+
+#[test]
+fn a_short_list_of_a_long_file_is_refused_before_it_is_made() {
+    use std::fmt::Write as _;
+    let mut panels = "0 t\n".to_owned();
+    for i in 0..5000 {
+        writeln!(panels, "T c {i} 0 0 {i}.5 0 0 {i} 1 0").unwrap();
+    }
+    let list = "D q.qui 1 2 0 0 0 0 0 9\n".repeat(3400);
+    let parts = [
+        "a.lst: line 3356: with the 5000 panels of q.qui there are 16780000, more than the 16777216",
+    ];
+    refused("bomb", &[("a.lst", &list), ("q.qui", &panels)], &parts);
+}
+
+#[test]
+fn titles_and_names_hold_no_control_characters() {
+    let panel = "T c 0 0 0 1 0 0 0 1 0\n";
+    let model = read("tab", &[("t.qui", &format!("0 a\ttab and\u{7} a bell\n{panel}"))]);
+    assert_eq!(model.title.as_deref(), Some("a tab and a bell"));
+    let named = panel.replace('c', "c\u{1b}[31m");
+    let parts = ["t.qui: line 2: expected the name of a conductor, without control characters"];
+    refused("escape", &[("t.qui", &format!("0 t\n{named}"))], &parts);
+}
+
 #[test]
 fn interfaces_face_their_outer_side() {
     let cube = cube("any");
@@ -175,7 +260,7 @@ fn faults_name_file_and_line() {
             "line 2: expected a reference point or the end of the line",
         ),
         ("0 t\nT x 0 0 0  1 0 0  0 1 0  4 4 4 4\n", "line 2: expected the end of the line"),
-        ("0 t\nS x 0 0\n", "line 2: expected a line that begins with Q, T, N"),
+        ("0 t\nS x 0 0\n", "line 2: this is no line of a file of panels"),
         ("0 t\nC x.qui 1 0 0 0\n", "line 2: a line of a list stands among panels"),
         ("0 t\nN x\n", "line 2: expected its new name"),
     ];
@@ -222,24 +307,82 @@ fn neutral_files_give_conductors_by_connection() {
     refused("no_number", &[("n.neu", &wrong)], &["expected a coordinate, found \"abc\""]);
 }
 
+/// Three patches of a quadrilateral each, as PATRAN meshes them: with nodes of their own. Two share a grid point, or two grid points
+/// at one place; the third lies apart.
+fn patches(second_grid: &str) -> String {
+    use std::fmt::Write as _;
+    let mut text = "25       0       0       1\nPatches\n26       0       0       1      12       3\n01-JAN-92\n".to_owned();
+    for (k, x) in [0, 1, 5].into_iter().enumerate() {
+        for (i, (dx, y)) in [(0, 0), (1, 0), (1, 1), (0, 1)].into_iter().enumerate() {
+            let id = 4 * k + i + 1;
+            write!(text, " 1{id:8}       0       2\n {}.0 {y}.0 0.0\n1G\n", x + dx).unwrap();
+        }
+        let (id, n) = (k + 1, 4 * k);
+        write!(text, " 2{id:8}       4       2\n       4       0       1       0 0.0 0.0 0.0\n")
+            .unwrap();
+        writeln!(text, "{:8}{:8}{:8}{:8}", n + 1, n + 2, n + 3, n + 4).unwrap();
+    }
+    // Names list patches, and entities of other types; what has no name is numbered.
+    text += "21       1       6       2\nLEFT\n       1       1       3       1       5       4\n";
+    for (id, place) in
+        [(1, "0.0"), (2, "1.0"), (3, second_grid), (4, "2.0"), (5, "5.0"), (6, "6.0")]
+    {
+        writeln!(text, "31{id:8}       0       1\n {place} 0.0 0.0").unwrap();
+    }
+    text += "32       1       0       1\n whatever a line is\n";
+    for (id, corners) in [(1, [1, 2, 2, 1]), (2, [3, 4, 4, 3]), (3, [5, 6, 6, 5])] {
+        writeln!(text, "33{id:8}       0      10").unwrap();
+        text +=
+            &"-0.476837158E-06-0.357627869E-06 0.724226084E-07 0.724226084E-07-0.564259949E-06\n"
+                .repeat(9);
+        text += " 0.268220901E-06-0.555912538E-05-0.691413879E-05";
+        corners.iter().for_each(|corner| write!(text, "{corner:8}").unwrap());
+        writeln!(
+            text,
+            "\n45{id:8}       1       3\n       3{id:8}       4       1       8      14"
+        )
+        .unwrap();
+        writeln!(text, "       2       4       4       0       3{id:8}       0       0").unwrap();
+        writeln!(text, "       1       2       3       4{:8}", -id).unwrap();
+    }
+    text + "99       0       0       1\n"
+}
+
+#[test]
+fn patches_of_neutral_files_are_joined_by_their_grid_points() {
+    // The sphere of eight patches of FastCap's own examples is one conductor by this rule, not eight.
+    let model = read("patches_apart", &[("p.neu", &patches("1.5"))]);
+    assert_eq!(model.conductors, ["LEFT", "1", "2"]);
+    for (name, place) in [("patches_shared", "1.0"), ("patches_near", "1.000000001")] {
+        let model = read(name, &[("p.neu", &patches(place))]);
+        assert_eq!(model.conductors, ["LEFT", "1"], "{place}");
+        assert_eq!(model.panels, [0, 3]);
+    }
+    let wrong = patches("1.0").replace(
+        "       1       2       3       4      -2",
+        "       1       2       3       x      -2",
+    );
+    refused("table", &[("p.neu", &wrong)], &["expected the number of an element, found \"x\""]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn no_bytes_break_the_readers(
-        which in 0usize..3,
+        which in 0usize..4,
         at in 0usize..5000,
         cut in 0usize..30,
         put in "[QTNCDBG0-9 .+\\n*-]{0,12}",
     ) {
-        let cube = cube("1");
-        let texts = ["C a.qui 1 0 0 0 +\nB a.qui 1 2 0 0 0 7 8 9 -\nD n.neu 1 2 1 1 1 9 8 7\n", &cube, NEUTRAL];
+        let (cube, patches) = (cube("1") + "N 1 2\n", patches("1.0"));
+        let texts = ["C a.qui 1 0 0 0 +\nB a.qui 1 2 0 0 0 7 8 9 -\nD n.neu 1 2 1 1 1 9 8 7\nC p.neu 1 5 5 5\n", &cube, NEUTRAL, &patches];
         let mut texts: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
         let at = at % texts[which].len();
         let end = (at + cut).min(texts[which].len());
         texts[which].splice(at..end, put.bytes());
         let texts: Vec<_> = texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect();
-        let files = [("a.lst", &*texts[0]), ("a.qui", &*texts[1]), ("n.neu", &*texts[2])];
+        let files = [("a.lst", &*texts[0]), ("a.qui", &*texts[1]), ("n.neu", &*texts[2]), ("p.neu", &*texts[3])];
         if let Ok(model) = fastcap::read(&folder("property", &files).join("a.lst")) {
             prop_assert_eq!(model.mesh.validate(), Ok(()));
             prop_assert_eq!(model.mesh.groups.len(), model.parts.len());

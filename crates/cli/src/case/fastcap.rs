@@ -23,15 +23,25 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
             "conductors are lines that begin with C or B; `farad mesh convert` turns the list into a mesh as it is",
         ));
     }
+    if mesh.chars().any(char::is_control) {
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!(
+                "a case file cannot name {mesh:?}: it has a line break or another control character"
+            ),
+            "give the file another name, or choose one with --output",
+        ));
+    }
     let single = model.single_medium();
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
-    let mut text = format!("# The conductors of FastCap's {}.\n", source.display());
-    let title = model.title.as_deref().unwrap_or(&stem);
+    let shown = printable(&source.to_string_lossy());
+    let mut text = format!("# The conductors of FastCap's {shown}.\n");
+    let title = printable(model.title.as_deref().unwrap_or(&stem));
     let _ = write!(
         text,
         "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n# FastCap's lengths are metres.\nunit = \"m\"\n\n[medium]\n\
          relative_permittivity = {}\n",
-        string(title),
+        string(&title),
         string(mesh),
         number(single.unwrap_or(1.0)),
     );
@@ -50,6 +60,11 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
         text.extend(model.parts.iter().map(sides));
     }
     Ok(text)
+}
+
+/// Text without control characters, which case files do not take.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// What is on both sides of a part, as a table of the case; normals point to the outer side.

@@ -7,6 +7,7 @@
 //! Format: K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
 
 mod list;
+mod names;
 mod neutral;
 mod panels;
 
@@ -15,12 +16,16 @@ use crate::gmsh::Place;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 use list::{Entry, Kind};
+use names::Names;
 use panels::Panel;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// Corners closer than this times the size of the whole are one vertex: the files hold five or six digits.
 const WELD: f64 = 1e-6;
+
+/// More panels are refused before they are made: a short list may name a long file many times.
+pub const MOST_PANELS: usize = 16 << 20;
 
 /// A reference point nearer than this times its distance to a panel's plane does not tell the panel's sides.
 const IN_PLANE: f64 = 1e-9;
@@ -106,10 +111,27 @@ pub fn read(path: &Path) -> Result<Model, Error> {
     };
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut builder = Builder::default();
+    let mut surfaces = Vec::with_capacity(entries.len());
+    let mut total = 0;
     for entry in &entries {
         let file = if is_list { find(path, folder, entry)? } else { path.to_path_buf() };
         let panels = builder.panels(&file)?;
+        total += panels.panels.len();
+        if total > MOST_PANELS {
+            let message = format!(
+                "with the {} panels of {} there are {total}, more than the {MOST_PANELS} that are read",
+                panels.panels.len(),
+                entry.file
+            );
+            return Err(in_file(path)(Problem::Other(message).on_line(entry.line)));
+        }
+        surfaces.push((entry, file, panels));
+    }
+    for (entry, file, panels) in surfaces {
         builder.add(&panels, entry, &file, path)?;
+        if entry.kind != Kind::Interface {
+            builder.rename(&panels, entry, &file)?;
+        }
     }
     let mut model = builder.finish().map_err(|problem| {
         in_file(path)(FormatError {
@@ -144,12 +166,26 @@ struct Builder {
     /// Files read already: lists name one file many times, at different places.
     known: HashMap<PathBuf, std::rc::Rc<panels::Panels>>,
     title: Option<String>,
-    /// Name and chain of each conductor.
-    conductors: Vec<(String, String)>,
-    /// What the groups of the assembly are, by their provisional labels.
-    roles: Vec<(String, Role)>,
+    names: Names,
+    /// What the groups of the assembly are, whose labels are provisional.
+    roles: Vec<Role>,
+    /// Where each role is in `roles`.
+    role_at: HashMap<RoleKey, usize>,
     panels: [usize; 2],
     notes: Vec<String>,
+}
+
+/// A role as a key: its conductor, if it has one, and the bits of its permittivities.
+type RoleKey = (bool, Option<usize>, u64, u64);
+
+fn key(role: &Role) -> RoleKey {
+    match *role {
+        Role::Conductor { conductor, outer } => (false, Some(conductor), outer.to_bits(), 0),
+        Role::Interface { outer, inner } => (false, None, outer.to_bits(), inner.to_bits()),
+        Role::ThinConductor { conductor, outer, inner } => {
+            (true, Some(conductor), outer.to_bits(), inner.to_bits())
+        }
+    }
 }
 
 impl Builder {
@@ -220,14 +256,7 @@ impl Builder {
         if entry.kind == Kind::Interface {
             return Role::Interface { outer, inner };
         }
-        let known = self
-            .conductors
-            .iter()
-            .position(|(known, chain)| known == name && *chain == entry.chain);
-        let conductor = known.unwrap_or_else(|| {
-            self.conductors.push((name.to_owned(), entry.chain.clone()));
-            self.conductors.len() - 1
-        });
+        let conductor = self.names.conductor(&entry.chain, name);
         match entry.kind {
             Kind::Both => Role::ThinConductor { conductor, outer, inner },
             _ => Role::Conductor { conductor, outer },
@@ -236,12 +265,26 @@ impl Builder {
 
     /// Later panels belong to `role`.
     fn open(&mut self, role: Role) {
-        let known = self.roles.iter().position(|(_, known)| *known == role);
-        let index = known.unwrap_or_else(|| {
-            self.roles.push((self.roles.len().to_string(), role));
-            self.roles.len() - 1
-        });
-        self.assembly.group(&self.roles[index].0);
+        let next = self.roles.len();
+        let index = *self.role_at.entry(key(&role)).or_insert(next);
+        if index == next {
+            self.roles.push(role);
+        }
+        self.assembly.group(&index.to_string());
+    }
+
+    /// Applies the N lines of a file: names hold in the whole chain, so that what earlier files have is renamed too.
+    fn rename(&mut self, panels: &panels::Panels, entry: &Entry, file: &Path) -> Result<(), Error> {
+        for rename in &panels.renames {
+            if !self.names.rename(&entry.chain, &rename.old, &rename.new) {
+                let message = format!(
+                    "there is no conductor \"{}\" to be renamed, neither in this file nor in those before it that + joins to it",
+                    rename.old
+                );
+                return Err(in_file(file)(Problem::Other(message).on_line(rename.line)));
+            }
+        }
+        Ok(())
     }
 
     fn finish(mut self) -> Result<Model, Problem> {
@@ -255,12 +298,35 @@ impl Builder {
         if self.assembly.split > 0 {
             self.notes.push(crate::files::note_split(self.assembly.split));
         }
-        let conductors = unique_names(&self.conductors);
+        let (conductors, renumbered) = self.names.finish();
         let mut mesh = self.assembly.into_mesh()?;
-        let roles: Vec<Role> = self.roles.into_iter().map(|(_, role)| role).collect();
+        // Conductors that were given one name are one: their parts may have become the same.
+        let mut roles: Vec<Role> = Vec::with_capacity(self.roles.len());
+        let mut role_at: HashMap<RoleKey, u32> = HashMap::with_capacity(self.roles.len());
+        let mut group_of: Vec<u32> = Vec::with_capacity(self.roles.len());
+        for mut role in self.roles {
+            if let Role::Conductor { conductor, .. } | Role::ThinConductor { conductor, .. } =
+                &mut role
+            {
+                *conductor = renumbered[*conductor];
+            }
+            let next = roles.len() as u32;
+            let index = *role_at.entry(key(&role)).or_insert(next);
+            if index == next {
+                roles.push(role);
+            }
+            group_of.push(index);
+        }
+        for set in mesh.membership.iter_mut().filter(|set| **set > 0) {
+            *set = group_of[*set as usize - 1] + 1;
+        }
+        mesh.groups.truncate(roles.len());
+        mesh.memberships.truncate(roles.len() + 1);
+        let mut count = vec![0usize; conductors.len()];
+        roles.iter().filter_map(conductor_of).for_each(|conductor| count[conductor] += 1);
         let parts: Vec<Part> = roles
             .iter()
-            .map(|role| Part { group: label(*role, &roles, &conductors), role: *role })
+            .map(|role| Part { group: label(*role, &count, &conductors), role: *role })
             .collect();
         for (group, part) in mesh.groups.iter_mut().zip(&parts) {
             group.name = Some(part.group.clone());
@@ -293,36 +359,34 @@ fn faces_outer(panel: &Panel, corners: &[Vector], entry: &Entry) -> Option<bool>
     (told || norm(normal) == 0.0).then_some((height > 0.0) != entry.reference_is_inside)
 }
 
-/// Names of conductors, with the chain's where one name occurs in several chains.
-fn unique_names(conductors: &[(String, String)]) -> Vec<String> {
-    conductors
-        .iter()
-        .map(|(name, chain)| {
-            let alone = conductors.iter().filter(|(other, _)| other == name).count() == 1;
-            if alone { name.clone() } else { format!("{name}%{chain}") }
-        })
-        .collect()
-}
-
-/// The label of a part: its conductor's name where that is all there is to say.
-fn label(role: Role, roles: &[Role], conductors: &[String]) -> String {
-    let of = |role: &Role| match *role {
+fn conductor_of(role: &Role) -> Option<usize> {
+    match *role {
         Role::Conductor { conductor, .. } | Role::ThinConductor { conductor, .. } => {
             Some(conductor)
         }
         Role::Interface { .. } => None,
-    };
-    let Some(conductor) = of(&role) else {
-        let Role::Interface { outer, inner } = role else { return String::new() };
-        return format!("interface {inner}|{outer}");
-    };
-    let name = &conductors[conductor];
-    if roles.iter().filter(|other| of(other) == Some(conductor)).count() == 1 {
-        return name.clone();
     }
+}
+
+/// The label of a part: its conductor's name where that is all there is to say. `count` is the number of each conductor's parts.
+fn label(role: Role, count: &[usize], conductors: &[String]) -> String {
     match role {
-        Role::ThinConductor { outer, inner, .. } => format!("{name} on {inner}|{outer}"),
-        Role::Conductor { outer, .. } => format!("{name} in {outer}"),
-        Role::Interface { .. } => name.clone(),
+        Role::Interface { outer, inner } => format!("interface {inner}|{outer}"),
+        Role::Conductor { conductor, .. } | Role::ThinConductor { conductor, .. }
+            if count[conductor] == 1 =>
+        {
+            conductors[conductor].clone()
+        }
+        Role::ThinConductor { conductor, outer, inner } => {
+            format!("{} on {inner}|{outer}", conductors[conductor])
+        }
+        Role::Conductor { conductor, outer } => format!("{} in {outer}", conductors[conductor]),
     }
+}
+
+/// A title without line breaks and other control characters; `None` if nothing is left.
+fn printable(text: &str) -> Option<String> {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
 }

@@ -3,7 +3,6 @@
 use super::list::COMMENT;
 use crate::files::{FormatError, Line, Lines, Problem};
 use crate::vector::Vector;
-use std::collections::HashMap;
 
 /// A triangle or a quadrilateral.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +21,17 @@ pub(super) struct Panel {
 pub(super) struct Panels {
     pub title: Option<String>,
     pub panels: Vec<Panel>,
+    pub renames: Vec<Rename>,
     pub notes: Vec<String>,
+}
+
+/// A new name for a conductor of the chain that the file belongs to.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Rename {
+    pub old: String,
+    pub new: String,
+    /// Where in the file.
+    pub line: usize,
 }
 
 /// Reads the content of a file.
@@ -30,7 +39,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
     let mut lines = Lines::new(bytes);
     let mut title = None;
     let mut panels: Vec<Panel> = Vec::new();
-    let mut names: HashMap<String, String> = HashMap::new();
+    let mut renames = Vec::new();
     while let Some(mut line) = lines.next_content(COMMENT, false) {
         let number = line.number();
         let word = line.word();
@@ -38,12 +47,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             Some(b"Q" | b"q") => 4,
             Some(b"T" | b"t") => 3,
             Some(b"N" | b"n") => {
-                let old = line.name("the name of a conductor")?;
-                let new = line.name("its new name")?;
-                for name in names.values_mut().filter(|name| **name == old) {
-                    name.clone_from(&new);
-                }
-                names.entry(old).or_insert(new);
+                let old = conductor(&mut line, "the name of a conductor")?;
+                let new = conductor(&mut line, "its new name")?;
+                renames.push(Rename { old, new, line: number });
                 continue;
             }
             Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if number > 1 => {
@@ -56,12 +62,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 let rest = line.text();
                 let start = String::from_utf8_lossy(word);
                 let text = if word == b"0" { rest } else { format!("{start} {rest}") };
-                title = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+                title = super::printable(&text);
                 continue;
             }
+            // Not quoted: a list may name any file.
             _ => {
-                let expected = "a line that begins with Q, T, N or a comment's *, % or #";
-                return Err(line.unexpected(expected, word));
+                let message = "this is no line of a file of panels: it must begin with Q, T, N or a comment's *, % or #";
+                return Err(Problem::Other(message.into()).on_line(number));
             }
         };
         if number == 1 {
@@ -73,16 +80,21 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
     if panels.is_empty() {
         return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
     }
-    for panel in &mut panels {
-        if let Some(new) = names.get(&panel.conductor) {
-            panel.conductor.clone_from(new);
-        }
+    Ok(Panels { title, panels, renames, notes: Vec::new() })
+}
+
+/// The name of a conductor, which results and case files must be able to hold.
+fn conductor(line: &mut Line<'_>, what: &str) -> Result<String, FormatError> {
+    let name = line.name(what)?;
+    if name.chars().any(char::is_control) {
+        let found = Some(name.as_bytes());
+        return Err(line.unexpected(&format!("{what}, without control characters"), found));
     }
-    Ok(Panels { title, panels, notes: Vec::new() })
+    Ok(name)
 }
 
 fn panel(line: &mut Line<'_>, count: usize) -> Result<Panel, FormatError> {
-    let conductor = line.name("the name of a conductor")?;
+    let conductor = conductor(line, "the name of a conductor")?;
     let mut corners = Vec::with_capacity(count);
     for _ in 0..count {
         corners.push(line.point("a coordinate")?);

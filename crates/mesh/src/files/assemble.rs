@@ -5,6 +5,7 @@ use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::vector::Vector;
 use crate::weld;
+use std::collections::HashMap;
 
 /// Stands for a vertex that is not used.
 const NONE: u32 = u32::MAX;
@@ -17,6 +18,8 @@ pub(crate) struct Assembly {
     /// For each triangle 0 for no group, else its group's index + 1.
     membership: Vec<u32>,
     groups: Vec<String>,
+    /// Where each group is in `groups`.
+    group_at: HashMap<String, u32>,
     current: u32,
     pub(crate) split: usize,
     /// Faces of less than three corners: points and lines.
@@ -33,12 +36,13 @@ pub(crate) struct Welded {
 impl Assembly {
     /// Later faces are in the group called `name`.
     pub(crate) fn group(&mut self, name: &str) {
-        let known = self.groups.iter().position(|group| group == name);
-        let index = known.unwrap_or_else(|| {
+        let index = self.group_at.get(name).copied().unwrap_or_else(|| {
+            let index = self.groups.len() as u32;
             self.groups.push(name.to_owned());
-            self.groups.len() - 1
+            self.group_at.insert(name.to_owned(), index);
+            index
         });
-        self.current = index as u32 + 1;
+        self.current = index + 1;
     }
 
     /// Adds a vertex.

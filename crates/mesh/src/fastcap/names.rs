@@ -1,0 +1,90 @@
+//! Names of conductors: they hold within a chain of surfaces joined by `+`, and N lines give conductors further names.
+
+use std::collections::HashMap;
+
+/// The conductors so far.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// The number of each chain by its name.
+    chains: HashMap<String, usize>,
+    /// The conductor that a name means in a chain.
+    known: HashMap<(usize, String), usize>,
+    conductors: Vec<Conductor>,
+}
+
+#[derive(Debug)]
+struct Conductor {
+    /// The name given last.
+    name: String,
+    chain: String,
+    /// An earlier conductor that this one was found to be, by a name.
+    is: usize,
+}
+
+impl Names {
+    fn chain(&mut self, chain: &str) -> usize {
+        if let Some(&number) = self.chains.get(chain) {
+            return number;
+        }
+        let number = self.chains.len();
+        self.chains.insert(chain.to_owned(), number);
+        number
+    }
+
+    /// The conductor called `name` in a chain, a new one if there is none.
+    pub(super) fn conductor(&mut self, chain: &str, name: &str) -> usize {
+        let number = self.chain(chain);
+        let key = (number, name.to_owned());
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let is = self.conductors.len();
+        self.conductors.push(Conductor { name: name.to_owned(), chain: chain.to_owned(), is });
+        self.known.insert(key, is);
+        is
+    }
+
+    /// Gives the conductor called `old` in a chain the name `new`, by which it is known from now on as well; if another one has
+    /// that name, the two are one. Whether there is a conductor called `old`.
+    pub(super) fn rename(&mut self, chain: &str, old: &str, new: &str) -> bool {
+        let number = self.chain(chain);
+        let Some(&index) = self.known.get(&(number, old.to_owned())) else { return false };
+        let known = *self.known.entry((number, new.to_owned())).or_insert(index);
+        let (a, b) = (self.root(index), self.root(known));
+        self.conductors[a.max(b)].is = a.min(b);
+        self.conductors[a.min(b)].name = new.to_owned();
+        true
+    }
+
+    fn root(&mut self, mut index: usize) -> usize {
+        while self.conductors[index].is != index {
+            let above = self.conductors[index].is;
+            self.conductors[index].is = self.conductors[above].is;
+            index = self.conductors[index].is;
+        }
+        index
+    }
+
+    /// The names of the conductors, with the chain's where a name occurs in several chains, and for each number that was given
+    /// out the index of its conductor among them.
+    pub(super) fn finish(mut self) -> (Vec<String>, Vec<usize>) {
+        let roots: Vec<usize> = (0..self.conductors.len()).map(|index| self.root(index)).collect();
+        let mut uses: HashMap<&str, usize> = HashMap::new();
+        let kept = || roots.iter().enumerate().filter(|(index, root)| index == *root);
+        for (index, _) in kept() {
+            *uses.entry(&self.conductors[index].name).or_default() += 1;
+        }
+        let mut names = Vec::new();
+        let mut position = vec![0; roots.len()];
+        for (index, _) in kept() {
+            position[index] = names.len();
+            let Conductor { name, chain, .. } = &self.conductors[index];
+            names.push(if uses[name.as_str()] == 1 {
+                name.clone()
+            } else {
+                format!("{name}%{chain}")
+            });
+        }
+        (names, roots.into_iter().map(|root| position[root]).collect())
+    }
+}
