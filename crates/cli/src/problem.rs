@@ -1,12 +1,16 @@
 //! From a case to what the solver takes: the mesh, and which triangle belongs to which conductor.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
 use mesh::check::Defects;
 use mesh::conductors::{self, Assignment, Request};
+use mesh::contact::{Contact, Touch, contacts};
 use mesh::intersect::{Intersection, intersections};
 use mesh::topology::Topology;
 use mesh::{Mesh, PhysicalGroup, files, quality};
 
-use crate::case::{Case, Defect, ResolvedConductor, Sort};
+use crate::case::{Case, Defect, Located, ResolvedConductor, Sort};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::media::{self, Media};
@@ -88,7 +92,8 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
             format!("`farad mesh check {file}` writes the triangles to a VTK file"),
         ));
     }
-    let notes = check_crossings(case, &mesh, &assignment)?;
+    let mut notes = check_crossings(case, &mesh, &assignment)?;
+    notes.extend(check_contacts(case, &mesh, &assignment)?);
     let symmetry = mirrored(case, &mesh, &assignment)?;
     let areas = quality::areas(&mesh);
     let conductors = describe(case, &mesh, symmetry.whole(&mesh), &areas, assignment);
@@ -203,6 +208,47 @@ fn check_crossings(
     Ok(case.dielectrics.iter().filter_map(|d| through_itself(&d.name.value)).collect())
 }
 
+/// Refuses conductors that touch along a line, whose mutual capacitance has no bound; contacts at points are returned as a note.
+fn check_contacts(
+    case: &Case,
+    mesh: &Mesh,
+    assignment: &Assignment,
+) -> Result<Option<String>, Failure> {
+    let found = contacts(mesh, &assignment.of_triangle);
+    let Some(first) = found.first() else { return Ok(None) };
+    let owner = |t: u32| assignment.of_triangle[t as usize];
+    let named = |t: u32| {
+        let owner = owner(t).map_or("", |owner| assignment.names[owner as usize].as_str());
+        format!("\"{owner}\" (triangle {t})")
+    };
+    let pair_of = |contact: &Contact| {
+        let [a, b] = contact.triangles.map(owner);
+        (a.min(b), a.max(b))
+    };
+    let pairs: HashSet<_> =
+        found.iter().filter(|contact| contact.touch == first.touch).map(pair_of).collect();
+    let others = match pairs.len() {
+        1 => String::new(),
+        count => format!(", and so do {} more pairs of conductors", units::count(count as u64 - 1)),
+    };
+    let ([a, b], [x, y, z]) = (first.triangles.map(named), first.place);
+    let (file, unit) = (case.mesh.file.display(), case.mesh.unit.name());
+    let place = format!("({x}, {y}, {z}) {unit}");
+    match first.touch {
+        Touch::Line => Err(Failure::with_help(
+            Exit::BadInput,
+            format!(
+                "in {file}, the conductors {a} and {b} touch along a line or an area, at {place}{others}: their mutual capacitance \
+                 has no bound, and what is computed grows with refinement"
+            ),
+            "leave a gap between them, or make them one conductor: group = [\"a\", \"b\"]",
+        )),
+        Touch::Point => Ok(Some(format!(
+            "in {file}, the conductors {a} and {b} touch at a point, at {place}{others}; their mutual capacitance converges slowly"
+        ))),
+    }
+}
+
 /// The failure for a mesh file that cannot be read: the system's fault or the file's.
 pub(crate) fn unreadable(error: files::Error) -> Failure {
     let exit = match error {
@@ -223,14 +269,13 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
         .collect();
     // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
     let interfaces = case.interfaces();
-    let claimed = |group: &str| {
-        requests.iter().any(|request| request.groups.iter().any(|name| name == group))
-    };
+    let claimed: HashSet<&str> =
+        requests.iter().flat_map(|request| &request.groups).map(String::as_str).collect();
     let ignore: Vec<String> = case
         .mesh
         .ignore
         .iter()
-        .chain(interfaces.filter(|group| !claimed(&group.value)))
+        .chain(interfaces.filter(|group| !claimed.contains(group.value.as_str())))
         .map(|group| group.value.clone())
         .collect();
     let media = case.dielectrics.len() + case.surfaces.len();
@@ -239,10 +284,12 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
         return Ok(Assignment { names: Vec::new(), of_triangle });
     }
     conductors::assign(mesh, &requests, &ignore).map_err(|problems| {
+        let places = Places::of(case);
         let defects = problems
             .iter()
             .map(|problem| {
-                let defect = Defect::new(Sort::Value, place(case, problem), problem.to_string());
+                let place = places.of_problem(problem);
+                let defect = Defect::new(Sort::Value, place, problem.to_string());
                 match problem {
                     conductors::Problem::Unclaimed { .. } if media > 0 => defect.help(
                         "if it is an interface between media, the [[dielectric]] that it bounds must list its group",
@@ -254,28 +301,44 @@ fn assign(case: &Case, mesh: &Mesh) -> Result<Assignment, Failure> {
     })
 }
 
-/// The place in the case file that a problem is about: a group, a conductor, or else the mesh.
-fn place(case: &Case, problem: &conductors::Problem) -> std::ops::Range<usize> {
-    use conductors::Problem as P;
-    let name = match problem {
-        P::RepeatedName(name) | P::NoGroups(name) | P::Empty(name) => Some(name),
-        _ => None,
-    };
-    let group = match problem {
-        P::UnknownGroup { group, .. } | P::GroupTwice { group, .. } => Some(group),
-        _ => None,
-    };
-    let groups = case.conductors.iter().flat_map(|conductor| &conductor.groups);
-    let interfaces = case.interfaces();
-    let mut names = case.conductors.iter().map(|conductor| &conductor.name);
-    let found = match (name, group) {
-        (Some(name), _) => names.find(|known| known.value == *name),
-        (_, Some(group)) => {
-            groups.chain(&case.mesh.ignore).chain(interfaces).find(|known| known.value == *group)
+/// The places in the case file of conductors and groups.
+struct Places<'a> {
+    conductors: HashMap<&'a str, Range<usize>>,
+    groups: HashMap<&'a str, Range<usize>>,
+    mesh: Range<usize>,
+}
+
+impl<'a> Places<'a> {
+    fn of(case: &'a Case) -> Self {
+        let mut places = Self {
+            conductors: HashMap::new(),
+            groups: HashMap::new(),
+            mesh: case.mesh.place.clone(),
+        };
+        for Located { value, span } in case.conductors.iter().map(|conductor| &conductor.name) {
+            places.conductors.entry(value).or_insert_with(|| span.clone());
         }
-        _ => None,
-    };
-    found.map_or_else(|| case.mesh.place.clone(), |located| located.span.clone())
+        let groups = case.conductors.iter().flat_map(|conductor| &conductor.groups);
+        for Located { value, span } in groups.chain(&case.mesh.ignore).chain(case.interfaces()) {
+            places.groups.entry(value).or_insert_with(|| span.clone());
+        }
+        places
+    }
+
+    /// What a problem is about: a group, a conductor, or else the mesh.
+    fn of_problem(&self, problem: &conductors::Problem) -> Range<usize> {
+        use conductors::Problem as P;
+        let found = match problem {
+            P::RepeatedName(name) | P::NoGroups(name) | P::Empty(name) => {
+                self.conductors.get(name.as_str())
+            }
+            P::UnknownGroup { group, .. } | P::GroupTwice { group, .. } => {
+                self.groups.get(group.as_str())
+            }
+            _ => None,
+        };
+        found.unwrap_or(&self.mesh).clone()
+    }
 }
 
 fn describe(

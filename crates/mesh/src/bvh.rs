@@ -117,14 +117,23 @@ impl Bvh {
     }
 
     /// Calls `visit` for every pair of leaves, a leaf with itself included, whose boxes overlap.
-    pub fn overlapping_leaves(&self, mut visit: impl FnMut(&Node, &Node)) {
+    pub fn overlapping_leaves(&self, visit: impl FnMut(&Node, &Node)) {
+        self.overlapping_leaves_but(|_, _| false, visit);
+    }
+
+    /// The same without what lies under pairs of nodes that are to be skipped, told by their indices.
+    pub fn overlapping_leaves_but(
+        &self,
+        skip: impl Fn(usize, usize) -> bool,
+        mut visit: impl FnMut(&Node, &Node),
+    ) {
         if self.nodes.is_empty() {
             return;
         }
         let mut stack = vec![(0u32, 0u32)];
         while let Some((a, b)) = stack.pop() {
             let (node, other) = (&self.nodes[a as usize], &self.nodes[b as usize]);
-            if !node.bounds.overlaps(&other.bounds) {
+            if !node.bounds.overlaps(&other.bounds) || skip(a as usize, b as usize) {
                 continue;
             }
             match (node.count > 0, other.count > 0) {

@@ -1,5 +1,6 @@
 //! What is known about a mesh, and whether it can be solved on.
 
+use crate::conductors::Loose;
 use crate::quality::{self, Quality, relative_height};
 use crate::surface::{InvalidMesh, Mesh};
 use crate::topology::{Orientation, Part, Topology};
@@ -85,7 +86,12 @@ fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
 
 /// For each vertex the first vertex at the same point.
 fn weld(mesh: &Mesh) -> Vec<u32> {
-    weld::first_at(&mesh.vertices, weld::tolerance(&mesh.vertices, COINCIDENT))
+    coincident(&mesh.vertices, &mesh.vertices)
+}
+
+/// For each of `points` the first of them that is the same point, on a surface of these `vertices`.
+pub(crate) fn coincident(points: &[[f64; 3]], vertices: &[[f64; 3]]) -> Vec<u32> {
+    weld::first_at(points, weld::tolerance(vertices, COINCIDENT))
 }
 
 /// Triangles whose corners, as points, are those of an earlier triangle.
@@ -182,6 +188,8 @@ pub enum Warning {
         /// Number of vertices that another one lies on.
         vertices: usize,
     },
+    /// Most bodies of a mesh without groups are single triangles, so that none of them can be taken for a conductor.
+    Loose(Loose),
 }
 
 impl fmt::Display for Warning {
@@ -213,6 +221,7 @@ impl fmt::Display for Warning {
                 "{vertices} vertices lie on others without being shared, so that surfaces count as separate there; if they should \
                  be joined, merge them (in Gmsh: `Coherence Mesh;`)"
             ),
+            Self::Loose(loose) => loose.fmt(f),
         }
     }
 }
@@ -261,10 +270,18 @@ impl Report {
         })
     }
 
+    /// Whether the bodies of a mesh without groups are single triangles, which cannot be conductors.
+    pub fn loose(&self) -> Option<Loose> {
+        let bodies = self.components.iter().map(|body| body.part.triangles);
+        if self.groups.is_empty() { Loose::among(bodies) } else { None }
+    }
+
     /// What a person should know: about each group, or each component if there are no groups, and about the whole.
     pub fn warnings(&self) -> Vec<Warning> {
         let parts = if self.groups.is_empty() { &self.components } else { &self.groups };
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<Warning> = self.loose().map(Warning::Loose).into_iter().collect();
+        // Of single triangles there is nothing else to say.
+        let parts = if warnings.is_empty() { parts.as_slice() } else { &[] };
         for PartReport { label, part, .. } in parts {
             let label = label.clone();
             match part.orientation() {

@@ -2,11 +2,15 @@
 
 use crate::surface::Mesh;
 use crate::topology::components;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use thiserror::Error;
 
-/// The name by which `ignore` means the triangles that are in no physical group.
+/// The name by which requests and `ignore` mean the triangles that are in no physical group; a group of that name comes first.
 pub const UNGROUPED: &str = "ungrouped";
+
+/// Suggestions are made for so many problems.
+const SUGGESTED: usize = 20;
 
 /// A conductor as a person asks for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +54,7 @@ pub enum Problem {
         /// The most similar group of the mesh.
         suggestion: Option<String>,
         /// All groups of the mesh.
-        available: Vec<String>,
+        available: Arc<[String]>,
     },
     /// A group in two conductors, or both in a conductor and ignored.
     #[error("physical group \"{group}\" is listed twice: {first} and {second}")]
@@ -99,6 +103,45 @@ pub enum Problem {
     /// A conductor to which no triangle belongs.
     #[error("conductor \"{0}\" has no triangles")]
     Empty(String),
+    /// A mesh without groups most of whose bodies are single triangles.
+    #[error("{0}")]
+    Loose(Loose),
+}
+
+/// Triangles that share no edge with any other, in a surface that is made of such.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loose {
+    /// How many.
+    pub facets: usize,
+    /// The number of bodies that they would count among.
+    pub bodies: usize,
+}
+
+impl Loose {
+    /// Fewer single triangles may be what someone wants.
+    const FEWEST: usize = 8;
+
+    /// Looks for them: they must be most of the bodies, whose numbers of triangles are given.
+    pub fn among(bodies: impl IntoIterator<Item = usize>) -> Option<Self> {
+        let (mut facets, mut count) = (0, 0);
+        for triangles in bodies {
+            facets += usize::from(triangles == 1);
+            count += 1;
+        }
+        (facets >= Self::FEWEST && 2 * facets > count).then_some(Self { facets, bodies: count })
+    }
+}
+
+impl std::fmt::Display for Loose {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} of the {} bodies are single triangles: facets that should hang together have vertices of their own, too far from \
+             each other to be taken as one; merge the vertices in the program that wrote the mesh, or save the surface as STL, \
+             whose corners are merged within 1e-6 of the size",
+            self.facets, self.bodies
+        )
+    }
 }
 
 fn context(conductor: Option<&str>) -> String {
@@ -155,14 +198,16 @@ pub fn assign(
     if requests.is_empty() && mesh.groups.is_empty() {
         return by_component(mesh, ignore);
     }
-    let labels: Vec<String> = mesh.groups.iter().map(|group| group.label()).collect();
+    let labels: Arc<[String]> = mesh.groups.iter().map(|group| group.label()).collect();
     let mut problems = Vec::new();
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     for (index, label) in labels.iter().enumerate() {
-        if index_of.insert(label, index).is_some() {
+        if index_of.insert(label.as_str(), index).is_some() {
             problems.push(Problem::AmbiguousGroup(label.clone()));
         }
     }
+    let ignore_ungrouped =
+        !index_of.contains_key(UNGROUPED) && ignore.iter().any(|name| name == UNGROUPED);
     let ignored = ignored_groups(ignore, &labels, &index_of, &mut problems);
     let implied;
     let requests = if requests.is_empty() {
@@ -171,14 +216,15 @@ pub fn assign(
     } else {
         requests
     };
-    let conductor_of_group = claims(requests, &labels, &index_of, &ignored, &mut problems);
+    let places =
+        Groups { labels: &labels, index_of: &index_of, ignored: &ignored, ignore_ungrouped };
+    let Claims { conductor_of_group, ungrouped } = claims(requests, &places, &mut problems);
     if !problems.is_empty() {
         // What follows would only echo these.
         return Err(problems);
     }
 
     let names: Vec<String> = requests.iter().map(|request| request.name.clone()).collect();
-    let ignore_ungrouped = ignore.iter().any(|name| name == UNGROUPED);
     // Triangles with the same set of groups fare alike.
     let verdicts: Vec<Verdict> = mesh
         .memberships
@@ -186,6 +232,7 @@ pub fn assign(
         .map(|set| {
             let mut owners: Vec<u32> =
                 set.iter().filter_map(|&g| conductor_of_group[g as usize]).collect();
+            owners.extend(ungrouped.filter(|_| set.is_empty()));
             owners.sort_unstable();
             owners.dedup();
             let ignorable = set.iter().any(|&g| ignored[g as usize].is_some())
@@ -250,7 +297,7 @@ enum Verdict {
 /// For each group the entry of the ignore list that names it.
 fn ignored_groups<'a>(
     ignore: &'a [String],
-    labels: &[String],
+    labels: &Arc<[String]>,
     index_of: &HashMap<&str, usize>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Option<&'a str>> {
@@ -259,7 +306,10 @@ fn ignored_groups<'a>(
         match index_of.get(name.as_str()) {
             Some(&group) => ignored[group] = Some(name.as_str()),
             None if name == UNGROUPED => {}
-            None => problems.push(unknown(name, None, labels)),
+            None => {
+                let problem = unknown(name, None, labels, problems.len());
+                problems.push(problem);
+            }
         }
     }
     ignored
@@ -275,33 +325,50 @@ fn each_group(labels: &[String], ignored: &[Option<&str>]) -> Vec<Request> {
         .collect()
 }
 
-/// For each group the conductor that lists it.
-fn claims(
-    requests: &[Request],
-    labels: &[String],
-    index_of: &HashMap<&str, usize>,
-    ignored: &[Option<&str>],
-    problems: &mut Vec<Problem>,
-) -> Vec<Option<u32>> {
-    let mut owner: Vec<Option<u32>> = vec![None; labels.len()];
+/// The groups of a mesh, and what is ignored of them.
+struct Groups<'a> {
+    labels: &'a Arc<[String]>,
+    index_of: &'a HashMap<&'a str, usize>,
+    ignored: &'a [Option<&'a str>],
+    ignore_ungrouped: bool,
+}
+
+/// Which conductors list what.
+struct Claims {
+    /// For each group the conductor that lists it.
+    conductor_of_group: Vec<Option<u32>>,
+    /// The conductor of what is in no group.
+    ungrouped: Option<u32>,
+}
+
+fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Problem>) -> Claims {
+    let mut found = Claims { conductor_of_group: vec![None; groups.labels.len()], ungrouped: None };
     let quoted = |name: &str| format!("in conductor \"{name}\"");
+    let mut names: HashSet<&str> = HashSet::new();
     for (index, request) in requests.iter().enumerate() {
-        if requests[..index].iter().any(|other| other.name == request.name) {
+        if !names.insert(&request.name) {
             problems.push(Problem::RepeatedName(request.name.clone()));
         }
         if request.groups.is_empty() {
             problems.push(Problem::NoGroups(request.name.clone()));
         }
         for name in &request.groups {
-            let Some(&group) = index_of.get(name.as_str()) else {
-                problems.push(unknown(name, Some(&request.name), labels));
-                continue;
+            let (owner, is_ignored) = match groups.index_of.get(name.as_str()) {
+                Some(&group) => {
+                    (&mut found.conductor_of_group[group], groups.ignored[group].is_some())
+                }
+                None if name == UNGROUPED => (&mut found.ungrouped, groups.ignore_ungrouped),
+                None => {
+                    let before = problems.len();
+                    problems.push(unknown(name, Some(&request.name), groups.labels, before));
+                    continue;
+                }
             };
-            let first = match (owner[group], ignored[group]) {
+            let first = match (*owner, is_ignored) {
                 (Some(other), _) => quoted(&requests[other as usize].name),
-                (None, Some(_)) => "on the list of what to ignore".into(),
-                (None, None) => {
-                    owner[group] = Some(index as u32);
+                (None, true) => "on the list of what to ignore".into(),
+                (None, false) => {
+                    *owner = Some(index as u32);
                     continue;
                 }
             };
@@ -309,28 +376,37 @@ fn claims(
             problems.push(Problem::GroupTwice { group: name.clone(), first, second });
         }
     }
-    owner
+    found
 }
 
 fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Problem>> {
     let problems: Vec<Problem> = ignore
         .iter()
         .filter(|name| *name != UNGROUPED)
-        .map(|name| unknown(name, None, &[]))
+        .map(|name| unknown(name, None, &Arc::default(), 0))
         .collect();
     if !problems.is_empty() {
         return Err(problems);
     }
     let (of_triangle, count) = components(mesh);
+    let mut sizes = vec![0; count];
+    for &body in &of_triangle {
+        sizes[body as usize] += 1;
+    }
+    if let Some(loose) = Loose::among(sizes) {
+        return Err(vec![Problem::Loose(loose)]);
+    }
     Ok(Assignment {
         names: (1..=count).map(|n| format!("body_{n}")).collect(),
         of_triangle: of_triangle.into_iter().map(Some).collect(),
     })
 }
 
-fn unknown(group: &str, conductor: Option<&str>, labels: &[String]) -> Problem {
-    // A third of the letters wrong is about as far as a slip of the finger goes.
-    let suggestion = labels
+/// The problem that there is no such group; `before` is the number of problems found before it.
+fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Problem {
+    // A third of the letters wrong is about as far as a slip of the finger goes. Each look takes time, and nobody reads them all.
+    let looked_at = if before < SUGGESTED { &labels[..] } else { &[] };
+    let suggestion = looked_at
         .iter()
         .map(|label| (edit_distance(group, label), label))
         .filter(|(distance, _)| *distance <= group.chars().count().div_ceil(3))
@@ -340,7 +416,7 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &[String]) -> Problem {
         group: group.into(),
         conductor: conductor.map(Into::into),
         suggestion,
-        available: labels.to_vec(),
+        available: labels.clone(),
     }
 }
 

@@ -7,6 +7,7 @@
 mod bvh;
 pub mod check;
 pub mod conductors;
+pub mod contact;
 pub mod fastcap;
 pub mod files;
 pub mod generate;
@@ -21,6 +22,8 @@ pub mod pqr;
 pub mod quality;
 pub mod refine;
 pub mod regions;
+pub mod spheres;
+pub mod stitch;
 mod surface;
 pub mod topology;
 pub mod transform;

@@ -236,7 +236,7 @@ fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
 }
 
 /// The square of the distance of a point from a triangle.
-fn distance_squared(point: Vector, [a, b, c]: [Vector; 3]) -> f64 {
+pub(crate) fn distance_squared(point: Vector, [a, b, c]: [Vector; 3]) -> f64 {
     let normal = cross(sub(b, a), sub(c, a));
     let squared = dot(normal, normal);
     let beside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;

@@ -2,11 +2,14 @@
 //!
 //! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a chain, residue number, x, y,
 //! z, charge and radius. Lengths are in angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are passed
-//! over; a second MODEL is refused, since its atoms would lie upon the first's. Format: APBS and PDB2PQR documentation, "PQR
+//! over. Refused are atoms that lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
+//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR
 //! molecular structure format".
 
 use crate::files::{Error, FormatError, Line, Lines, Problem, in_file, load, parse_real};
 use crate::surface::usable;
+use crate::weld;
+use std::collections::HashMap;
 use std::path::Path;
 
 /// Records that may stand in a PQR or PDB file beside the atoms.
@@ -15,6 +18,22 @@ const PASSED_OVER: [&str; 22] = [
     "EXPDTA", "AUTHOR", "REVDAT", "JRNL", "CRYST1", "SEQRES", "HELIX", "SHEET", "SSBOND", "CONECT",
     "MASTER", "HET",
 ];
+
+/// Atoms nearer to each other than this, in angstrom and each coordinate, are at one place.
+const ONE_PLACE: f64 = 0.01;
+
+/// Atoms of one name, residue and number within this of each other, in angstrom and each coordinate, are one: no bond is so short.
+const ONE_ATOM: f64 = 0.3;
+
+/// So are those whose residues' names differ in the letter of an alternate location, within this.
+const ALTERNATE: f64 = 3.0;
+
+/// Fewer atoms than this may have charges that look like occupancies.
+const FEWEST_OF_PDB: usize = 4;
+
+/// Columns of a PDB file's line that hold occupancy and temperature factor.
+const OCCUPANCY: std::ops::Range<usize> = 54..60;
+const TEMPERATURE: std::ops::Range<usize> = 60..66;
 
 /// Words after the record's name, without a chain and with one.
 const WORDS: [usize; 2] = [9, 10];
@@ -43,12 +62,22 @@ pub struct Atom {
     pub line: usize,
 }
 
-/// Reads the atoms of a file, in its order; there is at least one.
+/// Reads the atoms of a file whose name ends in .pqr, in its order; there is at least one.
 ///
 /// # Errors
 /// [`Error`], with the file's name, the line, what was expected there and what was found.
 pub fn read(path: &Path) -> Result<Vec<Atom>, Error> {
+    // Messages quote what they find: not of any file that a case happens to name.
+    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
+        let path = path.to_path_buf();
+        return Err(Error::Ending { path, ending: "pqr", what: "atoms" });
+    }
     parse(&load(path)?).map_err(in_file(path))
+}
+
+/// The sum of the charges, in elementary charges.
+pub fn net_charge(atoms: &[Atom]) -> f64 {
+    atoms.iter().map(|atom| atom.charge).sum()
 }
 
 /// Writes atoms so that [`parse`] gives them back: coordinates to 1e-3 angstrom, charges and radii to four digits.
@@ -74,6 +103,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
     let mut lines = Lines::new(bytes);
     let mut atoms = Vec::new();
     let mut models = 0;
+    let mut like_pdb = true;
     while let Some(mut line) = lines.next_content(b"#", false) {
         let record = line.name(LINE)?;
         if let Some(glued) = record.strip_prefix("HETATM").or_else(|| record.strip_prefix("ATOM")) {
@@ -81,7 +111,10 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
             if !glued.bytes().all(|byte| byte.is_ascii_digit()) {
                 return Err(line.unexpected("ATOM or HETATM", Some(record.as_bytes())));
             }
-            atoms.push(atom(&mut line, glued.is_empty())?);
+            let raw = line.raw();
+            let atom = atom(&mut line, glued.is_empty())?;
+            like_pdb &= is_like_pdb(raw, &atom);
+            atoms.push(atom);
             continue;
         }
         models += usize::from(record == "MODEL");
@@ -97,7 +130,68 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
         let message = "the file has no atoms: no line begins with ATOM or HETATM";
         return Err(Problem::Other(message.into()).on_line(lines.number().max(1)));
     }
+    if like_pdb && atoms.len() >= FEWEST_OF_PDB {
+        let message = "this is a PDB file, not PQR: in the columns of charges and radii all atoms have occupancies and temperature \
+                       factors; make a PQR file of it, by PDB2PQR for instance";
+        return Err(Problem::Other(message.into()).on_line(atoms[0].line));
+    }
+    check_twice(&atoms)?;
     Ok(atoms)
+}
+
+/// Whether a line has an occupancy for a charge and a temperature factor for a radius: from 0 to 1, two decimals, in PDB's columns.
+fn is_like_pdb(line: &[u8], atom: &Atom) -> bool {
+    let two_decimals = |columns: std::ops::Range<usize>| {
+        let field = line.get(columns.clone()).unwrap_or_default();
+        let goes_on =
+            columns == TEMPERATURE && line.get(columns.end).is_some_and(u8::is_ascii_digit);
+        !goes_on
+            && field.iter().rposition(|byte| *byte == b'.') == Some(3)
+            && field[4..].iter().all(u8::is_ascii_digit)
+    };
+    (0.0..=1.0).contains(&atom.charge) && two_decimals(OCCUPANCY) && two_decimals(TEMPERATURE)
+}
+
+/// Refuses atoms at one place, and an atom of one residue that is there twice next to itself.
+fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
+    let twice = |first: &Atom, again: &Atom, what: &str| {
+        let message = format!(
+            "atom {} of {} {} {what} the one of line {}: a copy, or an alternate location; keep one of each, or the charge counts \
+             twice",
+            again.name, again.residue, again.number, first.line
+        );
+        Err(Problem::Other(message).on_line(again.line))
+    };
+    let positions: Vec<[f64; 3]> = atoms.iter().map(|atom| atom.position).collect();
+    for (index, first) in weld::first_at(&positions, ONE_PLACE).into_iter().enumerate() {
+        if first as usize != index {
+            return twice(&atoms[first as usize], &atoms[index], "lies at the place of");
+        }
+    }
+    let mut same: HashMap<[&str; 4], Vec<u32>> = HashMap::new();
+    for (index, atom) in (0..).zip(atoms) {
+        // The letter of an alternate location stands before the residue's name of three.
+        let residue = match atom.residue.char_indices().nth(1) {
+            Some((second, _)) if atom.residue.chars().count() == 4 => &atom.residue[second..],
+            _ => &*atom.residue,
+        };
+        let chain = atom.chain.as_deref().unwrap_or_default();
+        same.entry([&atom.name, chain, &atom.number, residue]).or_default().push(index);
+    }
+    // Those of one key and one letter, then those of one key and different ones.
+    for members in same.values().filter(|members| members.len() > 1) {
+        let positions: Vec<[f64; 3]> =
+            members.iter().map(|&index| atoms[index as usize].position).collect();
+        for (reach, alternate) in [(ONE_ATOM, false), (ALTERNATE, true)] {
+            for (index, first) in weld::first_at(&positions, reach).into_iter().enumerate() {
+                let [first, again] = [first as usize, index].map(|k| &atoms[members[k] as usize]);
+                if first.line != again.line && (first.residue != again.residue) == alternate {
+                    return twice(first, again, "is there already, next to it:");
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What follows the record's name, with the serial number unless that was read with it.
@@ -222,6 +316,63 @@ END
             let message = parse(text.as_bytes()).unwrap_err().to_string();
             assert!(message.contains(part), "{text:?}: {message}");
         }
+    }
+
+    #[test]
+    fn atoms_that_are_there_twice_are_refused() {
+        let one = "ATOM 1 CA ALA A 7 1.0 2.0 3.0 0.5 1.9\n";
+        let cases = [
+            (one.to_owned(), "atom CA of ALA 7 lies at the place of the one of line 1"),
+            // Under another name, as long as it is one place.
+            (
+                "ATOM 9 CB ALA A 8 1.004 2.0 3.0 0.1 1.9\n".into(),
+                "atom CB of ALA 8 lies at the place of",
+            ),
+            (
+                "ATOM 2 CA BALA A 7 1.2 2.1 2.7 0.5 1.9\n".into(),
+                "atom CA of BALA 7 is there already",
+            ),
+        ];
+        for (again, part) in cases {
+            let text = format!("{one}ATOM 3 N ALA A 7 0.0 2.0 3.0 -0.5 1.9\n{again}");
+            let message = parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(message.starts_with("line 3: ") && message.contains(part), "{message}");
+        }
+        // Numbers that begin again, in another molecule; a bond's length away; two atoms of one residue.
+        for fine in [
+            "ATOM 2 CA ALA A 7 9.0 2.0 3.0 0.5 1.9\n",
+            "ATOM 2 H1 HOH B 7 1.96 2.0 3.0 0.5 1.9\n",
+            "ATOM 2 CB ALA A 7 1.5 2.1 2.7 0.5 1.9\n",
+            // Programs that do not know names and numbers write the same for all: a bond's length away.
+            "ATOM 2 CA ALA A 7 1.5 2.1 2.7 0.5 1.9\n",
+        ] {
+            assert_eq!(parse(format!("{one}{fine}").as_bytes()).unwrap().len(), 2, "{fine}");
+        }
+        let atoms =
+            parse(format!("{one}ATOM 3 N ALA A 7 0.0 2.0 3.0 -0.25 1.9\n").as_bytes()).unwrap();
+        assert_eq!(net_charge(&atoms), 0.25);
+    }
+
+    #[test]
+    fn occupancies_are_not_taken_for_charges() {
+        let line = |i: usize, charge: &str, radius: &str| {
+            let x = f64::from(i as u32);
+            format!(
+                "ATOM  {i:>5}  CA  ALA A{i:>4}    {x:8.3}{x:8.3}{x:8.3}{charge:>6}{radius:>6}\n"
+            )
+        };
+        let text = |count: usize, charge: &str| -> String {
+            (1..=count).map(|i| line(i, if i == 2 { charge } else { "1.00" }, "13.79")).collect()
+        };
+        for occupancy in ["1.00", "0.50", "0.00"] {
+            let message = parse(text(5, occupancy).as_bytes()).unwrap_err().to_string();
+            assert!(message.starts_with("line 1: this is a PDB file, not PQR"), "{message}");
+        }
+        // A charge that no occupancy can be; too few to tell; other columns.
+        assert!(parse(text(5, "-0.50").as_bytes()).is_ok());
+        assert!(parse(text(3, "1.00").as_bytes()).is_ok());
+        assert!(parse(text(5, "1.00").replace("13.79", " 2.000").as_bytes()).is_ok());
+        assert!(parse(text(5, "1.00").replace("  1.00 13.79", " 1.0000 13.79").as_bytes()).is_ok());
     }
 
     proptest! {

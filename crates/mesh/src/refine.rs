@@ -1,16 +1,10 @@
 //! Uniform refinement: every triangle becomes four, by the midpoints of its sides.
 
+use crate::spheres::{self, Ball, Found, NoSphere, Sphere};
 use crate::surface::Mesh;
-use crate::topology::components;
-use crate::vector::{Vector, add, dot, norm, scale, sub};
+use crate::vector::{Vector, add, norm, scale, sub};
 use std::collections::HashMap;
 use thiserror::Error;
-
-/// Vertices lie on a sphere if none is further from it than this times its radius.
-const ON_SPHERE: f64 = 1e-6;
-
-/// Fewest vertices that tell a sphere from a polyhedron: the corners of a cube lie on one too.
-const FEWEST: usize = 32;
 
 /// Why a mesh could not be refined.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -18,15 +12,6 @@ pub enum Error {
     /// More triangles than 32-bit indices can number.
     #[error("refined, the mesh would have {0} triangles, more than 32-bit indices can number")]
     TooMany(u64),
-}
-
-/// A sphere that all vertices of a component lie on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ball {
-    /// Its centre.
-    pub centre: [f64; 3],
-    /// Its radius.
-    pub radius: f64,
 }
 
 /// The number of triangles after so many refinements.
@@ -72,96 +57,62 @@ pub fn uniform(mesh: &Mesh, place: impl Fn(u32, [f64; 3]) -> [f64; 3]) -> Result
     Ok(refined)
 }
 
-/// As [`uniform`], with new vertices of components that are spheres ([`balls`]) put onto the sphere.
+/// A mesh refined by [`on_spheres`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnSpheres {
+    /// The mesh.
+    pub mesh: Mesh,
+    /// Components that resemble spheres, but were refined flat.
+    pub flat: Vec<NoSphere>,
+}
+
+/// As [`uniform`], with new vertices of components that are spheres ([`crate::spheres`]) put onto the sphere. Those whose facets have
+/// the sphere's volume ([`crate::generate::with_volumes`]) keep it.
 ///
 /// # Errors
 /// [`Error::TooMany`].
-pub fn on_spheres(mesh: &Mesh) -> Result<Mesh, Error> {
-    let (component_of, count) = components(mesh);
-    let balls = balls(mesh, &component_of, count);
-    uniform(mesh, |triangle, point| match balls[component_of[triangle as usize] as usize] {
-        None => point,
-        Some(Ball { centre, radius }) => {
-            let out = sub(point, centre);
-            add(centre, scale(radius / norm(out), out))
+pub fn on_spheres(mesh: &Mesh) -> Result<OnSpheres, Error> {
+    let Found { component_of, spheres, flat } = spheres::find(mesh);
+    let raised = |triangle: usize| match spheres[component_of[triangle] as usize] {
+        Some(Sphere { ball, raised: true }) => Some(ball),
+        _ => None,
+    };
+    let onto = |Ball { centre, radius }: Ball, point: Vector| {
+        let out = sub(point, centre);
+        add(centre, scale(radius / norm(out), out))
+    };
+    let mut base = mesh.clone();
+    for triangle in 0..mesh.triangles.len() {
+        let Some(ball) = raised(triangle) else { continue };
+        for v in mesh.triangles[triangle] {
+            base.vertices[v as usize] = onto(ball, mesh.vertices[v as usize]);
         }
-    })
-}
-
-/// For each component the sphere that all its vertices lie on, if they do and are enough to tell it from a polyhedron.
-pub fn balls(mesh: &Mesh, component_of: &[u32], count: usize) -> Vec<Option<Ball>> {
-    let mut vertices: Vec<Vec<u32>> = vec![Vec::new(); count];
-    for (corners, &component) in mesh.triangles.iter().zip(component_of) {
-        vertices[component as usize].extend(corners);
     }
-    vertices
-        .into_iter()
-        .map(|mut members| {
-            members.sort_unstable();
-            members.dedup();
-            let points: Vec<Vector> = members.iter().map(|&v| mesh.vertices[v as usize]).collect();
-            fit(&points)
-        })
-        .collect()
-}
-
-/// The sphere through all points: |x|^2 = 2 c . x + d, by least squares about their mean.
-fn fit(points: &[Vector]) -> Option<Ball> {
-    if points.len() < FEWEST {
-        return None;
+    let mut refined = uniform(&base, |triangle, point| {
+        match spheres[component_of[triangle as usize] as usize] {
+            None => point,
+            Some(Sphere { ball, .. }) => onto(ball, point),
+        }
+    })?;
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); spheres.len()];
+    for triangle in (0..refined.triangles.len()).filter(|child| raised(child / 4).is_some()) {
+        members[component_of[triangle / 4] as usize].push(triangle as u32);
     }
-    let sum = points.iter().fold([0.0; 3], |sum, point| add(sum, *point));
-    let mean = scale(1.0 / points.len() as f64, sum);
-    let size = points.iter().map(|point| norm(sub(*point, mean))).fold(0.0, f64::max);
-    if size == 0.0 {
-        return None;
-    }
-    // About their mean, and of unit size, points sum to zero and d separates from c: A c = b.
-    let (mut a, mut b) = ([[0.0; 3]; 3], [0.0; 3]);
-    for point in points {
-        let x = scale(1.0 / size, sub(*point, mean));
-        let squared = dot(x, x);
-        for i in 0..3 {
-            b[i] += 0.5 * squared * x[i];
-            for j in 0..3 {
-                a[i][j] += x[i] * x[j];
+    for (triangles, sphere) in members.iter().zip(&spheres) {
+        if let Some(Sphere { ball, raised: true }) = sphere {
+            for (vertex, point) in spheres::raised(&refined, triangles, *ball) {
+                refined.vertices[vertex as usize] = point;
             }
         }
     }
-    let centre = solve(a, b)?;
-    let centre = add(mean, scale(size, centre));
-    let distances = || points.iter().map(|point| norm(sub(*point, centre)));
-    let radius = distances().sum::<f64>() / points.len() as f64;
-    let off = distances().map(|distance| (distance - radius).abs()).fold(0.0, f64::max);
-    (off <= ON_SPHERE * radius).then_some(Ball { centre, radius })
-}
-
-/// Solves a symmetric 3 by 3 system by Cramer's rule; `None` if it is singular, as for points in a plane.
-fn solve(a: [[f64; 3]; 3], b: Vector) -> Option<Vector> {
-    let determinant = |m: [[f64; 3]; 3]| {
-        m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
-            - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
-            + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
-    };
-    let whole = determinant(a);
-    let trace = a[0][0] + a[1][1] + a[2][2];
-    if whole.abs() <= 1e-9 * trace.powi(3) {
-        return None;
-    }
-    Some(std::array::from_fn(|i| {
-        let mut replaced = a;
-        for (row, value) in replaced.iter_mut().zip(b) {
-            row[i] = value;
-        }
-        determinant(replaced) / whole
-    }))
+    Ok(OnSpheres { mesh: refined, flat })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::check::Report;
-    use crate::generate::{Cube, Plate, Resolution, Sphere, SphereBase, Torus, TwoSpheres};
+    use crate::generate::{Cube, Plate, Resolution, SphereBase, Torus, TwoSpheres};
     use crate::quality::areas;
 
     const RESOLUTION: Resolution = Resolution::Elements(500);
@@ -193,7 +144,8 @@ mod tests {
             .build()
             .unwrap();
         let fine = on_spheres(&two).unwrap();
-        for [x, y, z] in &fine.vertices {
+        assert_eq!(fine.flat, []);
+        for [x, y, z] in &fine.mesh.vertices {
             let off = [(x.abs() - 2.0), *y, *z];
             assert!((norm(off) - 1.5).abs() < 1e-12);
         }
@@ -201,25 +153,95 @@ mod tests {
             Torus { ring_radius: 1.0, tube_radius: 0.3, resolution: RESOLUTION }.build().unwrap(),
             Cube { edge: 1.0, grade: 1.0, resolution: RESOLUTION }.build().unwrap(),
             Plate { width: 1.0, height: 2.0, grade: 1.0, resolution: RESOLUTION }.build().unwrap(),
-            // The corners of a cube lie on a sphere, and are too few to mean one.
-            Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(12) }.build().unwrap(),
         ] {
-            let (component_of, count) = components(&mesh);
-            assert_eq!(balls(&mesh, &component_of, count), [None]);
-            assert_eq!(on_spheres(&mesh).unwrap(), uniform(&mesh, |_, point| point).unwrap());
+            let fine = on_spheres(&mesh).unwrap();
+            assert_eq!(fine.mesh, uniform(&mesh, |_, point| point).unwrap());
         }
     }
 
+    /// From 32 triangles each on; refined as often as anyone can, what comes out must be what is made at once.
     #[test]
-    fn far_spheres_are_found_to_rounding() {
-        let sphere = Sphere { radius: 1e-3, base: SphereBase::Octahedron, resolution: RESOLUTION };
-        let mut mesh = sphere.build().unwrap();
-        for vertex in &mut mesh.vertices {
-            *vertex = add(*vertex, [5.0, -7.0, 9.0]);
+    fn coarse_spheres_and_those_of_equal_volume_are_refined_as_spheres() {
+        let base = SphereBase::Octahedron;
+        let two = |elements| TwoSpheres {
+            radius: 1.0,
+            distance: 3.0,
+            base,
+            resolution: Resolution::Elements(elements),
+        };
+        let volume = |mesh: &Mesh| {
+            let parts = Report::of(mesh).unwrap().groups;
+            parts.iter().map(|group| group.part.signed_volume).collect::<Vec<_>>()
+        };
+        for grade in [1.0, 3.0] {
+            for elements in [64, 256] {
+                let fine = on_spheres(&two(elements).build_graded(grade).unwrap()).unwrap();
+                assert_eq!(fine.flat, []);
+                for [x, y, z] in &fine.mesh.vertices {
+                    let r = norm([x.abs() - 1.5, *y, *z]);
+                    assert!((r - 1.0).abs() < 1e-9, "{elements} {grade}: {r}");
+                }
+                let mut equal = two(elements).build_with_volumes(grade).unwrap();
+                for _ in 0..2 {
+                    let fine = on_spheres(&equal).unwrap();
+                    assert_eq!(fine.flat, [], "{elements} {grade}");
+                    equal = fine.mesh;
+                }
+                for volume in volume(&equal) {
+                    let exact = 4.0 / 3.0 * std::f64::consts::PI;
+                    assert!((volume / exact - 1.0).abs() < 1e-9, "{elements} {grade}: {volume}");
+                }
+                // Facets of 16 times as many are above the sphere by no more than they are below it.
+                let most = equal.vertices.iter().map(|[x, y, z]| norm([x.abs() - 1.5, *y, *z]));
+                let most = most.fold(0.0, f64::max);
+                assert!(most > 1.0 && most < 1.06, "{elements} {grade}: {most}");
+            }
         }
-        let (component_of, count) = components(&mesh);
-        let ball = balls(&mesh, &component_of, count)[0].unwrap();
-        assert!((ball.radius / 1e-3 - 1.0).abs() < 1e-9);
-        assert!(norm(sub(ball.centre, [5.0, -7.0, 9.0])) < 1e-12);
+    }
+
+    /// Bodies whose corners lie on a sphere may be what they look like: refined flat, and the caller is told unless it is plain.
+    #[test]
+    fn polyhedra_are_refined_flat_and_told() {
+        let base = SphereBase::Octahedron;
+        // A prism of 24 sides, all corners at the two ends.
+        let ring = |z: f64| {
+            (0..24).map(move |k| {
+                let angle = std::f64::consts::TAU * f64::from(k) / 24.0;
+                [angle.cos(), angle.sin(), z]
+            })
+        };
+        let mut prism = Mesh { vertices: ring(0.0).chain(ring(1.0)).collect(), ..Mesh::default() };
+        for k in 0..24u32 {
+            let next = (k + 1) % 24;
+            prism.triangles.extend([[k, next, next + 24], [k, next + 24, k + 24]]);
+        }
+        for k in 1..23 {
+            prism.triangles.extend([[0, k + 1, k], [24, k + 24, k + 25]]);
+        }
+        prism.membership = vec![0; prism.triangles.len()];
+        prism.memberships = vec![vec![]];
+        let resolution = |n| Resolution::Elements(n);
+        let octahedron = crate::generate::Sphere { radius: 1.0, base, resolution: resolution(8) };
+        let bumpy = crate::generate::Sphere { resolution: resolution(72), ..octahedron };
+        let mut bumpy = bumpy.build().unwrap();
+        bumpy.vertices[9] = scale(1.01, bumpy.vertices[9]);
+        for (mesh, part) in [
+            // Flat faces: plainly no spheres.
+            (Cube { edge: 1.0, grade: 1.0, resolution: resolution(12) }.build().unwrap(), None),
+            (prism, None),
+            (octahedron.build().unwrap(), Some("it may be a polyhedron")),
+            (bumpy, Some("off a sphere")),
+        ] {
+            let fine = on_spheres(&mesh).unwrap();
+            assert_eq!(fine.mesh, uniform(&mesh, |_, point| point).unwrap());
+            let found: Vec<String> = fine.flat.iter().map(ToString::to_string).collect();
+            match (found.as_slice(), part) {
+                ([], None) => {}
+                ([note], Some(part)) => {
+                    assert!(note.contains("refined flat") && note.contains(part), "{note}");
+                }
+                _ => panic!("{found:?}"),
+            }
+        }
     }
 }

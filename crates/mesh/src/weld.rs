@@ -2,7 +2,6 @@
 
 use crate::vector::{Vector, max_norm, norm, sub};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 /// Roundings of a coordinate that computations with it may have gone through.
 pub(crate) const ROUNDINGS: f64 = 8.0;
@@ -25,48 +24,88 @@ pub(crate) fn tolerance(points: &[Vector], relative: f64) -> f64 {
     (relative * norm(sub(high, low))).max(rounding)
 }
 
-/// For each point the first point that it is no further from than `tolerance`, in each coordinate.
+/// Stands for the end of a cell's list.
+const END: u32 = u32::MAX;
+
+/// For each point the first point kept within `tolerance` of it in every coordinate, which is itself where there is none yet.
 ///
-/// O(n). Meant for points that are either the same or many tolerances apart: chains of points within a tolerance of each
-/// other may be cut anywhere.
+/// Points that are the same go to the same one whatever lies between them. O(n): kept points are more than a tolerance apart, so
+/// that a cell of the grid holds few.
 pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     if tolerance == 0.0 {
         // All points are at the origin.
         return vec![0; points.len()];
     }
     let [low, _] = bounds(points);
-    // Cells are four tolerances wide and keep the first point in them: points in one cell are one point unless they are
-    // closer than they should be. A point near a cell's wall looks beyond the wall too.
-    let cell = |x: f64, i: usize| ((x - low[i]) / (4.0 * tolerance) + 0.5).floor() as i64;
-    let mut first_in: HashMap<[i64; 3], u32> = HashMap::with_capacity(points.len());
+    let width = 2.0 * tolerance;
+    let cell = |x: f64, i: usize| ((x - low[i]) / width + 0.5).floor() as i64;
+    // Each cell's kept points as a list: its last one here, those before it in `before`.
+    let mut last_in: HashMap<[i64; 3], u32> = HashMap::with_capacity(points.len());
+    let mut before: Vec<u32> = vec![END; points.len()];
     let mut welded: Vec<u32> = Vec::with_capacity(points.len());
     for (index, point) in points.iter().enumerate() {
         let least: [i64; 3] = std::array::from_fn(|i| cell(point[i] - tolerance, i));
         let most: [i64; 3] = std::array::from_fn(|i| cell(point[i] + tolerance, i));
-        let own: [i64; 3] = std::array::from_fn(|i| cell(point[i], i));
-        let mut twin = None;
-        if least != most {
-            'search: for x in least[0]..=most[0] {
-                for y in least[1]..=most[1] {
-                    for z in least[2]..=most[2] {
-                        let near =
-                            |&v: &u32| max_norm(sub(points[v as usize], *point)) <= tolerance;
-                        twin = first_in.get(&[x, y, z]).copied().filter(near);
-                        if twin.is_some() {
-                            break 'search;
+        let mut first = END;
+        for x in least[0]..=most[0] {
+            for y in least[1]..=most[1] {
+                for z in least[2]..=most[2] {
+                    let mut kept = last_in.get(&[x, y, z]).copied().unwrap_or(END);
+                    while kept != END {
+                        if max_norm(sub(points[kept as usize], *point)) <= tolerance {
+                            first = first.min(kept);
                         }
+                        kept = before[kept as usize];
                     }
                 }
             }
         }
-        welded.push(twin.unwrap_or_else(|| match first_in.entry(own) {
-            Entry::Occupied(entry) => {
-                let first = *entry.get();
-                let apart = max_norm(sub(points[first as usize], *point));
-                if apart <= tolerance { first } else { index as u32 }
-            }
-            Entry::Vacant(entry) => *entry.insert(index as u32),
-        }));
+        if first == END {
+            first = index as u32;
+            let own: [i64; 3] = std::array::from_fn(|i| cell(point[i], i));
+            before[index] = last_in.insert(own, first).unwrap_or(END);
+        }
+        welded.push(first);
     }
     welded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The definition, point by point.
+    fn slowly(points: &[Vector], tolerance: f64) -> Vec<u32> {
+        let mut kept: Vec<u32> = Vec::new();
+        let near = |a: u32, b: usize| max_norm(sub(points[a as usize], points[b])) <= tolerance;
+        (0..points.len())
+            .map(|index| {
+                kept.iter().copied().find(|&k| near(k, index)).unwrap_or_else(|| {
+                    kept.push(index as u32);
+                    index as u32
+                })
+            })
+            .collect()
+    }
+
+    proptest! {
+        /// Points a few tolerances apart share cells, which must not hide one from the other.
+        #[test]
+        fn points_are_joined_within_the_tolerance_and_only_then(
+            grid in prop::collection::vec(prop::array::uniform3(-6i32..6), 1..60),
+            step in 0.2f64..1.2,
+            shift in -1e3f64..1e3,
+        ) {
+            let points: Vec<Vector> =
+                grid.iter().map(|p| p.map(|i| step * f64::from(i) + shift)).collect();
+            let found = first_at(&points, 1.0);
+            prop_assert_eq!(&found, &slowly(&points, 1.0));
+            for (i, p) in points.iter().enumerate() {
+                for (j, q) in points.iter().enumerate() {
+                    prop_assert!(p != q || found[i] == found[j]);
+                }
+            }
+        }
+    }
 }

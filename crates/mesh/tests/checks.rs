@@ -142,6 +142,7 @@ fn unwelded_meshes_are_told() {
         let report = Report::of(&mesh).unwrap();
         assert_eq!((report.components.len(), report.coincident_vertices), (8, 24 - 9));
         assert!(report.warnings().contains(&Warning::Coincident { vertices: 15 }));
+        assert!(report.loose().is_some());
     }
 }
 
@@ -183,6 +184,53 @@ fn conductors_follow_requests_groups_or_components() {
     let bodies = assign(&mesh, &[], &[]).unwrap();
     assert_eq!(bodies.names, ["body_1", "body_2"]);
     assert_eq!((bodies.of_triangle[0], bodies.of_triangle[half]), (Some(0), Some(1)));
+}
+
+#[test]
+fn what_is_in_no_group_can_be_one_conductor() {
+    let mut mesh = spheres();
+    let half = mesh.triangles.len() / 2;
+    // One of the bodies in a group, the other in none; then both in none, as in a file of another format.
+    mesh.membership[half..].fill(0);
+    let requests = [request("a", &["left"]), request("b", &[UNGROUPED])];
+    let found = assign(&mesh, &requests, &[]).unwrap();
+    assert!(found.of_triangle[..half].iter().all(|c| *c == Some(0)));
+    assert!(found.of_triangle[half..].iter().all(|c| *c == Some(1)));
+    let twice = assign(&mesh, &requests, &strings(&[UNGROUPED])).unwrap_err();
+    assert!(
+        matches!(&twice[0], Problem::GroupTwice { group, .. } if group == UNGROUPED),
+        "{twice:?}"
+    );
+    mesh.groups.clear();
+    mesh.memberships.truncate(1);
+    mesh.membership.fill(0);
+    let one = assign(&mesh, &[request("pair", &[UNGROUPED])], &[]).unwrap();
+    assert_eq!(one.names, ["pair"]);
+    assert!(one.of_triangle.iter().all(|c| *c == Some(0)));
+}
+
+#[test]
+fn loose_facets_are_no_conductors() {
+    let sphere = spheres();
+    // Facets shrunk toward their centres: no vertices that could be shared.
+    let shrunk = |t: usize| {
+        let corners = sphere.corners(t);
+        let centre: [f64; 3] =
+            std::array::from_fn(|k| corners.iter().map(|c| c[k]).sum::<f64>() / 3.0);
+        corners.map(|c| std::array::from_fn(|k| centre[k] + 0.999 * (c[k] - centre[k])))
+    };
+    let vertices: Vec<[f64; 3]> = (0..40).flat_map(shrunk).collect();
+    let triangles: Vec<[u32; 3]> = (0..40).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+    let mesh = surface(&vertices, &triangles);
+    let found = assign(&mesh, &[], &[]).unwrap_err();
+    assert!(matches!(found[0], Problem::Loose(loose) if loose.facets == 40), "{found:?}");
+    let text = found[0].to_string();
+    assert!(text.starts_with("40 of the 40 bodies are single triangles"), "{text}");
+    // One warning, not one for each facet.
+    let warnings = Report::of(&mesh).unwrap().warnings();
+    assert!(matches!(warnings[..], [Warning::Loose(_)]), "{warnings:?}");
+    // As one conductor, or as groups, they can be computed with.
+    assert!(assign(&mesh, &[request("all", &[UNGROUPED])], &[]).is_ok());
 }
 
 #[test]

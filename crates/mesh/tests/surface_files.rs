@@ -181,6 +181,112 @@ fn stl_corners_are_one_within_the_tolerance_and_two_beyond() {
     assert_eq!(pair(3e-6), 6);
 }
 
+/// Marching cubes make such edges: their two ends share a cell of the welding grid, and each has to be found there again.
+#[test]
+fn ends_of_short_edges_are_two_points_and_the_surface_stays_closed() {
+    let mut mesh = sphere();
+    // Of its diameter along each axis.
+    let diagonal = 5.0 * 3f64.sqrt();
+    for length in [1.2e-6, 1.9e-6, 2.9e-6, 4.5e-6] {
+        // A new vertex next to one end of an edge splits the two triangles there.
+        let [a, b, _] = mesh.triangles[mesh.triangles.len() / 2];
+        let next = mesh.vertices.len() as u32;
+        let [p, q] = [a, b].map(|v| mesh.vertices[v as usize]);
+        let along: [f64; 3] = std::array::from_fn(|k| q[k] - p[k]);
+        let step = length * diagonal / along.iter().map(|x| x * x).sum::<f64>().sqrt();
+        mesh.vertices.push(std::array::from_fn(|k| p[k] + step * along[k]));
+        let mut split = Vec::new();
+        for corners in &mut mesh.triangles {
+            for k in 0..3 {
+                let (from, to) = (corners[k], corners[(k + 1) % 3]);
+                if [from.min(to), from.max(to)] == [a.min(b), a.max(b)] {
+                    let mut other = *corners;
+                    (corners[(k + 1) % 3], other[k]) = (next, next);
+                    split.push(other);
+                    break;
+                }
+            }
+        }
+        assert_eq!(split.len(), 2);
+        mesh.triangles.extend(split);
+        mesh.membership.resize(mesh.triangles.len(), 0);
+    }
+    for read in [parse(Format::Stl, stl_binary(&mesh)), parse(Format::Stl, stl_text(&mesh))] {
+        let report = Report::of(&read).unwrap();
+        assert_eq!(report.triangles, mesh.triangles.len());
+        assert!(report.whole.closed, "{} edges are open", report.whole.boundary_edges);
+    }
+}
+
+/// Every facet with vertices of its own, in the formats that number vertices: the same surface as with shared ones.
+#[test]
+fn surfaces_whose_facets_share_no_vertices_are_joined() {
+    let whole = sphere();
+    let mut soup = whole.clone();
+    soup.vertices = (0..whole.triangles.len()).flat_map(|t| whole.corners(t)).collect();
+    soup.triangles =
+        (0..whole.triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("soup");
+    std::fs::create_dir_all(&folder).unwrap();
+    let (vert, face) = msms(&soup, true);
+    let mut msh = Vec::new();
+    gmsh::write(&soup, gmsh::Encoding::LittleEndian, &mut msh).unwrap();
+    let files = [
+        ("a.off", off(&soup).into_bytes()),
+        ("a.ply", ply_binary(&soup, false)),
+        ("a.vert", vert.into_bytes()),
+        ("a.face", face.into_bytes()),
+        ("a.msh", msh),
+    ];
+    for (name, bytes) in &files {
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
+    for (name, _) in files {
+        let (mesh, reading) = files::read(&folder.join(name)).unwrap();
+        let report = Report::of(&mesh).unwrap();
+        assert_eq!(mesh.vertices.len(), whole.vertices.len(), "{name}");
+        assert!(report.whole.closed && report.components.len() == 1, "{name}");
+        assert_eq!(report.warnings(), [], "{name}");
+        let note = "178 vertices that lie on others are joined with them: 216 edges of the surface were open there";
+        assert_eq!(reading.notes, [note], "{name}");
+    }
+}
+
+/// NanoShaper's files have the count alone where MSMS has four numbers.
+#[test]
+fn nanoshapers_header_is_read() {
+    let mesh = sphere();
+    let (vert, face) = msms(&mesh, false);
+    let vert = format!("# File created by NanoShaper\n#vertex\n{}\n{vert}", mesh.vertices.len());
+    let head = "# File created by NanoShaper\n#faces\n";
+    let file = format!("{head}{}\n{face}", mesh.triangles.len());
+    let (read, _) = parse_msms(vert.as_bytes(), file.as_bytes()).unwrap();
+    assert_eq!(read.triangles, mesh.triangles);
+    let wrong = format!("{head}{}\n{face}", mesh.triangles.len() + 1);
+    let message = parse_msms(vert.as_bytes(), wrong.as_bytes()).unwrap_err().to_string();
+    assert!(message.contains("73 faces are announced, but there are 72"), "{message}");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_read() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless");
+    std::fs::create_dir_all(&folder).unwrap();
+    for ending in ["msh", "off", "ply", "stl", "lst", "vert", "face"] {
+        let link = folder.join(format!("x.{ending}"));
+        let _ = std::fs::remove_file(&link);
+        std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    }
+    for ending in ["msh", "off", "ply", "stl", "lst"] {
+        let message = files::read(&folder.join(format!("x.{ending}"))).unwrap_err().to_string();
+        assert!(message.contains("is not a file but a device or a pipe"), "{message}");
+    }
+    assert!(files::read(&folder.join("x.vert")).is_err());
+    assert!(
+        mesh::pqr::read(&folder.join("x.off")).unwrap_err().to_string().contains("end in .pqr")
+    );
+}
+
 #[test]
 fn solids_of_a_text_file_are_groups() {
     let text = stl_text(&cube()) + &stl_text(&sphere()).replace("solid body", "solid the ball");

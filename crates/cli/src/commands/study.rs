@@ -97,7 +97,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut others: Vec<Vec<Quantity>> = Vec::new();
     for level in 0..args.levels {
         if level > 0 {
-            problem = problem::prepare(&case, refined(&problem.mesh, args.spheres)?)?;
+            let (mesh, notes) = refined(&problem.mesh, args.spheres)?;
+            for note in notes.iter().filter(|_| level == 1) {
+                output.note(&format!("{}: {note}", case.mesh.file.display()));
+            }
+            problem = problem::prepare(&case, mesh)?;
         }
         let (answer, more) =
             solve(&case, &problem, args.solving.on, args.solving.memory_limit, &output)?;

@@ -46,6 +46,24 @@ pub enum Error {
         /// What is wrong with it, and what to do.
         why: String,
     },
+    /// A device or a pipe, which may have no end, or a folder.
+    #[error("{}: is not a file but {what}; surfaces and atoms are read from files alone", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+        /// What it is, in words.
+        what: &'static str,
+    },
+    /// A file of another sort than is wanted, by its name.
+    #[error("{}: the name does not end in .{ending}; {what} are read from such files alone", path.display())]
+    Ending {
+        /// The file.
+        path: PathBuf,
+        /// What the name should end in.
+        ending: &'static str,
+        /// What is read.
+        what: &'static str,
+    },
     /// No reader for what the name ends in.
     #[error(
         "{}: the format is chosen by the ending of the name, and {found}; read are {}",

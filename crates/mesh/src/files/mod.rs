@@ -20,6 +20,7 @@ pub(crate) use lines::{Line, Lines, parse_real};
 
 use crate::fastcap;
 use crate::gmsh::{self, Encoding};
+use crate::stitch::stitch;
 use crate::surface::Mesh;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -133,19 +134,29 @@ pub(crate) fn note_split(quadrangles: usize) -> String {
 /// [`Error`], with the file's name, the place in it, what is wrong and what to do.
 pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     let format = Format::of(path).ok_or_else(|| unknown(path))?;
-    match format {
+    let (mut mesh, mut reading) = match format {
         Format::Gmsh => {
             let (mesh, report) = gmsh::parse(&load(path)?)
                 .map_err(|source| Error::Gmsh { path: path.to_path_buf(), source })?;
             let format = format!("MSH {}, {}", report.version, report.encoding);
-            Ok((mesh, Reading { format, elements: report.elements, notes: report.notes }))
+            (mesh, Reading { format, elements: report.elements, notes: report.notes })
         }
-        Format::Msms => msms::read(path),
-        Format::Off => off::parse(&load(path)?).map_err(in_file(path)),
-        Format::Ply => ply::parse(&load(path)?).map_err(in_file(path)),
-        Format::Stl => stl::parse(&load(path)?).map_err(in_file(path)),
-        Format::FastCap => fastcap::read(path).map(of_model),
+        Format::Msms => msms::read(path)?,
+        Format::Off => off::parse(&load(path)?).map_err(in_file(path))?,
+        Format::Ply => ply::parse(&load(path)?).map_err(in_file(path))?,
+        // These two join equal points on their own.
+        Format::Stl => return stl::parse(&load(path)?).map_err(in_file(path)),
+        Format::FastCap => return fastcap::read(path).map(of_model),
+    };
+    let before = mesh.vertices.len();
+    let edges = stitch(&mut mesh);
+    if edges > 0 {
+        reading.notes.push(format!(
+            "{} vertices that lie on others are joined with them: {edges} edges of the surface were open there",
+            before - mesh.vertices.len()
+        ));
     }
+    Ok((mesh, reading))
 }
 
 /// The surface of a FastCap model, whose media are left to whoever asks for the model itself.
@@ -178,9 +189,15 @@ fn unknown(path: &Path) -> Error {
     Error::Unknown { path: path.to_path_buf(), found }
 }
 
-/// The bytes of a file.
+/// The bytes of a file; what is no file might have no end.
 pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })
+    let refused = |source| Error::Io { path: path.to_path_buf(), source };
+    let kind = std::fs::metadata(path).map_err(refused)?.file_type();
+    if !kind.is_file() {
+        let what = if kind.is_dir() { "a folder" } else { "a device or a pipe" };
+        return Err(Error::NotAFile { path: path.to_path_buf(), what });
+    }
+    std::fs::read(path).map_err(refused)
 }
 
 /// Puts the file's name to a fault.

@@ -1,7 +1,7 @@
 //! The surfaces that MSMS writes: vertices in a .vert file, triangles in a .face file of the same name.
 //!
-//! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density, probe radius) or, as some
-//! programs keep them, with the data itself. A vertex line holds a point, a normal and numbers of its face and sphere; a face
+//! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density, probe radius), with the first of
+//! them alone, as NanoShaper writes it, or, as some programs keep them, with the data itself. A vertex line holds a point, a normal and numbers of its face and sphere; a face
 //! line holds three vertices, counted from 1, its kind and the number of the analytical face. What follows the first three
 //! numbers of a line is passed over. Format: M. Sanner, MSMS manual, "output files".
 
@@ -15,7 +15,7 @@ use std::path::Path;
 const COMMENT: &[u8] = b"#";
 
 /// Words of the line that gives counts, which no line of data has.
-const HEADER_WORDS: usize = 4;
+const HEADER_WORDS: [usize; 2] = [1, 4];
 
 /// Reads the pair of files, given the name of either.
 pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
@@ -74,7 +74,7 @@ fn header<'a>(
     what: &'static str,
 ) -> Result<(Claim, Option<Line<'a>>), FormatError> {
     match lines.next_content(COMMENT, false) {
-        Some(mut line) if line.count() == HEADER_WORDS => {
+        Some(mut line) if HEADER_WORDS.contains(&line.count()) => {
             let number = line.number();
             let claimed = line.size(&format!("the number of {what}"))?;
             Ok((Some((claimed, number)), None))

@@ -53,7 +53,7 @@ impl Cube {
             }
             Resolution::Elements(elements) => largest_within(1, elements, count),
         };
-        check_count(count(n))?;
+        check_count(count(n), self.resolution)?;
         let mut builder = Builder::new();
         builder.group("cube");
         let axis = centred(&grading::nodes(n, self.grade, Toward::BothEnds), self.edge);
@@ -102,7 +102,7 @@ impl Bus {
                 (across, cells_along(width_cell(across))?)
             }
         };
-        check_count(count(across, along))?;
+        check_count(count(across, along), self.resolution)?;
         let thin = centred(&grading::nodes(across, self.grade, Toward::BothEnds), self.width);
         let long = centred(&grading::nodes(along, self.grade, Toward::BothEnds), length);
         let height = 0.5 * (self.width + self.gap);

@@ -53,7 +53,7 @@ impl Plate {
                 if self.width >= self.height { (longer, n) } else { (n, longer) }
             }
         };
-        check_count(2.0 * nx as f64 * ny as f64)?;
+        check_count(2.0 * nx as f64 * ny as f64, self.resolution)?;
         let x = grading::nodes(nx, self.grade, Toward::BothEnds);
         let y = grading::nodes(ny, self.grade, Toward::BothEnds);
         let mut builder = Builder::new();
@@ -93,7 +93,7 @@ impl Disk {
             }
             Resolution::Elements(elements) => largest_within(1, elements, count),
         };
-        check_count(count(n))?;
+        check_count(count(n), self.resolution)?;
         let mut builder = Builder::new();
         builder.group("disk");
         self.add_rings(&mut builder, n);

@@ -24,6 +24,9 @@ use thiserror::Error;
 /// Generators refuse to make more triangles than this.
 pub const MAX_ELEMENTS: usize = 100_000_000;
 
+/// A shape that has more triangles than this at least is refused where fewer were asked for.
+pub const MAX_UNASKED: usize = 1_000_000;
+
 /// Largest ratio of element sizes that a generator accepts.
 pub const MAX_GRADE: f64 = 1e8;
 
@@ -61,6 +64,17 @@ pub enum Error {
         "this resolution needs more than {MAX_ELEMENTS} triangles; choose a larger size or fewer elements"
     )]
     TooMany,
+    /// The fewest triangles that the shape can have are far more than what was asked for.
+    #[error(
+        "{asked} triangles are asked for, but the fewest that this shape can have are {least}; ask for that many, change the \
+         lengths or give an element size"
+    )]
+    Least {
+        /// What was asked for.
+        asked: usize,
+        /// The least number there is.
+        least: u64,
+    },
     /// The surface of a molecule is too steep seen from its centre, or not there.
     #[error(
         "the surface of this molecule is not seen from its centre as a whole; choose another number of atoms"
@@ -128,9 +142,16 @@ fn largest_within(least: usize, limit: usize, count: impl Fn(usize) -> f64) -> u
     low
 }
 
-/// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated.
-fn check_count(elements: f64) -> Result<(), Error> {
-    if elements <= MAX_ELEMENTS as f64 { Ok(()) } else { Err(Error::TooMany) }
+/// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated, and one of more than
+/// [`MAX_UNASKED`] where so many were not asked for.
+fn check_count(elements: f64, resolution: Resolution) -> Result<(), Error> {
+    match resolution {
+        Resolution::Elements(asked) if elements > MAX_UNASKED as f64 && elements > asked as f64 => {
+            Err(Error::Least { asked, least: elements as u64 })
+        }
+        _ if elements <= MAX_ELEMENTS as f64 => Ok(()),
+        _ => Err(Error::TooMany),
+    }
 }
 
 /// A mesh under construction, of which each triangle is in the group that was opened last.

@@ -314,7 +314,7 @@ fn frequency(base: SphereBase, radius: f64, resolution: Resolution) -> Result<us
         Resolution::Size(size) => {
             let arc = base.edge_angle() * radius;
             let n = (base.stretch() * arc / size).ceil().max(1.0);
-            check_count(base.face_count() as f64 * n * n)?;
+            check_count(base.face_count() as f64 * n * n, resolution)?;
             Ok(n as usize)
         }
         Resolution::Elements(elements) => Ok(largest_within(1, elements.min(MAX_ELEMENTS), count)),

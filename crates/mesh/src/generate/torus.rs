@@ -38,7 +38,7 @@ impl Torus {
                 (down(cells / around), around)
             }
         };
-        check_count(2.0 * along * around)?;
+        check_count(2.0 * along * around, self.resolution)?;
         let mut builder = Builder::new();
         builder.group("torus");
         for i in 0..along as usize {

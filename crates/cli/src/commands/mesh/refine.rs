@@ -6,6 +6,7 @@ use mesh::{files as formats, refine};
 
 use super::convert::Target;
 use crate::exit::{Exit, Failure};
+use crate::output::Output;
 use crate::problem::unreadable;
 
 /// Arguments of `farad mesh refine`.
@@ -26,20 +27,35 @@ pub(crate) struct Args {
 /// Reads, refines and writes a mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
-    let (mut mesh, _) = formats::read(&args.file).map_err(unreadable)?;
+    let (mut mesh, reading) = formats::read(&args.file).map_err(unreadable)?;
+    for note in &reading.notes {
+        Output::default().note(&format!("{}: {note}", args.file.display()));
+    }
     // Known before hours of work and all memory are gone.
     refine::count_after(&mesh, args.times).map_err(too_many)?;
-    for _ in 0..args.times {
-        mesh = refined(&mesh, args.spheres)?;
+    for time in 0..args.times {
+        let (refined, notes) = refined(&mesh, args.spheres)?;
+        mesh = refined;
+        // What is flat stays so: once is enough.
+        for note in notes.iter().filter(|_| time == 0) {
+            Output::default().note(&format!("{}: {note}", args.file.display()));
+        }
     }
     args.target.write(&mesh)
 }
 
-/// The mesh with four triangles for each.
-pub(crate) fn refined(mesh: &mesh::Mesh, spheres: bool) -> Result<mesh::Mesh, Failure> {
-    let refined =
-        if spheres { refine::on_spheres(mesh) } else { refine::uniform(mesh, |_, point| point) };
-    refined.map_err(too_many)
+/// The mesh with four triangles for each, and notes on what `spheres` leaves flat.
+pub(crate) fn refined(
+    mesh: &mesh::Mesh,
+    spheres: bool,
+) -> Result<(mesh::Mesh, Vec<String>), Failure> {
+    if !spheres {
+        let refined = refine::uniform(mesh, |_, point| point).map_err(too_many)?;
+        return Ok((refined, Vec::new()));
+    }
+    let refined = refine::on_spheres(mesh).map_err(too_many)?;
+    let notes = refined.flat.iter().map(ToString::to_string).collect();
+    Ok((refined.mesh, notes))
 }
 
 fn too_many(error: refine::Error) -> Failure {
