@@ -45,7 +45,74 @@ fn syntax_errors_have_places() {
 #[test]
 fn a_mesh_given_as_a_case_is_recognised() {
     let place = Workplace::small("case_is_mesh");
-    place.farad("solve sphere.msh").fails(3, &["sphere.msh is no case file: it is a Gmsh mesh"]);
+    place
+        .farad("solve sphere.msh")
+        .fails(3, &["sphere.msh is no case file: it is a mesh", "write a case"]);
+    place.write("renamed", place.read("sphere.msh"));
+    place.farad("solve renamed").fails(3, &["renamed is no case file: it is a Gmsh mesh"]);
+}
+
+/// Whatever is given in place of a case: one message that says what it is and what to do, not what TOML thinks of it.
+#[test]
+fn files_that_are_no_cases_are_recognised_in_a_few_lines() {
+    let place = Workplace::new("case_foreign");
+    let base64 = "AAAA".repeat(120_000);
+    let vtu =
+        format!("<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\">{base64}</VTKFile>\n");
+    let geo = "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 1, 1};\n".repeat(20);
+    for (name, text, part) in [
+        ("a.geo", geo.as_str(), "a.geo is no case file: it is a geometry"),
+        ("a.vtu", &vtu, "a.vtu is no case file: it is a VTK file"),
+        ("a", &vtu, "a is no case file: it is an XML file"),
+        ("a.pqr", "ATOM 1 N ION 1 0 0 0 1 1\n", "it is a molecule's atoms"),
+        ("results.json", "{}", "it holds data or results"),
+    ] {
+        place.write(name, text);
+        let ended = place.farad(&format!("solve {name}"));
+        ended.fails(3, &[part, "help: "]);
+        assert!(
+            ended.stderr.len() < 1000 && !ended.stderr.contains("not valid TOML"),
+            "{}",
+            ended.stderr
+        );
+    }
+    // A case with a line that nobody wants to see, and with more errors than anybody reads.
+    place.write("long.toml", format!("format = 1\nx = \"{base64}\"\n"));
+    let ended = place.farad("solve long.toml");
+    ended.fails(3, &["line 2: unknown key `x`"]);
+    assert!(ended.stderr.len() < 2000, "{} bytes", ended.stderr.len());
+}
+
+/// 8,000 unknown groups took 40 s and a gigabyte.
+#[test]
+fn thousands_of_errors_are_counted_and_the_first_shown() {
+    let place = Workplace::small("case_many_errors");
+    let names: Vec<String> = (0..8000).map(|i| format!("\"g{i}\"")).collect();
+    let list = names.join(", ");
+    place.case("ignore.toml", "sphere.msh", &format!("ignore = [{list}]"));
+    let body = format!(
+        "[[dielectric]]\nname = \"d\"\nrelative_permittivity = 2\ngroup = [{list}]\n[external]\nfield = [0, 0, 1]"
+    );
+    place.case("dielectric.toml", "sphere.msh", &body);
+    let keys: String = (0..50_000).map(|i| format!("k{i} = 1\n")).collect();
+    place.case("keys.toml", "sphere.msh", &keys);
+    let conductors: String = (0..8000)
+        .map(|i| format!("[[conductor]]\nname = \"c{i}\"\ngroup = \"sphere\"\n"))
+        .collect();
+    place.case("conductors.toml", "sphere.msh", &conductors);
+    for (case, count) in
+        [("ignore", 8000), ("dielectric", 8000), ("keys", 50_000), ("conductors", 7999)]
+    {
+        let start = std::time::Instant::now();
+        let ended = place.farad(&format!("solve {case}.toml"));
+        ended.fails(
+            3,
+            &[&format!("{count} errors in the case file, of which the first 20 are shown")],
+        );
+        let took = start.elapsed().as_secs_f64();
+        // Below a second each on a machine that does nothing else.
+        assert!(took < 15.0, "{case}: {took} s");
+    }
 }
 
 #[test]

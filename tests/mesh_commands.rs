@@ -60,6 +60,196 @@ fn shapes_that_cannot_be_made_are_usage_errors() {
     assert!(!place.path("two.msh").exists());
 }
 
+#[test]
+fn fewest_triangles_far_beyond_those_asked_for_are_refused_with_their_number() {
+    let place = Workplace::new("mesh_fewest");
+    let ended = place.farad("mesh generate bus --bars 3 --width 1e-5 --elements 3 -o bus.msh");
+    ended.fails(
+        2,
+        &["3 triangles are asked for", "the fewest that this shape can have are 19200168"],
+    );
+    assert!(!place.path("bus.msh").exists());
+    // A few more than asked for are no surprise.
+    place.generate("cube --elements 3", "cube.msh");
+}
+
+#[test]
+fn names_of_other_formats_than_what_is_written_are_refused() {
+    let place = Workplace::small("mesh_endings");
+    for arguments in [
+        "mesh generate molecule --atoms 5 --elements 80 -o m.pqr",
+        "mesh generate sphere --elements 8 -o m",
+        "mesh convert sphere.msh -o x.stl",
+        "mesh refine sphere.msh -o x.vtu --overwrite",
+    ] {
+        place.farad(arguments).fails(2, &["does not end in .msh"]);
+    }
+    assert_eq!(place.list(""), ["sphere.msh", "sphere.toml"]);
+}
+
+/// `check` writes one file, that of the defects, and never over anything that it was not told it may.
+#[test]
+fn check_writes_over_nothing_unasked_and_never_over_the_mesh() {
+    let place = Workplace::new("mesh_check_output");
+    place.write("bad.msh", DEFECTIVE);
+    place.write("other.vtu", "mine");
+    place.write("bad.defects.vtu", "mine too");
+    for more in ["-o bad.msh", "-o ./bad.msh --overwrite"] {
+        place.farad(&format!("mesh check bad.msh {more}")).fails(2, &["is the mesh itself"]);
+    }
+    place.farad("mesh check bad.msh -o other.vtu").fails(6, &["other.vtu exists already"]);
+    // The verdict is what matters, whether the file can be written or not.
+    let parts = ["1 triangle of zero area", "bad.defects.vtu exists already"];
+    place.farad("mesh check bad.msh").fails(3, &parts);
+    assert_eq!(place.read("bad.msh"), DEFECTIVE);
+    assert_eq!(
+        (place.read("other.vtu").as_str(), place.read("bad.defects.vtu").as_str()),
+        ("mine", "mine too")
+    );
+    place
+        .farad("mesh check bad.msh -o other.vtu --overwrite")
+        .fails(3, &["the triangles are in other.vtu"]);
+    assert!(place.read("other.vtu").contains("VTKFile"));
+}
+
+/// The first signal ends them, with the code of `solve`, and what they would have written is not there.
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_mesh_commands_with_nothing_written() {
+    let place = Workplace::new("mesh_signal");
+    place.generate("sphere --elements 20000", "fine.msh");
+    for (arguments, signal) in [
+        ("mesh generate molecule --atoms 20000 --elements 200000 -o m.msh", "-INT"),
+        ("mesh generate molecule --atoms 20000 --elements 200000 -o m.msh", "-TERM"),
+        ("mesh refine fine.msh --times 4 -o m.msh", "-TERM"),
+    ] {
+        let mut command = place.command(arguments);
+        let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+        // Long enough for it to begin; it has seconds to go.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let pid = child.id().to_string();
+        assert!(
+            std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success()
+        );
+        let ended = crate::support::Ended::from(child.wait_with_output().unwrap());
+        ended.fails(7, &["interrupted"]);
+        assert_eq!(place.list(""), ["fine.msh"], "{arguments}");
+    }
+}
+
+#[test]
+fn info_is_there_as_json() {
+    let place = Workplace::small("mesh_info_json");
+    let found: serde_json::Value =
+        serde_json::from_str(&place.must("mesh info sphere.msh --json").stdout).unwrap();
+    assert_eq!(found["schema"], "farad-mesh/1");
+    assert_eq!((&found["triangles"], &found["vertices"]), (&72.into(), &38.into()));
+    let [group] = found["groups"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    assert_eq!(
+        (&group["name"], &group["closed"], &group["normals"]),
+        (&"sphere".into(), &true.into(), &"outward".into())
+    );
+    assert_eq!(found["components"][0]["triangles"], 72);
+    assert_eq!(found["bounding_box"][1], serde_json::json!([1.0, 1.0, 1.0]));
+    assert_eq!(found["defects"]["duplicate_triangles"], 0);
+    assert_eq!(found["warnings"], serde_json::json!([]));
+}
+
+/// As some programs write them: every facet with three vertices of its own. One body by `check`, `info` and `solve` alike.
+#[test]
+fn facets_that_share_no_vertices_are_one_body() {
+    let place = Workplace::small("mesh_soup");
+    let facets = |keep: f64| {
+        let mut text = "OFF\n24 8 0\n".to_owned();
+        let corners = [
+            [0, 2, 4],
+            [2, 1, 4],
+            [1, 3, 4],
+            [3, 0, 4],
+            [2, 0, 5],
+            [1, 2, 5],
+            [3, 1, 5],
+            [0, 3, 5],
+        ];
+        let vertex = |v: usize| {
+            let mut x = [0.0; 3];
+            x[v / 2] = if v.is_multiple_of(2) { 1.0 } else { -1.0 };
+            x
+        };
+        for face in corners {
+            let points = face.map(vertex);
+            let centre: [f64; 3] =
+                std::array::from_fn(|k| points.iter().map(|p| p[k]).sum::<f64>() / 3.0);
+            for p in points {
+                let [x, y, z]: [f64; 3] =
+                    std::array::from_fn(|k| centre[k] + keep * (p[k] - centre[k]));
+                text += &format!("{x} {y} {z}\n");
+            }
+        }
+        (0..8).for_each(|t| text += &format!("3 {} {} {}\n", 3 * t, 3 * t + 1, 3 * t + 2));
+        text
+    };
+    place.write("soup.off", facets(1.0));
+    place.case("soup.toml", "soup.off", "");
+    let check = place.must("mesh check soup.off").stdout;
+    assert!(check.contains("24 edges of the surface were open") && check.contains("OK"), "{check}");
+    assert!(!check.contains("warning"), "{check}");
+    assert_eq!(
+        place.solve("soup.toml")["capacitance"]["conductors"],
+        serde_json::json!(["body_1"])
+    );
+    // Facets that do not meet are refused by both, with the reason, unless the case says that they are one conductor.
+    place.write("loose.off", facets(0.99));
+    place.case("loose.toml", "loose.off", "");
+    let reason = "8 of the 8 bodies are single triangles";
+    place.farad("mesh check loose.off").fails(3, &[reason]);
+    place.farad("solve loose.toml").fails(3, &[reason]);
+    place.case("one.toml", "loose.off", "[[conductor]]\nname = \"all\"\ngroup = \"ungrouped\"");
+    assert_eq!(place.solve("one.toml")["capacitance"]["conductors"], serde_json::json!(["all"]));
+}
+
+/// Between conductors that touch along a line there is no capacitance, whether they share vertices or not.
+#[test]
+fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
+    let place = Workplace::new("mesh_contact");
+    let solved = |name: &str, shift: [f64; 3], more: &str| {
+        let mut text = "OFF\n16 24 0\n".to_owned();
+        for origin in [[0.0; 3], shift] {
+            for corner in 0..8 {
+                let [x, y, z]: [f64; 3] =
+                    std::array::from_fn(|k| origin[k] + f64::from(u8::from(corner >> k & 1 == 1)));
+                text += &format!("{x} {y} {z}\n");
+            }
+        }
+        let faces =
+            [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        for first in [0, 8] {
+            for [a, b, c, d] in faces.map(|face| face.map(|v| v + first)) {
+                text += &format!("3 {a} {b} {c}\n3 {a} {c} {d}\n");
+            }
+        }
+        place.write(&format!("{name}.off"), text);
+        place.case(&format!("{name}.toml"), &format!("{name}.off"), more);
+        place.farad(&format!("solve {name}.toml"))
+    };
+    let parts = [
+        "\"body_1\"",
+        "\"body_2\"",
+        "touch along a line or an area, at (1, 1, ",
+        "grows with refinement",
+    ];
+    solved("edge", [1.0, 1.0, 0.0], "").fails(3, &parts);
+    // Hanging: no vertices in common.
+    solved("hanging", [1.0, 1.0, 0.25], "").fails(3, &parts);
+    let one = "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"";
+    assert_eq!(solved("joined", [1.0, 1.0, 0.25], one).code, 0);
+    let corner = solved("corner", [1.0, 1.0, 1.0], "");
+    assert!(corner.stderr.contains("touch at a point, at (1, 1, 1) m"), "{}", corner.stderr);
+    assert_eq!(corner.code, 0);
+    let apart = solved("apart", [1.0, 1.000001, 0.25], "");
+    assert!(!apart.stderr.contains("touch"), "{}", apart.stderr);
+}
+
 /// A tetrahedron with one face twice, and a triangle without area.
 const DEFECTIVE: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n\
     5 0.5 0 0\n$EndNodes\n$Elements\n6\n1 2 2 1 1 1 3 2\n2 2 2 1 1 1 2 4\n3 2 2 1 1 2 3 4\n4 2 2 1 1 1 4 3\n\

@@ -66,7 +66,7 @@ fn probes_say_what_is_wrong_with_them() {
     place.case("wrong.toml", "sphere.msh", &probe("file = \"points.csv\""));
     place
         .farad("solve wrong.toml")
-        .fails(3, &["line 2: expected three numbers x, y, z, found \"1 2\""]);
+        .fails(3, &["line 2: expected three numbers x, y, z, found 2 words, 2 of them numbers"]);
     place.case("wrong.toml", "sphere.msh", "[[probe]]\nname = \"p\"\nfile = \"points.csv\"");
     place.farad("solve wrong.toml").fails(3, &["there is nothing to probe"]);
     place.case("wrong.toml", "sphere.msh", "[diffusion]\ntemperature = 300");

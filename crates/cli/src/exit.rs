@@ -109,6 +109,13 @@ impl Failure {
     }
 }
 
+impl fmt::Display for Failure {
+    /// The message alone, to be part of another one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.report.as_ref().map_or(Ok(()), |report| write!(f, "{report}"))
+    }
+}
+
 impl From<fmm::Error> for Failure {
     fn from(error: fmm::Error) -> Self {
         let exit = match error {

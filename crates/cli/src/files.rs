@@ -56,3 +56,23 @@ pub(crate) fn replace(
         Failure::io("write", path, &error)
     })
 }
+
+/// The bytes of a file; a device or a pipe, which might have no end, is refused.
+pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let unreadable = |error: io::Error| Failure::io("read", path, &error);
+    let kind = fs::metadata(path).map_err(unreadable)?.file_type();
+    if !(kind.is_file() || kind.is_dir()) {
+        let message = format!("{} is not a file but a device or a pipe", path.display());
+        return Err(Failure::with_help(Exit::Io, message, "save what it gives to a file first"));
+    }
+    fs::read(path).map_err(unreadable)
+}
+
+/// The same as text.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
+    let invalid = |error: std::string::FromUtf8Error| {
+        let error = io::Error::new(io::ErrorKind::InvalidData, error.utf8_error());
+        Failure::io("read", path, &error)
+    };
+    String::from_utf8(bytes(path)?).map_err(invalid)
+}

@@ -1,21 +1,35 @@
-//! Ctrl-C and SIGTERM: the first asks the run to stop in good order, the second ends it at once.
+//! Ctrl-C and SIGTERM: the first asks the run to stop in good order, the second ends it at once. Commands that only write whole files
+//! at their end have no order to keep: the first ends them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the first signal ends the process.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handler. Where the system refuses one, signals keep their usual effect.
 pub(crate) fn install() {
     let handler = || {
-        if REQUESTED.swap(true, Ordering::SeqCst) {
+        let again = REQUESTED.swap(true, Ordering::SeqCst);
+        if AT_ONCE.load(Ordering::SeqCst) && !again {
+            output::failure(&Failure::interrupted());
+        }
+        if again || AT_ONCE.load(Ordering::SeqCst) {
             std::process::exit(Exit::Interrupted as i32);
         }
     };
     if let Err(error) = ctrlc::set_handler(handler) {
         tracing::warn!("no handler for Ctrl-C: {error}");
     }
+}
+
+/// From now on the first signal ends the process, with the exit code of an interrupted run and nothing half written left.
+pub(crate) fn ends_at_once() {
+    AT_ONCE.store(true, Ordering::SeqCst);
 }
 
 /// Whether the user has asked to stop.

@@ -1,12 +1,12 @@
 //! From the dielectrics of a case to the permittivity on either side of every triangle.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mesh::Mesh;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Problem, Region};
 
-use crate::case::{Case, Defect, Located, SURROUNDINGS, Sort};
+use crate::case::{Case, Defect, Located, MOST_SHOWN, SURROUNDINGS, Sort};
 use crate::contradictions::{self, Contradiction};
 use crate::exit::Failure;
 use crate::units::shortest;
@@ -175,14 +175,21 @@ fn contradictory(
 /// Every group that a dielectric or a surface names is in the mesh.
 fn check_groups(case: &Case, mesh: &Mesh) -> Result<(), Failure> {
     let labels: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
-    let unknown =
-        |group: &&Located<String>| !labels.contains(&group.value) && group.value != UNGROUPED;
+    let known: HashSet<&str> = labels.iter().map(String::as_str).collect();
+    let unknown = |group: &&Located<String>| {
+        !known.contains(group.value.as_str()) && group.value != UNGROUPED
+    };
     let defects: Vec<Defect> = case
         .interfaces()
         .filter(unknown)
-        .map(|group| {
+        .enumerate()
+        .map(|(index, group)| {
             let message = format!("the mesh has no physical group \"{}\"", group.value);
             let defect = Defect::new(Sort::Value, group.span.clone(), message).label("not there");
+            // A suggestion costs a look at all groups.
+            if index >= MOST_SHOWN {
+                return defect;
+            }
             let names = labels.iter().map(String::as_str);
             match crate::case::nearest(&group.value, names.clone()) {
                 Some(near) => defect.help(format!("did you mean \"{near}\"?")),

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::case::Case;
 use crate::case::probe::{Place, Probe};
 use crate::exit::{Exit, Failure};
+use crate::files;
 use crate::problem::Problem;
 
 /// Values of one probe, in SI units.
@@ -68,7 +69,7 @@ fn grid(place: &Place) -> Option<Grid> {
 
 /// Points of a text file: three numbers a line, with commas or blanks between; the first line may be a heading.
 fn read(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
-    let text = std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+    let text = files::text(path)?;
     let mut points = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let words: Vec<&str> =
@@ -85,11 +86,15 @@ fn read(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
             // A heading has no numbers at all.
             _ if index == 0 && words.iter().all(|word| word.parse::<f64>().is_err()) => {}
             _ => {
+                // Not quoted: a case may name any file.
+                let numbers =
+                    words.iter().filter(|word| word.parse::<f64>().is_ok_and(f64::is_finite));
                 let message = format!(
-                    "{}: line {}: expected three numbers x, y, z, found \"{}\"",
+                    "{}: line {}: expected three numbers x, y, z, found {} words, {} of them numbers",
                     path.display(),
                     index + 1,
-                    line.trim()
+                    words.len(),
+                    numbers.count()
                 );
                 return Err(Failure::new(Exit::BadInput, message));
             }

@@ -70,28 +70,76 @@ impl Defect {
     }
 }
 
-/// All defects of one case file.
+/// Of more defects than this only the first are shown, and suggestions made for.
+pub(crate) const MOST_SHOWN: usize = 20;
+
+/// Lines longer than this are not shown around a defect, only their numbers.
+const LONGEST_LINE: usize = 500;
+
+/// The first defects of one case file.
 #[derive(Debug, Error, Diagnostic)]
-#[error("{file}: {count}", count = counted(.defects.len()))]
+#[error("{file}: {count}", count = counted(*.total, .defects.len()))]
 struct CaseError {
     file: String,
     #[source_code]
     source_code: NamedSource<String>,
     #[related]
     defects: Vec<Defect>,
+    total: usize,
 }
 
-/// The failure that shows all `defects` of the file at `path` in the order of their places.
+/// The same of a file whose lines are too long to be shown.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{file}: {count}{places}", count = counted(*.total, *.shown))]
+struct LongLines {
+    file: String,
+    /// A line for each, after a line break.
+    places: String,
+    total: usize,
+    shown: usize,
+}
+
+/// The failure that shows the first `defects` of the file at `path` in the order of their places.
 pub(crate) fn failure(path: &Path, text: &str, mut defects: Vec<Defect>) -> Failure {
     defects.sort_by_key(|defect| defect.span.offset());
+    let total = defects.len();
+    defects.truncate(MOST_SHOWN);
     let file = path.display().to_string();
+    if shown_lines(text, &defects).any(|line| line.len() > LONGEST_LINE) {
+        let shown = defects.len();
+        let line_of = |offset: usize| {
+            1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|&&b| b == b'\n').count()
+        };
+        let place = |defect: &Defect| {
+            let help = defect.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+            let message: String = defect.message.chars().take(LONGEST_LINE).collect();
+            format!("\nline {}: {message}{help}", line_of(defect.span.offset()))
+        };
+        let places = defects.iter().map(place).collect();
+        return Failure::diagnostic(Exit::BadInput, LongLines { file, places, total, shown });
+    }
     let source_code = NamedSource::new(&file, text.to_owned());
-    Failure::diagnostic(Exit::BadInput, CaseError { file, source_code, defects })
+    Failure::diagnostic(Exit::BadInput, CaseError { file, source_code, defects, total })
 }
 
-fn counted(errors: usize) -> String {
+/// The lines that are shown with defects: their own, and one before and after.
+fn shown_lines<'a>(text: &'a str, defects: &'a [Defect]) -> impl Iterator<Item = &'a str> {
+    let places = defects.iter().flat_map(|defect| [Some(defect.span), defect.first]).flatten();
+    places.flat_map(|span| {
+        let (start, end) = (span.offset(), span.offset() + span.len());
+        let before = text.get(..start).unwrap_or_default().rsplit('\n').take(2);
+        let within = text.get(start..end).unwrap_or_default().split('\n');
+        let after = text.get(end..).unwrap_or_default().split('\n').take(2);
+        before.chain(within).chain(after)
+    })
+}
+
+fn counted(errors: usize, shown: usize) -> String {
     match errors {
         1 => "1 error in the case file".to_owned(),
+        n if n > shown => {
+            format!("{n} errors in the case file, of which the first {shown} are shown")
+        }
         n => format!("{n} errors in the case file"),
     }
 }
@@ -114,9 +162,15 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
-/// Names in quotes, with commas: "a", "b", "c".
+/// Names in quotes, with commas: "a", "b", "c"; of many only the first.
 pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
-    names.into_iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
+    let mut names = names.into_iter();
+    let shown: Vec<String> =
+        names.by_ref().take(MOST_SHOWN).map(|name| format!("\"{name}\"")).collect();
+    match names.count() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use super::diagnostics::{Defect, Located, Sort, nearest, quoted};
+use super::diagnostics::{Defect, Located, MOST_SHOWN, Sort, nearest, quoted};
 use super::schema::{self, Absent, KEYS, Key, Kind, TABLES};
 use crate::units::shortest;
 
@@ -326,19 +326,30 @@ impl<'d> Section<'d> {
 
     fn report_unknown_keys(&self) {
         let Some(table) = self.table else { return };
-        for (key, _) in table.iter() {
-            let name: &str = key.get_ref();
+        let is_unknown = |name: &str| {
             let is_key = schema::keys_of(self.name).any(|known| known.name == name);
-            let is_table = self.name.is_empty() && TABLES.contains(&name);
-            if !is_key && !is_table {
-                self.defects.push(self.unknown(name, key.span()));
-            }
+            !is_key && !(self.name.is_empty() && TABLES.contains(&name))
+        };
+        let mut unknown: Vec<(&str, Range<usize>)> = table
+            .iter()
+            .map(|(key, _)| (key.get_ref().as_ref(), key.span()))
+            .filter(|(name, _)| is_unknown(name))
+            .collect();
+        unknown.sort_by_key(|(_, span)| span.start);
+        for (index, (name, span)) in unknown.into_iter().enumerate() {
+            let message = format!("unknown key `{name}` {}", schema::place(self.name));
+            let defect = Defect::new(Sort::Value, span, message).label("not a key of this table");
+            // Suggestions are looked for where they are shown.
+            self.defects.push(if index < MOST_SHOWN {
+                self.suggested(name, defect)
+            } else {
+                defect
+            });
         }
     }
 
-    fn unknown(&self, name: &str, span: Range<usize>) -> Defect {
-        let message = format!("unknown key `{name}` {}", schema::place(self.name));
-        let defect = Defect::new(Sort::Value, span, message).label("not a key of this table");
+    /// The defect of an unknown key with what may have been meant.
+    fn suggested(&self, name: &str, defect: Defect) -> Defect {
         let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
         let here: Vec<_> =
             schema::keys_of(self.name).map(|key| key.name).chain(tables.iter().copied()).collect();

@@ -5,6 +5,7 @@
 mod diagnostics;
 mod document;
 pub(crate) mod fastcap;
+mod foreign;
 pub(crate) mod plane;
 pub(crate) mod probe;
 mod read;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use mesh::transform::Motion;
 
-pub(crate) use diagnostics::{Defect, Located, Sort, nearest, quoted};
+pub(crate) use diagnostics::{Defect, Located, MOST_SHOWN, Sort, nearest, quoted};
 pub(crate) use read::SURROUNDINGS;
 pub(crate) use surface::Surface;
 

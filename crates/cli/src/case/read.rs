@@ -9,9 +9,10 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
     Case, Charge, Conductor, Dielectric, Diffusion, MeshInput, Method, Overrides, Setting, Solver,
-    Source, VtkMode, fastcap, plane, probe, schema, surface, sweep,
+    Source, VtkMode, fastcap, foreign, plane, probe, schema, surface, sweep,
 };
 use crate::exit::{Exit, Failure};
+use crate::files;
 use crate::problem::unreadable;
 use crate::units::LengthUnit;
 
@@ -37,27 +38,26 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
-    let unreadable = |error: std::io::Error| Failure::io("read", path, &error);
-    let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    let not_a_case = |what: &str| {
-        Failure::with_help(
-            Exit::BadInput,
-            format!("{} is no case file: {what}", path.display()),
-            "a case file is a short TOML text that names a mesh; see docs/case-file.md and cases/",
-        )
-    };
-    if size > LARGEST {
-        return Err(not_a_case("it is longer than 4 MiB"));
+    let size = std::fs::metadata(path).map_or(0, |found| found.len());
+    if let Some((what, help)) = foreign::by_name(path) {
+        return Err(not_a_case(path, what, help));
     }
-    let bytes = std::fs::read(path).map_err(unreadable)?;
-    if bytes.starts_with(b"$MeshFormat") {
-        return Err(not_a_case("it is a Gmsh mesh"));
+    if size > LARGEST {
+        return Err(not_a_case(path, "it is longer than 4 MiB", foreign::HELP));
+    }
+    let bytes = files::bytes(path)?;
+    if let Some((what, help)) = foreign::by_content(&bytes) {
+        return Err(not_a_case(path, what, help));
     }
     String::from_utf8(bytes).map_err(|error| {
         let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        not_a_case(&format!("line {line} is not UTF-8 text"))
+        not_a_case(path, &format!("line {line} is not UTF-8 text"), foreign::HELP)
     })
+}
+
+fn not_a_case(path: &Path, what: &str, help: &str) -> Failure {
+    Failure::with_help(Exit::BadInput, format!("{} is no case file: {what}", path.display()), help)
 }
 
 fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure> {

@@ -9,7 +9,7 @@ use crate::commands::mesh::convert;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::problem::unreadable;
-use crate::{files, paths};
+use crate::{files, interrupt, paths};
 
 /// Arguments of `farad import`.
 #[derive(Debug, clap::Args)]
@@ -36,6 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "`farad import` reads FastCap's files; meshes of other formats can stand in a case as they are",
         ));
     }
+    interrupt::ends_at_once();
     let default =
         || PathBuf::from(args.list.file_name().unwrap_or_default()).with_extension("toml");
     let case = args.output.clone().unwrap_or_else(default);

@@ -19,31 +19,61 @@ pub(crate) struct Args {
     /// VTK file for the defects, if there are any [default: FILE.defects.vtu in the current folder]
     #[arg(short, long, value_name = "FILE.vtu")]
     output: Option<PathBuf>,
+    /// Replace that file if it exists
+    #[arg(long)]
+    overwrite: bool,
 }
 
 /// Prints the description and the verdict; defects are an error.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    if let Some(target) = &args.output {
+        check_target(target, args)?;
+    }
     let (mesh, read, report) = info::study(&args.file)?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
+    if let Some(loose) = report.loose() {
+        return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
+    }
     let crossings = intersections(&mesh);
     if report.defects.is_empty() && crossings.is_empty() {
         return output.data("\nOK: the mesh can be solved on.");
     }
     let target = args.output.clone().unwrap_or_else(|| default_output(&args.file));
-    files::replace(&target, |out| write_defects(out, &mesh, &report.defects, &crossings))?;
+    let written = check_target(&target, args).and_then(|()| {
+        files::replace(&target, |out| write_defects(out, &mesh, &report.defects, &crossings))
+    });
     if report.defects.is_empty() {
-        return output.data(&format!(
-            "\n{}; those of different conductors cannot be solved on. They are in {}.",
-            describe(&crossings),
-            target.display()
-        ));
+        let verdict = describe(&crossings);
+        output.data(&format!("\n{verdict}; those of different conductors cannot be solved on."))?;
+        written?;
+        return output.data(&format!("They are in {}.", target.display()));
     }
+    let where_they_are = match written {
+        Ok(()) => format!("the triangles are in {}", target.display()),
+        Err(failure) => format!("the triangles are not written: {failure}"),
+    };
     Err(Failure::with_help(
         Exit::BadInput,
         format!("the mesh cannot be solved on:\n{}", report.defects),
-        format!("the triangles are in {}; mesh the geometry again without them", target.display()),
+        format!("{where_they_are}; mesh the geometry again without them"),
     ))
+}
+
+/// Refuses to write over the mesh, whatever is asked for, and over another file unless that may be replaced.
+fn check_target(target: &Path, args: &Args) -> Result<(), Failure> {
+    let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
+        (Ok(a), Ok(b)) => a == b,
+        _ => false,
+    };
+    if same(target, &args.file) {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            format!("{} is the mesh itself", target.display()),
+            "choose another name for the file of defects",
+        ));
+    }
+    files::check_vacant(target, args.overwrite)
 }
 
 /// How many pairs of triangles meet that should not.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mesh::gmsh::{self, Encoding};
 use mesh::{Mesh, PhysicalGroup, files as formats};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::problem::unreadable;
 use crate::{files, units};
@@ -36,8 +36,18 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Refuses a file that exists and must not be replaced.
+    /// Refuses a name of another format than is written, and a file that exists and must not be replaced.
     pub(crate) fn check(&self) -> Result<(), Failure> {
+        if formats::Format::of(&self.output) != Some(formats::Format::Gmsh) {
+            return Err(Failure::with_help(
+                Exit::Usage,
+                format!(
+                    "{} does not end in .msh, but a Gmsh mesh is what is written",
+                    self.output.display()
+                ),
+                "meshes are read by what their names end in; choose a name that ends in .msh",
+            ));
+        }
         files::check_vacant(&self.output, self.overwrite)
     }
 

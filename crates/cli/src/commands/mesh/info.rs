@@ -9,6 +9,7 @@ use mesh::files::{self, Reading};
 use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
+use super::info_json;
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
@@ -23,12 +24,19 @@ const MOST_SHOWN: usize = 20;
 pub(crate) struct Args {
     /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
     file: PathBuf,
+    /// Print one JSON document instead, with every group and component
+    #[arg(long)]
+    json: bool,
 }
 
 /// Prints what is known about the mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (_, read, report) = study(&args.file)?;
-    Output::default().data(&describe(&args.file, &read, &report))
+    Output::default().data(&if args.json {
+        info_json::text(&args.file, &read, &report)?
+    } else {
+        describe(&args.file, &read, &report)
+    })
 }
 
 /// Reads a mesh and studies it.
@@ -87,18 +95,12 @@ fn parts(title: &str, parts: &[PartReport]) -> String {
     let header =
         [title, "triangles", "area", "surface", "normals", "boundary edges", "non-manifold"];
     let rows = parts.iter().take(MOST_SHOWN).map(|PartReport { label, area, part }| {
-        let normals = match part.orientation() {
-            Orientation::Outward => "outward",
-            Orientation::Inward => "inward",
-            Orientation::Open => "one side",
-            Orientation::Inconsistent => "inconsistent",
-        };
         vec![
             label.clone(),
             units::count(part.triangles as u64),
             significant(*area),
             if part.closed { "closed" } else { "open" }.to_owned(),
-            normals.to_owned(),
+            normals(part.orientation()).to_owned(),
             part.boundary_edges.to_string(),
             part.non_manifold_edges.to_string(),
         ]
@@ -108,6 +110,16 @@ fn parts(title: &str, parts: &[PartReport]) -> String {
         let _ = writeln!(text, "  and {} more", parts.len() - MOST_SHOWN);
     }
     text
+}
+
+/// Which way normals point, in words.
+pub(super) fn normals(orientation: Orientation) -> &'static str {
+    match orientation {
+        Orientation::Outward => "outward",
+        Orientation::Inward => "inward",
+        Orientation::Open => "one side",
+        Orientation::Inconsistent => "inconsistent",
+    }
 }
 
 fn quality(report: &Report) -> String {

@@ -4,11 +4,13 @@ mod check;
 pub(crate) mod convert;
 mod generate;
 mod info;
+mod info_json;
 pub(crate) mod refine;
 
 use clap::Subcommand;
 
 use crate::exit::Failure;
+use crate::interrupt;
 
 /// The commands under `farad mesh`.
 #[derive(Debug, Subcommand)]
@@ -27,6 +29,8 @@ pub(crate) enum Command {
 
 /// Runs the command that was asked for.
 pub(crate) fn run(command: &Command) -> Result<(), Failure> {
+    // Whole files alone are written, at the end: there is nothing to stop in good order.
+    interrupt::ends_at_once();
     match command {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
