@@ -1,9 +1,9 @@
 //! Each exit code, as `farad --help` documents it.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, Command, Stdio};
 
-use crate::support::Workplace;
+use crate::support::{Ended, Workplace};
 
 #[test]
 fn help_documents_all_codes() {
@@ -81,6 +81,71 @@ fn memory_is_5() {
     let ended = place.farad("solve sphere.toml --method dense --memory-limit 0.01");
     ended.fails(5, &["the dense matrix needs 63.6 MiB", "10.2 MiB", "--memory-limit"]);
     assert!(!place.path("sphere.out").exists());
+    // Values at probes count, before anything is solved.
+    let probe = "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [2, 2, 2]\nhigh = [3, 3, 3]\ncounts = [200, 200, 100]";
+    place.case("probes.toml", "sphere.msh", probe);
+    let ended = place.farad("solve probes.toml --memory-limit 0.1");
+    ended.fails(5, &["4,000,000 points of probes", "102 MiB", "fewer points"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_that_the_system_refuses_is_5() {
+    let place = Workplace::new("exit_refused");
+    place.generate("sphere --elements 20000 --binary", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "[solver]\nmethod = \"dense\"");
+    let limited = |kibibytes: u64, arguments: &str| {
+        let farad = env!("CARGO_BIN_EXE_farad");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -v {kibibytes}; exec {farad} {arguments}")]);
+        Ended::from(shell.current_dir(place.path(".")).stdin(Stdio::null()).output().unwrap())
+    };
+    // 8 x 20,000^2 bytes are 3.2 GB: refused by what `ulimit` leaves, and if told that there is more, by the system.
+    limited(1_500_000, "solve sphere.toml").fails(5, &["the dense matrix needs", "--memory-limit"]);
+    let ended = limited(1_500_000, "solve sphere.toml --memory-limit 100");
+    ended.fails(5, &["out of memory", "refused", "--method fmm"]);
+    assert_eq!(place.list("."), ["sphere.msh", "sphere.toml"]);
+    for sizes in ["--n 1000000000000", "--n 18446744073709551615", "--n 1000 --densities 1e12"] {
+        let ended =
+            limited(6_000_000, &format!("fmm bench {sizes} --distribution cube --tolerance 1e-3"));
+        ended.fails(5, &["the sum of", "ask for fewer"]);
+    }
+    let repeat =
+        "fmm bench --n 100 --repeat 18446744073709551615 --distribution cube --tolerance 1e-3";
+    limited(6_000_000, repeat).fails(2, &["at most 1000000"]);
+}
+
+#[test]
+fn more_threads_than_the_machine_has_are_not_started() {
+    let place = Workplace::small("exit_threads");
+    let most = std::thread::available_parallelism().unwrap().get();
+    let ended = place.must("solve sphere.toml --threads 4000");
+    let told = format!("4000 threads were asked for; {most} are used");
+    assert!(ended.stderr.contains(&told), "{}", ended.stderr);
+    assert_eq!(place.json("sphere.out/results.json")["backend"]["threads"], most);
+    let mut command = place.command("solve sphere.toml --json");
+    let output = command.env("RAYON_NUM_THREADS", "1000000").output().unwrap();
+    assert_eq!(Ended::from(output).code, 0);
+}
+
+#[test]
+fn numbers_on_the_command_line_are_explained() {
+    let place = Workplace::small("exit_numbers");
+    let bench = "fmm bench --distribution cube --tolerance 1e-3";
+    place.must(&format!("{bench} --n 1e2"));
+    place.farad(&format!("{bench} --n 1.5")).fails(2, &["must be a whole number"]);
+    place.farad("solve sphere.toml --threads 0").fails(2, &["must be 1 or greater"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_6() {
+    let place = Workplace::new("exit_full");
+    for arguments in ["--help", "--version", "solve --help", "completions bash", "info"] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let ended = place.command(arguments).stdout(full).output().unwrap();
+        Ended::from(ended).fails(6, &["cannot write to standard output"]);
+    }
 }
 
 #[test]
@@ -111,6 +176,58 @@ fn a_gpu_asked_for_is_8() {
     assert_eq!(results["backend"]["used"], "cpu");
 }
 
+/// A run that has begun to solve, and what it logs from there on.
+#[cfg(unix)]
+fn solving(mut command: Command) -> (Child, Lines<BufReader<ChildStderr>>) {
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let solving = lines.by_ref().map_while(Result::ok).any(|line| line.contains("solving"));
+    assert!(solving, "the log does not say when the solve begins");
+    (child, lines)
+}
+
+#[cfg(unix)]
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn ignored_signals_stay_ignored() {
+    let place = Workplace::new("exit_nohup");
+    place.generate("sphere --elements 5000 --binary", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "[solver]\nmethod = \"fmm\"");
+    // As `nohup` and background jobs of shells have it.
+    for signal in ["HUP", "INT"] {
+        let farad = env!("CARGO_BIN_EXE_farad");
+        let mut shell = Command::new("sh");
+        shell.current_dir(place.path("."));
+        shell.args(["-c", &format!("trap '' {signal}; exec {farad} solve sphere.toml -v")]);
+        let (mut child, lines) = solving(shell);
+        send(&format!("-{signal}"), &child);
+        let rest: Vec<_> = lines.map_while(Result::ok).collect();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{signal}: {rest:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_the_run_at_once_and_leaves_nothing() {
+    let place = Workplace::new("exit_twice");
+    place.generate("sphere --elements 40000 --binary", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "");
+    let command = place.command("solve sphere.toml --method fmm --tolerance 1e-10 -v");
+    let (mut child, lines) = solving(command);
+    send("-TERM", &child);
+    // Two that arrive together are one.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    send("-TERM", &child);
+    drop(lines);
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    assert_eq!(place.list("."), ["sphere.msh", "sphere.toml"]);
+}
+
 #[cfg(unix)]
 #[test]
 fn interrupted_is_7_and_leaves_nothing_behind() {
@@ -118,12 +235,8 @@ fn interrupted_is_7_and_leaves_nothing_behind() {
     place.generate("sphere --elements 40000 --binary", "sphere.msh");
     place.case("sphere.toml", "sphere.msh", "");
     let arguments = "solve sphere.toml --method fmm --tolerance 1e-10 -v";
-    let mut child = place.command(arguments).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let solving = lines.by_ref().map_while(Result::ok).any(|line| line.contains("solving"));
-    assert!(solving, "the log does not say when the solve begins");
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let (mut child, lines) = solving(place.command(arguments));
+    send("-TERM", &child);
     let rest: Vec<_> = lines.map_while(Result::ok).collect();
     assert_eq!(child.wait().unwrap().code(), Some(7), "{rest:?}");
     assert!(rest.iter().any(|line| line.contains("interrupted")), "{rest:?}");

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod atomic_results;
 mod case_file;
 mod exit_codes;
 mod fastcap;

@@ -198,6 +198,86 @@ fn the_surface_is_compressed_binary_with_wide_headers_and_units_in_its_names() {
     assert!(!place.read("plain.out/surface.vtu").contains("compressor"));
 }
 
+/// Names that a terminal, a spreadsheet, XML or TOML takes for something else.
+const HOSTILE: [&str; 12] = [
+    "\u{1b}[31mred\u{1b}]0;owned\u{7}",
+    "=cmd|'/C calc'!A0",
+    "@SUM(1)",
+    "-2+3",
+    "+1+1",
+    "\u{fffe}\u{ffff}",
+    "\u{7f}\u{85}\u{9b}",
+    "\u{202e}gnp.exe",
+    "a\"b<c>&]]>--",
+    "tab\there, comma",
+    "cr\rin\u{b}vt",
+    "back\\slash '''",
+];
+
+/// A mesh of small tetrahedra, each a group of its own.
+fn tetrahedra(names: &[&str]) -> String {
+    let count = names.len();
+    let mut text = format!("$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n{count}\n");
+    for (k, name) in names.iter().enumerate() {
+        text += &format!("2 {} \"{name}\"\n", k + 1);
+    }
+    text += &format!("$EndPhysicalNames\n$Nodes\n{}\n", 4 * count);
+    for k in 0..count {
+        for (i, [x, y, z]) in [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]].iter().enumerate() {
+            text += &format!("{} {} {y} {z}\n", 4 * k + i + 1, x + 3 * k);
+        }
+    }
+    text += &format!("$EndNodes\n$Elements\n{}\n", 4 * count);
+    for k in 0..count {
+        for (i, corners) in [[1, 3, 2], [1, 2, 4], [2, 3, 4], [1, 4, 3]].iter().enumerate() {
+            let [a, b, c] = corners.map(|corner| 4 * k + corner);
+            text += &format!("{} 2 2 {1} {1} {a} {b} {c}\n", 4 * k + i + 1, k + 1);
+        }
+    }
+    text + "$EndElements\n"
+}
+
+#[test]
+fn names_do_nothing_but_be_read() {
+    let place = Workplace::new("folder_names");
+    for (k, name) in HOSTILE.iter().enumerate() {
+        place.write("n.msh", tetrahedra(&[name, "other"]));
+        let more = "[external]\nfield = [0, 0, 1]\n[output]\nforces = true\nvtk = \"plain\"\n";
+        place.case("n.toml", "n.msh", more);
+        let acts = |text: &str| {
+            let turns = '\u{202a}'..='\u{202e}';
+            text.chars().any(|c| (c.is_control() && !"\n\t".contains(c)) || turns.contains(&c))
+        };
+        for arguments in
+            ["mesh info n.msh", "solve n.toml", "solve n.toml --json", "solve n.toml --dry-run"]
+        {
+            let ended = place.must(arguments);
+            let told = ended.stdout + &ended.stderr;
+            assert!(!acts(&told), "{arguments}, {name:?}: {told:?}");
+        }
+        // Errors too.
+        let unknown = format!("{more}[[conductor]]\nname = \"a\"\ngroup = \"none\"\n");
+        place.case("wrong.toml", "n.msh", &unknown);
+        let ended = place.farad("solve wrong.toml");
+        ended.fails(3, &["none"]);
+        assert!(!acts(&ended.stderr), "{:?}", ended.stderr);
+
+        let results = place.json("n.out/results.json");
+        let named = results["capacitance"]["conductors"][0].as_str().unwrap().to_owned();
+        let table = place.read("n.out/capacitance_maxwell.csv");
+        let header = table.lines().next().unwrap();
+        let first = header.split(',').nth(1).unwrap().trim_start_matches('"');
+        assert!(!first.starts_with(['=', '+', '-', '@']), "{header}");
+        let surface = place.read("n.out/surface.vtu");
+        let is_xml =
+            |c: char| !"\u{fffe}\u{ffff}".contains(c) && (c >= ' ' || "\n\r\t".contains(c));
+        assert!(surface.chars().all(is_xml), "{name:?}");
+        // The resolved case is the same case.
+        let again = place.solve(&format!("n.out/case.resolved.toml --output again{k}"));
+        assert_eq!(again["capacitance"]["conductors"][0], named.as_str(), "{name:?}");
+    }
+}
+
 #[test]
 fn nothing_temporary_is_left() {
     let place = Workplace::small("folder_temporary");

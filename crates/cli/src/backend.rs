@@ -74,14 +74,20 @@ impl Args {
     }
 }
 
-/// Sets the number of threads, all cores by default. To be called once, before any work.
-pub(crate) fn use_threads(count: Option<NonZeroUsize>) -> Result<(), Failure> {
-    let Some(count) = count else { return Ok(()) };
-    rayon::ThreadPoolBuilder::new().num_threads(count.get()).build_global().map_err(|error| {
+/// Sets the number of threads: as many as asked for, or as the environment says, but no more than the machine has. To be called
+/// once, before any work. What is returned is to be told.
+pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>, Failure> {
+    let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<NonZeroUsize>().ok();
+    let wanted = asked.or_else(environment).map_or(most, NonZeroUsize::get);
+    let count = wanted.min(most);
+    rayon::ThreadPoolBuilder::new().num_threads(count).build_global().map_err(|error| {
         Failure::with_help(
             Exit::Memory,
             format!("cannot start {count} threads: {error}"),
-            "ask for fewer with --threads",
+            "ask for fewer with --threads, or with RAYON_NUM_THREADS in the environment",
         )
-    })
+    })?;
+    let more = wanted > count;
+    Ok(more.then(|| format!("{wanted} threads were asked for; {count} are used, as many as this process may run at once")))
 }

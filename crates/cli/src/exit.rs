@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
 
+use crate::text::printable;
 use crate::units;
 
 /// How the program ended, as a shell sees it. 1 and 101 are left to crashes.
@@ -64,7 +65,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure with `message`.
     pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
-        Self { exit, report: Some(Report::msg(message.to_string())) }
+        Self { exit, report: Some(Report::msg(printable(&message.to_string()).into_owned())) }
     }
 
     /// A failure with `message` and what to do about it.
@@ -73,7 +74,9 @@ impl Failure {
         message: impl fmt::Display,
         help: impl fmt::Display,
     ) -> Self {
-        let report = miette::miette!(help = help.to_string(), "{message}");
+        let [message, help] =
+            [message.to_string(), help.to_string()].map(|text| printable(&text).into_owned());
+        let report = miette::miette!(help = help, "{message}");
         Self { exit, report: Some(report) }
     }
 

@@ -1,60 +1,235 @@
-//! Writing whole files: never half of one, never over another by accident.
+//! Writing whole files: never half of one, never over another by accident, and nothing left behind.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::exit::{Exit, Failure};
 
 /// What temporary names begin with.
 const TEMPORARY: &str = ".farad-tmp-";
 
-/// The temporary name under which `path` is written, hidden and in the same folder.
-pub(crate) fn temporary(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{TEMPORARY}{name}.{}", std::process::id()))
+/// Temporary files and folders that are there now: what has to go when the process is told to end at once.
+static LEFT: Mutex<Vec<(PathBuf, Removal)>> = Mutex::new(Vec::new());
+
+/// How far the removal of a temporary goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Removal {
+    /// A file, or a folder and all that is in it.
+    Whole,
+    /// A folder, if nothing is in it.
+    IfEmpty,
 }
 
-/// Whether a name is one that [`temporary`] gives: what a killed run has left.
+/// Held while files get their final names.
+static FINISHING: Mutex<()> = Mutex::new(());
+
+/// Keeps [`remove_temporaries_and_exit`] waiting while files get their final names. To be held for moments only.
+pub(crate) fn finishing() -> MutexGuard<'static, ()> {
+    FINISHING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A name that nobody can foresee, short enough for every file system. `owner` tells whose it is, if that matters.
+pub(crate) fn temporary_name(owner: Option<u64>) -> String {
+    // The keys of a hasher are random numbers of the operating system.
+    let random = RandomState::new().hash_one(std::process::id());
+    match owner {
+        Some(owner) => format!("{TEMPORARY}{owner:016x}-{random:016x}"),
+        None => format!("{TEMPORARY}{random:016x}"),
+    }
+}
+
+/// Whether a name is one that [`temporary_name`] gives: what a killed run has left.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with(TEMPORARY)
 }
 
-/// Writes a whole file and sees it to the disk, so that a rename never shows half of it.
+/// Whether a name is one that [`temporary_name`] gives to this owner.
+pub(crate) fn is_temporary_of(name: &OsStr, owner: u64) -> bool {
+    name.to_string_lossy().starts_with(&format!("{TEMPORARY}{owner:016x}-"))
+}
+
+/// A path that is removed when this is dropped or the process is told to end at once.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    path: PathBuf,
+    removal: Removal,
+}
+
+impl Temporary {
+    /// Of a path at which a file or a folder is about to be made; it goes with all that is in it.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Self::remembered(path, Removal::Whole)
+    }
+
+    /// Of a folder that goes only if nothing is in it then.
+    pub(crate) fn if_empty(path: PathBuf) -> Self {
+        Self::remembered(path, Removal::IfEmpty)
+    }
+
+    fn remembered(path: PathBuf, removal: Removal) -> Self {
+        left().push((path.clone(), removal));
+        Self { path, removal }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It lies at another path now.
+    pub(crate) fn moved(&mut self, path: PathBuf) {
+        let mut left = left();
+        left.retain(|(known, _)| *known != self.path);
+        left.push((path.clone(), self.removal));
+        self.path = path;
+    }
+
+    /// It stays.
+    pub(crate) fn keep(&self) {
+        left().retain(|(known, _)| *known != self.path);
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let mut left = left();
+        if let Some(place) = left.iter().position(|(known, _)| *known == self.path) {
+            left.swap_remove(place);
+            self.removal.apply(&self.path);
+        }
+    }
+}
+
+impl Removal {
+    fn apply(self, path: &Path) {
+        match self {
+            Self::Whole => remove(path),
+            Self::IfEmpty => {
+                let _ = fs::remove_dir(path);
+            }
+        }
+    }
+}
+
+fn left() -> MutexGuard<'static, Vec<(PathBuf, Removal)>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes a file, or a folder with all that is in it. Nothing more can be done about what refuses to go twice.
+pub(crate) fn remove(path: &Path) {
+    for _ in 0..2 {
+        let Ok(found) = fs::symlink_metadata(path) else { continue };
+        let _ = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    }
+}
+
+/// Ends the process at once, without anything temporary left.
+pub(crate) fn remove_temporaries_and_exit(code: i32) -> ! {
+    // Held to the end, so that nothing new is made meanwhile.
+    let _finished = finishing();
+    let left = left();
+    let order = [Removal::Whole, Removal::IfEmpty];
+    for (path, removal) in order.iter().flat_map(|o| left.iter().filter(move |(_, r)| r == o)) {
+        removal.apply(path);
+    }
+    std::process::exit(code)
+}
+
+/// Writes a whole new file and sees it to the disk, so that a rename never shows half of it.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let new = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut file = BufWriter::new(new);
     write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Refuses a path at which something lies already, unless it may be overwritten.
-pub(crate) fn check_vacant(path: &Path, overwrite: bool) -> Result<(), Failure> {
-    if overwrite || !path.exists() {
+/// Sees the names in a folder to the disk, where the system can do that.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    if !cfg!(unix) {
         return Ok(());
     }
-    Err(Failure::with_help(
-        Exit::Io,
-        format!("{} exists already", path.display()),
-        "choose another name, or allow it to be replaced with --overwrite",
-    ))
+    match File::open(folder)?.sync_all() {
+        // Some file systems cannot, and have no need to.
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
+        {
+            Ok(())
+        }
+        result => result,
+    }
 }
 
-/// Writes `path` under a temporary name in the same folder and renames it; what lay there is replaced.
+/// Refuses a path at which something lies already, unless it is a file and may be overwritten.
+pub(crate) fn check_vacant(path: &Path, overwrite: bool) -> Result<(), Failure> {
+    // What a link points at counts: /dev/stdout is one.
+    let found = fs::metadata(path).or_else(|_| fs::symlink_metadata(path));
+    match found {
+        Err(_) => Ok(()),
+        Ok(found) if special(&found).is_some() => {
+            let what = special(&found).unwrap_or_default();
+            Err(Failure::with_help(
+                Exit::Io,
+                format!("{} is {what}, which is never replaced", path.display()),
+                "choose the name of a file",
+            ))
+        }
+        Ok(_) if overwrite => Ok(()),
+        Ok(_) => Err(Failure::with_help(
+            Exit::Io,
+            format!("{} exists already", path.display()),
+            "choose another name, or allow it to be replaced with --overwrite",
+        )),
+    }
+}
+
+/// What lies at a path if it is neither a file nor a link: nothing that a file may take the place of.
+pub(crate) fn special(found: &fs::Metadata) -> Option<&'static str> {
+    let kind = found.file_type();
+    if kind.is_file() || kind.is_symlink() {
+        return None;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return Some("a pipe");
+        }
+        if kind.is_socket() {
+            return Some("a socket");
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return Some("a device");
+        }
+    }
+    Some(if kind.is_dir() { "a folder" } else { "no file" })
+}
+
+/// Writes `path` under a temporary name in the same folder and renames it; a file that lay there is replaced.
 pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let temporary = temporary(path);
-    let result = write_whole(&temporary, write).and_then(|()| fs::rename(&temporary, path));
-    result.map_err(|error| {
-        // Best effort: the error that matters is the one being reported.
-        let _ = fs::remove_file(&temporary);
-        Failure::io("write", path, &error)
-    })
+    check_vacant(path, true)?;
+    let temporary = Temporary::new(path.with_file_name(temporary_name(None)));
+    let result = write_whole(temporary.path(), write).and_then(|()| {
+        let _finishing = finishing();
+        fs::rename(temporary.path(), path)?;
+        temporary.keep();
+        Ok(())
+    });
+    result.map_err(|error| Failure::io("write", path, &error))?;
+    // The file is whole whatever happens; only whether a crash of the machine may still undo it is open.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Err(error) = sync_folder(folder.unwrap_or(Path::new("."))) {
+        tracing::warn!("cannot see the name of {} to the disk: {error}", path.display());
+    }
+    Ok(())
 }
 
 /// The bytes of a file; a device or a pipe, which might have no end, is refused.

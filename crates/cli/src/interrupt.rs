@@ -4,14 +4,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{files, output, system};
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Whether the first signal ends the process.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
-/// Installs the handler. Where the system refuses one, signals keep their usual effect.
+/// Installs the handler. Where the system refuses one, signals keep their usual effect; what is ignored stays ignored.
 pub(crate) fn install() {
     let handler = || {
         let again = REQUESTED.swap(true, Ordering::SeqCst);
@@ -19,10 +19,11 @@ pub(crate) fn install() {
             output::failure(&Failure::interrupted());
         }
         if again || AT_ONCE.load(Ordering::SeqCst) {
-            std::process::exit(Exit::Interrupted as i32);
+            files::remove_temporaries_and_exit(Exit::Interrupted as i32);
         }
     };
-    if let Err(error) = ctrlc::set_handler(handler) {
+    system::ignore_file_size_signal();
+    if let Err(error) = system::keep_ignored(|| ctrlc::set_handler(handler)) {
         tracing::warn!("no handler for Ctrl-C: {error}");
     }
 }

@@ -1,6 +1,9 @@
 //! What the program can find out about the machine it runs on. Everything here has an answer on every system.
 
 use std::fs;
+use std::path::Path;
+
+use crate::limits;
 
 /// The processor's name, where the system tells it.
 pub(crate) fn processor() -> Option<String> {
@@ -25,9 +28,14 @@ pub(crate) fn restart_peak_memory() -> bool {
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// Bytes of memory that can be had without pushing others out.
+/// Bytes of memory that can be had without pushing others out, and within the limits of the process.
 pub(crate) fn available_memory() -> Option<u64> {
-    kibibytes("/proc/meminfo", "MemAvailable:")
+    let all = [
+        kibibytes("/proc/meminfo", "MemAvailable:"),
+        limits::of_groups(Path::new("/")),
+        limits::of_process(),
+    ];
+    all.into_iter().flatten().min()
 }
 
 /// The value of a "Key:   123 kB" line.

@@ -9,9 +9,11 @@ mod exit;
 mod files;
 mod grid;
 mod interrupt;
+mod limits;
 mod logging;
 mod machine;
 mod media;
+mod memory;
 mod npy;
 mod output;
 mod paths;
@@ -23,9 +25,12 @@ mod results;
 mod sources;
 mod state;
 mod symmetry;
+mod system;
+mod text;
 mod units;
 mod vtk;
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -52,10 +57,17 @@ fn main() -> ExitCode {
 
 /// Shows what clap has to say: help and version are no errors.
 fn refuse(refusal: &clap::Error) -> ExitCode {
-    // A closed pipe leaves nobody to tell.
-    let _ = refusal.print();
-    match refusal.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Exit::Success.into(),
+    let shown = refusal.print().and_then(|()| std::io::stdout().flush());
+    match (refusal.kind(), shown) {
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, shown) => match shown {
+            Ok(()) => Exit::Success.into(),
+            Err(error) => {
+                let failure = output::not_written(&error);
+                output::failure(&failure);
+                failure.exit.into()
+            }
+        },
+        // Nobody is left to tell if that could not be shown.
         _ => Exit::Usage.into(),
     }
 }

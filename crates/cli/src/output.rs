@@ -2,7 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use crate::text::printable;
 
 /// What the user wants to see of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,7 +19,7 @@ pub(crate) struct Output {
 impl Output {
     /// Text for people, on stdout unless `--quiet` or `--json` was given.
     pub(crate) fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.quiet || self.json { Ok(()) } else { to_stdout(text) }
+        if self.quiet || self.json { Ok(()) } else { to_stdout(&printable(text)) }
     }
 
     /// Text that the command exists to print, on stdout whatever the options.
@@ -29,7 +30,7 @@ impl Output {
     /// A remark that is no result, on stderr unless `--quiet` was given.
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
-            to_stderr(&format!("note: {text}"));
+            to_stderr(&format!("note: {}", printable(text)));
         }
     }
 
@@ -61,11 +62,15 @@ fn to_stdout(text: &str) -> Result<(), Failure> {
     let written = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
     match written {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::broken_pipe()),
-        Err(error) => Err(Failure::new(
-            crate::exit::Exit::Io,
-            format!("cannot write to standard output: {error}"),
-        )),
+        Err(error) => Err(not_written(&error)),
+    }
+}
+
+/// The failure for a standard output that takes no more.
+pub(crate) fn not_written(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::broken_pipe(),
+        _ => Failure::new(Exit::Io, format!("cannot write to standard output: {error}")),
     }
 }
 

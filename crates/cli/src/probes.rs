@@ -7,6 +7,7 @@ use crate::case::probe::{Place, Probe};
 use crate::exit::{Exit, Failure};
 use crate::files;
 use crate::problem::Problem;
+use crate::{memory, units};
 
 /// Values of one probe, in SI units.
 #[derive(Clone, Debug)]
@@ -29,6 +30,25 @@ pub(crate) struct Grid {
     pub(crate) low: [f64; 3],
     pub(crate) spacing: [f64; 3],
     pub(crate) counts: [usize; 3],
+}
+
+/// Refuses points that do not fit into memory, within `limit` bytes if given.
+pub(crate) fn check_memory(points: usize, limit: Option<u64>) -> Result<(), Failure> {
+    /// At the peak, of a point: places, values, and what evaluating and writing them takes (measured).
+    const POINT: u64 = 250;
+    let what = format!("values at {} points of probes", units::count(points as u64));
+    let needs = (points as u64).checked_mul(POINT);
+    memory::check(&what, needs, limit, "ask for fewer points, or raise --memory-limit")
+}
+
+/// The points that the case itself asks for, those of files aside.
+pub(crate) fn count(case: &Case) -> usize {
+    let count = |probe: &Probe| match &probe.place {
+        Place::File(_) => 0,
+        Place::Line { count, .. } => *count,
+        Place::Grid { counts, .. } => counts.iter().fold(1, |all: usize, n| all.saturating_mul(*n)),
+    };
+    case.probes.iter().fold(0, |all: usize, probe| all.saturating_add(count(probe)))
 }
 
 /// The points of every probe, so that what is wrong with them shows before the solve.

@@ -136,7 +136,7 @@ fn escaped(text: &str) -> String {
                 let _ = write!(out, "&#{};", c as u32);
             }
             // XML has no way to write these.
-            c if c < ' ' => out.push('\u{fffd}'),
+            c if c < ' ' || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -313,5 +313,6 @@ mod tests {
     #[test]
     fn names_are_escaped() {
         assert_eq!(escaped("a<b>&\"c\n\u{1}µ"), "a&lt;b&gt;&amp;&quot;c&#10;\u{fffd}µ");
+        assert_eq!(escaped("\u{fffe}\u{ffff}x"), "\u{fffd}\u{fffd}x");
     }
 }

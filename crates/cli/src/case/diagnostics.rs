@@ -7,6 +7,7 @@ use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
 use crate::exit::{Exit, Failure};
+use crate::text::{printable, printable_in_place, printable_line};
 
 /// A value and the bytes of the case file that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +106,12 @@ pub(crate) fn failure(path: &Path, text: &str, mut defects: Vec<Defect>) -> Fail
     let total = defects.len();
     defects.truncate(MOST_SHOWN);
     let file = path.display().to_string();
+    let file = printable_line(&file).into_owned();
+    for defect in &mut defects {
+        for text in [&mut defect.message, &mut defect.label].into_iter().chain(&mut defect.help) {
+            *text = printable(text).into_owned();
+        }
+    }
     if shown_lines(text, &defects).any(|line| line.len() > LONGEST_LINE) {
         let shown = defects.len();
         let line_of = |offset: usize| {
@@ -118,7 +125,7 @@ pub(crate) fn failure(path: &Path, text: &str, mut defects: Vec<Defect>) -> Fail
         let places = defects.iter().map(place).collect();
         return Failure::diagnostic(Exit::BadInput, LongLines { file, places, total, shown });
     }
-    let source_code = NamedSource::new(&file, text.to_owned());
+    let source_code = NamedSource::new(&file, printable_in_place(text.to_owned()));
     Failure::diagnostic(Exit::BadInput, CaseError { file, source_code, defects, total })
 }
 

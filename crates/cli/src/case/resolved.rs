@@ -144,7 +144,7 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
 
 /// A quoted string with whatever escapes it needs.
 pub(super) fn string(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    crate::text::toml_string(text)
 }
 
 fn vector(x: &[f64; 3]) -> String {

@@ -7,6 +7,7 @@ use crate::backend;
 use crate::case::{Case, Method, Overrides};
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::probes;
 
 /// Options of every command that solves cases.
 #[derive(Debug, clap::Args)]
@@ -17,7 +18,7 @@ pub(super) struct Solving {
     #[arg(long, value_enum)]
     method: Option<Method>,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
     /// Relative residual to reach, over the case's solver.tolerance
     #[arg(long, value_name = "T", value_parser = parse_tolerance)]
@@ -42,8 +43,15 @@ impl Solving {
         self.on.resolve()?;
         let overrides = Overrides { tolerance: self.tolerance, method: self.method };
         let case = Case::load(case, &overrides)?;
-        backend::use_threads(self.threads)?;
-        Ok((case, Output { quiet: self.quiet, json: self.json, verbose }))
+        let points = probes::count(&case);
+        if points > 0 {
+            probes::check_memory(points, self.memory_limit)?;
+        }
+        let output = Output { quiet: self.quiet, json: self.json, verbose };
+        if let Some(note) = backend::use_threads(self.threads)? {
+            output.note(&note);
+        }
+        Ok((case, output))
     }
 }
 
@@ -54,6 +62,19 @@ pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
         Ok(_) => Err("must be from 1e-12 to 0.1".to_owned()),
         Err(_) => Err("must be a number such as 1e-6".to_owned()),
     }
+}
+
+/// How many of something: 1 or more, also as 1e6.
+pub(super) fn parse_count(text: &str) -> Result<NonZeroUsize, String> {
+    let whole = text.parse::<u64>().ok().or_else(|| match text.parse::<f64>() {
+        // Beyond, not every whole number is a floating-point number.
+        Ok(value) if value.fract() == 0.0 && (0.0..=9e15).contains(&value) => Some(value as u64),
+        _ => None,
+    });
+    let Some(count) = whole.and_then(|count| usize::try_from(count).ok()) else {
+        return Err("must be a whole number, such as 1000 or 1e6".to_owned());
+    };
+    NonZeroUsize::new(count).ok_or_else(|| "must be 1 or greater".to_owned())
 }
 
 /// GiB to bytes.

@@ -49,6 +49,10 @@ enum Command {
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
+    if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info) {
+        // No option of these says how many.
+        crate::backend::use_threads(None)?;
+    }
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),
         Command::Study(args) => study::run(&args, cli.verbose > 0),

@@ -15,7 +15,7 @@ use crate::problem::{self, Problem};
 use crate::progress::Bars;
 use crate::results::{self, Folder, Matrices, Run};
 use crate::state::{self, More};
-use crate::{interrupt, machine, units};
+use crate::{interrupt, machine, probes, units};
 
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]
@@ -126,6 +126,10 @@ pub(super) fn solve_on(
         gpu: on.gpu,
         ..CapacitanceOptions::default()
     };
+    let points: usize = problem.probes.iter().map(Vec::len).sum();
+    if points > 0 {
+        probes::check_memory(points, memory_limit)?;
+    }
     let conductors = bem::Conductors {
         of_triangle: &problem.conductors.of_triangle,
         count: problem.conductors.names.len(),

@@ -19,6 +19,7 @@ use crate::plot::{self, Curve, Labels};
 use crate::problem::{self, Problem};
 use crate::results::{self, Folder, Matrices};
 use crate::state::Quantity;
+use crate::text::csv_quoted;
 use crate::units::{self, decimals, prefix};
 
 const CSV: &str = "study.csv";
@@ -135,7 +136,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
     // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+    let json =
+        crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
     folder.commit(&json)?;
     if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
 }
@@ -228,7 +230,7 @@ fn csv(document: &Document) -> String {
     }
     text += ",order,extrapolated,error,range\n";
     for entry in &document.entries {
-        let _ = write!(text, "\"{}\",{}", entry.name.replace('"', "\"\""), entry.unit);
+        let _ = write!(text, "{},{}", csv_quoted(&entry.name), entry.unit);
         for value in &entry.values {
             let _ = write!(text, ",{value:e}");
         }

@@ -20,6 +20,7 @@ use crate::grid::grid;
 use crate::output::Output;
 use crate::problem;
 use crate::results::{self, Folder, Matrices, Run};
+use crate::text::csv_quoted;
 use crate::units::{decimals, prefix, significant};
 use crate::{interrupt, paths};
 
@@ -197,7 +198,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
     // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json = serde_json::to_string_pretty(&document).unwrap_or_default() + "\n";
+    let json =
+        crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
     folder.commit(&json)?;
     if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
 }
@@ -379,19 +381,15 @@ fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
         .collect()
 }
 
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('"', "\"\""))
-}
-
 fn csv(document: &Document) -> String {
     let columns = columns(&document.conductors);
-    let mut header: Vec<String> = document.parameters.iter().map(|name| quoted(name)).collect();
+    let mut header: Vec<String> = document.parameters.iter().map(|name| csv_quoted(name)).collect();
     header.push("triangles".to_owned());
-    header.extend(columns.iter().map(|(name, ..)| quoted(&format!("{name} [F]"))));
-    header.extend(document.quantities.iter().map(|name| quoted(name)));
+    header.extend(columns.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
+    header.extend(document.quantities.iter().map(|name| csv_quoted(name)));
     let mut text = header.join(",") + "\n";
     for row in &document.runs {
-        let mut cells: Vec<String> = row.parameters.iter().map(|label| quoted(label)).collect();
+        let mut cells: Vec<String> = row.parameters.iter().map(|label| csv_quoted(label)).collect();
         cells.push(row.triangles.to_string());
         cells.extend(columns.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
         cells.extend(row.quantities.iter().map(|value| format!("{value:e}")));

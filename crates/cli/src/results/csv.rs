@@ -6,6 +6,7 @@ use super::reason_name;
 use crate::case::Case;
 use crate::sources::Source;
 use crate::state::{Solvation, excitation_name};
+use crate::text::csv_name;
 use crate::units::{self, ELEMENTARY_CHARGE};
 
 /// A matrix over conductors; the corner says what the numbers are.
@@ -15,13 +16,13 @@ pub(super) fn matrix(
     names: &[String],
     rows: &[Vec<f64>],
 ) -> io::Result<()> {
-    write!(out, "{}", field(corner))?;
+    write!(out, "{corner}")?;
     for name in names {
-        write!(out, ",{}", field(name))?;
+        write!(out, ",{}", csv_name(name))?;
     }
     writeln!(out)?;
     for (name, row) in names.iter().zip(rows) {
-        write!(out, "{}", field(name))?;
+        write!(out, "{}", csv_name(name))?;
         for value in row {
             write!(out, ",{value:e}")?;
         }
@@ -39,7 +40,7 @@ pub(super) fn residuals(
 ) -> io::Result<()> {
     writeln!(out, "excitation,iteration,relative_residual,ended_as")?;
     for solve in solves {
-        let name = field(&excitation_name(case, names, solve.excitation));
+        let name = csv_name(&excitation_name(case, names, solve.excitation));
         let last = solve.history.len().saturating_sub(1);
         for (iteration, residual) in solve.history.iter().enumerate() {
             let end = if iteration == last { reason_name(solve.reason) } else { "" };
@@ -67,19 +68,10 @@ pub(super) fn reaction(
         let [x, y, z] = source.position;
         let charge = source.elementary();
         let kilocalorie = units::kilocalorie_per_mole(volt * ELEMENTARY_CHARGE);
-        let (molecule, atom) = (field(molecule.unwrap_or_default()), field(&source.atom));
+        let (molecule, atom) = (csv_name(molecule.unwrap_or_default()), csv_name(&source.atom));
         writeln!(out, "{molecule},{atom},{x:e},{y:e},{z:e},{charge:e},{volt:e},{kilocalorie:e}")?;
     }
     Ok(())
-}
-
-/// A field as RFC 4180 wants it.
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }
 
 #[cfg(test)]

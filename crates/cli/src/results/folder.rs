@@ -1,7 +1,7 @@
 //! The output folder: files of an earlier run are replaced, anything else in it is never touched.
 //!
-//! Files are first written under temporary names. When all are there, `results.json` of the earlier run is removed, the
-//! files are renamed, and the new `results.json` comes last: whoever finds one may rely on what it lists.
+//! Files are written into a hidden folder inside, which takes the place of the old results at once when all are there
+//! (`commit`). A folder has one writer at a time (`lock`).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::commit::{self, Staging};
+use super::lock::Lock;
 use crate::exit::{Exit, Failure};
-use crate::files;
+use crate::files::{self, Temporary};
 
 /// How the schema of every results.json of this program begins.
 const FAMILY: &str = "farad-";
@@ -21,13 +23,17 @@ pub(crate) const INDEX: &str = "results.json";
 /// An output folder that has been found fit to write to. Dropped before [`Folder::commit`], it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Folder {
+    // In the order in which they go: the files, the folder if it was made for them, the lock.
+    staging: Staging,
+    created: Option<Temporary>,
+    _lock: Lock,
     path: PathBuf,
+    /// The same without links, which the working folder may change under.
+    real: PathBuf,
     /// Files of the earlier run that lies here.
     previous: Vec<String>,
-    /// Files written under their temporary names, by their final ones.
+    /// Files written, by their final names.
     staged: Vec<String>,
-    created: bool,
-    committed: bool,
 }
 
 /// The part of a results.json that says whose the folder is.
@@ -38,20 +44,40 @@ struct Index {
 }
 
 impl Folder {
-    /// Makes the folder, or checks that files called `names` may be written to the one that is there.
+    /// Makes the folder, or checks that files called `names` may be written to the one that is there. What a run that was
+    /// killed has left in it is finished or removed.
     pub(crate) fn open(path: &Path, names: &[&str], overwrite: bool) -> Result<Self, Failure> {
+        refuse_file(path)?;
+        let cannot = |what| move |error| Failure::io(what, path, &error);
+        let (real, lock, created) = loop {
+            // What is made here is hidden from Ctrl-C by nothing: it goes again unless results come.
+            let created = (!path.exists()).then(|| Temporary::if_empty(path.to_owned()));
+            fs::create_dir_all(path).map_err(cannot("create the output folder"))?;
+            let opened = path.canonicalize().and_then(|real| Ok((Lock::take(&real)?, real)));
+            match opened {
+                Ok((Lock::Gone, _)) => {}
+                Ok((Lock::Busy, _)) => {
+                    if let Some(created) = &created {
+                        created.keep();
+                    }
+                    return Err(busy(path));
+                }
+                Ok((lock, real)) => break (real, lock, created),
+                // Another run that made it may have removed it again.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(cannot("read the output folder")(error)),
+            }
+        };
+        commit::recover(&real).map_err(cannot("finish what an earlier run has left in"))?;
         let previous = check(path, names, overwrite)?;
-        let created = !path.exists();
-        fs::create_dir_all(path)
-            .map_err(|error| Failure::io("create the output folder", path, &error))?;
-        let folder =
-            Self { path: path.to_owned(), previous, staged: Vec::new(), created, committed: false };
-        folder.probe()?;
-        Ok(folder)
+        let staging = Staging::new(&real).map_err(cannot("write to the output folder"))?;
+        let path = path.to_owned();
+        Ok(Self { staging, created, _lock: lock, path, real, previous, staged: Vec::new() })
     }
 
     /// The checks of [`Folder::open`] alone, for a dry run.
     pub(crate) fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<(), Failure> {
+        refuse_file(path)?;
         check(path, names, overwrite).map(|_| ())
     }
 
@@ -59,15 +85,14 @@ impl Folder {
         &self.path
     }
 
-    /// Writes a file under a temporary name.
+    /// Writes a file, which is not yet seen under its name.
     pub(crate) fn stage(
         &mut self,
         name: &str,
         write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Failure> {
-        let temporary = self.temporary(name);
         self.staged.push(name.to_owned());
-        files::write_whole(&temporary, write)
+        files::write_whole(&self.staging.folder().join(name), write)
             .map_err(|error| Failure::io("write", &self.path.join(name), &error))
     }
 
@@ -76,61 +101,62 @@ impl Folder {
         self.staged.iter().cloned().chain([INDEX.to_owned()]).collect()
     }
 
-    /// Gives the staged files their names, removes what only the earlier run had, and writes `index` as results.json.
+    /// Lets the staged files, with `index` as results.json, take the place of the earlier run's.
     pub(crate) fn commit(mut self, index: &str) -> Result<(), Failure> {
         let target = self.path.join(INDEX);
-        let temporary = self.temporary(INDEX);
-        let staged = files::write_whole(&temporary, |file| file.write_all(index.as_bytes()));
-        let result = staged.and_then(|()| self.replace(&temporary, &target));
-        if result.is_err() {
-            let _ = fs::remove_file(&temporary);
+        self.stage(INDEX, |file| file.write_all(index.as_bytes()))?;
+        refuse_special(&self.path, &self.staged)?;
+        self.staging
+            .commit(&self.real, &self.staged, &self.previous)
+            .map_err(|error| Failure::io("write", &target, &error))?;
+        if let Some(created) = &self.created {
+            created.keep();
         }
-        result.map_err(|error| Failure::io("write", &target, &error))?;
-        self.committed = true;
         Ok(())
-    }
-
-    fn replace(&mut self, temporary_index: &Path, index: &Path) -> io::Result<()> {
-        remove_if_there(index)?;
-        for name in std::mem::take(&mut self.previous) {
-            if !self.staged.contains(&name) && name != INDEX {
-                remove_if_there(&self.path.join(name))?;
-            }
-        }
-        for name in std::mem::take(&mut self.staged) {
-            fs::rename(self.temporary(&name), self.path.join(name))?;
-        }
-        fs::rename(temporary_index, index)
-    }
-
-    /// Finds out now, not after hours, whether files can be written.
-    fn probe(&self) -> Result<(), Failure> {
-        let probe = self.temporary("probe");
-        File::create(&probe)
-            .and_then(|_| fs::remove_file(&probe))
-            .map_err(|error| Failure::io("write to the output folder", &self.path, &error))
-    }
-
-    fn temporary(&self, name: &str) -> PathBuf {
-        files::temporary(&self.path.join(name))
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // Nothing more can be done about a file that refuses to go.
-        for name in &self.staged {
-            let _ = fs::remove_file(self.temporary(name));
+fn busy(path: &Path) -> Failure {
+    Failure::with_help(
+        Exit::Io,
+        format!("another run is writing to the output folder {}", path.display()),
+        "wait until it has ended, or choose another folder with --output",
+    )
+}
+
+/// Refuses what is there and no folder.
+fn refuse_file(path: &Path) -> Result<(), Failure> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Failure::io("read the output folder", path, &error)),
+        Ok(found) if !found.is_dir() => {
+            let message = format!("the output folder {} is a file", path.display());
+            Err(Failure::with_help(Exit::Io, message, "choose another with --output"))
         }
-        if self.created && !self.committed {
-            let _ = fs::remove_dir(&self.path);
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Refuses names at which something lies that is no file.
+fn refuse_special(path: &Path, names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        let place = path.join(name);
+        if let Some(what) = fs::symlink_metadata(&place).ok().as_ref().and_then(files::special) {
+            return Err(Failure::with_help(
+                Exit::Io,
+                format!("{} is {what}, which is never replaced", place.display()),
+                "choose another folder with --output",
+            ));
         }
     }
+    Ok(())
 }
 
 /// Whether `names` may be written to `path`; the files of the earlier run in it.
 fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Failure> {
-    let unreadable = |error: io::Error| Failure::io("read the output folder", path, &error);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
     let refuse = |what: String| {
         Failure::with_help(
             Exit::Io,
@@ -139,22 +165,17 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
              with --overwrite",
         )
     };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(error)),
-        Ok(found) if !found.is_dir() => {
-            let message = format!("the output folder {} is a file", path.display());
-            return Err(Failure::with_help(Exit::Io, message, "choose another with --output"));
-        }
-        Ok(_) => {}
-    }
+    let all: Vec<String> = names.iter().copied().chain([INDEX]).map(str::to_owned).collect();
+    refuse_special(path, &all)?;
     let previous = previous_files(path);
-    if overwrite {
+    if overwrite || commit::is_pending(path) {
         return Ok(previous.unwrap_or_default());
     }
     let Some(previous) = previous else {
-        let mut entries = fs::read_dir(path).map_err(unreadable)?.filter_map(Result::ok);
-        let empty = entries.all(|entry| files::is_temporary(&entry.file_name()));
+        let entries = fs::read_dir(path)
+            .map_err(|error| Failure::io("read the output folder", path, &error))?;
+        let mut entries = entries.filter_map(Result::ok);
+        let empty = entries.all(|entry| commit::is_ours(&entry.file_name()));
         let what = "holds something else than results of farad";
         return if empty { Ok(Vec::new()) } else { Err(refuse(what.to_owned())) };
     };
@@ -171,18 +192,11 @@ fn check(path: &Path, names: &[&str], overwrite: bool) -> Result<Vec<String>, Fa
 }
 
 /// The files that the results.json in `path` lists; `None` if there is none of this program.
-fn previous_files(path: &Path) -> Option<Vec<String>> {
+pub(super) fn previous_files(path: &Path) -> Option<Vec<String>> {
     let text = fs::read_to_string(path.join(INDEX)).ok()?;
     let index: Index = serde_json::from_str(&text).ok()?;
     let ours = index.schema.starts_with(FAMILY);
     // A list that was tampered with must not lead out of the folder.
     let plain = |name: &String| Path::new(name).file_name() == Some(name.as_ref());
     ours.then(|| index.files.into_iter().filter(plain).collect())
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -245,7 +245,7 @@ impl Document {
         // Only maps with strange keys and failing writers can fail, and there are none here.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        text
+        crate::text::json(text)
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a run leaves behind: one module a file format, and the rules of the folder they go to.
 
+mod commit;
 mod csv;
 mod folder;
 mod json;
+mod lock;
 mod probe;
 mod surface;
 mod table;

@@ -8,6 +8,7 @@ use fmm::Densities;
 use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Problem};
+use crate::commands::arguments::parse_count;
 use crate::exit::Failure;
 use crate::output::Output;
 
@@ -15,7 +16,7 @@ use crate::output::Output;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Number of points, sources and targets at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     n: NonZeroUsize,
     /// How the points are spread: uniform in the unit cube, uniform on the unit sphere, Plummer's star cluster, or on both
     /// faces of a thin plate with spacings graded 1:1000 toward the edges
@@ -28,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long)]
     dipoles: bool,
     /// Densities that go through one sum together
-    #[arg(long, value_name = "K", default_value = "1")]
+    #[arg(long, value_name = "K", default_value = "1", value_parser = parse_count)]
     densities: NonZeroUsize,
     /// Of points, charges and dipoles
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -58,6 +59,7 @@ fn distributions() -> impl TypedValueParser<Value = Distribution> {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     sum::prepare(&args.sum)?;
     let (n, k) = (args.n.get(), args.densities.get());
+    sum::check_memory(&args.sum, n, k, args.dipoles)?;
     let mut random = Random::new(args.seed);
     let points = args.distribution.points(n, &mut random);
     let shift = if args.charges == Charges::Mixed { 0.5 } else { 0.0 };

@@ -8,9 +8,10 @@ use fmm::{Densities, Options, Plan, Potentials, StageSeconds, direct};
 use serde::Serialize;
 
 use crate::backend::Backend;
-use crate::commands::arguments::parse_tolerance;
+use crate::commands::arguments::{parse_count, parse_tolerance};
 use crate::exit::Failure;
-use crate::{backend, interrupt, machine, units};
+use crate::output::Output;
+use crate::{backend, interrupt, machine, memory, units};
 
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
@@ -31,19 +32,19 @@ pub(super) struct Args {
     #[arg(long)]
     direct: bool,
     /// Most points that a leaf may hold [default: by the cost model]
-    #[arg(long, value_name = "L")]
+    #[arg(long, value_name = "L", value_parser = parse_count)]
     leaf_size: Option<NonZeroUsize>,
     /// Compute gradients too
     #[arg(long)]
     pub(super) gradient: bool,
     /// Threads [default: all cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
     /// Times to apply the sum; the median is reported
-    #[arg(long, value_name = "R", default_value = "3")]
+    #[arg(long, value_name = "R", default_value = "3", value_parser = parse_repeats)]
     repeat: NonZeroUsize,
     /// Random targets at which the error is measured; all where there are fewer
-    #[arg(long, value_name = "M", default_value = "1000")]
+    #[arg(long, value_name = "M", default_value = "1000", value_parser = parse_count)]
     samples: NonZeroUsize,
     /// Print one JSON object to stdout, and nothing else
     #[arg(long)]
@@ -162,7 +163,40 @@ struct Stages {
 /// Checks that the backend is there and starts the threads, before any work.
 pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
     args.on.resolve()?;
-    backend::use_threads(args.threads)
+    if let Some(note) = backend::use_threads(args.threads)? {
+        Output::default().note(&note);
+    }
+    Ok(())
+}
+
+/// More repetitions than this are taken for a mistake.
+const MOST_REPEATS: usize = 1_000_000;
+
+fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
+    match parse_count(text)? {
+        count if count.get() <= MOST_REPEATS => Ok(count),
+        _ => Err(format!("must be at most {MOST_REPEATS}")),
+    }
+}
+
+/// Refuses sums that do not fit into memory, before anything is made for them.
+pub(super) fn check_memory(
+    args: &Args,
+    points: usize,
+    densities: usize,
+    dipoles: bool,
+) -> Result<(), Failure> {
+    // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each point.
+    let values = 2 + 3 * u64::from(dipoles) + 3 * u64::from(args.gradient);
+    let point =
+        (densities as u64).checked_mul(8 * values).and_then(|bytes| bytes.checked_add(24 + 100));
+    let all = point.and_then(|bytes| bytes.checked_mul(points as u64));
+    let what = format!(
+        "the sum of {} points and {} densities",
+        units::count(points as u64),
+        units::count(densities as u64)
+    );
+    memory::check(&what, all, None, "ask for fewer points or densities")
 }
 
 /// Plans, sums `args.repeat` times, and measures the error.

@@ -1,0 +1,127 @@
+//! What the standard library does not offer of the operating system. On systems without it there is an answer too.
+
+use std::io;
+use std::path::Path;
+
+/// Lets two paths change places at once, whatever happens.
+#[cfg(target_os = "linux")]
+pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
+    let [a, b] = [c_string(a)?, c_string(b)?];
+    // SAFETY: both are strings that end with a zero and live until the call returns, which keeps nothing of them.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            a.as_ptr(),
+            libc::AT_FDCWD,
+            b.as_ptr(),
+            libc::RENAME_EXCHANGE,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Lets two paths change places at once: not on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether two folders are alike in owner, group and how many bytes the names of their extended attributes take (access
+/// lists are such), once `like` has the permissions of `folder`.
+#[cfg(target_os = "linux")]
+pub(crate) fn make_alike(like: &Path, folder: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let wanted = std::fs::metadata(folder)?;
+    std::fs::set_permissions(like, wanted.permissions())?;
+    let made = std::fs::metadata(like)?;
+    let owners =
+        (made.uid(), made.gid(), made.mode()) == (wanted.uid(), wanted.gid(), wanted.mode());
+    Ok(owners && attributes(like)? == attributes(folder)?)
+}
+
+/// Whether two folders are alike: this system has no use for the answer.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn make_alike(_: &Path, _: &Path) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// The number of bytes in the names of a path's extended attributes.
+#[cfg(target_os = "linux")]
+fn attributes(path: &Path) -> io::Result<usize> {
+    let path = c_string(path)?;
+    // SAFETY: the path ends with a zero and lives until the call returns; with a size of 0 nothing is written.
+    let size = unsafe { libc::listxattr(path.as_ptr(), std::ptr::null_mut(), 0) };
+    match usize::try_from(size) {
+        Ok(size) => Ok(size),
+        Err(_) => match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Unsupported => Ok(0),
+            error => Err(error),
+        },
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn c_string(path: &Path) -> io::Result<std::ffi::CString> {
+    use std::os::unix::ffi::OsStrExt as _;
+    std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
+}
+
+/// A number that tells a folder from all others of its file system.
+#[cfg(unix)]
+pub(crate) fn identity(found: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (found.dev(), found.ino())
+}
+
+/// A number that tells a folder from all others of its file system: this one has none.
+#[cfg(not(unix))]
+pub(crate) fn identity(_: &std::fs::Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+/// Calls `install`, which sets handlers for the signals that ask a program to end, and lets those of them be ignored that
+/// were ignored before: `nohup` and background jobs of shells mean it.
+#[cfg(unix)]
+pub(crate) fn keep_ignored<T>(install: impl FnOnce() -> T) -> T {
+    const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+    // SAFETY: all arguments are valid for the calls' duration: signal numbers from libc, and structures of this function,
+    // which zeros are valid values of. Handlers other than "ignore" are not touched.
+    unsafe {
+        let action = |signal| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let known = libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0;
+            (known && action.sa_sigaction == libc::SIG_IGN).then_some(signal)
+        };
+        let ignored: Vec<_> = ASKING.into_iter().filter_map(action).collect();
+        // None of them may arrive between the two settings.
+        let (mut blocked, mut before): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&raw mut blocked);
+        for signal in &ignored {
+            libc::sigaddset(&raw mut blocked, *signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before);
+        let result = install();
+        for signal in &ignored {
+            libc::signal(*signal, libc::SIG_IGN);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
+}
+
+/// Calls `install`.
+#[cfg(not(unix))]
+pub(crate) fn keep_ignored<T>(install: impl FnOnce() -> T) -> T {
+    install()
+}
+
+/// Lets a write beyond the limit of a file's size fail, as one to a full disk does, in place of ending the process.
+pub(crate) fn ignore_file_size_signal() {
+    #[cfg(unix)]
+    // SAFETY: the number of a signal, and "ignore", which is no function.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}

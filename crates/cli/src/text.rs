@@ -1,0 +1,142 @@
+//! Text of others (names of groups, titles, lines of files) made fit for terminals, spreadsheets and files.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Whether a character does something else than being seen: control characters, and those that change the direction of text.
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text with such characters written out, as `\u{1b}`. Lines and tabs stay.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| acts(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// The same for what has to stay on one line, such as a name in a table.
+pub(crate) fn printable_line(text: &str) -> Cow<'_, str> {
+    escaped(text, acts)
+}
+
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_bad(c) { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// The text with such characters replaced by others of as many bytes, so that places in it stay what they are.
+pub(crate) fn printable_in_place(text: String) -> String {
+    let is_bad = |c: char| acts(c) && !matches!(c, '\n' | '\t' | '\r');
+    if !text.chars().any(is_bad) {
+        return text;
+    }
+    let fit = |c: char| match c.len_utf8() {
+        _ if !is_bad(c) => c,
+        1 => '?',
+        2 => '\u{bf}',
+        _ => '\u{fffd}',
+    };
+    text.chars().map(fit).collect()
+}
+
+/// JSON whose strings hold no such characters either; JSON itself only demands that of some.
+pub(crate) fn json(text: String) -> String {
+    // Line breaks between values are the only ones; in strings they are escaped already.
+    let is_bad = |c: char| acts(c) && c != '\n';
+    if !text.chars().any(is_bad) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_bad(c) {
+            let _ = write!(out, "\\u{:04x}", c as u32);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// A quoted string of TOML.
+pub(crate) fn toml_string(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out += "\\\"",
+            '\\' => out += "\\\\",
+            c if acts(c) => {
+                let _ = write!(out, "\\u{:04X}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}
+
+/// A name as a field of a table as RFC 4180 wants it, quoted where it must be.
+pub(crate) fn csv_name(name: &str) -> String {
+    let name = harmless(name);
+    if name.contains([',', '"', '\n', '\r']) { quoted(&name) } else { name.into_owned() }
+}
+
+/// The same, always quoted.
+pub(crate) fn csv_quoted(name: &str) -> String {
+    quoted(&harmless(name))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// What a spreadsheet would take for a formula gets an apostrophe, by which spreadsheets know text; numbers are left alone.
+fn harmless(name: &str) -> Cow<'_, str> {
+    let begins = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if begins && name.parse::<f64>().is_err() { format!("'{name}").into() } else { name.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}[31m\u{7}\u{9b}0m\u{202e}b\r\n\t\"\\";
+
+    #[test]
+    fn nothing_acts_on_the_terminal() {
+        assert_eq!(printable("µ \u{1b}[0m\n\tb"), "µ \\u{1b}[0m\n\tb");
+        assert_eq!(printable_line("a\nb\u{9b}"), "a\\nb\\u{9b}");
+        let same = printable_in_place(HOSTILE.to_owned());
+        assert_eq!(same.len(), HOSTILE.len());
+        assert!(!same.chars().any(|c| acts(c) && !matches!(c, '\n' | '\t' | '\r')), "{same:?}");
+    }
+
+    #[test]
+    fn escapes_are_read_back() {
+        let table: toml::Table = format!("x = {}", toml_string(HOSTILE)).parse().unwrap();
+        assert_eq!(table["x"].as_str(), Some(HOSTILE));
+        let text = json(serde_json::to_string(HOSTILE).unwrap());
+        assert!(!text.chars().any(acts), "{text:?}");
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
+    }
+
+    #[test]
+    fn names_are_no_formulas_and_numbers_stay() {
+        for (name, field) in [
+            ("=1+1", "'=1+1"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("-2+3", "'-2+3"),
+            ("+a,b", "\"'+a,b\""),
+            ("-1.5e-3", "-1.5e-3"),
+            ("left", "left"),
+            ("say \"c\"", "\"say \"\"c\"\"\""),
+        ] {
+            assert_eq!(csv_name(name), field);
+            assert_eq!(csv_quoted(name).trim_matches('"'), field.trim_matches('"'));
+        }
+    }
+}
