@@ -274,9 +274,12 @@ fn pairs_of_runs_never_mix() {
 #[test]
 fn devices_pipes_and_folders_are_never_replaced() {
     let place = Workplace::small("atomic_special");
-    assert!(Command::new("mkfifo").arg(place.path("pipe")).status().unwrap().success());
-    fs::create_dir(place.path("folder")).unwrap();
-    for (name, what) in [("pipe", "a pipe"), ("folder", "a folder"), ("/dev/null", "a device")] {
+    assert!(Command::new("mkfifo").arg(place.path("pipe.msh")).status().unwrap().success());
+    fs::create_dir(place.path("folder.msh")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", place.path("device.msh")).unwrap();
+    for (name, what) in
+        [("pipe.msh", "a pipe"), ("folder.msh", "a folder"), ("device.msh", "a device")]
+    {
         let ended =
             place.farad(&format!("mesh generate sphere --elements 72 -o {name} --overwrite"));
         ended.fails(6, &[what, "never replaced"]);

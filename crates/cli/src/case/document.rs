@@ -323,7 +323,7 @@ impl<'d> Section<'d> {
         let Some(table) = self.table else { return };
         let is_unknown = |name: &str| {
             let is_key = schema::keys_of(self.name).any(|known| known.name == name);
-            !is_key && !(self.name.is_empty() && TABLES.contains(&name))
+            !(is_key || self.name.is_empty() && TABLES.contains(&name))
         };
         let mut unknown: Vec<(&str, Range<usize>)> = table
             .iter()
