@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    CapacitanceOptions, Electrostatics, Excitation, Images, Media, Method, PointCharge, Quiet,
-    StopReason, electrostatics,
+    CapacitanceOptions, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge,
+    Quiet, StopReason, SurfaceCharge, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
+use mesh::mirror::Plane;
 use mesh::regions::Region;
 
 /// Conductor of a triangle, and permittivity in front and behind.
@@ -160,9 +161,8 @@ fn a_body_that_metal_covers_in_part() {
     }
 }
 
-/// A charge beside two boxes that share a wall: they carry no charge in all, whatever their permittivities.
-#[test]
-fn boxes_that_share_a_wall_stay_neutral() {
+/// Two boxes that share a wall, where x is `wall`: the mesh, the triangles of each and `wall`.
+fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
     let resolution = Resolution::Elements(768);
     let mut mesh = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
     let wall = mesh.vertices.iter().map(|v| v[0]).fold(f64::MIN, f64::max);
@@ -188,6 +188,13 @@ fn boxes_that_share_a_wall_stay_neutral() {
         mesh.triangles.push([a, c, b]);
         mesh.membership.push(0);
     }
+    (mesh, [first, second], wall)
+}
+
+/// A charge beside two boxes that share a wall: they carry no charge in all, whatever their permittivities.
+#[test]
+fn boxes_that_share_a_wall_stay_neutral() {
+    let (mesh, [first, second], wall) = boxes();
     let (left, right) = (1e4, 3e4);
     let sides: Vec<Sides> = (0..mesh.triangles.len() as u32)
         .map(|t| match (first.contains(&t), second.contains(&t)) {
@@ -206,5 +213,166 @@ fn boxes_that_share_a_wall_stay_neutral() {
         let size: f64 = response.charge.iter().map(|q| q.abs()).sum();
         println!("{method:?}: {total:.1e} of {size:.2}, {} iterations", response.iterations);
         assert!(size > 0.1 && total.abs() < 1e-5 * size, "{total} {size}");
+    }
+}
+
+/// Concentric spheres of these radii, normals outward, as one mesh with the number of triangles of each.
+fn nested(radii: &[f64], elements: usize) -> (Mesh, usize) {
+    let mut all: Option<Mesh> = None;
+    for &radius in radii {
+        let resolution = Resolution::Elements(elements);
+        let mesh = Sphere { radius, base: SphereBase::Octahedron, resolution }.build().unwrap();
+        all = Some(match all {
+            None => mesh,
+            Some(mut all) => {
+                let first = all.vertices.len() as u32;
+                all.vertices.extend(&mesh.vertices);
+                all.triangles.extend(mesh.triangles.iter().map(|t| t.map(|v| v + first)));
+                all.membership.extend(&mesh.membership);
+                all
+            }
+        });
+    }
+    let all = all.unwrap();
+    let each = all.triangles.len() / radii.len();
+    (all, each)
+}
+
+/// Concentric layers around a charge or a conductor, with media that differ by up to 1e7 from layer to layer. Dense matrices show what
+/// the equations give; the fast method may differ by what its products are wrong by, which no permittivity may amplify.
+#[test]
+fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
+    let layers: [(&[f64], &[f64]); 6] = [
+        (&[1.0, 2.0], &[1.0, 1e3, 1.0]),
+        (&[1.0, 2.0], &[4.0, 1e4, 80.0]),
+        (&[1.0, 2.0], &[1.0, 1e6, 1.0]),
+        (&[1.0, 1.5, 2.0], &[1e-2, 1e4, 1e-3, 1.0]),
+        (&[1.0, 1.5, 2.0], &[80.0, 1e5, 2.0, 1e3]),
+        (&[1.0, 1.3, 1.6, 2.0], &[1.0, 1e4, 1.0, 1e6, 1.0]),
+    ];
+    for (radii, eps) in layers {
+        let (mesh, each) = nested(radii, 288);
+        let interfaces: Vec<Sides> =
+            (0..mesh.triangles.len()).map(|t| (None, [eps[t / each + 1], eps[t / each]])).collect();
+        let at = [0.3, -0.2, 0.4];
+        let charge = PointCharge { position: at, charge: 1.0, permittivity: eps[0] };
+        let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
+        let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
+            let found = solve(&mesh, &interfaces, &[], excitation.clone(), method);
+            println!("{eps:?} {method:?}: {} iterations", found.responses[0].iterations);
+            let surface = SurfaceCharge::new(&mesh, &found.responses[0].charge);
+            let outside = surface.evaluate(&excitation, &[[3.0, 1.0, -2.0]], false).unwrap();
+            [surface.potential(at), outside.potential[0]]
+        });
+        // Outside, the best conducting layer leaves one charge at the centre and, of higher moments, what its permittivity is above
+        // that of the next. Entries are exact to 1e-5 of what the charge alone makes in its own medium, most of which cancels.
+        let exact = 1.0 / (14f64.sqrt() * eps[eps.len() - 1]);
+        let leaks = eps.windows(2).map(|pair| pair[1] / pair[0]).fold(1.0, f64::min);
+        let error = (dense[1] / exact - 1.0).abs();
+        let cancelled = eps[eps.len() - 1] / eps[0];
+        assert!(
+            error < 2e-3 + 2.0 * leaks + 6e-5 * cancelled,
+            "{eps:?}: outside {} {exact}",
+            dense[1]
+        );
+        for (dense, fast) in dense.into_iter().zip(fast) {
+            let error = (fast / dense - 1.0).abs();
+            println!("{eps:?}: {dense} {fast}: {error:.1e}");
+            assert!(error < 1e-5, "{eps:?}: {dense} {fast}");
+        }
+
+        // The innermost sphere as a conductor.
+        let sides: Vec<Sides> = (0..mesh.triangles.len())
+            .map(|t| match t / each {
+                0 => (Some(0), [eps[1]; 2]),
+                k => (None, [eps[k + 1], eps[k]]),
+            })
+            .collect();
+        let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
+            let found = solve(&mesh, &sides, &[], at_one_volt(), method);
+            println!("{eps:?} core {method:?}: {} iterations", found.responses[0].iterations);
+            found.responses[0].conductor_charge[0]
+        });
+        let shell = |k: usize| {
+            let outer = radii.get(k).map_or(0.0, |outer| 1.0 / outer);
+            (1.0 / radii[k - 1] - outer) / eps[k]
+        };
+        let exact = 1.0 / (1..eps.len()).map(shell).sum::<f64>();
+        println!("{eps:?} core: {dense} {fast}, exact {exact}");
+        // 288 facets take 3 % of the radii.
+        assert!((dense / exact - 1.0).abs() < 0.06, "{eps:?}: {dense} {exact}");
+        assert!((fast / dense - 1.0).abs() < 1e-5, "{eps:?}: {dense} {fast}");
+    }
+}
+
+/// A dielectric on a grounded or a symmetry plane is half of one with its image: triangle by triangle the same charge, whatever rounding
+/// makes of areas.
+#[test]
+fn a_body_on_a_plane_is_half_of_the_whole() {
+    for (edge, shift) in [(2.0, 0.0), (1.6, 0.0), (0.74, 0.3), (3.3, -1.7)] {
+        for odd in [true, false] {
+            let resolution = Resolution::Elements(192);
+            let mut whole = Cube { edge, grade: 1.0, resolution }.build().unwrap();
+            whole.vertices.iter_mut().for_each(|v| v[2] += shift);
+            let mut half = whole.clone();
+            let above: Vec<usize> =
+                (0..whole.triangles.len()).filter(|&t| height(&whole, t) > shift).collect();
+            half.triangles = above.iter().map(|&t| whole.triangles[t]).collect();
+            half.membership = vec![0; above.len()];
+            let images = Images::new(&[Mirror { plane: Plane { axis: 2, at: shift }, odd }]);
+            // Across a grounded plane, along one of symmetry.
+            let field = if odd { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
+            let excitation =
+                Excitation { field, origin: [0.0, 0.0, shift], ..Excitation::default() };
+            let solve = |mesh: &Mesh, images: &Images, method: Method| {
+                let n = mesh.triangles.len();
+                let media = Media {
+                    conductor: &vec![None; n],
+                    conductors: 0,
+                    permittivity: &vec![[1.0, 40.0]; n],
+                    images,
+                    bodies: &[],
+                };
+                let options = CapacitanceOptions { method, ..CapacitanceOptions::default() };
+                let found =
+                    electrostatics(mesh, media, &[excitation.clone()], &options, &Quiet).unwrap();
+                assert_eq!(found.responses[0].reason, StopReason::Converged);
+                found.responses[0].charge.clone()
+            };
+            let expected = solve(&whole, &Images::default(), Method::Dense);
+            let size = expected.iter().map(|q| q.abs()).fold(0.0, f64::max);
+            for method in [Method::Dense, Method::Fmm] {
+                let found = solve(&half, &images, method);
+                // Dense: rounding and entries' accuracy; fast: ten tolerances of 1e-6.
+                for (q, &t) in found.iter().zip(&above) {
+                    let error = (q - expected[t]).abs() / size;
+                    assert!(error < 1e-5, "{edge} {method:?}: {q} {}, {error:.1e}", expected[t]);
+                }
+            }
+        }
+    }
+}
+
+/// Metal on one face of a box of high permittivity that touches a box of low permittivity: free charge on the metal is the flux through
+/// the box, told by Gauss's law, not the small difference of large numbers.
+#[test]
+fn metal_on_a_body_that_touches_another() {
+    let (mesh, [first, second], wall) = boxes();
+    let bodies = [Region::new(&mesh, &first).unwrap(), Region::new(&mesh, &second).unwrap()];
+    let far = |t: u32| mesh.corners(t as usize).iter().all(|v| v[0] < wall - 1.999);
+    for left in [10.0, 1e3, 1e6] {
+        let sides: Vec<Sides> = (0..mesh.triangles.len() as u32)
+            .map(|t| match (first.contains(&t), second.contains(&t)) {
+                (true, true) => (None, [2.0, left]),
+                (true, false) => (far(t).then_some(0), [1.0, left]),
+                _ => (None, [1.0, 2.0]),
+            })
+            .collect();
+        let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
+            solve(&mesh, &sides, &bodies, at_one_volt(), method).responses[0].conductor_charge[0]
+        });
+        println!("{left}: {dense} {fast}");
+        // Ten tolerances, whatever the permittivity.
+        assert!((fast / dense - 1.0).abs() < 1e-5, "{left}: {dense} {fast}");
     }
 }

@@ -139,7 +139,10 @@ pub(crate) fn find(
     }
     let symmetry = &problem.symmetry;
     let charges = symmetry.images.charges(charge);
-    let surface = bem::SurfaceCharge::recovered(symmetry.whole(&problem.mesh), &charges);
+    let conductor = &problem.conductors.of_triangle;
+    let whole = symmetry.whole(&problem.mesh);
+    let surface =
+        bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()]);
     let sources = symmetry.images.excitation(sources, |_| true);
     let each = |(probe, points): (&Probe, &Vec<[f64; 3]>)| {
         let mut values = surface.evaluate(&sources, points, true)?;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use mesh::bisect;
 use mesh::check::Defects;
 use mesh::conductors::{self, Assignment, Request};
 use mesh::contact::{Contact, Touch, contacts};
@@ -36,7 +37,19 @@ pub(crate) struct Problem {
     pub(crate) probes: Vec<Vec<[f64; 3]>>,
     /// What the user should know of the surfaces.
     pub(crate) notes: Vec<String>,
+    /// Triangles that the mesh has more than its file, next to point charges.
+    pub(crate) added_next_to_charges: usize,
 }
+
+/// Sides of triangles are at most this times their distance from the nearest point charge: constant densities on such triangles give
+/// the energy of a charge over a plane to 1 % (docs/validation.md).
+const CHARGE_SIDES: f64 = 1.0;
+
+/// Distances of charges from the surface below this share of its size ask for no smaller triangles.
+const CHARGE_FLOOR: f64 = 1e-6;
+
+/// Triangles that a mesh may have after this.
+const MOST_TRIANGLES: usize = 1 << 24;
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
 #[derive(Debug)]
@@ -79,8 +92,45 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     Ok(problem)
 }
 
-/// Checks the mesh, which is that of `case` or one made of it, and finds its conductors.
+/// Checks the mesh, which is that of `case` or one made of it, and finds its conductors. Triangles that are large next to a point
+/// charge are halved, since no density on them could follow the charge that it induces.
 pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
+    let problem = checked(case, mesh)?;
+    let Some(finer) = finer_next_to_charges(case, &problem)? else { return Ok(problem) };
+    let (before, after) = (problem.mesh.triangles.len(), finer.triangles.len());
+    let mut problem = checked(case, finer)?;
+    problem.added_next_to_charges = after - before;
+    problem.notes.push(format!(
+        "{} triangles were halved next to point charges that are closer to the surface than these are long: {} more triangles",
+        case.mesh.file.display(),
+        units::count((after - before) as u64),
+    ));
+    Ok(problem)
+}
+
+/// The mesh with small triangles next to point charges, if it has none there.
+fn finer_next_to_charges(case: &Case, problem: &Problem) -> Result<Option<Mesh>, Failure> {
+    let points: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
+    if points.is_empty() {
+        return Ok(None);
+    }
+    let mesh = &problem.mesh;
+    let [low, high] = quality::bounding_box(mesh);
+    let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+    let finer =
+        bisect::around_points(mesh, &points, CHARGE_SIDES, CHARGE_FLOOR * size, MOST_TRIANGLES);
+    let finer = finer.map_err(|error| {
+        Failure::with_help(
+            Exit::BadInput,
+            format!("{}: next to the point charges: {error}", case.mesh.file.display()),
+            "charges lie very close to the surface, compared with its triangles; use a finer mesh or move them".to_owned(),
+        )
+    })?;
+    Ok((finer.triangles.len() > mesh.triangles.len()).then_some(finer))
+}
+
+/// One pass of [`prepare`].
+fn checked(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     let file = &case.mesh.file;
     let assignment = assign(case, &mesh)?;
     let defects = Defects::of(&mesh);
@@ -112,7 +162,17 @@ pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
         return Err(case.failure(vec![defect.help(help)]));
     }
     let probes = probes::points(case)?;
-    Ok(Problem { mesh, areas, conductors, symmetry, media, sources, probes, notes })
+    Ok(Problem {
+        mesh,
+        areas,
+        conductors,
+        symmetry,
+        media,
+        sources,
+        probes,
+        notes,
+        added_next_to_charges: 0,
+    })
 }
 
 /// The images of all surfaces in the planes of the case.

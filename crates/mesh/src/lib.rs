@@ -4,6 +4,7 @@
 //! about it, [`conductors::assign`] tells which triangle belongs to which conductor. Everything works relative to the mesh's
 //! own size, so that a unit of length is a matter of the caller.
 
+pub mod bisect;
 mod bvh;
 pub mod check;
 pub mod conductors;

@@ -7,6 +7,7 @@
 use mesh::Mesh;
 use rayon::prelude::*;
 
+use super::recovery::{Recovered, recover};
 use super::{Excitation, PointCharge};
 use crate::neighbours::Neighbours;
 use crate::panels::Panels;
@@ -33,14 +34,6 @@ const FAR: f64 = 30.0;
 
 /// Degree of the rule on triangles that are far away.
 const FAR_DEGREE: usize = 6;
-
-/// Charge is averaged at a vertex over triangles whose normals differ by less than this cosine says (40 degrees): beyond a sharp
-/// edge it is another function.
-const SMOOTH: f64 = 0.766;
-
-/// Share of its length within which an edge in a smooth part of the surface counts as rounded off: there the field of facets grows
-/// as the logarithm of the distance, times the angle between them, and that of the smooth surface does not.
-const ROUNDED: f64 = 0.3;
 
 /// Relative L2 error of the fast sum unless asked for otherwise.
 const TOLERANCE: f64 = 1e-6;
@@ -79,60 +72,19 @@ impl SurfaceCharge {
         Self { densities, panels, rounding, constant: true }
     }
 
-    /// The same charges as a density that is linear on each triangle and continuous where the surface is smooth: at a vertex the
-    /// mean, weighted by area, over the triangles around it that face about the same way. For its field the edges between these
-    /// count as rounded off, so that it has no jumps and no peaks from triangle to triangle.
-    pub fn recovered(mesh: &Mesh, charge: &[f64]) -> Self {
-        let mut surface = Self::new(mesh, charge);
-        let panels = &surface.panels;
-        let mut around: Vec<Vec<u32>> = vec![Vec::new(); mesh.vertices.len()];
-        for (i, &t) in panels.triangles().iter().enumerate() {
-            mesh.triangles[t as usize].iter().for_each(|&v| around[v as usize].push(i as u32));
-        }
-        let normals: Vec<Vec3> = (0..panels.len()).map(|i| panels.panel(i).normal).collect();
+    /// The same charges as a density that is linear on each triangle and continuous where the surface is smooth, with the charge's
+    /// moments kept (docs/math.md, "Recovered densities"). Triangles of different `surfaces` (which conductor, which interface) never
+    /// are one smooth surface. For its field the edges within a smooth surface count as rounded off, so that it has no jumps and no
+    /// peaks from triangle to triangle.
+    pub fn recovered(
+        mesh: &Mesh,
+        charge: &[f64],
+        surfaces: impl Fn(usize) -> Option<u32> + Sync,
+    ) -> Self {
+        let surface = Self::new(mesh, charge);
         let constant: Vec<f64> = surface.densities.iter().map(|density| density[0]).collect();
-        let at = |i: usize, v: u32| {
-            let (mut total, mut area) = (0.0, 0.0);
-            for &j in &around[v as usize] {
-                let j = j as usize;
-                // Either way: which way normals point is of no account here.
-                if normals[i].dot(&normals[j]).abs() >= SMOOTH {
-                    total += panels.areas()[j] * constant[j];
-                    area += panels.areas()[j];
-                }
-            }
-            total / area
-        };
-        let recovered = panels
-            .triangles()
-            .par_iter()
-            .enumerate()
-            .map(|(i, &t)| mesh.triangles[t as usize].map(|v| at(i, v)))
-            .collect();
-        let smooth_edge = |i: usize, a: u32, b: u32| {
-            let facing = |j: &u32| {
-                let (j, other) = (*j as usize, panels.triangles()[*j as usize] as usize);
-                j != i
-                    && mesh.triangles[other].contains(&b)
-                    && normals[i].dot(&normals[j]).abs() >= SMOOTH
-            };
-            around[a as usize].iter().any(facing)
-        };
-        let rounding = |(i, &t): (usize, &u32)| {
-            let [a, b, c] = mesh.triangles[t as usize];
-            let lengths = panels.panel(i).lengths;
-            let edges = [(a, b), (b, c), (c, a)].into_iter().zip(lengths);
-            let mut squares = [0.0; 3];
-            for (square, ((a, b), length)) in squares.iter_mut().zip(edges) {
-                *square = if smooth_edge(i, a, b) { (ROUNDED * length).powi(2) } else { 0.0 };
-            }
-            squares
-        };
-        let rounding = panels.triangles().par_iter().enumerate().map(rounding).collect();
-        surface.rounding = rounding;
-        surface.densities = recovered;
-        surface.constant = false;
-        surface
+        let Recovered { densities, rounding } = recover(mesh, &surface.panels, &constant, surfaces);
+        Self { densities, rounding, constant: false, ..surface }
     }
 
     /// Potential at `x`, in closed form.

@@ -1,6 +1,7 @@
 //! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that share walls, bodies partly covered
 //! by metal (docs/math.md, "Gauss's law").
 
+use std::collections::HashSet;
 use std::f64::consts::PI;
 
 use mesh::Mesh;
@@ -11,6 +12,10 @@ use super::{Excitation, Images, PointCharge};
 
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
+
+/// A closed surface whose images take away all but this share of its area has no flux. Shares that are not 0 are sums of whole panels,
+/// some 1e-8 at the least; rounding leaves 1e-13 of ten million panels.
+const CANCELLED: f64 = 1e-10;
 
 /// A mean that others make up, but for this share, is left out.
 const INDEPENDENT: f64 = 0.02;
@@ -34,9 +39,21 @@ pub(super) struct PanelInfo {
     pub(super) is_conductor: bool,
 }
 
+/// What equations are made of, one value a panel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Equations<'a> {
+    pub(super) areas: &'a [f64],
+    /// The length that each row is multiplied by.
+    pub(super) lengths: &'a [f64],
+    /// Relative permittivity on the normal's side and behind.
+    pub(super) permittivity: &'a [[f64; 2]],
+}
+
 /// A closed surface; images may belong to it.
 struct Closed {
     members: Vec<Member>,
+    /// Panels of interfaces inside, without images.
+    interior: Vec<u32>,
     /// Panels inside, and what their charges are multiplied by.
     inside: Vec<(u32, f64)>,
     region: Region,
@@ -60,74 +77,89 @@ struct Cluster {
     inverse: DMatrix<f64>,
 }
 
-/// Weighted means of rows, and what each is multiplied by.
+/// Weighted means of rows, and what takes the place of each.
 struct Means {
     all: Vec<Mean>,
-    /// Inverse of the matrix of what a unit added to the rows of one adds to the others; `None` where none have panels in common.
+    /// Inverse of the matrix of what a unit added to the rows of one adds to the means of the others; `None` where no panels are shared.
     inverse: Option<DMatrix<f64>>,
 }
 
-/// The weighted mean of the rows of a closed surface, and of the walls in it, in which the field inside cancels, so that only the
-/// outer one is left.
+/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the fields inside cancel, so that only the
+/// outer one is left (docs/math.md, "Gauss's law").
 struct Mean {
     members: Vec<Member>,
-    /// Panels of walls between bodies inside.
-    walls: Vec<u32>,
-    /// Panels, and their shares of the mean.
-    shares: Vec<(u32, f64)>,
-    gain: f64,
+    /// Panels of interfaces inside.
+    interior: Vec<u32>,
+    /// Panels of the surface, and their shares of its own mean.
+    own: Vec<(u32, f64)>,
+    /// Panels of the surface and inside, and their shares of what takes the place of that mean.
+    scaled: Vec<(u32, f64)>,
+}
+
+fn sum(rows: &[f64], shares: &[(u32, f64)]) -> f64 {
+    shares.iter().map(|&(i, share)| share * rows[i as usize]).sum()
 }
 
 impl Mean {
-    fn of(&self, rows: &[f64]) -> f64 {
-        self.shares.iter().map(|&(i, share)| share * rows[i as usize]).sum()
-    }
-
-    fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
+    fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        let &Equations { areas, lengths, permittivity } = equations;
+        // Rows are multiplied by the length of their own interface.
+        let size = |panel: usize| areas[panel] / lengths[panel];
         let weight = |panel: u32| {
             let [front, back] = permittivity[panel as usize];
-            (panel, areas[panel as usize] * (front + back))
+            (panel, size(panel as usize) * (front + back))
         };
         let own = self.members.iter().map(|m| m.panel);
-        self.shares = own.chain(self.walls.iter().copied()).map(weight).collect();
-        let total: f64 = self.shares.iter().map(|(_, weight)| weight).sum();
-        self.shares.iter_mut().for_each(|(_, weight)| *weight /= total);
+        self.own = own.clone().map(weight).collect();
+        self.scaled = own.chain(self.interior.iter().copied()).map(weight).collect();
+        let total: f64 = self.own.iter().map(|(_, weight)| weight).sum();
+        self.own.iter_mut().for_each(|(_, weight)| *weight /= total);
         let outside = |m: &Member| {
             let [front, back] = permittivity[m.panel as usize];
-            areas[m.panel as usize] * if m.outward > 0.0 { front } else { back }
+            size(m.panel as usize) * if m.outward > 0.0 { front } else { back }
         };
-        self.gain = total / (2.0 * self.members.iter().map(outside).sum::<f64>());
+        let outside = 2.0 * self.members.iter().map(outside).sum::<f64>();
+        self.scaled.iter_mut().for_each(|(_, weight)| *weight /= outside);
     }
 }
 
 impl Means {
-    /// Of surfaces and their walls, those at the end only if they say something of their own.
-    fn new(surfaces: &[(&Closed, &[u32])], areas: &[f64], permittivity: &[[f64; 2]]) -> Self {
+    /// Of surfaces, those that say something of their own.
+    fn new(surfaces: &[Closed], equations: &Equations<'_>) -> Self {
         let mut means = Self { all: Vec::new(), inverse: None };
-        for (surface, walls) in surfaces {
-            let members = surface.members.iter().filter(|m| m.is_itself).copied().collect();
-            let mut mean = Mean { members, walls: walls.to_vec(), shares: Vec::new(), gain: 1.0 };
-            mean.set_permittivity(areas, permittivity);
+        let panels = equations.areas.len();
+        let mut taken = vec![false; panels];
+        for surface in surfaces {
+            let members: Vec<Member> =
+                surface.members.iter().filter(|m| m.is_itself).copied().collect();
+            let shares_panels = members.iter().any(|m| taken[m.panel as usize]);
+            members.iter().for_each(|m| taken[m.panel as usize] = true);
+            let interior = surface.interior.clone();
+            let mut mean = Mean { members, interior, own: Vec::new(), scaled: Vec::new() };
+            mean.set_permittivity(equations);
             means.all.push(mean);
-            if !walls.is_empty() {
-                let matrix = means.matrix(areas.len());
+            // Surfaces without panels in common have means of their own.
+            if shares_panels {
+                let matrix = means.matrix(panels);
                 let last = means.all.len() - 1;
-                let own = matrix.try_inverse().map(|inverse| inverse[(last, last)].abs());
+                let own = matrix.clone().try_inverse();
+                let own = own.map(|inverse| (inverse[(last, last)] * matrix[(last, last)]).abs());
                 if own.is_none_or(|own| own > 1.0 / INDEPENDENT) {
                     means.all.pop();
                 }
             }
         }
-        means.set_permittivity(areas, permittivity);
+        means.set_permittivity(equations);
         means
     }
 
-    fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
-        self.all.iter_mut().for_each(|mean| mean.set_permittivity(areas, permittivity));
-        let mut seen = vec![false; areas.len()];
-        let mut panels = self.all.iter().flat_map(|mean| &mean.shares).map(|(i, _)| *i as usize);
-        let apart = panels.all(|i| !std::mem::replace(&mut seen[i], true));
-        self.inverse = if apart { None } else { self.matrix(areas.len()).try_inverse() };
+    fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        self.all.iter_mut().for_each(|mean| mean.set_permittivity(equations));
+        let panels = equations.areas.len();
+        let mut seen = vec![false; panels];
+        let mut shared = self.all.iter().flat_map(|mean| &mean.own).map(|(i, _)| *i as usize);
+        let apart = shared.all(|i| !std::mem::replace(&mut seen[i], true));
+        self.inverse = if apart { None } else { self.matrix(panels).try_inverse() };
     }
 
     fn matrix(&self, panels: usize) -> DMatrix<f64> {
@@ -136,7 +168,7 @@ impl Means {
         for (l, of) in self.all.iter().enumerate() {
             of.members.iter().for_each(|m| rows[m.panel as usize] = 1.0);
             for (k, mean) in self.all.iter().enumerate() {
-                matrix[(k, l)] = mean.of(&rows);
+                matrix[(k, l)] = sum(&rows, &mean.own);
             }
             of.members.iter().for_each(|m| rows[m.panel as usize] = 0.0);
         }
@@ -144,7 +176,7 @@ impl Means {
     }
 
     fn scale(&self, rows: &mut [f64]) {
-        let more = self.all.iter().map(|mean| (mean.gain - 1.0) * mean.of(rows));
+        let more = self.all.iter().map(|mean| sum(rows, &mean.scaled) - sum(rows, &mean.own));
         let mut more = DVector::from_iterator(self.all.len(), more);
         if let Some(inverse) = &self.inverse {
             more = inverse * more;
@@ -195,16 +227,20 @@ impl Finder<'_> {
             is_itself: self.is_itself(t),
         };
         let members: Vec<Member> = region.boundary.iter().map(member).collect();
-        // Where images take away what is there, the flux is 0 whatever happens.
-        if members.iter().map(|m| m.sign * self.panels[m.panel as usize].area).sum::<f64>() <= 0.0 {
+        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a sum that is not quite 0.
+        let area = |m: &Member| self.panels[m.panel as usize].area;
+        let signed: f64 = members.iter().map(|m| m.sign * area(m)).sum();
+        if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
             return None;
         }
         let positions = region.positions(self.whole);
         let is_inside =
             |t: &u32| self.panel(*t) != u32::MAX && positions[*t as usize] == Position::Inside;
-        let all = 0..self.whole.triangles.len() as u32;
-        let inside = all.filter(is_inside).map(|t| (self.panel(t), self.sign(t))).collect();
-        Some(Closed { members, inside, region })
+        let inside: Vec<u32> = (0..self.whole.triangles.len() as u32).filter(is_inside).collect();
+        let interior = inside.iter().filter(|&&t| self.is_itself(t)).map(|&t| self.panel(t));
+        let interior = interior.filter(|&i| !self.panels[i as usize].is_conductor).collect();
+        let inside = inside.iter().map(|&t| (self.panel(t), self.sign(t))).collect();
+        Some(Closed { members, interior, inside, region })
     }
 
     /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound anything taken alone.
@@ -212,10 +248,9 @@ impl Finder<'_> {
         regions::parts(self.whole, has)
     }
 
-    /// Boundaries of groups of bodies that share walls, each with its walls if it is of one part and has no metal. Groups are those of
-    /// the bodies above some permittivity, whatever that is: of bodies that all conduct well the charge on the whole is what errors
-    /// of the flux amplify.
-    fn envelopes(&self) -> Vec<(Region, Vec<u32>)> {
+    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
+    /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
+    fn envelopes(&self) -> Vec<Region> {
         let inside = |body: &Region| {
             let &(t, inward) = body.boundary.first()?;
             let panel = self.panels.get(self.panel(t) as usize)?;
@@ -235,64 +270,51 @@ impl Finder<'_> {
                 let mut times = vec![0; owners.len()];
                 let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
                 boundaries.for_each(|&(t, _)| times[t as usize] += 1);
-                let own = || (0..times.len() as u32).filter(|&t| times[t as usize] > 0);
-                let known = |t: u32| self.panels.get(self.panel(t) as usize);
-                let has_metal = own().any(|t| known(t).is_none_or(|panel| panel.is_conductor));
                 let parts = self.parts(|t| times[t] == 1);
-                let whole = parts.len() == 1 && !has_metal;
-                let walls = own().filter(|&t| times[t as usize] > 1 && self.is_itself(t));
-                let walls: Vec<u32> =
-                    if whole { walls.map(|t| self.panel(t)).collect() } else { Vec::new() };
-                let regions = parts.into_iter().filter_map(|(_, region)| region);
-                found.extend(regions.map(|region| (region, walls.clone())));
+                found.extend(parts.into_iter().filter_map(|(_, region)| region));
             }
         }
         found
     }
 
-    /// All closed surfaces; `interfaces` are the connected parts of all interfaces.
-    pub(super) fn gauss(&self, interfaces: Vec<Region>) -> Gauss {
-        let mut candidates: Vec<(Region, Vec<u32>)> =
-            interfaces.into_iter().map(|region| (region, Vec::new())).collect();
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what each panel's row is multiplied by.
+    pub(super) fn gauss(&self, interfaces: Vec<Region>, lengths: &[f64]) -> Gauss {
+        let mut candidates = interfaces;
         for body in self.bodies {
             let mut own = vec![false; self.whole.triangles.len()];
             body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
             let parts = self.parts(|t| own[t]);
             if parts.iter().all(|(_, region)| region.is_some()) {
-                let regions = parts.into_iter().filter_map(|(_, region)| region);
-                candidates.extend(regions.map(|region| (region, Vec::new())));
+                candidates.extend(parts.into_iter().filter_map(|(_, region)| region));
             } else {
-                candidates.push((body.clone(), Vec::new()));
+                candidates.push(body.clone());
             }
         }
+        let bodies = candidates.len();
         candidates.extend(self.envelopes());
         // Each surface once, whichever way it was found.
-        let mut known: Vec<Vec<u32>> = Vec::new();
-        candidates.retain(|(region, _)| {
-            let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
-            triangles.sort_unstable();
-            let is_new = !known.contains(&triangles);
-            known.push(triangles);
-            is_new
-        });
-        let surfaces = candidates
-            .into_iter()
-            .filter_map(|(region, walls)| Some((self.closed(region)?, walls)));
+        let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].is_conductor;
         let (mut free, mut covered) = (Vec::new(), Vec::new());
-        for (surface, walls) in surfaces {
+        for (index, region) in candidates.into_iter().enumerate() {
+            let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+            triangles.sort_unstable();
+            if !known.insert(triangles) {
+                continue;
+            }
+            let Some(surface) = self.closed(region) else { continue };
             if !surface.members.iter().any(is_metal) {
-                free.push((surface, walls));
-            } else if !surface.members.iter().all(is_metal) {
+                free.push(surface);
+            } else if index < bodies && !surface.members.iter().all(is_metal) {
+                // What metal faces is one body; of groups the flux is a sum of theirs, less exact.
                 covered.push(surface);
             }
         }
         let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
-        let media: Vec<[f64; 2]> = self.panels.iter().map(|panel| panel.permittivity).collect();
-        let of_means: Vec<(&Closed, &[u32])> =
-            free.iter().map(|(surface, walls)| (surface, &walls[..])).collect();
-        let means = Means::new(&of_means, &areas, &media);
-        let free = free.into_iter().map(|(surface, _)| surface).collect();
+        let permittivity: Vec<[f64; 2]> =
+            self.panels.iter().map(|panel| panel.permittivity).collect();
+        let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
+        let means = Means::new(&free, &equations);
         Gauss { clusters: self.clusters(free), means, covered }
     }
 
@@ -318,12 +340,13 @@ impl Finder<'_> {
             }
             clusters[into].0.push(surface);
         }
+        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
         let solved = |(surfaces, _): (Vec<Closed>, _)| {
             let mut kept: Vec<Closed> = Vec::new();
             let mut inverse = DMatrix::zeros(0, 0);
             for surface in surfaces {
                 kept.push(surface);
-                let metric = self.metric(&kept, |_| true);
+                let metric = metric(&areas, &kept);
                 let last = kept.len() - 1;
                 let found = metric.clone().lu().try_inverse();
                 match found.filter(|inverse| {
@@ -340,12 +363,6 @@ impl Finder<'_> {
         };
         let filled = clusters.into_iter().filter(|(surfaces, _)| !surfaces.is_empty());
         filled.map(solved).collect()
-    }
-
-    /// What a unit shift on each surface adds to the flux through each.
-    fn metric(&self, surfaces: &[Closed], counts: impl Fn(&Member) -> bool) -> DMatrix<f64> {
-        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
-        metric(&areas, surfaces, counts)
     }
 }
 
@@ -369,15 +386,12 @@ fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
     members.into_iter().filter(|members| members.len() > 1).collect()
 }
 
-/// Entry (k, l): the flux through surface k of a unit shift along the outward normals of l, on those panels that count.
-fn metric(areas: &[f64], surfaces: &[Closed], counts: impl Fn(&Member) -> bool) -> DMatrix<f64> {
+/// Entry (k, l): the flux through surface k of a unit shift along the outward normals of l.
+fn metric(areas: &[f64], surfaces: &[Closed]) -> DMatrix<f64> {
     let mut shift = vec![0.0; areas.len()];
     let mut metric = DMatrix::zeros(surfaces.len(), surfaces.len());
     for (l, of) in surfaces.iter().enumerate() {
-        of.members
-            .iter()
-            .filter(|m| m.is_itself && counts(m))
-            .for_each(|m| shift[m.panel as usize] = m.outward);
+        of.members.iter().filter(|m| m.is_itself).for_each(|m| shift[m.panel as usize] = m.outward);
         for (k, through) in surfaces.iter().enumerate() {
             metric[(k, l)] = through.flux(areas, &shift);
         }
@@ -410,8 +424,8 @@ impl Closed {
 
 impl Gauss {
     /// Takes other media, one pair a panel.
-    pub(super) fn set_permittivity(&mut self, areas: &[f64], permittivity: &[[f64; 2]]) {
-        self.means.set_permittivity(areas, permittivity);
+    pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        self.means.set_permittivity(equations);
     }
 
     /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
@@ -451,40 +465,42 @@ impl Gauss {
         self.means.scale(rows);
     }
 
-    /// Shifts the normal derivatives `slopes` on metal, of all charge there is, so that Gauss's law holds on bodies that it covers in
-    /// part. `interfaces(i)` is the normal derivative that the equation of interface panel i asks for; charges of the excitation and
-    /// their positions are in the mesh's unit, `scale` is that of panels.
+    /// Shifts the normal derivatives on metal, `sides` in front of and behind each panel and of all charge there is, so that Gauss's law
+    /// holds in bodies that it covers in part. `rows` tells the normal derivatives that the equations of interfaces ask for; charges of
+    /// the excitation and their positions are in the mesh's unit, `scale` is that of panels.
     pub(super) fn put_right_on_metal(
         &self,
         rows: &super::Rows,
-        (x, slopes): (&[f64], &mut [f64]),
+        (x, sides): (&[f64], &mut [[f64; 2]]),
         excitation: &Excitation,
         scale: f64,
     ) {
-        if self.covered.is_empty() {
-            return;
-        }
         let is_metal = |m: &Member| rows.conductor[m.panel as usize].is_some();
-        let total: Vec<f64> =
-            (0..x.len()).map(|i| rows.slope_of_interface(i, x[i]).unwrap_or(slopes[i])).collect();
-        let missing = self.covered.iter().map(|surface| {
-            let inside = |q: &&PointCharge| surface.region.contains(q.position);
-            let charges: f64 = excitation
-                .charges
-                .iter()
-                .filter(inside)
-                .map(|q| q.charge / (q.permittivity * scale))
-                .sum();
-            surface.expected(x).0 - 4.0 * PI * charges - surface.flux(&rows.areas, &total)
-        });
-        let missing = DVector::from_iterator(self.covered.len(), missing);
-        let metric = metric(&rows.areas, &self.covered, is_metal);
-        let Ok(inverse) = metric.pseudo_inverse(DEPENDENT * rows.areas.iter().sum::<f64>()) else {
-            return;
-        };
-        for (surface, shift) in self.covered.iter().zip((inverse * missing).iter()) {
-            let own = surface.members.iter().filter(|m| m.is_itself && is_metal(m));
-            own.for_each(|m| slopes[m.panel as usize] += m.outward * shift);
+        // The side that faces the body.
+        let inner = |m: &Member| usize::from(m.outward > 0.0);
+        let asked: Vec<[f64; 2]> =
+            (0..x.len()).map(|i| rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])).collect();
+        for surface in &self.covered {
+            let within = |q: &&PointCharge| surface.region.contains(q.position);
+            let charges = excitation.charges.iter().filter(within);
+            let charges: f64 = charges.map(|q| q.charge / (q.permittivity * scale)).sum();
+            let enclosed: f64 =
+                surface.inside.iter().map(|&(i, sign)| sign * x[i as usize]).sum::<f64>() + charges;
+            let (mut flux, mut area) = (0.0, 0.0);
+            for m in &surface.members {
+                let i = m.panel as usize;
+                flux += m.sign * m.outward * rows.areas[i] * asked[i][inner(m)];
+                if is_metal(m) {
+                    area += m.sign * rows.areas[i];
+                }
+            }
+            if area <= CANCELLED * rows.areas.iter().sum::<f64>() {
+                continue;
+            }
+            let shift = (-4.0 * PI * enclosed - flux) / area;
+            for m in surface.members.iter().filter(|m| m.is_itself && is_metal(m)) {
+                sides[m.panel as usize][inner(m)] += m.outward * shift;
+            }
         }
     }
 }

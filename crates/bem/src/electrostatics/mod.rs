@@ -12,6 +12,7 @@ mod forces;
 mod gauss;
 mod preconditioner;
 mod prepared;
+mod recovery;
 mod rows;
 mod state;
 

@@ -156,12 +156,13 @@ impl Prepared {
                 let mut slopes = slopes.to_vec();
                 let external = external::sheet_slopes(system, excitation);
                 slopes.iter_mut().zip(&external).for_each(|(slope, more)| *slope += more);
+                let mut sides = system.rows.sides(x, &slopes);
                 if !slopes.is_empty() {
                     let all = system.images.excitation(excitation, |_| true);
-                    let on_metal = (x, &mut slopes[..]);
+                    let on_metal = (x, &mut sides[..]);
                     system.rows.gauss.put_right_on_metal(&system.rows, on_metal, &all, scale);
                 }
-                let free = system.rows.free_charges(x, &slopes);
+                let free = system.rows.free_charges(x, &sides);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
                     charge: vec![0.0; system.triangles],

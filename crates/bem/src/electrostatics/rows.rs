@@ -18,7 +18,7 @@ use mesh::Mesh;
 use mesh::regions;
 
 use super::Media;
-use super::gauss::{Finder, Gauss, PanelInfo};
+use super::gauss::{Equations, Finder, Gauss, PanelInfo};
 use crate::layer::Kernel;
 use crate::panels::Panels;
 use crate::{Error, Images};
@@ -108,9 +108,11 @@ impl System {
             panels: &infos,
             bodies: media.bodies,
         };
-        let gauss = finder.gauss(closed);
         let mut area = vec![0.0; parts];
         part.iter().zip(panels.areas()).for_each(|(&p, a)| area[p as usize] += a);
+        let length: Vec<f64> =
+            part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
+        let gauss = finder.gauss(closed, &length);
         let rows = Rows {
             kernels: (0..n)
                 .map(|i| if conductor(of(i)).is_some() { Kernel::Single } else { Kernel::Adjoint })
@@ -120,9 +122,9 @@ impl System {
             factor: (0..n)
                 .map(|i| if conductor(of(i)).is_some() { 0.0 } else { factor(of(i)) })
                 .collect(),
-            length: part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect(),
             weights: part.iter().zip(panels.areas()).map(|(&p, a)| a / area[p as usize]).collect(),
             areas: panels.areas().to_vec(),
+            length,
             part,
             parts,
             gauss,
@@ -160,7 +162,11 @@ impl System {
         for i in (0..n).filter(|&i| rows.conductor[i].is_none()) {
             rows.factor[i] = factor(permittivity[of(i)]);
         }
-        rows.gauss.set_permittivity(&rows.areas, &rows.permittivity);
+        rows.gauss.set_permittivity(&Equations {
+            areas: &rows.areas,
+            lengths: &rows.length,
+            permittivity: &rows.permittivity,
+        });
         true
     }
 }
@@ -235,23 +241,34 @@ impl Rows {
         Some(kinds)
     }
 
-    /// The normal derivative, of all charge there is, that the equation of an interface's panel with charge `x` asks for.
-    pub(super) fn slope_of_interface(&self, i: usize, x: f64) -> Option<f64> {
-        self.conductor[i].is_none().then(|| -2.0 * PI * x / (self.areas[i] * self.factor[i]))
+    /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all charge there is, that its equation
+    /// asks for; `None` on conductors.
+    pub(super) fn slopes_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
+        let [front, back] = self.permittivity[i];
+        // d = -2 pi x / (A f), and d -/+ 2 pi x / A without the difference of nearly equal numbers.
+        let per_permittivity = -4.0 * PI * x / (self.areas[i] * (back - front));
+        self.conductor[i].is_none().then_some([back * per_permittivity, front * per_permittivity])
     }
 
-    /// Free charge of each conductor's panel: eps x in one medium, else
-    /// (eps_back + eps_front)/2 x + (eps_back - eps_front) A/(4 pi) D, with D = d + dphi_ext/dn, the mean normal derivative on both
-    /// sides of all charge there is. `slopes` may be empty.
-    pub(super) fn free_charges(&self, x: &[f64], slopes: &[f64]) -> Vec<f64> {
+    /// Normal derivatives in front of and behind each panel with charges `x`, whose means on both sides are `slopes` (empty counts as 0).
+    pub(super) fn sides(&self, x: &[f64], slopes: &[f64]) -> Vec<[f64; 2]> {
+        let side = |i: usize| {
+            let slope = slopes.get(i).copied().unwrap_or(0.0);
+            let own = 2.0 * PI * x[i] / self.areas[i];
+            [slope - own, slope + own]
+        };
+        (0..x.len()).map(side).collect()
+    }
+
+    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back - eps_front d_front) with the normal
+    /// derivatives d of all charge there is.
+    pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
         let free = |i: usize| {
-            let [front, back] = self.permittivity[i];
+            let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
             match self.conductor[i] {
                 None => 0.0,
                 Some(_) if self.is_sheet(i) => {
-                    let slope = slopes.get(i).copied().unwrap_or(0.0);
-                    0.5 * (front + back) * x[i]
-                        + (back - front) * self.areas[i] / (4.0 * PI) * slope
+                    self.areas[i] / (4.0 * PI) * (back * behind - front * before)
                 }
                 Some(_) => front * x[i],
             }

@@ -47,6 +47,33 @@ pub fn kirkwood(charges: &[(f64, [f64; 3])], a: f64, inside: f64, outside: f64) 
     energy
 }
 
+/// Potential at x outside of a sphere around the origin of charges (q, position) inside, q over 4 pi eps0 (Kirkwood, as above): the
+/// radius of the sphere drops out.
+pub fn kirkwood_outside(
+    charges: &[(f64, [f64; 3])],
+    x: [f64; 3],
+    inside: f64,
+    outside: f64,
+) -> f64 {
+    let dot = |x: &[f64; 3], y: &[f64; 3]| x[0] * y[0] + x[1] * y[1] + x[2] * y[2];
+    let r = dot(&x, &x).sqrt();
+    let mut potential = 0.0;
+    for (q, y) in charges {
+        let ry = dot(y, y).sqrt();
+        let cosine = if ry > 0.0 { dot(&x, y) / (r * ry) } else { 0.0 };
+        let (mut before, mut legendre, mut power) = (0.0, 1.0, 1.0 / r);
+        for n in 0..400 {
+            let n = f64::from(n);
+            potential +=
+                q * (2.0 * n + 1.0) / (inside * n + outside * (n + 1.0)) * power * legendre;
+            let next = ((2.0 * n + 1.0) * cosine * legendre - n * before) / (n + 1.0);
+            (before, legendre) = (legendre, next);
+            power *= ry / r;
+        }
+    }
+    potential
+}
+
 /// C11 and C12 of two spheres of radius 1 at this distance (Maxwell, Treatise, section 173; Smythe): with cosh mu = d/2,
 /// C11 = sinh mu sum 1 / sinh (2n - 1) mu and C12 = -sinh mu sum 1 / sinh 2n mu.
 pub fn two_spheres(distance: f64) -> [f64; 2] {

@@ -80,6 +80,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 #[derive(Default)]
 pub(super) struct Kept {
     prepared: Option<bem::Prepared>,
+    /// Triangles that were added next to point charges; where there are any, charges that move take another mesh.
+    added_next_to_charges: usize,
     /// How often a geometry was worked.
     pub(super) times: usize,
 }
@@ -111,6 +113,10 @@ pub(super) fn solve_on(
     memory_limit: Option<u64>,
     output: &Output,
 ) -> Result<(bem::Capacitance, More), Failure> {
+    if kept.added_next_to_charges + problem.added_next_to_charges > 0 {
+        kept.forget();
+    }
+    kept.added_next_to_charges = problem.added_next_to_charges;
     let options = CapacitanceOptions {
         method: match case.solver.method {
             Method::Auto => bem::Method::Auto,
