@@ -128,11 +128,14 @@ fn results_json_has_every_key_of_its_schema() {
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
             ("/accuracy", "fmm_error_sampled fmm_tolerance gauss_defect solver_tolerance"),
-            ("/timings_s", "fmm_check matvec_mean near_field output plan read solve total"),
+            (
+                "/timings_s",
+                "fmm_check matvec_mean near_field output plan read self_checks solve total",
+            ),
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program schema solvation solver solves status timings_s",
+                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program schema solvation solver solves status timings_s warnings",
             ),
         ];
         for (pointer, names) in expected {

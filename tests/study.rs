@@ -85,6 +85,7 @@ fn what_shows_no_order_is_said_in_words() {
         "{text}"
     );
     assert!(text.contains("--levels 4"), "{text}");
+    assert!(text.contains("surface as meshed"), "{text}");
     place.farad("study sphere.toml --levels 2").fails(2, &["--levels"]);
 }
 
@@ -107,4 +108,116 @@ fn energies_are_studied_too() {
     assert!((1.7..2.3).contains(&number(entry, "order")), "{entry}");
     let error = number(entry, "extrapolated") + 12.073_903_7;
     assert!(error.abs() < number(entry, "error"), "{entry}");
+}
+
+/// A mesh that fails does not take the others with it.
+#[test]
+fn levels_before_a_failure_are_reported() {
+    let place = Workplace::new("study_incomplete");
+    place.generate("sphere --elements 72", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "[solver]\nmethod = \"dense\"");
+    // 288 triangles take 0.7 MB, 1,152 take 10.6.
+    let ended = place.farad("study sphere.toml --memory-limit 0.005");
+    ended.fails(5, &["mesh 1 of 3: 72 triangles", "mesh 3 of 3: 1,152 triangles", "needs"]);
+    assert!(ended.stdout.contains("INCOMPLETE: the mesh of 1,152 triangles"), "{}", ended.stdout);
+    let results = place.json("sphere.study/results.json");
+    assert_eq!(results["status"], "incomplete");
+    assert_eq!(results["failed"]["triangles"], 1152);
+    assert_eq!(results["meshes"].as_array().unwrap().len(), 2);
+    let entry = &results["entries"][0];
+    assert_eq!(entry["values"].as_array().unwrap().len(), 2);
+    assert!(entry["error"].is_null() && entry["range"] == "too few meshes", "{entry}");
+    // If not even the first can be solved there is nothing to report.
+    place.farad("study sphere.toml --memory-limit 0.000001 --output none").fails(5, &["needs"]);
+    assert!(!place.path("none").exists());
+}
+
+/// Two spheres whose gap is a tenth of their facets: values change regularly and say nothing of the gap.
+#[test]
+fn gaps_that_no_mesh_resolves_have_no_estimate() {
+    let place = Workplace::new("study_gap");
+    place.generate("two-spheres --distance 2.001 --elements 144", "two.msh");
+    place.case("two.toml", "two.msh", "");
+    let ended = place.must("study two.toml --spheres");
+    assert!(ended.stdout.contains("No estimates: facets of"), "{}", ended.stdout);
+    for entry in place.json("two.study/results.json")["entries"].as_array().unwrap() {
+        assert!(entry["error"].is_null() && entry["order"].is_null(), "{entry}");
+        assert_eq!(entry["range"], "unresolved gap");
+    }
+}
+
+#[test]
+fn tables_of_many_entries_fit_a_terminal() {
+    let place = Workplace::new("study_wide");
+    place.generate("bus --bars 2 --elements 96", "bus.msh");
+    place.case("bus.toml", "bus.msh", "");
+    let text = place.must("study bus.toml").stdout;
+    let tables: Vec<&str> =
+        text.lines().take_while(|line| !line.starts_with("Refinement")).collect();
+    assert!(tables.iter().all(|line| line.chars().count() < 80), "{text}");
+    for entry in ["C(bar_x1, bar_x1)", "C(bar_y1, bar_y2)"] {
+        assert_eq!(text.matches(entry).count(), 1, "{entry} in\n{text}");
+    }
+}
+
+/// What the estimates promise, over shapes with exact or much finer answers: `cargo test --release -p farad --test runs coverage --
+/// --ignored --nocapture` prints the table of docs/validation.md.
+#[test]
+#[ignore = "ten minutes"]
+fn coverage_of_error_estimates() {
+    let place = Workplace::new("study_coverage");
+    let shapes = [
+        ("sphere --elements 72", "--spheres", 5),
+        ("sphere --base icosahedron --elements 80", "--spheres", 5),
+        ("two-spheres --distance 3 --elements 144", "--spheres", 5),
+        ("two-spheres --distance 2.2 --elements 144", "--spheres", 5),
+        ("two-spheres --distance 2.05 --elements 160", "--spheres", 5),
+        ("cube --elements 12", "", 6),
+        ("cube --elements 48", "", 6),
+        ("cube --elements 108", "", 5),
+        ("plate --elements 8", "", 6),
+        ("plate --width 4 --height 0.5 --elements 16", "", 6),
+        ("disk --elements 24", "", 5),
+        ("torus --elements 72", "", 5),
+        ("bus --bars 1 --elements 48", "", 5),
+        ("bus --bars 2 --gap 0.3 --elements 96", "", 5),
+    ];
+    // For three and four meshes: sequences, those with an estimate, those covered, bars over errors.
+    let mut counts = [(0, 0, 0, Vec::new()), (0, 0, 0, Vec::new())];
+    for (index, (shape, flags, levels)) in shapes.into_iter().enumerate() {
+        let (mesh, case) = (format!("{index}.msh"), format!("{index}.toml"));
+        place.generate(shape, &mesh);
+        place.case(&case, &mesh, "[output]\nvtk = \"none\"");
+        let results = study(&place, &format!("{case} --levels {levels} {flags}"));
+        for entry in results["entries"].as_array().unwrap() {
+            let values: Vec<f64> =
+                entry["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
+            let noise = number(entry, "solver_error");
+            // The last value lacks less than the bars of the meshes before the one before it can tell.
+            let best = bem::convergence::estimate(&values, noise).unwrap().limit;
+            for (count, meshes) in counts.iter_mut().zip([3, 4]) {
+                for values in values[..values.len() - 1].windows(meshes) {
+                    let found = bem::convergence::estimate(values, noise).unwrap();
+                    count.0 += 1;
+                    let Some(error) = found.error else { continue };
+                    let off = (found.limit - best).abs();
+                    count.1 += 1;
+                    count.2 += usize::from(off <= error);
+                    count.3.push(error / off);
+                    if off > error {
+                        println!("{shape}: {} {values:?} {found:?} {best}", entry["name"]);
+                    }
+                }
+            }
+        }
+    }
+    for (meshes, (all, with, covered, mut ratios)) in [3, 4].into_iter().zip(counts) {
+        ratios.sort_by(f64::total_cmp);
+        let median = ratios[ratios.len() / 2];
+        println!(
+            "{meshes} meshes: {all} sequences, {with} estimates, {covered} cover, median bar/error {median:.1}"
+        );
+        assert!(covered as f64 >= 0.95 * f64::from(with), "{covered} of {with}");
+        assert!(median < 10.0, "{median}");
+    }
 }

@@ -30,12 +30,9 @@ fn moved_and_turned_bodies_and_permittivities_are_those_of_single_cases() {
         matrix(&place.solve("single.toml")["capacitance"]["maxwell_farad"])
     };
     for run in runs {
-        let labels: Vec<&str> =
-            run["parameters"].as_array().unwrap().iter().map(|p| p.as_str().unwrap()).collect();
-        let expected = single(
-            if labels[1] == "0" { "two.msh" } else { "four.msh" },
-            labels[0].parse().unwrap(),
-        );
+        let labels: Vec<f64> =
+            run["parameters"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
+        let expected = single(if labels[1] == 0.0 { "two.msh" } else { "four.msh" }, labels[0]);
         for (x, y) in farads(run).iter().flatten().zip(expected.iter().flatten()) {
             // The shifted mesh is centred anew and differs in rounding; tolerances are 1e-6.
             assert!((x - y).abs() < 1e-5 * expected[0][0], "{labels:?}: {x} {y}");

@@ -25,13 +25,13 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status program case files backend mesh media capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case files backend mesh media capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
     "solver": "method",
     "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled gauss_defect",
-    "timings_s": "read plan near_field solve fmm_check matvec_mean output total",
+    "timings_s": "read plan near_field solve fmm_check self_checks matvec_mean output total",
     "memory_bytes": "peak",
 }
 

@@ -12,6 +12,7 @@
 mod accuracy;
 mod algebra;
 mod capacitance;
+pub mod checks;
 mod cholesky;
 mod coarse;
 pub mod convergence;
@@ -56,8 +57,9 @@ pub use capacitance::{
     capacitance,
 };
 pub use electrostatics::{
-    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Response,
-    State, SurfaceCharge, Values, dipole_moment, electrostatics, forces,
+    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Reciprocity,
+    Response, SampledResidual, State, SurfaceCharge, Values, coulomb_potentials, dipole_moment,
+    electrostatics, forces, reciprocity, sampled_residual,
 };
 pub use error::Error;
 pub use gmres::{

@@ -28,7 +28,10 @@ impl Exit {
         (Self::Success, "success"),
         (Self::Usage, "usage: the command line is wrong"),
         (Self::BadInput, "bad input: a case file, mesh or array is wrong"),
-        (Self::NotConverged, "not converged: results are written, marked not_converged"),
+        (
+            Self::NotConverged,
+            "not converged, or a self-check failed: results are written, marked not_converged or checks_failed",
+        ),
         (Self::Memory, "memory: the problem does not fit"),
         (
             Self::Io,

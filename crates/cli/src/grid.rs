@@ -20,3 +20,49 @@ pub(crate) fn grid(header: Vec<String>, rows: impl IntoIterator<Item = Vec<Strin
     }
     table.trim_fmt() + "\n"
 }
+
+/// The same in several tables one after the other where one would be wider than `width`: each has the first column and as many of
+/// the others as there is room for.
+pub(crate) fn columns(header: &[String], rows: &[Vec<String>], width: usize) -> String {
+    let cells = |column: usize| {
+        let own = rows.iter().filter_map(move |row| row.get(column));
+        std::iter::once(&header[column]).chain(own)
+    };
+    // Two blanks before each.
+    let size =
+        |column: usize| 2 + cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let mut tables: Vec<Vec<usize>> = Vec::new();
+    let mut used = 0;
+    for column in 1..header.len() {
+        match tables.last_mut() {
+            Some(table) if used + size(column) <= width => table.push(column),
+            _ => {
+                used = size(0);
+                tables.push(vec![0, column]);
+            }
+        }
+        used += size(column);
+    }
+    let part = |table: &Vec<usize>| {
+        let of = |row: &[String]| table.iter().map(|&column| row[column].clone()).collect();
+        grid(of(header), rows.iter().map(|row| of(row)))
+    };
+    tables.iter().map(part).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_tables_are_cut_between_columns() {
+        let header: Vec<String> = ["", "alpha", "beta", "gamma"].map(str::to_owned).to_vec();
+        let row: Vec<String> = ["row", "12345678", "2.5", "-1"].map(str::to_owned).to_vec();
+        let text = columns(&header, &[row], 24);
+        assert!(text.lines().all(|line| line.chars().count() <= 24), "{text}");
+        assert_eq!(text.matches("row").count(), 2, "{text}");
+        for cell in ["alpha", "beta", "gamma", "12345678", "2.5", "-1"] {
+            assert_eq!(text.matches(cell).count(), 1, "{cell} in\n{text}");
+        }
+    }
+}

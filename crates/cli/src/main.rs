@@ -3,6 +3,7 @@
 mod backend;
 mod bodies;
 mod case;
+mod checks;
 mod commands;
 mod contradictions;
 mod exit;

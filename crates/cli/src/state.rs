@@ -1,15 +1,22 @@
 //! From a case's potentials, charges and field to the state that they make, in SI units.
 
+use mesh::locate::Locator;
+
 use crate::bodies;
 use crate::case::{Case, Dielectric, Diffusion, Setting};
+use crate::checks::Warning;
 use crate::exit::Failure;
 use crate::probes::{self, Probed};
 use crate::problem::Problem;
 use crate::sources::Source;
-use crate::units;
+use crate::units::{self, LengthUnit};
 
 /// What the solve for point charges and the external field is called beside those for conductors.
 const SOURCES: &str = "sources";
+
+/// The energy that surfaces add, and that of the charges alone: the second does not depend on the mesh.
+const SOLVATION_ENERGY: &str = "solvation energy";
+pub(crate) const COULOMB_ENERGY: &str = "Coulomb energy";
 
 /// What the case asks for beside the capacitance matrix.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +27,10 @@ pub(crate) struct More {
     pub(crate) hydrodynamics: Option<Hydrodynamics>,
     /// Largest relative defect of Gauss's law that was put right; `None` without dielectrics.
     pub(crate) gauss_defect: Option<f64>,
+    /// What self-checks found wrong.
+    pub(crate) warnings: Vec<Warning>,
+    /// Wall seconds of the self-checks.
+    pub(crate) check_seconds: f64,
 }
 
 /// A number of the result beside the matrix: name, unit, value.
@@ -39,8 +50,15 @@ impl More {
                 });
             }
             if let Some(solvation) = &state.solvation {
-                let energy = units::kilocalorie_per_mole(solvation.energy_j);
-                all.push(("solvation energy".to_owned(), "kcal/mol", energy));
+                let energies = &solvation.energies;
+                let mut energy = |name: &str, joule: f64| {
+                    all.push((name.to_owned(), "kcal/mol", units::kilocalorie_per_mole(joule)));
+                };
+                energy(SOLVATION_ENERGY, energies.reaction_j);
+                if solvation.reaction_v.len() > 1 {
+                    energy(COULOMB_ENERGY, energies.coulomb_j);
+                    energy("total energy", energies.total_j());
+                }
             }
             for force in state.forces.iter().flatten() {
                 let axes = ["x", "y", "z"].iter().zip(force.newton);
@@ -50,7 +68,8 @@ impl More {
         if let Some(found) = &self.polarisability {
             for (i, axis) in ["x", "y", "z"].iter().enumerate() {
                 let value = found.over_4pi_eps0[i][i];
-                all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), "unit^3", value));
+                let unit = found.unit.cubed();
+                all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), unit, value));
             }
         }
         all
@@ -88,9 +107,23 @@ pub(crate) struct Conductor {
 pub(crate) struct Solvation {
     /// Potential of all surface charge at each point charge, in volt.
     pub(crate) reaction_v: Vec<f64>,
-    /// Half the sum of charges times these potentials, in joule.
-    pub(crate) energy_j: f64,
+    pub(crate) energies: Energies,
     pub(crate) molecules: Vec<Molecule>,
+}
+
+/// Parts of the electrostatic energy of point charges, without that of each charge in its own field, in joule.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Energies {
+    /// Half the charges times the potentials of the other charges, each over the permittivity of its own medium.
+    pub(crate) coulomb_j: f64,
+    /// Half the charges times the potentials of all surface charge, that on grounded planes included: the solvation energy.
+    pub(crate) reaction_j: f64,
+}
+
+impl Energies {
+    pub(crate) fn total_j(&self) -> f64 {
+        self.coulomb_j + self.reaction_j
+    }
 }
 
 /// A dielectric with atoms in it.
@@ -100,8 +133,10 @@ pub(crate) struct Molecule {
     pub(crate) atoms: usize,
     /// Net charge in elementary charges.
     pub(crate) charge_e: f64,
-    /// Its atoms' part of the energy, in joule.
-    pub(crate) energy_j: f64,
+    /// Its atoms' part of the energies.
+    pub(crate) energies: Energies,
+    /// Least distance of an atom from a surface, in the mesh's unit.
+    pub(crate) least_distance: Option<f64>,
 }
 
 /// Dipole moment of all bodies together over a uniform field, conductors uncharged.
@@ -109,6 +144,8 @@ pub(crate) struct Molecule {
 pub(crate) struct Polarisability {
     /// Over 4 pi eps0, in the cube of the mesh's unit: column k is the moment in a field along axis k.
     pub(crate) over_4pi_eps0: [[f64; 3]; 3],
+    /// The mesh's unit.
+    pub(crate) unit: LengthUnit,
 }
 
 /// What a body that diffuses is like, all conductors being its surface.
@@ -214,7 +251,7 @@ pub(crate) fn find(
     let state = if case.has_state() { state(case, problem, answer)? } else { None };
     let polarisability = if case.polarisability { polarised(case, problem, answer) } else { None };
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
-    Ok(More { state, polarisability, hydrodynamics: None, gauss_defect })
+    Ok(More { state, polarisability, gauss_defect, ..More::default() })
 }
 
 /// The state; a conductor that the case says nothing of is at 0 V.
@@ -290,24 +327,38 @@ fn solvation(
     let in_ground = images.excitation(sources, |g| images.is_of_ground(g));
     let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
     let reaction_v = surface.evaluate(&in_ground, &places, false)?.potential;
+    // Images in planes of symmetry are as real as what is there; a charge's own image in the plane that it lies in is itself.
+    let real = images.excitation(sources, |g| !images.is_of_ground(g)).charges;
+    let coulomb_v = bem::coulomb_potentials(&real, &places)?;
     let copies = |x: [f64; 3]| images.copies() as f64 / images.coincident(x) as f64;
-    let work = |which: &dyn Fn(&Source) -> bool| -> f64 {
-        let pairs = problem.sources.iter().zip(&reaction_v);
-        pairs.filter(|(q, _)| which(q)).map(|(q, v)| 0.5 * copies(q.position) * q.coulomb * v).sum()
+    let energies = |which: &dyn Fn(&Source) -> bool| -> Energies {
+        let mut energies = Energies::default();
+        for ((source, reaction), coulomb) in problem.sources.iter().zip(&reaction_v).zip(&coulomb_v)
+        {
+            if which(source) {
+                let half = 0.5 * copies(source.position) * source.coulomb;
+                energies.reaction_j += half * reaction;
+                energies.coulomb_j += half * coulomb;
+            }
+        }
+        energies
     };
+    let surfaces = Locator::new(&problem.mesh);
     let molecule = |(index, dielectric): (usize, &Dielectric)| {
         dielectric.charges.as_ref()?;
         let own = |source: &Source| source.molecule == Some(index);
         let atoms = problem.sources.iter().filter(|source| own(source));
+        let distance = |atom: &Source| surfaces.nearest(atom.position).map(|near| near.distance);
         Some(Molecule {
             name: dielectric.name.value.clone(),
             atoms: atoms.clone().count(),
-            charge_e: atoms.map(Source::elementary).sum(),
-            energy_j: work(&own),
+            charge_e: atoms.clone().map(Source::elementary).sum(),
+            energies: energies(&own),
+            least_distance: atoms.filter_map(distance).min_by(f64::total_cmp),
         })
     };
     Ok(Solvation {
-        energy_j: work(&|_| true),
+        energies: energies(&|_| true),
         molecules: case.dielectrics.iter().enumerate().filter_map(molecule).collect(),
         reaction_v,
     })
@@ -361,7 +412,7 @@ fn polarised(
         let moment = moment(&problem.mesh, &images, &response.charge);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
-    Some(Polarisability { over_4pi_eps0 })
+    Some(Polarisability { over_4pi_eps0, unit: case.mesh.unit })
 }
 
 /// Dipole moment of charges with their images.

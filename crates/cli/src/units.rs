@@ -51,6 +51,18 @@ impl LengthUnit {
         }
     }
 
+    /// The name of its cube.
+    pub(crate) fn cubed(self) -> &'static str {
+        match self {
+            Self::Metre => "m^3",
+            Self::Centimetre => "cm^3",
+            Self::Millimetre => "mm^3",
+            Self::Micrometre => "um^3",
+            Self::Nanometre => "nm^3",
+            Self::Angstrom => "angstrom^3",
+        }
+    }
+
     /// The unit that a case file's name stands for.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|unit| unit.name() == name)

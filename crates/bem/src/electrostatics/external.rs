@@ -25,7 +25,7 @@ pub(super) fn sheet_slopes(system: &System, excitation: &Excitation) -> Vec<f64>
 }
 
 /// Mean potential or normal derivative of what is outside, in scaled coordinates.
-fn on_panels(system: &System, excitation: &Excitation, kernels: &[Kernel]) -> Vec<f64> {
+pub(super) fn on_panels(system: &System, excitation: &Excitation, kernels: &[Kernel]) -> Vec<f64> {
     let panels = &system.panels;
     let scale = panels.scale();
     let mut charges = Nodes::default();

@@ -4,6 +4,7 @@
 //! an equation of the first kind; on interfaces the jump of the permittivity relates the density to the normal field, an
 //! equation of the second kind. Both share one fast sum.
 
+mod coulomb;
 mod dense;
 mod evaluate;
 mod external;
@@ -14,6 +15,7 @@ mod preconditioner;
 mod prepared;
 mod recovery;
 mod rows;
+mod sampled;
 mod state;
 
 use mesh::Mesh;
@@ -21,10 +23,12 @@ use mesh::regions::Region;
 
 use crate::gmres::StopReason;
 use crate::{Capacitance, CapacitanceOptions, Error, Images, Method, Progress, Solve, Timings};
+pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
 pub use forces::{Body, Force, dipole_moment, forces};
 pub use prepared::Prepared;
 use rows::Rows;
+pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

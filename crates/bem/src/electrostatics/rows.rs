@@ -222,6 +222,16 @@ impl Rows {
         self.length[i] * self.factor[i]
     }
 
+    /// Conductor, or number of conductors plus interface, of panel `i`.
+    pub(super) fn part(&self, i: usize) -> usize {
+        self.part[i] as usize
+    }
+
+    /// How many conductors and interfaces there are.
+    pub(super) fn parts(&self) -> usize {
+        self.parts
+    }
+
     /// Whether a conductor's panel has different media on its sides, so that its free charge depends on the field there.
     fn is_sheet(&self, i: usize) -> bool {
         self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]

@@ -15,7 +15,7 @@ use crate::problem::{self, Problem};
 use crate::progress::Bars;
 use crate::results::{self, Folder, Matrices, Run};
 use crate::state::{self, More};
-use crate::{interrupt, machine, probes, units};
+use crate::{checks, interrupt, machine, probes, units};
 
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,10 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     } else {
         output.text(&results::table(&run, &matrices, &document))?;
     }
-    if results::converged(&answer) { Ok(()) } else { Err(not_converged(&run)) }
+    if !results::converged(&answer) {
+        return Err(not_converged(&run));
+    }
+    if checks::failed(&more.warnings) { Err(checks_failed(&run)) } else { Ok(()) }
 }
 
 /// What solves of one geometry keep for each other.
@@ -147,12 +150,6 @@ pub(super) fn solve_on(
         Some(state::hydrodynamics(diffusion, case, &answer.maxwell))
     };
     let images = &problem.symmetry.images;
-    if problem.media.is_none() && !case.has_state() && !case.polarisability && images.count() == 1 {
-        let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
-        kept.times += 1;
-        let more = More { hydrodynamics: hydrodynamics(&answer), ..More::default() };
-        return Ok((answer, more));
-    }
     let one_medium;
     let permittivity = match &problem.media {
         Some(media) => &media.permittivity,
@@ -168,6 +165,16 @@ pub(super) fn solve_on(
         images,
         bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
     };
+    if problem.media.is_none() && !case.has_state() && !case.polarisability && images.count() == 1 {
+        let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
+        kept.times += 1;
+        let started = Instant::now();
+        let warnings = checks::of_capacitance(case, problem, media, &answer)?;
+        let check_seconds = started.elapsed().as_secs_f64();
+        let hydrodynamics = hydrodynamics(&answer);
+        let more = More { hydrodynamics, warnings, check_seconds, ..More::default() };
+        return Ok((answer, more));
+    }
     let excitations = state::excitations(case, problem);
     let usable = kept.prepared.as_mut().is_some_and(|known| known.set_permittivity(permittivity));
     if !usable {
@@ -182,10 +189,17 @@ pub(super) fn solve_on(
         }
     };
     let mut answer = prepared.solve(&excitations, &bars)?;
+    let started = Instant::now();
+    let mut measured = checks::measure(case, problem, media, &excitations, &answer)?;
+    let mut check_seconds = started.elapsed().as_secs_f64();
     for (images, excitation) in state::across_planes(case, problem) {
         kept.times += 1;
         let media = bem::Media { images: &images, ..media };
-        let more = bem::electrostatics(&problem.mesh, media, &[excitation], &options, &bars)?;
+        let excitation = [excitation];
+        let more = bem::electrostatics(&problem.mesh, media, &excitation, &options, &bars)?;
+        let started = Instant::now();
+        measured.add(checks::measure(case, problem, media, &excitation, &more)?);
+        check_seconds += started.elapsed().as_secs_f64();
         answer.responses.extend(more.responses);
         answer.gauss_defect = answer.gauss_defect.max(more.gauss_defect);
         answer.timings.plan += more.timings.plan;
@@ -195,7 +209,10 @@ pub(super) fn solve_on(
     }
     let more = state::find(case, problem, &answer)?;
     let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
-    let more = More { hydrodynamics: hydrodynamics(&answer), ..more };
+    let started = Instant::now();
+    let warnings = checks::judge(case, problem, &answer, &measured);
+    check_seconds += started.elapsed().as_secs_f64();
+    let more = More { hydrodynamics: hydrodynamics(&answer), warnings, check_seconds, ..more };
     Ok((answer, more))
 }
 
@@ -231,6 +248,25 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
         units::bytes(8 * unknowns * unknowns),
     );
     text
+}
+
+/// Which self-checks failed.
+fn checks_failed(run: &Run<'_>) -> Failure {
+    let failed: Vec<&str> = run
+        .more
+        .warnings
+        .iter()
+        .filter(|warning| warning.is_error())
+        .map(|warning| warning.message.as_str())
+        .collect();
+    Failure::with_help(
+        Exit::NotConverged,
+        format!("the results fail their self-checks:\n{}", failed.join("\n")),
+        format!(
+            "the results in {} are marked checks_failed and are not to be used; docs/results.md says what each check compares",
+            run.folder.display()
+        ),
+    )
 }
 
 /// Which excitations failed, and why.

@@ -6,19 +6,22 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bem::convergence::{self, Estimate, Range};
+use mesh::locate::Locator;
 use serde::Serialize;
 
 use super::arguments::Solving;
 use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
+use crate::checks::{self, Warning};
 use crate::exit::{Exit, Failure};
-use crate::grid::grid;
+use crate::grid::columns;
 use crate::interrupt;
+use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
 use crate::problem::{self, Problem};
 use crate::results::{self, Folder, Matrices};
-use crate::state::Quantity;
+use crate::state::{COULOMB_ENERGY, More, Quantity};
 use crate::text::csv_quoted;
 use crate::units::{self, decimals, prefix};
 
@@ -27,6 +30,15 @@ const SVG: &str = "study.svg";
 
 /// Name and version of what the study's results.json looks like.
 const SCHEMA: &str = "farad-study/1";
+
+/// Tables are no wider than this.
+const WIDTH: usize = 79;
+
+/// Gaps between conductors are resolved by facets up to this many times as large.
+const FACETS_OVER_GAP: f64 = 2.0;
+
+/// Triangles of each conductor at which gaps are measured.
+const GAP_SAMPLES: usize = 2000;
 
 /// Curves beyond this make the plot unreadable; the largest entries are drawn.
 const MOST_CURVES: usize = 6;
@@ -53,12 +65,25 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, Serialize)]
 struct Document {
     schema: &'static str,
+    /// "complete", "incomplete" (a mesh failed) or "checks_failed" (self-checks on the last mesh did).
+    status: &'static str,
     program: String,
     case: String,
     files: Vec<String>,
+    /// "flat" or "spheres".
+    refinement: &'static str,
     meshes: Vec<Level>,
+    /// The mesh that failed, and why; those before it are reported.
+    failed: Option<Failed>,
     entries: Vec<Entry>,
     seconds: f64,
+}
+
+/// A mesh without results.
+#[derive(Clone, Debug, Serialize)]
+struct Failed {
+    triangles: usize,
+    message: String,
 }
 
 /// One mesh.
@@ -68,6 +93,7 @@ struct Level {
     /// Of the first mesh's element size.
     relative_size: f64,
     iterations: usize,
+    warnings: Vec<Warning>,
 }
 
 /// One number of the result on all meshes.
@@ -81,7 +107,8 @@ struct Entry {
     range: &'static str,
     order: Option<f64>,
     extrapolated: f64,
-    error: f64,
+    /// `None` where the values support no estimate.
+    error: Option<f64>,
 }
 
 /// Solves the case on every mesh and reports.
@@ -93,41 +120,81 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut problem = problem::load(&case, &output)?;
     let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
-    let mut levels = Vec::new();
+    let mut levels: Vec<Level> = Vec::new();
     let mut matrices: Vec<Vec<Vec<f64>>> = Vec::new();
     let mut others: Vec<Vec<Quantity>> = Vec::new();
+    let mut failed: Option<(Failed, Failure)> = None;
     for level in 0..args.levels {
-        if level > 0 {
-            let (mesh, notes) = refined(&problem.mesh, args.spheres)?;
-            for note in notes.iter().filter(|_| level == 1) {
-                output.note(&format!("{}: {note}", case.mesh.file.display()));
-            }
-            problem = problem::prepare(&case, mesh)?;
-        }
-        let (answer, more) =
-            solve(&case, &problem, args.solving.on, args.solving.memory_limit, &output)?;
+        let solved = if level > 0 {
+            refined(&problem.mesh, args.spheres)
+                .and_then(|(mesh, notes)| {
+                    for note in notes.iter().filter(|_| level == 1) {
+                        output.note(&format!("{}: {note}", case.mesh.file.display()));
+                    }
+                    problem::prepare(&case, mesh)
+                })
+                .map(|refined| problem = refined)
+        } else {
+            Ok(())
+        };
+        let solved = solved.and_then(|()| {
+            let triangles = units::count(problem.mesh.triangles.len() as u64);
+            output.note(&format!("mesh {} of {}: {triangles} triangles", level + 1, args.levels));
+            solve_level(&case, &problem, args, &output)
+        });
         interrupt::check()?;
-        if !results::converged(&answer) {
-            return Err(not_converged(&case, &problem));
-        }
+        let (answer, more) = match solved {
+            Ok(solved) => solved,
+            // Without a single mesh there is nothing to report.
+            Err(failure) if levels.is_empty() || failure.exit == Exit::Interrupted => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                let triangles = match levels.last() {
+                    Some(last) if last.triangles == problem.mesh.triangles.len() => {
+                        4 * last.triangles
+                    }
+                    _ => problem.mesh.triangles.len(),
+                };
+                let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
+                failed = Some((Failed { triangles, message }, failure));
+                break;
+            }
+        };
         let iterations = answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
         levels.push(Level {
             triangles: problem.mesh.triangles.len(),
             relative_size: 0.5f64.powi(level as i32),
             iterations,
+            warnings: more.warnings.clone(),
         });
         let farads = Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
         matrices.push(farads.maxwell_farad);
-        others.push(more.quantities());
+        // The Coulomb energy does not depend on the mesh.
+        let quantities = more.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
+        others.push(quantities.collect());
     }
     let mut entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
     entries.extend(other_entries(&others, case.solver.tolerance));
+    let gap = unresolved_gap(&problem);
+    if gap.is_some() {
+        entries.iter_mut().for_each(Entry::without_estimate);
+    }
+    let checks_failed = levels.last().is_some_and(|level| checks::failed(&level.warnings));
+    let (failed, failure) = failed.unzip();
     let mut document = Document {
         schema: SCHEMA,
+        status: match (&failed, checks_failed) {
+            (Some(_), _) => "incomplete",
+            (None, true) => "checks_failed",
+            (None, false) => "complete",
+        },
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
         case: crate::paths::relative(&path, case.path()),
         files: Vec::new(),
+        refinement: if args.spheres { "spheres" } else { "flat" },
         meshes: levels,
+        failed,
         entries,
         seconds: 0.0,
     };
@@ -139,18 +206,75 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let json =
         crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
     folder.commit(&json)?;
-    if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
+    if args.solving.json {
+        output.data(&json)?;
+    } else {
+        output.text(&text(&case, &document, gap, &path))?;
+    }
+    match failure {
+        Some(failure) => Err(failure),
+        None if checks_failed => Err(Failure::with_help(
+            Exit::NotConverged,
+            "the results on the last mesh fail their self-checks",
+            format!("the results in {} are marked checks_failed", path.display()),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The solve on one mesh; one that does not converge is a failure.
+fn solve_level(
+    case: &Case,
+    problem: &Problem,
+    args: &Args,
+    output: &Output,
+) -> Result<(bem::Capacitance, More), Failure> {
+    let (answer, more) = solve(case, problem, args.solving.on, args.solving.memory_limit, output)?;
+    if results::converged(&answer) { Ok((answer, more)) } else { Err(not_converged(case, problem)) }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {
+    let triangles = problem.mesh.triangles.len() as u64;
     Failure::with_help(
         Exit::NotConverged,
+        format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),
         format!(
-            "the solver did not converge on the mesh of {} triangles, so there is nothing to compare",
-            units::count(problem.mesh.triangles.len() as u64)
+            "meshes before it are reported; `farad mesh refine {}` makes this mesh, and `farad solve` on it says how far it came",
+            case.mesh.file.display()
         ),
-        format!("see what `farad solve {}` says", case.path().display()),
     )
+}
+
+/// The narrowest gap between conductors, or between one and a grounded plane, for the size of the facets that face it, if that is
+/// too large to resolve what happens there.
+fn unresolved_gap(problem: &Problem) -> Option<(f64, f64)> {
+    let mesh = &problem.mesh;
+    let owner = &problem.conductors.of_triangle;
+    let mut worst: Option<(f64, f64)> = None;
+    for conductor in 0..problem.conductors.names.len() as u32 {
+        let all = 0..mesh.triangles.len() as u32;
+        let (own, others): (Vec<u32>, Vec<u32>) = all
+            .filter(|&t| owner[t as usize].is_some())
+            .partition(|&t| owner[t as usize] == Some(conductor));
+        let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
+        for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
+            let corners = mesh.corners(t as usize);
+            let centroid: [f64; 3] =
+                std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
+            let to_ground = problem.symmetry.images.mirrors().iter().filter(|m| m.odd);
+            let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
+            let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
+            let Some(gap) = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp)
+            else {
+                continue;
+            };
+            let size = problem.areas[t as usize].sqrt();
+            if size > FACETS_OVER_GAP * gap && worst.is_none_or(|(g, s)| size * g > s * gap) {
+                worst = Some((gap, size));
+            }
+        }
+    }
+    worst
 }
 
 /// Every entry of the matrix on and above its diagonal; below it is the same but for the solver's error.
@@ -171,18 +295,31 @@ fn entries(names: &[String], matrices: &[Vec<Vec<f64>>], tolerance: f64) -> Vec<
 }
 
 fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
-    let fallback =
-        Estimate { range: Range::Noise, order: None, limit: f64::NAN, error: f64::INFINITY };
-    let estimate = convergence::estimate(&values, solver_error).unwrap_or(fallback);
+    let last = values.last().copied().unwrap_or(f64::NAN);
+    // Fewer than three meshes, or a value that is no number.
+    let none = Estimate { range: Range::Unsettled, order: None, limit: last, error: None };
+    let found = convergence::estimate(&values, solver_error);
+    let range = found.map_or("too few meshes", |found| word(found.range));
+    let estimate = found.unwrap_or(none);
     Entry {
         name,
         unit,
         values,
         solver_error,
-        range: word(estimate.range),
+        range,
         order: estimate.order,
         extrapolated: estimate.limit,
         error: estimate.error,
+    }
+}
+
+impl Entry {
+    /// Takes back what the values seemed to say: they do not show what the meshes miss.
+    fn without_estimate(&mut self) {
+        self.range = "unresolved gap";
+        self.order = None;
+        self.error = None;
+        self.extrapolated = self.values.last().copied().unwrap_or(f64::NAN);
     }
 }
 
@@ -204,6 +341,7 @@ fn word(range: Range) -> &'static str {
     match range {
         Range::Asymptotic => "asymptotic",
         Range::Noise => "noise",
+        Range::Constant => "constant",
         Range::Oscillating => "oscillating",
         Range::Slow => "slow",
         Range::Unsettled => "unsettled",
@@ -214,11 +352,15 @@ fn word(range: Range) -> &'static str {
 fn remark(range: &str) -> &'static str {
     match range {
         "noise" => {
-            "no change beyond the solver's error: ask for more with --tolerance to see an order"
+            "no change beyond the solver's error on the last mesh: ask for more with --tolerance to see an order"
         }
-        "oscillating" => "not in the asymptotic range: the values go up and down; refine further",
-        "slow" => "not in the asymptotic range: the changes do not fall, or hardly; refine further",
-        "unsettled" => "not in the asymptotic range: the order is still changing; refine further",
+        "constant" => {
+            "no change beyond the solver's error on any mesh, and so no estimate: exact, or the meshes miss what matters"
+        }
+        "oscillating" => "no estimate, the values go up and down; refine further",
+        "slow" => "no estimate, the changes do not fall, or hardly; refine further",
+        "unsettled" => "no estimate, the order is still changing; refine further",
+        "too few meshes" => "no estimate from fewer than three meshes",
         _ => "",
     }
 }
@@ -235,8 +377,8 @@ fn csv(document: &Document) -> String {
             let _ = write!(text, ",{value:e}");
         }
         let order = entry.order.map_or_else(String::new, |order| format!("{order:.4}"));
-        let _ =
-            writeln!(text, ",{order},{:e},{:e},{}", entry.extrapolated, entry.error, entry.range);
+        let error = entry.error.map_or_else(String::new, |error| format!("{error:e}"));
+        let _ = writeln!(text, ",{order},{:e},{error},{}", entry.extrapolated, entry.range);
     }
     text
 }
@@ -275,29 +417,42 @@ fn picture(case: &Case, document: &Document) -> String {
     plot::svg(labels, &curves)
 }
 
-/// The entries of one unit.
+/// The entries of one unit: a column for each, as many side by side as there is room for.
 fn table(document: &Document, unit: &str) -> String {
-    let entries = || document.entries.iter().filter(|entry| entry.unit == unit);
-    let largest = entries().flat_map(|entry| &entry.values).fold(0.0_f64, |m, v| m.max(v.abs()));
+    let entries: Vec<&Entry> = document.entries.iter().filter(|entry| entry.unit == unit).collect();
+    let values = entries.iter().flat_map(|entry| &entry.values);
+    let largest = values.fold(0.0_f64, |m, v| m.max(v.abs()));
     let si = ["F", "V", "C", "N"].contains(&unit);
     let scale = if si { prefix(largest) } else { prefix(1.0) };
     let digits = decimals(largest / scale.factor) + 1;
     let number = |value: f64| format!("{:.digits$}", value / scale.factor);
     let mut header = vec![format!("{}{unit}", scale.symbol)];
-    header.extend(document.meshes.iter().map(|l| units::count(l.triangles as u64)));
-    header.extend(["order", "extrapolated", "error"].map(str::to_owned));
-    let rows = entries().map(|entry| {
-        let mut row = vec![entry.name.clone()];
-        row.extend(entry.values.iter().map(|&value| number(value)));
-        row.push(entry.order.map_or_else(|| "-".to_owned(), |order| format!("{order:.2}")));
-        row.push(number(entry.extrapolated));
-        row.push(format!("{:.1e}", entry.error / scale.factor));
-        row
-    });
-    format!("\n{}", grid(header, rows))
+    header.extend(entries.iter().map(|entry| entry.name.clone()));
+    let row = |name: String, cell: &dyn Fn(&Entry) -> String| -> Vec<String> {
+        std::iter::once(name).chain(entries.iter().map(|entry| cell(entry))).collect()
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for (level, mesh) in document.meshes.iter().enumerate() {
+        let name = format!("{} triangles", units::count(mesh.triangles as u64));
+        rows.push(row(name, &|entry| number(entry.values[level])));
+    }
+    let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    rows.push(row("order".to_owned(), &|e| or_none(e.order.map(|order| format!("{order:.2}")))));
+    rows.push(row("extrapolated".to_owned(), &|entry| {
+        or_none(entry.error.map(|_| number(entry.extrapolated)))
+    }));
+    rows.push(row("error".to_owned(), &|entry| {
+        or_none(entry.error.map(|error| format!("{:.1e}", error / scale.factor)))
+    }));
+    format!("\n{}", columns(&header, &rows, WIDTH))
 }
 
-fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
+fn text(
+    case: &Case,
+    document: &Document,
+    gap: Option<(f64, f64)>,
+    path: &std::path::Path,
+) -> String {
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
         case.title,
@@ -305,6 +460,13 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
         document.meshes.len(),
         case.solver.tolerance,
     );
+    if let Some(failed) = &document.failed {
+        let triangles = units::count(failed.triangles as u64);
+        let _ = writeln!(
+            text,
+            "\nINCOMPLETE: the mesh of {triangles} triangles failed, those before it are here"
+        );
+    }
     let mut shown: Vec<&str> = Vec::new();
     for entry in &document.entries {
         if !shown.contains(&entry.unit) {
@@ -312,11 +474,28 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
             text += &table(document, entry.unit);
         }
     }
-    if document.meshes.len() == 3 {
-        text += "\nThree meshes give one order, which nothing confirms: --levels 4 shows whether it holds. The error is then the\n\
-                 change of the extrapolated value; with three it is the whole extrapolation.\n";
+    if document.refinement == "flat" {
+        let is_molecule = case.dielectrics.iter().any(|dielectric| dielectric.charges.is_some());
+        text += if is_molecule {
+            "\nRefinement splits the facets of the first mesh: values converge to the faceted surface,\n\
+             not to the molecule. Compare meshes that are made anew from the molecule's surface.\n"
+        } else {
+            "\nRefinement splits the facets of the first mesh: limits are those of the surface as meshed.\n"
+        };
     }
-    for kind in ["noise", "oscillating", "slow", "unsettled"] {
+    if document.meshes.len() == 3 && gap.is_none() {
+        text += "\nThree meshes give one order, which nothing confirms: --levels 4 shows whether it holds, and\n\
+                 makes errors smaller.\n";
+    }
+    if let Some((gap, size)) = gap {
+        let unit = case.mesh.unit.name();
+        let _ = writeln!(
+            text,
+            "\nNo estimates: facets of {size:.1e} {unit} face a gap of {gap:.1e} {unit}, and what happens at its rim shows on none of \
+             these meshes. Refine until facets are at most {FACETS_OVER_GAP} times as large as the gap."
+        );
+    }
+    for kind in ["noise", "constant", "oscillating", "slow", "unsettled", "too few meshes"] {
         let names: Vec<&str> = document
             .entries
             .iter()
@@ -325,6 +504,13 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
             .collect();
         if !names.is_empty() {
             let _ = writeln!(text, "\n{}: {}", names.join(", "), remark(kind));
+        }
+    }
+    for level in &document.meshes {
+        for warning in &level.warnings {
+            let word = if warning.is_error() { "ERROR" } else { "WARNING" };
+            let triangles = units::count(level.triangles as u64);
+            let _ = writeln!(text, "\n{word} on {triangles} triangles: {}", warning.message);
         }
     }
     let _ = writeln!(text, "\nResults in {}: {}", path.display(), document.files.join(", "));

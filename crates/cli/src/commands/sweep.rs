@@ -15,6 +15,7 @@ use super::solve::{Kept, solve_on};
 use crate::backend::Backend;
 use crate::case::sweep::{Change, Sweep};
 use crate::case::{Case, Defect, Dielectric, Located, Sort, VtkMode};
+use crate::checks::{self, Warning};
 use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
@@ -52,6 +53,8 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, Serialize)]
 struct Document {
     schema: &'static str,
+    /// "complete", or "checks_failed" if self-checks of a run failed.
+    status: &'static str,
     program: String,
     case: String,
     files: Vec<String>,
@@ -67,14 +70,34 @@ struct Document {
     seconds: f64,
 }
 
+/// The value of a sweep in one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum Parameter {
+    Number(f64),
+    /// The name of a file.
+    Text(String),
+}
+
+impl std::fmt::Display for Parameter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(text) => write!(f, "{text}"),
+        }
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug, Serialize)]
 struct Row {
-    parameters: Vec<String>,
+    parameters: Vec<Parameter>,
     maxwell_farad: Vec<Vec<f64>>,
     /// What the case asks for beside the matrix, in the order of the document's.
     quantities: Vec<f64>,
     triangles: usize,
+    /// What self-checks found wrong.
+    warnings: Vec<Warning>,
     /// The picture of the run in the folder.
     surface: Option<String>,
 }
@@ -94,6 +117,9 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         names.extend(pictures.iter().map(String::as_str));
     }
     let mut folder = Folder::open(&path, &names, args.solving.overwrite)?;
+    if !case.probes.is_empty() {
+        output.note("a sweep does not evaluate [[probe]] tables; `farad solve` does, case by case");
+    }
 
     let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
     let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
@@ -170,30 +196,39 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 folder.stage(&pictures[run], |out| results::write_surface(out, &run_of))?;
             }
             rows[run] = Some(Row {
-                parameters: labels(&case, &runs[run]),
+                parameters: parameters(&case, &runs[run]),
                 maxwell_farad: matrices.maxwell_farad,
                 quantities: found.iter().map(|quantity| quantity.2).collect(),
                 triangles: problem.mesh.triangles.len(),
+                warnings: more.warnings.clone(),
                 surface: with_pictures.then(|| pictures[run].clone()),
             });
         }
     }
+    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let failed: Vec<String> = rows
+        .iter()
+        .zip(&runs)
+        .filter(|(row, _)| checks::failed(&row.warnings))
+        .map(|(_, choice)| describe(&case, choice))
+        .collect();
     let mut document = Document {
         schema: SCHEMA,
+        status: if failed.is_empty() { "complete" } else { "checks_failed" },
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
         case: paths::relative(&path, case.path()),
         files: Vec::new(),
         parameters: case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
         conductors: conductors.unwrap_or_default(),
         quantities,
-        runs: rows.into_iter().flatten().collect(),
+        runs: rows,
         solved,
         prepared: kept.times,
         seconds: 0.0,
     };
     folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
     if with_pictures {
-        folder.stage(PVD, |out| out.write_all(pvd(&pictures).as_bytes()))?;
+        folder.stage(PVD, |out| out.write_all(pvd(&pictures, &document.runs).as_bytes()))?;
     }
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
@@ -201,7 +236,24 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let json =
         crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
     folder.commit(&json)?;
-    if args.solving.json { output.data(&json) } else { output.text(&text(&case, &document, &path)) }
+    if args.solving.json {
+        output.data(&json)?;
+    } else {
+        output.text(&text(&case, &document, &path))?;
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::with_help(
+        Exit::NotConverged,
+        format!(
+            "the results of {} of {} runs fail their self-checks: {}",
+            failed.len(),
+            document.runs.len(),
+            failed.join("; ")
+        ),
+        format!("the results in {} are marked checks_failed", path.display()),
+    ))
 }
 
 /// For each run the index of its value in every sweep; the last sweep varies fastest.
@@ -289,13 +341,19 @@ fn motion(change: &Change, value: usize) -> Option<(&[Located<String>], Motion)>
     }
 }
 
-fn labels(case: &Case, choice: &[usize]) -> Vec<String> {
-    case.sweeps.iter().zip(choice).map(|(sweep, &value)| sweep.label(value)).collect()
+fn parameters(case: &Case, choice: &[usize]) -> Vec<Parameter> {
+    let value = |(sweep, &index): (&Sweep, &usize)| match &sweep.change {
+        Change::Permittivity { values, .. }
+        | Change::Move { values, .. }
+        | Change::Turn { values, .. } => Parameter::Number(values[index]),
+        Change::Files(_) => Parameter::Text(sweep.label(index)),
+    };
+    case.sweeps.iter().zip(choice).map(value).collect()
 }
 
 /// "gap = 1, angle = 30".
 fn describe(case: &Case, choice: &[usize]) -> String {
-    let each = case.sweeps.iter().zip(labels(case, choice));
+    let each = case.sweeps.iter().zip(parameters(case, choice));
     each.map(|(sweep, label)| format!("{} = {label}", sweep.name)).collect::<Vec<_>>().join(", ")
 }
 
@@ -389,7 +447,11 @@ fn csv(document: &Document) -> String {
     header.extend(document.quantities.iter().map(|name| csv_quoted(name)));
     let mut text = header.join(",") + "\n";
     for row in &document.runs {
-        let mut cells: Vec<String> = row.parameters.iter().map(|label| csv_quoted(label)).collect();
+        let cell = |parameter: &Parameter| match parameter {
+            Parameter::Number(value) => format!("{value:e}"),
+            Parameter::Text(text) => csv_quoted(text),
+        };
+        let mut cells: Vec<String> = row.parameters.iter().map(cell).collect();
         cells.push(row.triangles.to_string());
         cells.extend(columns.iter().map(|(_, i, j)| format!("{:e}", row.maxwell_farad[*i][*j])));
         cells.extend(row.quantities.iter().map(|value| format!("{value:e}")));
@@ -398,13 +460,17 @@ fn csv(document: &Document) -> String {
     text
 }
 
-/// The series of pictures for ParaView, a run a time step.
-fn pvd(pictures: &[String]) -> String {
+/// The series of pictures for ParaView: the time of a run is the value of the one sweep where that is a number, else the run's own.
+fn pvd(pictures: &[String], runs: &[Row]) -> String {
     let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
                     byte_order=\"LittleEndian\">\n<Collection>\n"
         .to_owned();
-    for (step, picture) in pictures.iter().enumerate() {
-        let _ = writeln!(text, "<DataSet timestep=\"{step}\" part=\"0\" file=\"{picture}\"/>");
+    for (step, (picture, run)) in pictures.iter().zip(runs).enumerate() {
+        let time = match run.parameters.as_slice() {
+            [Parameter::Number(value)] => *value,
+            _ => step as f64,
+        };
+        let _ = writeln!(text, "<DataSet timestep=\"{time}\" part=\"0\" file=\"{picture}\"/>");
     }
     text + "</Collection>\n</VTKFile>\n"
 }
@@ -420,7 +486,7 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
     header.extend(columns[..shown].iter().map(|(name, ..)| format!("{name} / {}F", scale.symbol)));
     header.extend(document.quantities.iter().cloned());
     let rows = document.runs.iter().map(|row| {
-        let mut cells = row.parameters.clone();
+        let mut cells: Vec<String> = row.parameters.iter().map(Parameter::to_string).collect();
         cells.extend(
             columns[..shown]
                 .iter()
@@ -431,6 +497,14 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
     });
     let mut text = format!("{}\nfarad {}\n\n", case.title, env!("CARGO_PKG_VERSION"));
     text += &grid(header, rows);
+    for row in &document.runs {
+        for warning in &row.warnings {
+            let word = if warning.is_error() { "ERROR" } else { "WARNING" };
+            let each = document.parameters.iter().zip(&row.parameters);
+            let run: Vec<String> = each.map(|(name, label)| format!("{name} = {label}")).collect();
+            let _ = writeln!(text, "{word} with {}: {}", run.join(", "), warning.message);
+        }
+    }
     if shown < columns.len() {
         let _ = writeln!(text, "  and {} more entries in {CSV}", columns.len() - shown);
     }

@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use super::{Matrices, Run};
+use crate::checks::Warning;
 use crate::machine;
+use crate::state::Energies;
 use crate::units;
 
 /// Name and version of what [`Document`] looks like.
@@ -14,6 +16,7 @@ const SCHEMA: &str = "farad-results/1";
 pub(crate) struct Document {
     schema: &'static str,
     status: &'static str,
+    warnings: Vec<Warning>,
     program: String,
     case: String,
     pub(crate) files: Vec<String>,
@@ -89,7 +92,16 @@ struct Solvation {
     energy_j: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    coulomb: Energy,
+    total: Energy,
     molecules: Vec<Molecule>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Energy {
+    energy_j: f64,
+    energy_kj_per_mol: f64,
+    energy_kcal_per_mol: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -127,6 +139,9 @@ struct Molecule {
     charge_e: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    coulomb: Energy,
+    total: Energy,
+    least_distance_m: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -159,6 +174,7 @@ pub(crate) struct Timings {
     pub(crate) near_field: f64,
     pub(crate) solve: f64,
     pub(crate) fmm_check: f64,
+    pub(crate) self_checks: f64,
     pub(crate) matvec_mean: f64,
     pub(crate) output: Option<f64>,
     pub(crate) total: f64,
@@ -177,7 +193,8 @@ impl Document {
         let state = run.more.state.as_ref();
         Self {
             schema: SCHEMA,
-            status: if super::converged(answer) { "complete" } else { "not_converged" },
+            status: super::status(run).name(),
+            warnings: run.more.warnings.clone(),
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
             case: crate::paths::relative(run.folder, run.case.path()),
             files: Vec::new(),
@@ -205,7 +222,9 @@ impl Document {
                 relative_asymmetry: matrices.relative_asymmetry,
             },
             charges: state.map(|state| state.conductors.iter().map(charged).collect()),
-            solvation: state.and_then(|state| state.solvation.as_ref()).map(solvation),
+            solvation: state
+                .and_then(|state| state.solvation.as_ref())
+                .map(|found| solvation(run, found)),
             forces: state
                 .and_then(|state| state.forces.as_ref())
                 .map(|forces| forces.iter().map(force).collect()),
@@ -232,6 +251,7 @@ impl Document {
                 near_field: answer.timings.near_field,
                 solve: answer.timings.solve,
                 fmm_check: answer.timings.fmm_check,
+                self_checks: run.more.check_seconds,
                 matvec_mean: answer.timings.matvec_mean,
                 output: None,
                 total: run.started.elapsed().as_secs_f64(),
@@ -288,23 +308,37 @@ fn charged(conductor: &crate::state::Conductor) -> ConductorCharge {
     }
 }
 
-fn solvation(found: &crate::state::Solvation) -> Solvation {
-    Solvation {
-        charges: found.reaction_v.len(),
-        energy_j: found.energy_j,
-        energy_kj_per_mol: units::kilojoule_per_mole(found.energy_j),
-        energy_kcal_per_mol: units::kilocalorie_per_mole(found.energy_j),
-        molecules: found.molecules.iter().map(molecule).collect(),
+fn energy(energy_j: f64) -> Energy {
+    Energy {
+        energy_j,
+        energy_kj_per_mol: units::kilojoule_per_mole(energy_j),
+        energy_kcal_per_mol: units::kilocalorie_per_mole(energy_j),
     }
 }
 
-fn molecule(found: &crate::state::Molecule) -> Molecule {
+fn solvation(run: &Run<'_>, found: &crate::state::Solvation) -> Solvation {
+    let Energies { coulomb_j, reaction_j } = found.energies;
+    Solvation {
+        charges: found.reaction_v.len(),
+        energy_j: reaction_j,
+        energy_kj_per_mol: units::kilojoule_per_mole(reaction_j),
+        energy_kcal_per_mol: units::kilocalorie_per_mole(reaction_j),
+        coulomb: energy(coulomb_j),
+        total: energy(found.energies.total_j()),
+        molecules: found.molecules.iter().map(|found| molecule(run, found)).collect(),
+    }
+}
+
+fn molecule(run: &Run<'_>, found: &crate::state::Molecule) -> Molecule {
     Molecule {
         name: found.name.clone(),
         atoms: found.atoms,
         charge_e: found.charge_e,
-        energy_kj_per_mol: units::kilojoule_per_mole(found.energy_j),
-        energy_kcal_per_mol: units::kilocalorie_per_mole(found.energy_j),
+        energy_kj_per_mol: units::kilojoule_per_mole(found.energies.reaction_j),
+        energy_kcal_per_mol: units::kilocalorie_per_mole(found.energies.reaction_j),
+        coulomb: energy(found.energies.coulomb_j),
+        total: energy(found.energies.total_j()),
+        least_distance_m: found.least_distance.map(|d| d * run.case.mesh.unit.metres()),
     }
 }
 

@@ -21,10 +21,10 @@ use crate::backend::Backend;
 use crate::case::probe::Probe;
 use crate::case::{Case, VtkMode};
 use crate::exit::Failure;
-use crate::interrupt;
 use crate::problem::Problem;
 use crate::state::More;
 use crate::units::{self, LengthUnit};
+use crate::{checks, interrupt};
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
 const MUTUAL: &str = "capacitance_mutual.csv";
@@ -116,10 +116,16 @@ pub(crate) fn write(
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
     let names = &run.problem.conductors.names;
-    let maxwell = "farad; Maxwell matrix: Q_i = sum_j C_ij V_j";
-    folder.stage(MAXWELL, |out| csv::matrix(out, maxwell, names, &matrices.maxwell_farad))?;
-    let mutual = "farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity";
-    folder.stage(MUTUAL, |out| csv::matrix(out, mutual, names, &matrices.mutual_farad))?;
+    let mark = match status(run) {
+        Status::Complete => "",
+        Status::NotConverged => "; NOT CONVERGED",
+        Status::ChecksFailed => "; SELF-CHECKS FAILED",
+    };
+    let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
+    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, names, &matrices.maxwell_farad))?;
+    let mutual =
+        format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
+    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, names, &matrices.mutual_farad))?;
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.case, names, &run.answer.solves))?;
     let state = run.more.state.as_ref();
     for probed in state.map_or(&[][..], |state| &state.probes) {
@@ -148,6 +154,35 @@ pub(crate) fn write(
 /// Whether every solve met the tolerance.
 pub(crate) fn converged(answer: &bem::Capacitance) -> bool {
     answer.solves.iter().all(|solve| solve.reason == bem::StopReason::Converged)
+}
+
+/// How far the results are to be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Complete,
+    NotConverged,
+    ChecksFailed,
+}
+
+impl Status {
+    /// The word in results.json.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::NotConverged => "not_converged",
+            Self::ChecksFailed => "checks_failed",
+        }
+    }
+}
+
+fn status(run: &Run<'_>) -> Status {
+    if !converged(run.answer) {
+        Status::NotConverged
+    } else if checks::failed(&run.more.warnings) {
+        Status::ChecksFailed
+    } else {
+        Status::Complete
+    }
 }
 
 /// The word for a reason in all results.

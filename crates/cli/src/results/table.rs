@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::json::Timings;
 use super::{Document, Matrices, Run, reason_name};
 use crate::grid::grid;
-use crate::state::excitation_name;
+use crate::state::{Solvation, excitation_name};
 use crate::units::{self, decimals, prefix, significant};
 
 /// A matrix of more conductors is left to the files.
@@ -24,16 +24,21 @@ pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> S
     text += &bodies(run);
     text += &solves(run);
     text += &accuracy(run, matrices);
+    text += &warnings(run);
     text += &time(&document.timings_s);
     text += &files(run, document);
     text
 }
 
 fn heading(run: &Run<'_>) -> String {
-    let warning = if super::converged(run.answer) {
-        ""
-    } else {
-        "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
+    let warning = match super::status(run) {
+        super::Status::Complete => "",
+        super::Status::NotConverged => {
+            "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
+        }
+        super::Status::ChecksFailed => {
+            "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
+        }
     };
     format!(
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
@@ -159,26 +164,58 @@ fn state(run: &Run<'_>) -> String {
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
     }
     if let Some(solvation) = &state.solvation {
-        let _ = writeln!(
-            text,
-            "\nSolvation energy  {} kcal/mol = {} kJ/mol = {:.6e} J, of {} charges",
-            significant(units::kilocalorie_per_mole(solvation.energy_j)),
-            significant(units::kilojoule_per_mole(solvation.energy_j)),
-            solvation.energy_j,
-            units::count(solvation.reaction_v.len() as u64),
-        );
-        if solvation.molecules.len() > 1 {
-            let rows = solvation.molecules.iter().map(|molecule| {
-                vec![
-                    molecule.name.clone(),
-                    units::count(molecule.atoms as u64),
-                    significant(molecule.charge_e),
-                    significant(units::kilocalorie_per_mole(molecule.energy_j)),
-                ]
-            });
-            let header = ["molecule", "atoms", "charge / e", "energy / kcal/mol"];
-            text += &grid(header.map(str::to_owned).to_vec(), rows);
-        }
+        text += &energies(run, solvation);
+    }
+    text
+}
+
+/// Energies of point charges, and each molecule's part of them.
+fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
+    let kilocalories = |joule: f64| significant(units::kilocalorie_per_mole(joule));
+    let all = &solvation.energies;
+    let row = |name: &str, joule: f64| {
+        vec![
+            name.to_owned(),
+            kilocalories(joule),
+            significant(units::kilojoule_per_mole(joule)),
+            format!("{joule:.6e}"),
+        ]
+    };
+    let count = solvation.reaction_v.len();
+    let of = match count {
+        1 => "1 charge".to_owned(),
+        count => format!("{} charges", units::count(count as u64)),
+    };
+    let corner = format!("energy of {of}");
+    let header = [corner.as_str(), "kcal/mol", "kJ/mol", "J"].map(str::to_owned).to_vec();
+    let mut text = format!(
+        "\n{}",
+        grid(
+            header,
+            [
+                row("Coulomb energy", all.coulomb_j),
+                row("Solvation energy", all.reaction_j),
+                row("Total", all.total_j()),
+            ]
+        )
+    );
+    if !solvation.molecules.is_empty() {
+        let unit = run.case.mesh.unit.name();
+        let rows = solvation.molecules.iter().map(|molecule| {
+            let distance = molecule.least_distance.map_or_else(|| "-".to_owned(), significant);
+            vec![
+                molecule.name.clone(),
+                units::count(molecule.atoms as u64),
+                significant(molecule.charge_e),
+                kilocalories(molecule.energies.coulomb_j),
+                kilocalories(molecule.energies.reaction_j),
+                distance,
+            ]
+        });
+        let distance = format!("atom to surface / {unit}");
+        let header =
+            ["molecule", "atoms", "charge / e", "Coulomb / kcal/mol", "solvation", &distance];
+        let _ = write!(text, "\n{}", grid(header.map(str::to_owned).to_vec(), rows));
     }
     text
 }
@@ -264,13 +301,26 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
-    if super::converged(answer) && run.problem.media.is_none() {
+    if super::converged(answer) && run.problem.media.is_none() && run.more.warnings.is_empty() {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(
             text,
             "{what} is a lower bound for the surface as meshed (Galerkin), up to the tolerance",
         );
+    }
+    text
+}
+
+/// What self-checks found, or that they found nothing.
+fn warnings(run: &Run<'_>) -> String {
+    if run.more.warnings.is_empty() {
+        return "Self-checks passed\n".to_owned();
+    }
+    let mut text = String::new();
+    for warning in &run.more.warnings {
+        let word = if warning.is_error() { "ERROR" } else { "WARNING" };
+        let _ = writeln!(text, "{word}: {}", warning.message);
     }
     text
 }
@@ -282,6 +332,7 @@ fn time(timings: &Timings) -> String {
         ("near field", Some(timings.near_field)),
         ("solve", Some(timings.solve)),
         ("check of the FMM", (timings.fmm_check > 0.0).then_some(timings.fmm_check)),
+        ("self-checks", Some(timings.self_checks)),
         ("output", timings.output),
     ];
     let parts: Vec<_> = parts

@@ -1,0 +1,158 @@
+//! What must hold of any answer, whatever the geometry: symmetry, signs and row sums of a capacitance matrix.
+//!
+//! Each check compares a value with what the method promises ([`Finding`]); what follows from a broken promise is up to the
+//! caller. The promises are derived in docs/math.md, "Self-checks".
+
+/// Charges may be off by this many times the solver's tolerance times the capacitances that they belong to: the residual is a root
+/// mean square over a conductor, its charge density is uneven, and several conductors contribute.
+const CHARGE_SHARE: f64 = 10.0;
+
+/// Where media differ, the equations are not symmetric: rows of interfaces are of the second kind, and the two triangles of the
+/// matrix differ by the error of the mesh. An entry whose halves differ by more than this share of it is not known.
+const MESH_SHARE: f64 = 0.1;
+
+/// Couplings below this share of sqrt(C_ii C_jj) are not resolved by a mesh in different media, and nobody expects it.
+const UNRESOLVED: f64 = 1e-4;
+
+/// Charges at one potential may leave a conductor this share of its own capacitance below zero where media differ, and positive
+/// off-diagonal entries this share of sqrt(C_ii C_jj).
+const SIGN_SHARE: f64 = 1e-2;
+
+/// The same in one medium, where Galerkin's method has no other error than that of the mesh: shielded conductors.
+const SHIELDED: f64 = 1e-3;
+
+/// Which law was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Law {
+    /// C_ij = C_ji.
+    Symmetry,
+    /// C_ii > 0.
+    Diagonal,
+    /// C_ij <= 0.
+    OffDiagonal,
+    /// sum_j C_ij >= 0: all conductors at one potential carry charge of one sign.
+    RowSum,
+}
+
+/// A value beside its promise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Finding {
+    /// What was checked.
+    pub law: Law,
+    /// Row and column.
+    pub at: [usize; 2],
+    /// How far the law is broken, in the matrix's unit; never negative.
+    pub value: f64,
+    /// How far it may be.
+    pub promise: f64,
+}
+
+impl Finding {
+    /// Value over promise: above 1 the promise is broken.
+    pub fn ratio(&self) -> f64 {
+        ratio(self.value, self.promise)
+    }
+}
+
+/// How many times a promise is broken: infinite where nothing was allowed, or where the value is no number.
+pub fn ratio(value: f64, promise: f64) -> f64 {
+    if value.is_nan() || (promise <= 0.0 && value > promise) {
+        f64::INFINITY
+    } else if promise > 0.0 {
+        value / promise
+    } else {
+        0.0
+    }
+}
+
+/// Looks at every entry of a Maxwell matrix that a solve with relative residual `tolerance` gave, and returns the laws that are
+/// broken by more than is promised. `one_medium` tells that all space has one permittivity, where the equations are symmetric.
+pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut judge = |law, at, value: f64, promise: f64| {
+        if ratio(value, promise) > 1.0 {
+            found.push(Finding { law, at, value, promise });
+        }
+    };
+    let diagonal = |i: usize| matrix[i][i].abs();
+    for (i, row) in matrix.iter().enumerate() {
+        judge(Law::Diagonal, [i, i], if row[i] > 0.0 { 0.0 } else { row[i].abs() }, 0.0);
+        for (j, &value) in row.iter().enumerate().filter(|(j, _)| *j != i) {
+            let own = (diagonal(i) * diagonal(j)).sqrt();
+            let by_residual = CHARGE_SHARE * tolerance * diagonal(i).max(diagonal(j));
+            let unresolved = if one_medium { SHIELDED } else { SIGN_SHARE };
+            judge(Law::OffDiagonal, [i, j], value.max(0.0), by_residual.max(unresolved * own));
+            if j > i {
+                let other = matrix[j][i];
+                let by_mesh = (MESH_SHARE * value.abs().max(other.abs())).max(UNRESOLVED * own);
+                let promise = if one_medium { by_residual } else { by_residual.max(by_mesh) };
+                judge(Law::Symmetry, [i, j], (value - other).abs(), promise);
+            }
+        }
+        let sum: f64 = row.iter().sum();
+        let share = if one_medium { SHIELDED } else { SIGN_SHARE };
+        let promise = (CHARGE_SHARE * tolerance).max(share) * diagonal(i);
+        judge(Law::RowSum, [i, i], (-sum).max(0.0), promise);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn laws(matrix: &[[f64; 3]; 3], tolerance: f64, one_medium: bool) -> Vec<(Law, [usize; 2])> {
+        let matrix: Vec<Vec<f64>> = matrix.iter().map(|row| row.to_vec()).collect();
+        let found = capacitance_matrix(&matrix, tolerance, one_medium);
+        found.iter().map(|finding| (finding.law, finding.at)).collect()
+    }
+
+    #[test]
+    fn a_sound_matrix_breaks_no_law() {
+        // Two close plates and a small far sphere; errors of a few tolerances, couplings that are tiny.
+        let sound = [[87.17, -86.66, -1e-4], [-86.6601, 87.18, -9e-5], [-1.1e-4, -9.5e-5, 1e-2]];
+        assert_eq!(laws(&sound, 1e-6, true), []);
+        assert_eq!(laws(&sound, 1e-6, false), []);
+    }
+
+    /// What a capacitor filled with eps_r = 1000 beside a far sphere gave: hidden in an asymmetry relative to the largest entry.
+    #[test]
+    fn a_wrong_small_coupling_is_seen_beside_large_ones() {
+        let wrong = [
+            [87.172_490, -86.661_618, 0.005_195],
+            [-86.654_253, 87.184_696, -0.114_471],
+            [-0.039_863, -0.069_412, 0.681_976],
+        ];
+        let found = laws(&wrong, 1e-6, false);
+        assert!(found.contains(&(Law::Symmetry, [0, 2])), "{found:?}");
+        assert!(found.contains(&(Law::Symmetry, [1, 2])), "{found:?}");
+        // The pair of plates agrees to 1e-4 of its entry.
+        assert!(!found.contains(&(Law::Symmetry, [0, 1])), "{found:?}");
+    }
+
+    #[test]
+    fn signs_and_sums_are_looked_at() {
+        let negative = [[-74.9, -1.0, -1.0], [-1.0, 4.0, -1.0], [-1.0, -1.0, 4.0]];
+        let found = laws(&negative, 1e-4, true);
+        assert!(found.contains(&(Law::Diagonal, [0, 0])), "{found:?}");
+        let positive = [[4.0, 1.0, -1.0], [1.0, 4.0, -1.0], [-1.0, -1.0, 4.0]];
+        assert_eq!(
+            laws(&positive, 1e-4, true),
+            [(Law::OffDiagonal, [0, 1]), (Law::OffDiagonal, [1, 0])]
+        );
+        let sums = [[4.0, -3.0, -1.5], [-3.0, 4.0, -0.5], [-1.5, -0.5, 4.0]];
+        assert_eq!(laws(&sums, 1e-4, true), [(Law::RowSum, [0, 0])]);
+        let nan = [[f64::NAN, -1.0, -1.0], [-1.0, 4.0, -1.0], [-1.0, -1.0, 4.0]];
+        assert!(laws(&nan, 1e-4, true).contains(&(Law::Diagonal, [0, 0])));
+    }
+
+    #[test]
+    fn the_promise_is_broken_in_steps() {
+        let finding = |value| Finding { law: Law::Symmetry, at: [0, 1], value, promise: 1.0 };
+        assert_eq!(finding(0.5).ratio(), 0.5);
+        assert_eq!(finding(3.0).ratio(), 3.0);
+        assert_eq!(finding(f64::NAN).ratio(), f64::INFINITY);
+        let diagonal = capacitance_matrix(&[vec![-1.0]], 1e-6, true);
+        assert!(diagonal[0].ratio() > 10.0, "{diagonal:?}");
+    }
+}

@@ -1,0 +1,209 @@
+//! The residual at some panels by another path than the solve's: entries of whole rows, each from its integral, with neither a fast
+//! sum nor a selection of close pairs in between. And Green's reciprocity between point charges and conductors.
+
+use rayon::prelude::*;
+
+use super::rows::System;
+use super::{Excitation, Media, SurfaceCharge, external};
+use crate::layer::{Kernel, LayerPairs, Scratch};
+use crate::near::PairIntegrals;
+use crate::product::Rule;
+use crate::{Error, PairQuadrature};
+use mesh::Mesh;
+
+/// Entries that are integrated in all.
+const ENTRIES: usize = 2_000_000;
+
+/// Rows at least and at most.
+const ROWS: [usize; 2] = [16, 64];
+
+/// Relative accuracy of the integrals of close pairs, beyond what a solve uses.
+const ACCURACY: f64 = 1e-8;
+
+/// Pairs further apart than this many radii of the larger panel are left to rules of these degrees on both: to better than
+/// 1e-6 of the entry.
+const FAR: [(f64, usize); 2] = [(25.0, 2), (6.0, 5)];
+
+/// Pairs of charges and triangles that reciprocity is worth.
+const PAIRS: usize = 8_000_000;
+
+/// What was found at the panels looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledResidual {
+    /// The conductor on which it is largest; `None` = an interface.
+    pub conductor: Option<u32>,
+    /// Root mean square over the panels looked at of that conductor or interface, relative to that of the right-hand side where this
+    /// is largest, as in [`Response::relative_residual`](super::Response::relative_residual).
+    pub relative: f64,
+}
+
+/// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
+/// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge).
+///
+/// # Errors
+/// [`Error::Length`].
+pub fn sampled_residual(
+    mesh: &Mesh,
+    media: Media<'_>,
+    solved: &[(&Excitation, &[f64])],
+) -> Result<Vec<SampledResidual>, Error> {
+    for (_, charge) in solved {
+        let (expected, found) = (mesh.triangles.len(), charge.len());
+        if expected != found {
+            return Err(Error::Length { what: "charge", expected, found });
+        }
+    }
+    let system = System::new(mesh, media)?;
+    let (panels, rows) = (&system.panels, &system.rows);
+    let n = panels.len();
+    let chosen = chosen(&system, (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]));
+    let mut kernels = vec![Kernel::None; n];
+    chosen.iter().for_each(|&i| kernels[i] = rows.kernels[i]);
+    let x: Vec<Vec<f64>> = solved
+        .iter()
+        .map(|(_, charge)| {
+            panels.triangles().iter().map(|&t| charge[t as usize] / panels.scale()).collect()
+        })
+        .collect();
+    // The right-hand sides before means are scaled, which these rows are not.
+    let external: Vec<Vec<f64>> =
+        solved.iter().map(|(e, _)| external::on_panels(&system, e, &kernels)).collect();
+    let pairs = LayerPairs::new(panels, &kernels, PairQuadrature::new(ACCURACY, 0));
+    let rules = FAR.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+    let entry = |i: usize, j: usize, scratch: &mut Scratch| {
+        let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+        let radius = panels.radius(i).max(panels.radius(j));
+        match rules.iter().find(|(radii, _)| distance > radii * radius) {
+            Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
+            None => pairs.entry(i, j, scratch),
+        }
+    };
+    let products: Vec<Vec<f64>> = chosen
+        .par_iter()
+        .map_init(Scratch::default, |scratch, &i| {
+            let mut sums = vec![0.0; x.len()];
+            for j in 0..n {
+                let of = |i: usize, j: usize| [entry(i, j, scratch), 0.0];
+                let entry = panels.over_images(i, j, of)[0];
+                sums.iter_mut().zip(&x).for_each(|(sum, x)| *sum += entry * x[j]);
+            }
+            sums
+        })
+        .collect();
+    let residual = |column: usize| {
+        let excitation = solved[column].0;
+        let mut of_part = vec![(0usize, 0.0, 0.0); rows.parts()];
+        for (&i, product) in chosen.iter().zip(&products) {
+            let (known, external) = (product[column], external[column][i]);
+            let (right, left) = match rows.conductor[i] {
+                Some(k) => (excitation.potentials[k as usize] - external, known),
+                None => (
+                    -rows.coupling(i) * external,
+                    rows.diagonal(i) * x[column][i] + rows.coupling(i) * known,
+                ),
+            };
+            let (count, residuals, sizes) = &mut of_part[rows.part(i)];
+            *count += 1;
+            *residuals += (right - left).powi(2);
+            *sizes += right * right;
+        }
+        let root = |count: usize, squares: f64| (squares / count.max(1) as f64).sqrt();
+        let size = of_part.iter().fold(0.0f64, |size, part| size.max(root(part.0, part.2)));
+        let mut worst = SampledResidual { conductor: None, relative: 0.0 };
+        for (part, &(count, residuals, _)) in of_part.iter().enumerate() {
+            let own = root(count, residuals);
+            let relative = if size > 0.0 { own / size } else { own };
+            if relative > worst.relative || relative.is_nan() {
+                let conductor = (part < system.conductors).then_some(part as u32);
+                worst = SampledResidual { conductor, relative };
+            }
+        }
+        worst
+    };
+    Ok((0..solved.len()).map(residual).collect())
+}
+
+/// Panels at equal steps of the area of each part.
+fn chosen(system: &System, rows: usize) -> Vec<usize> {
+    let count = system.rows.parts();
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+    (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
+    parts.retain(|part| !part.is_empty());
+    // With more parts than rows every so many of them has one.
+    let step = parts.len().div_ceil(rows.max(1)).max(1);
+    let each = (rows / parts.len().max(1)).max(1);
+    let mut chosen = Vec::new();
+    for part in parts.iter().step_by(step) {
+        let area: f64 = part.iter().map(|&i| system.rows.areas[i]).sum();
+        let (mut sum, mut next) = (0.0, 0.5);
+        for &i in part {
+            sum += system.rows.areas[i];
+            if sum * each as f64 > next * area {
+                chosen.push(i);
+                // A panel may be larger than a step.
+                next = (sum / area * each as f64).floor() + 0.5;
+            }
+        }
+    }
+    chosen
+}
+
+/// Free charge that sources induce on a conductor, found in two ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reciprocity {
+    /// The conductor.
+    pub conductor: usize,
+    /// Charge on it with all conductors at 0 V among the sources.
+    pub charge: f64,
+    /// The same by Green's reciprocity: minus the sum of the sources' charges times the potentials there with this conductor at 1 V.
+    pub by_potentials: f64,
+    /// Sum of the magnitudes of its terms.
+    pub size: f64,
+}
+
+/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of triangles with each conductor in
+/// turn at 1 V and the others at 0 V, `induced` the free charge of each conductor among the sources of `excitation`. The uniform
+/// field counts as one in a medium of relative permittivity `surroundings` that fills all space.
+///
+/// # Errors
+/// [`Error::Fmm`].
+pub fn reciprocity(
+    mesh: &Mesh,
+    media: Media<'_>,
+    surroundings: f64,
+    (units, induced): (&[&[f64]], &[f64]),
+    excitation: &Excitation,
+) -> Result<Vec<Reciprocity>, Error> {
+    let images = media.images;
+    let charges = &excitation.charges;
+    let pairs = charges.len().saturating_mul(mesh.triangles.len() * images.count());
+    if pairs.saturating_mul(units.len()) > PAIRS {
+        return Ok(Vec::new());
+    }
+    let whole = images.mesh(mesh);
+    let places: Vec<[f64; 3]> = charges.iter().map(|q| q.position).collect();
+    let mut found = Vec::new();
+    for (conductor, (unit, &charge)) in units.iter().zip(induced).enumerate() {
+        let surface = SurfaceCharge::new(&whole, &images.charges(unit));
+        let potential = surface.evaluate(&Excitation::default(), &places, false)?.potential;
+        let of_charges = charges.iter().zip(&potential).map(|(q, v)| {
+            let copies = images.copies() as f64 / images.coincident(q.position) as f64;
+            copies * q.charge * v
+        });
+        let of_field = unit.iter().enumerate().filter(|(_, q)| **q != 0.0).map(|(t, q)| {
+            let corners = mesh.corners(t);
+            let along = |k: usize| {
+                let centroid = (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0;
+                -excitation.field[k] * (centroid - excitation.origin[k])
+            };
+            images.copies() as f64 * surroundings * q * (0..3).map(along).sum::<f64>()
+        });
+        let (mut sum, mut size) = (0.0, 0.0);
+        for term in of_charges.chain(of_field) {
+            sum += term;
+            size += term.abs();
+        }
+        found.push(Reciprocity { conductor, charge, by_potentials: -sum, size });
+    }
+    Ok(found)
+}

@@ -1,0 +1,397 @@
+//! Self-checks at the end of every solve: what the numbers promise is compared with what holds, and judged.
+//!
+//! The library measures; here it is decided what is a warning and what an error, and in which words. docs/math.md, "Self-checks",
+//! says where the promises come from, docs/results.md what a user reads.
+
+use std::collections::HashMap;
+
+use bem::checks::{Finding, Law, capacitance_matrix, ratio};
+use mesh::locate::Locator;
+use serde::Serialize;
+
+use crate::case::Case;
+use crate::problem::Problem;
+use crate::state;
+
+/// Beyond this many times the promise a result is an error.
+const ERROR: f64 = 10.0;
+
+/// The residual at some panels may exceed the tolerance this many times: few panels stand for all, and the solve's own residual
+/// was taken with a fast sum that may be off by a third of the tolerance.
+const RESIDUAL_SHARE: f64 = 5.0;
+
+/// A fast sum's error is measured at some points; its tolerance is that of all.
+const FMM_SHARE: f64 = 3.0;
+
+/// The fast sum's tolerance unless a case asks for another, as a share of the solver's.
+const USUAL_FMM: f64 = 0.3;
+
+/// Nor tighter than this.
+const TIGHTEST_FMM: f64 = 1e-12;
+
+/// Gauss's law is put right in each product. What that hides is a defect of quadrature or sums, which is small against the charge.
+const GAUSS: f64 = 1e-2;
+
+/// Charges that conductors take on among sources, in one medium: a few tolerances.
+const INDUCED: f64 = 10.0;
+
+/// The same where media differ: the error of the mesh.
+const INDUCED_BY_MESH: f64 = 0.1;
+
+/// Facets under a charge may be this many times as large as their distance from it: beyond that the charge that it induces is
+/// narrower than the facets, which carry one density each.
+const FACETS_OVER_DISTANCE: f64 = 2.0;
+
+/// A broken promise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Warning {
+    /// Which check, one of a fixed list of words.
+    pub(crate) check: &'static str,
+    /// What it is about: entries, conductors, charges.
+    pub(crate) what: String,
+    /// Relative, as is what was promised.
+    pub(crate) value: f64,
+    pub(crate) promise: f64,
+    /// "warning" or "error".
+    pub(crate) severity: &'static str,
+    pub(crate) message: String,
+}
+
+impl Warning {
+    fn new(check: &'static str, what: String, [value, promise]: [f64; 2], message: String) -> Self {
+        let severity = if ratio(value, promise) > ERROR { "error" } else { "warning" };
+        Self { check, what, value, promise, severity, message }
+    }
+
+    /// Whether the result is not to be used.
+    pub(crate) fn is_error(&self) -> bool {
+        self.severity == "error"
+    }
+}
+
+/// Whether results are not to be used.
+pub(crate) fn failed(warnings: &[Warning]) -> bool {
+    warnings.iter().any(Warning::is_error)
+}
+
+/// What is measured after a solve.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Measured {
+    /// One for each excitation, by its index.
+    pub(crate) residuals: Vec<bem::SampledResidual>,
+    pub(crate) induced: Vec<bem::Reciprocity>,
+    pub(crate) gauss_defect: Option<f64>,
+}
+
+impl Measured {
+    /// Takes in what was measured of further excitations.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.residuals.extend(other.residuals);
+        self.induced.extend(other.induced);
+        self.gauss_defect = match (self.gauss_defect, other.gauss_defect) {
+            (Some(a), Some(b)) => Some(if b > a || b.is_nan() { b } else { a }),
+            (a, b) => a.or(b),
+        };
+    }
+}
+
+/// Measures a solve: the first excitations of the case are each conductor in turn at 1 V, and those with sources come after.
+pub(crate) fn measure(
+    case: &Case,
+    problem: &Problem,
+    media: bem::Media<'_>,
+    excitations: &[bem::Excitation],
+    answer: &bem::Electrostatics,
+) -> Result<Measured, bem::Error> {
+    let charges = answer.responses.iter().map(|response| response.charge.as_slice());
+    let solved: Vec<(&bem::Excitation, &[f64])> = excitations.iter().zip(charges).collect();
+    let residuals = bem::sampled_residual(&problem.mesh, media, &solved)?;
+    let units = media.conductors;
+    let mut induced = Vec::new();
+    if case.has_sources() && units > 0 && solved.len() > units {
+        let (excitation, _) = solved[units];
+        let of_units: Vec<&[f64]> = solved[..units].iter().map(|(_, charge)| *charge).collect();
+        // A field in several media is nobody's potential in one.
+        if problem.media.is_none() || excitation.field == [0.0; 3] {
+            // What the sources induce, without what conductors carry that are not at 0 V among them.
+            let own = |k: usize| -> f64 {
+                let each = answer.responses[..units].iter().zip(&excitation.potentials);
+                each.map(|(unit, volt)| unit.conductor_charge[k] * volt).sum()
+            };
+            let all = answer.responses[units].conductor_charge.iter().enumerate();
+            let charge: Vec<f64> = all.map(|(k, charge)| charge - own(k)).collect();
+            induced = bem::reciprocity(
+                &problem.mesh,
+                media,
+                case.relative_permittivity,
+                (&of_units, &charge),
+                excitation,
+            )?;
+        }
+    }
+    let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
+    Ok(Measured { residuals, induced, gauss_defect })
+}
+
+/// All broken promises of a capacitance in one medium.
+pub(crate) fn of_capacitance(
+    case: &Case,
+    problem: &Problem,
+    media: bem::Media<'_>,
+    answer: &bem::Capacitance,
+) -> Result<Vec<Warning>, bem::Error> {
+    let excitations = state::excitations(case, problem);
+    let charge = |density: &Vec<f64>| -> Vec<f64> {
+        let each = density.iter().zip(&problem.areas);
+        each.map(|(density, area)| density * area / (4.0 * std::f64::consts::PI)).collect()
+    };
+    let charges: Vec<Vec<f64>> = answer.density.iter().map(charge).collect();
+    let solved: Vec<(&bem::Excitation, &[f64])> =
+        excitations.iter().zip(charges.iter().map(Vec::as_slice)).collect();
+    let residuals = bem::sampled_residual(&problem.mesh, media, &solved)?;
+    Ok(judge(case, problem, answer, &Measured { residuals, ..Measured::default() }))
+}
+
+/// All broken promises of a solve.
+pub(crate) fn judge(
+    case: &Case,
+    problem: &Problem,
+    answer: &bem::Capacitance,
+    measured: &Measured,
+) -> Vec<Warning> {
+    let names = &problem.conductors.names;
+    let residual = residual(case, names, answer.tolerance, &measured.residuals);
+    let fmm_error = fmm_error(case, answer, residual.is_some());
+    let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
+    warnings.extend(gauss(measured.gauss_defect, answer));
+    if problem.notes.iter().any(|note| note.contains("goes through itself")) {
+        // Gauss's law does not hold on such a surface, and the user has been told that values near the crossing are in doubt.
+        warnings.iter_mut().for_each(|warning| warning.severity = "warning");
+    }
+    warnings.extend(matrix(names, answer, problem.media.is_none()));
+    warnings.extend(induced(problem, answer, &measured.induced));
+    warnings.extend(charge_near_surface(case, problem));
+    warnings.extend(coincident_charges(problem));
+    warnings
+}
+
+/// How a charge is called.
+fn charge_name(problem: &Problem, index: usize) -> String {
+    let source = &problem.sources[index];
+    if source.atom.is_empty() {
+        format!("charge {}", index + 1)
+    } else {
+        format!("atom {}", source.atom)
+    }
+}
+
+/// Two charges at one place: their Coulomb energy has no bound, and sums leave the pair out.
+fn coincident_charges(problem: &Problem) -> Option<Warning> {
+    let mut known: HashMap<[u64; 3], usize> = HashMap::new();
+    for (index, source) in problem.sources.iter().enumerate().filter(|(_, q)| q.coulomb != 0.0) {
+        // -0 + 0 is 0.
+        let place = source.position.map(|x| (x + 0.0).to_bits());
+        if let Some(first) = known.insert(place, index) {
+            let [a, b] = [first, index].map(|index| charge_name(problem, index));
+            let message = format!(
+                "{a} and {b} are at one place, where the energy of the pair has no bound: remove one of them"
+            );
+            let what = format!("{a}, {b}");
+            return Some(Warning::new("coincident_charges", what, [1.0, 0.0], message));
+        }
+    }
+    None
+}
+
+/// The equations at some panels, by another path than the solve's.
+fn residual(
+    case: &Case,
+    names: &[String],
+    tolerance: f64,
+    found: &[bem::SampledResidual],
+) -> Option<Warning> {
+    let promise = RESIDUAL_SHARE * tolerance;
+    let broken =
+        |(_, residual): &(usize, &bem::SampledResidual)| ratio(residual.relative, promise) > 1.0;
+    let worse = |a: &(usize, &bem::SampledResidual), b: &(usize, &bem::SampledResidual)| {
+        a.1.relative.total_cmp(&b.1.relative)
+    };
+    let (index, worst) = found.iter().enumerate().filter(broken).max_by(worse)?;
+    let excitation = state::excitation_name(case, names, index);
+    let place = match worst.conductor.and_then(|k| names.get(k as usize)) {
+        Some(name) => format!("conductor \"{name}\""),
+        None => "an interface".to_owned(),
+    };
+    let message = format!(
+        "the charges found for {excitation:?} do not meet the equations on {place}: the residual there, from integrals of whole \
+         rows, is {:.1e} where {tolerance:.1e} was asked for; ask for a tighter sum with [fmm] tolerance, or use method = \
+         \"dense\"",
+        worst.relative,
+    );
+    Some(Warning::new("residual", excitation, [worst.relative, promise], message))
+}
+
+/// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it does to the equations, if
+/// charges nearly cancel its error relative to what is left says little.
+fn fmm_error(case: &Case, answer: &bem::Capacitance, equations_broken: bool) -> Option<Warning> {
+    let (tolerance, error) = (answer.fmm_tolerance?, answer.fmm_error_sampled?);
+    let usual = (USUAL_FMM * case.solver.tolerance).max(TIGHTEST_FMM);
+    let is_asked_for = (case.fmm_tolerance / usual - 1.0).abs() > 1e-6;
+    let promise = FMM_SHARE * tolerance;
+    if ratio(error, promise) <= 1.0 || !(is_asked_for || equations_broken || error.is_nan()) {
+        return None;
+    }
+    let message = format!(
+        "fast sums are off by {error:.1e} against direct sums where {tolerance:.1e} was promised: sizes or distances differ too \
+         much for one sum; use method = \"dense\", or solve the parts apart"
+    );
+    Some(Warning::new("fmm_error", "fast sums".to_owned(), [error, promise], message))
+}
+
+/// Symmetry, signs and row sums: for each law the worst entry, and how many others there are.
+fn matrix(names: &[String], answer: &bem::Capacitance, one_medium: bool) -> Vec<Warning> {
+    let c = &answer.maxwell;
+    let found = capacitance_matrix(c, answer.tolerance, one_medium);
+    let laws = [Law::Diagonal, Law::Symmetry, Law::OffDiagonal, Law::RowSum];
+    let worst = |law: Law| {
+        let mut of_law: Vec<&Finding> = found.iter().filter(|finding| finding.law == law).collect();
+        of_law.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
+        let first = **of_law.first()?;
+        let others = match of_law.len() - 1 {
+            0 => String::new(),
+            1 => " (and of 1 other entry)".to_owned(),
+            count => format!(" (and of {count} other entries)"),
+        };
+        Some(entry(names, c, &first, &others))
+    };
+    laws.into_iter().filter_map(worst).collect()
+}
+
+fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> Warning {
+    let [i, j] = finding.at;
+    let name = |i: usize, j: usize| format!("C({}, {})", names[i], names[j]);
+    let own = (c[i][i] * c[j][j]).abs().sqrt();
+    let relative = |scale: f64| [finding.value / scale, finding.promise / scale];
+    match finding.law {
+        Law::Diagonal => {
+            let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
+            let message = format!(
+                "{} is not positive{others}: the result is wrong; look at the mesh with `farad mesh check`",
+                name(i, i)
+            );
+            Warning::new("sign", name(i, i), relative(largest), message)
+        }
+        Law::OffDiagonal => {
+            let message = format!(
+                "{} is positive, {:.1e} of the conductors' own capacitances{others}: it cannot be; refine the mesh",
+                name(i, j),
+                finding.value / own
+            );
+            Warning::new("sign", name(i, j), relative(own), message)
+        }
+        Law::Symmetry => {
+            let larger = c[i][j].abs().max(c[j][i].abs());
+            let message = format!(
+                "{} and {} differ by {:.1e} of the larger, where {:.1e} is to be expected{others}: the coupling is not known \
+                 better than that; refine the mesh",
+                name(i, j),
+                name(j, i),
+                finding.value / larger,
+                finding.promise / larger
+            );
+            Warning::new("symmetry", name(i, j), relative(larger), message)
+        }
+        Law::RowSum => {
+            let message = format!(
+                "row \"{}\" of the matrix has a negative sum, {:.1e} of its diagonal{others}: with all conductors at one potential \
+                 there would be charge of the wrong sign; refine the mesh",
+                names[i],
+                finding.value / c[i][i].abs()
+            );
+            Warning::new("row_sum", names[i].clone(), relative(c[i][i].abs()), message)
+        }
+    }
+}
+
+/// Gauss's law in the products of the fast method. Dense matrices are put right column by column: what one facet's charge lacks
+/// there says nothing of the charges that were found, and rows of whole integrals are all there is.
+fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
+    let (defect, promise) = (defect?, GAUSS.max(answer.tolerance));
+    answer.fmm.as_ref()?;
+    (ratio(defect, promise) > 1.0).then(|| {
+        let message = format!(
+            "Gauss's law on a closed interface was off by {defect:.1e} of the charge before it was put right: integrals or sums \
+             there are wrong; look at the mesh with `farad mesh check`"
+        );
+        Warning::new("gauss", "interfaces".to_owned(), [defect, promise], message)
+    })
+}
+
+/// Charge that point charges and field induce on conductors, against the potentials that these conductors make there.
+fn induced(
+    problem: &Problem,
+    answer: &bem::Capacitance,
+    found: &[bem::Reciprocity],
+) -> Option<Warning> {
+    let c = &answer.maxwell;
+    let own = |k: usize| c[k][k].abs();
+    // What the sources do where they do most, as a potential.
+    let volt = found.iter().map(|f| f.size / own(f.conductor)).fold(0.0f64, f64::max);
+    let by_mesh = if problem.media.is_some() { INDUCED_BY_MESH } else { 0.0 };
+    let judged = found.iter().map(|f| {
+        let by_residual = INDUCED * answer.tolerance * own(f.conductor) * volt;
+        let (value, promise) =
+            ((f.charge - f.by_potentials).abs(), by_residual.max(by_mesh * f.size));
+        (f, value, promise)
+    });
+    let broken = judged.filter(|(_, value, promise)| ratio(*value, *promise) > 1.0);
+    let (worst, value, promise) =
+        broken.max_by(|a, b| ratio(a.1, a.2).total_cmp(&ratio(b.1, b.2)))?;
+    let name = problem.conductors.names.get(worst.conductor)?;
+    let relative = [value / worst.size, promise / worst.size];
+    let message = format!(
+        "the charge that the sources induce on \"{name}\" is off by {:.1e} from what reciprocity says, where {:.1e} is to be \
+         expected; refine the mesh",
+        relative[0], relative[1]
+    );
+    Some(Warning::new("reciprocity", name.clone(), relative, message))
+}
+
+/// Point charges that are nearer to the surface than its facets can follow.
+fn charge_near_surface(case: &Case, problem: &Problem) -> Option<Warning> {
+    let mesh = &problem.mesh;
+    let is_surface = |t: &u32| {
+        let t = *t as usize;
+        let sides = problem.media.as_ref().map(|media| media.permittivity[t]);
+        problem.conductors.of_triangle[t].is_some() || sides.is_some_and(|[a, b]| a != b)
+    };
+    if problem.sources.is_empty() {
+        return None;
+    }
+    let locator =
+        Locator::of_part(mesh, (0..mesh.triangles.len() as u32).filter(is_surface).collect());
+    let mut worst: Option<(f64, f64, usize)> = None;
+    for (index, source) in problem.sources.iter().enumerate().filter(|(_, q)| q.coulomb != 0.0) {
+        let Some(near) = locator.nearest(source.position) else { continue };
+        let corners = mesh.corners(near.triangle as usize);
+        let edge = |a: usize, b: usize| {
+            (0..3).map(|k| (corners[a][k] - corners[b][k]).powi(2)).sum::<f64>().sqrt()
+        };
+        let size = edge(0, 1).max(edge(1, 2)).max(edge(2, 0));
+        if worst.is_none_or(|(s, d, _)| size / near.distance > s / d) {
+            worst = Some((size, near.distance, index));
+        }
+    }
+    let (size, distance, index) = worst?;
+    let value = size / distance;
+    (ratio(value, FACETS_OVER_DISTANCE) > 1.0).then(|| {
+        let what = charge_name(problem, index);
+        let unit = case.mesh.unit.name();
+        let message = format!(
+            "{what} is {distance:.2e} {unit} from a surface whose facets are {size:.2e} {unit} large there: the charge that it \
+             induces is narrower than they are, and its energy is wrong; refine the mesh there to facets of at most {:.2e} {unit}",
+            FACETS_OVER_DISTANCE * distance
+        );
+        Warning::new("charge_near_surface", what, [value, FACETS_OVER_DISTANCE], message)
+    })
+}
