@@ -15,14 +15,14 @@ use mesh::Mesh;
 const ENTRIES: usize = 2_000_000;
 
 /// Rows at least and at most.
-const ROWS: [usize; 2] = [16, 64];
+const ROWS: [usize; 2] = [16, 32];
 
 /// Relative accuracy of the integrals of close pairs, beyond what a solve uses.
 const ACCURACY: f64 = 1e-8;
 
 /// Pairs further apart than this many radii of the larger panel are left to rules of these degrees on both: to better than
 /// 1e-6 of the entry.
-const FAR: [(f64, usize); 2] = [(25.0, 2), (6.0, 5)];
+const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
 const PAIRS: usize = 8_000_000;
