@@ -7,6 +7,7 @@ mod case_file;
 mod exit_codes;
 mod fastcap;
 mod fmm_commands;
+mod matrix;
 mod mesh_commands;
 mod planes;
 mod probes;

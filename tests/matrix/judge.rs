@@ -1,0 +1,206 @@
+//! What is asked of each case.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::build;
+use super::features::Features;
+use super::outcome::{self, Ended, Outcome, Quantity, Scales, Way};
+use super::random::Random;
+use super::scene::Scene;
+use super::variants::{self, Variant};
+
+/// Results may differ by so many tolerances.
+pub const BOUND: f64 = 10.0;
+
+/// How one check of a case went.
+#[derive(Clone, Debug)]
+pub struct Check {
+    pub name: &'static str,
+    pub method: &'static str,
+    /// Deviations over what they may be.
+    pub ratios: BTreeMap<Quantity, f64>,
+    /// What the program said if it did not come to an end.
+    pub message: Option<String>,
+}
+
+impl Check {
+    /// The largest ratio; infinite if there are no numbers.
+    pub fn worst(&self) -> f64 {
+        let largest = self.ratios.values().fold(0.0f64, |m, r| m.max(*r));
+        if self.message.is_some() { f64::INFINITY } else { largest }
+    }
+
+    pub fn failed(&self) -> bool {
+        self.worst() > 1.0
+    }
+}
+
+/// How a case went.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    pub index: usize,
+    pub features: Features,
+    pub checks: Vec<Check>,
+    /// Why there is nothing to check: nothing was built, or the program refused it.
+    pub refused: Option<String>,
+    /// Where it is.
+    pub folder: PathBuf,
+}
+
+impl Verdict {
+    pub fn failed(&self) -> bool {
+        self.refused.is_some() || self.checks.iter().any(Check::failed)
+    }
+}
+
+/// What this machine can do beside the usual.
+#[derive(Clone, Debug, Default)]
+pub struct Machine {
+    pub simd: Vec<&'static str>,
+    pub backends: Vec<&'static str>,
+}
+
+impl Machine {
+    /// What the program says it can do.
+    pub fn of_this() -> Self {
+        let runs = |level: &str| outcome::farad(&["info"], &[("FARAD_SIMD", level)]).is_ok();
+        // A program that takes any value knows nothing of levels.
+        let knows_levels = !runs("none");
+        let levels = ["baseline", "avx2", "avx512"].into_iter();
+        let simd = levels.filter(|level| knows_levels && runs(level)).collect();
+        let has_gpu = outcome::farad(&["info"], &[]).is_ok_and(|text| text.contains("gpu 0"));
+        let backends = if has_gpu { vec!["cuda", "hybrid"] } else { Vec::new() };
+        Self { simd, backends }
+    }
+
+    /// What is done beside the usual, and what is not.
+    pub fn told(&self) -> String {
+        let list = |names: &[&str]| {
+            if names.is_empty() { "none (skipped)".to_owned() } else { names.join(", ") }
+        };
+        format!("SIMD levels: {}; GPU backends: {}", list(&self.simd), list(&self.backends))
+    }
+}
+
+/// Which of several ways a case takes where one is enough.
+fn either(random: &mut Random) -> &'static str {
+    random.of_these(&["dense", "fmm"])
+}
+
+/// Builds and runs case `index` of a seed.
+pub fn judge(
+    seed: u64,
+    index: usize,
+    features: &Features,
+    machine: &Machine,
+    folder: &Path,
+) -> Verdict {
+    let mut random = Random::of(seed, index as u64);
+    let folder = folder.join(format!("{seed}_{index}"));
+    let mut verdict = Verdict {
+        index,
+        features: features.clone(),
+        checks: Vec::new(),
+        refused: None,
+        folder: folder.clone(),
+    };
+    let Some(scene) = build::scene(features, &mut random) else {
+        verdict.refused = Some("no such case was found".to_owned());
+        return verdict;
+    };
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    scene.write(&folder, "dense");
+    let reference = match outcome::run(&folder, "dense", &Way::new("dense")) {
+        Ok(outcome) => outcome,
+        Err(ended) => {
+            verdict.refused = Some(told(&ended));
+            return verdict;
+        }
+    };
+    let judge = Judge { folder, scales: Scales::of(&scene, &reference), scene, reference };
+    verdict.checks = judge.all(machine, &mut random);
+    verdict
+}
+
+fn told(ended: &Ended) -> String {
+    format!("exit {}: {}", ended.code, ended.message.trim())
+}
+
+struct Judge {
+    folder: PathBuf,
+    scene: Scene,
+    reference: Outcome,
+    scales: Scales,
+}
+
+impl Judge {
+    fn all(&self, machine: &Machine, random: &mut Random) -> Vec<Check> {
+        let same = |scene: &Scene| Variant { scene: scene.clone(), back: Box::new(Outcome::clone) };
+        let scene = &self.scene;
+        let mut checks = vec![self.check("fast = dense", "fast", &same(scene), &Way::new("fmm"))];
+        if let Some(whole) = variants::whole(scene) {
+            checks.push(self.check("whole = part", "whole", &whole, &Way::new(either(random))));
+        }
+        let turned = variants::turned(scene, random);
+        checks.push(self.check("turned", "turned", &turned, &Way::new(either(random))));
+        let factor = random.of_these(&[1e-9, 1e9]);
+        let scaled = variants::scaled_by(scene, factor, ("m", 1.0));
+        checks.push(self.check("scaled", "scaled", &scaled, &Way::new(either(random))));
+        let unit = random.of_these(&[("nm", 1e-9), ("um", 1e-6), ("mm", 1e-3), ("cm", 1e-2)]);
+        let other = variants::scaled_by(scene, unit.1, unit);
+        checks.push(self.check("other unit", "unit", &other, &Way::new(either(random))));
+        let far = random.log_between(1.0, 1e4) * scene.size();
+        let shifted = variants::shifted(scene, random.direction().map(|x| far * x));
+        checks.push(self.check("shifted", "shifted", &shifted, &Way::new(either(random))));
+        let renumbered = variants::renumbered(scene, false, random);
+        checks.push(self.check("renumbered", "renumbered", &renumbered, &Way::new(either(random))));
+        let flipped = variants::renumbered(scene, true, random);
+        checks.push(self.check("flipped", "flipped", &flipped, &Way::new(either(random))));
+        if let Some(relisted) = variants::relisted(scene) {
+            checks.push(self.check("relisted", "relisted", &relisted, &Way::new(either(random))));
+        }
+        if let Some(by_sides) = variants::by_sides(scene) {
+            checks.push(self.check(
+                "by surfaces",
+                "surfaces",
+                &by_sides,
+                &Way::new(either(random)),
+            ));
+        }
+        for &level in &machine.simd {
+            let way = Way { simd: Some(level), ..Way::new("fmm") };
+            let name = match level {
+                "baseline" => "SIMD baseline",
+                "avx2" => "SIMD avx2",
+                _ => "SIMD avx512",
+            };
+            checks.push(self.check(name, level, &same(scene), &way));
+        }
+        for &backend in &machine.backends {
+            let way = Way { backend, ..Way::new("fmm") };
+            checks.push(self.check(backend, backend, &same(scene), &way));
+        }
+        checks
+    }
+
+    fn check(&self, name: &'static str, file: &str, variant: &Variant, way: &Way) -> Check {
+        let file = format!("{file}_{}", way.method);
+        variant.scene.write(&self.folder, &file);
+        match outcome::run(&self.folder, &file, way) {
+            Ok(found) => {
+                let found = (variant.back)(&found);
+                let deviations = outcome::deviations(&self.reference, &found, &self.scales);
+                let allowed = BOUND * self.scene.tolerance;
+                let ratios = deviations.into_iter().map(|(q, d)| (q, d / allowed)).collect();
+                Check { name, method: way.method, ratios, message: None }
+            }
+            Err(ended) => {
+                let message = Some(told(&ended));
+                Check { name, method: way.method, ratios: BTreeMap::new(), message }
+            }
+        }
+    }
+}
