@@ -239,6 +239,8 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
         "grows with refinement",
     ];
     solved("edge", [1.0, 1.0, 0.0], "").fails(3, &parts);
+    let check = place.must("mesh check edge.off").stdout;
+    assert!(check.contains("\"body_1\" and \"body_2\" touch along a line"), "{check}");
     // Hanging: no vertices in common.
     solved("hanging", [1.0, 1.0, 0.25], "").fails(3, &parts);
     let one = "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"";

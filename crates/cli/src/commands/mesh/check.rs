@@ -4,6 +4,9 @@ use std::path::{Path, PathBuf};
 
 use mesh::Mesh;
 use mesh::check::Defects;
+use mesh::conductors;
+use mesh::contact::{Touch, contacts};
+use mesh::files::Format;
 use mesh::intersect::{Intersection, Meeting, intersections};
 
 use super::info;
@@ -35,6 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(loose) = report.loose() {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
     }
+    if let Some(note) = touching(&mesh, &args.file) {
+        output.data(&format!("\n{note}"))?;
+    }
     let crossings = intersections(&mesh);
     if report.defects.is_empty() && crossings.is_empty() {
         return output.data("\nOK: the mesh can be solved on.");
@@ -57,6 +63,23 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Exit::BadInput,
         format!("the mesh cannot be solved on:\n{}", report.defects),
         format!("{where_they_are}; mesh the geometry again without them"),
+    ))
+}
+
+/// What there is to know of groups or bodies that touch. Groups of FastCap's files are parts of conductors, which may touch.
+fn touching(mesh: &Mesh, file: &Path) -> Option<String> {
+    if Format::of(file) == Some(Format::FastCap) {
+        return None;
+    }
+    let parts = conductors::assign(mesh, &[], &[]).ok()?;
+    let found = contacts(mesh, &parts.of_triangle);
+    let first = found.first().filter(|contact| contact.touch == Touch::Line)?;
+    let [a, b] = first.triangles.map(|t| {
+        parts.of_triangle[t as usize].map_or("", |part| parts.names[part as usize].as_str())
+    });
+    let [x, y, z] = first.place;
+    Some(format!(
+        "\"{a}\" and \"{b}\" touch along a line or an area, at ({x}, {y}, {z}): as two conductors they cannot be solved on."
     ))
 }
 
