@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use mesh::bisect;
 use mesh::check::Defects;
 use mesh::conductors::{self, Assignment, Request};
 use mesh::contact::{Contact, Touch, contacts};
 use mesh::intersect::{Intersection, intersections};
+use mesh::local_refine::{self, Sizes};
 use mesh::topology::Topology;
 use mesh::{Mesh, PhysicalGroup, files, quality};
 
@@ -37,11 +37,24 @@ pub(crate) struct Problem {
     pub(crate) probes: Vec<Vec<[f64; 3]>>,
     /// What the user should know of the surfaces.
     pub(crate) notes: Vec<String>,
-    /// Triangles that the mesh has more than its file, next to point charges.
+    /// Triangles that the mesh has more than what was given, next to point charges.
     pub(crate) added_next_to_charges: usize,
+    /// The mesh without them, if there are any.
+    given: Option<Mesh>,
 }
 
-/// Sides of triangles are at most this times their distance from the nearest point charge: constant densities on such triangles give
+impl Problem {
+    /// The mesh without the triangles that were added next to point charges.
+    pub(crate) fn given_mesh(&self) -> &Mesh {
+        self.given.as_ref().unwrap_or(&self.mesh)
+    }
+}
+
+/// Triangles are split where the longest side of one is more than this times its distance from a point charge: the charge that it induces
+/// there changes more within the triangle than from triangle to triangle.
+const COARSE_FOR_CHARGES: f64 = 2.0;
+
+/// Then sides of triangles are at most this times their distance from that charge: constant densities on such triangles give
 /// the energy of a charge over a plane to 1 % (docs/validation.md).
 const CHARGE_SIDES: f64 = 1.0;
 
@@ -95,13 +108,14 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
 /// Checks the mesh, which is that of `case` or one made of it, and finds its conductors. Triangles that are large next to a point
 /// charge are halved, since no density on them could follow the charge that it induces.
 pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
-    let problem = checked(case, mesh)?;
-    let Some(finer) = finer_next_to_charges(case, &problem)? else { return Ok(problem) };
-    let (before, after) = (problem.mesh.triangles.len(), finer.triangles.len());
+    let given = checked(case, mesh)?;
+    let Some(finer) = finer_next_to_charges(case, &given)? else { return Ok(given) };
+    let (before, after) = (given.mesh.triangles.len(), finer.triangles.len());
     let mut problem = checked(case, finer)?;
     problem.added_next_to_charges = after - before;
+    problem.given = Some(given.mesh);
     problem.notes.push(format!(
-        "{} triangles were halved next to point charges that are closer to the surface than these are long: {} more triangles",
+        "{}: triangles were split next to point charges that are closer to them than half a side: {} more triangles",
         case.mesh.file.display(),
         units::count((after - before) as u64),
     ));
@@ -172,6 +186,7 @@ fn checked(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
         probes,
         notes,
         added_next_to_charges: 0,
+        given: None,
     })
 }
 

@@ -4,7 +4,6 @@
 //! about it, [`conductors::assign`] tells which triangle belongs to which conductor. Everything works relative to the mesh's
 //! own size, so that a unit of length is a matter of the caller.
 
-pub mod bisect;
 mod bvh;
 pub mod check;
 pub mod conductors;
@@ -15,6 +14,7 @@ pub mod generate;
 pub mod gmsh;
 pub mod intersect;
 pub mod join;
+pub mod local_refine;
 pub mod locate;
 pub mod mirror;
 pub mod orient;

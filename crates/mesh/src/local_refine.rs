@@ -1,0 +1,334 @@
+//! Local refinement: triangles next to some points are split into four until they are small enough, those around them so that the mesh
+//! stays conforming.
+//!
+//! Red-green refinement (Bank, Sherman, Weiser, in: Scientific Computing, IMACS 1983): a triangle of which two sides are halved, or
+//! one side twice, is split into four like it; what is left with one halved side is cut in two. The result is the smallest such mesh:
+//! it does not depend on the order of triangles, and turns and moves with the surface. Angles are at least half of those there were.
+
+use std::collections::HashMap;
+
+use crate::locate::distance_squared;
+use crate::refine::Error;
+use crate::surface::Mesh;
+use crate::vector::{Vector, norm, sub};
+
+/// Sides and distances that rounding makes larger than each other count as equal.
+const EQUAL: f64 = 1.0 + 1e-9;
+
+/// How small triangles have to be next to points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sizes {
+    /// A point calls for smaller triangles if the longest side of some triangle is more than this times its distance from the point.
+    pub coarse: f64,
+    /// Then all triangles are split whose longest side is more than this times their distance from that point.
+    pub ratio: f64,
+    /// The least distance that counts, in the mesh's unit: points on the surface call for no more.
+    pub floor: f64,
+    /// Triangles that the mesh may have.
+    pub most: usize,
+}
+
+/// The mesh with small triangles next to those `points` that call for them; unchanged where none does. Groups are inherited, and the
+/// surface stays as it is.
+///
+/// # Errors
+/// [`Error::TooMany`].
+pub fn around_points(mesh: &Mesh, points: &[[f64; 3]], sizes: Sizes) -> Result<Mesh, Error> {
+    let Sizes { coarse, ratio, floor, most } = sizes;
+    let near = Points::new(mesh, points, coarse.min(ratio));
+    let all = |t: usize| near.reaching(mesh.corners(t), coarse, floor);
+    let mut calls = vec![false; points.len()];
+    for k in (0..mesh.triangles.len()).flat_map(all) {
+        calls[k as usize] = true;
+    }
+    if !calls.contains(&true) {
+        return Ok(mesh.clone());
+    }
+    let mut split = Splitting::new(mesh);
+    let too_long = |corners: [Vector; 3]| {
+        near.reaching(corners, ratio, floor).into_iter().any(|k| calls[k as usize])
+    };
+    let mut waiting: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
+    while let Some(t) = waiting.pop() {
+        if split.is_split[t as usize] || !too_long(split.mesh.corners(t as usize)) {
+            continue;
+        }
+        let before = split.mesh.triangles.len();
+        split.split(t);
+        let after = split.mesh.triangles.len();
+        if after > most {
+            return Err(Error::TooMany(after as u64));
+        }
+        waiting.extend(before as u32..after as u32);
+    }
+    Ok(split.closed())
+}
+
+/// A mesh while triangles are split: those that are remain, with a mark.
+struct Splitting {
+    mesh: Mesh,
+    is_split: Vec<bool>,
+    /// Triangles not split at each side, the smaller index first.
+    at: HashMap<[u32; 2], Vec<u32>>,
+    /// The vertex in the middle of a side.
+    middles: HashMap<[u32; 2], u32>,
+    /// The side that such a vertex is the middle of.
+    parents: HashMap<u32, [u32; 2]>,
+}
+
+fn sides([a, b, c]: [u32; 3]) -> [[u32; 2]; 3] {
+    [(a, b), (b, c), (c, a)].map(|(a, b)| [a.min(b), a.max(b)])
+}
+
+impl Splitting {
+    fn new(mesh: &Mesh) -> Self {
+        let mut at: HashMap<[u32; 2], Vec<u32>> = HashMap::with_capacity(2 * mesh.triangles.len());
+        for (t, &corners) in (0..).zip(&mesh.triangles) {
+            sides(corners).into_iter().for_each(|side| at.entry(side).or_default().push(t));
+        }
+        Self {
+            mesh: mesh.clone(),
+            is_split: vec![false; mesh.triangles.len()],
+            at,
+            middles: HashMap::new(),
+            parents: HashMap::new(),
+        }
+    }
+
+    fn middle(&mut self, [a, b]: [u32; 2]) -> u32 {
+        *self.middles.entry([a, b]).or_insert_with(|| {
+            let (p, q) = (self.mesh.vertices[a as usize], self.mesh.vertices[b as usize]);
+            let middle = self.mesh.vertices.len() as u32;
+            self.mesh.vertices.push(std::array::from_fn(|k| f64::midpoint(p[k], q[k])));
+            self.parents.insert(middle, [a, b]);
+            middle
+        })
+    }
+
+    /// Splits a triangle into four, and others until none has two halved sides, or one that is halved twice.
+    fn split(&mut self, first: u32) {
+        let mut waiting = vec![first];
+        while let Some(t) = waiting.pop() {
+            if std::mem::replace(&mut self.is_split[t as usize], true) {
+                continue;
+            }
+            let corners @ [a, b, c] = self.mesh.triangles[t as usize];
+            let own = sides(corners);
+            for side in own {
+                if let Some(at) = self.at.get_mut(&side) {
+                    at.retain(|&other| other != t);
+                }
+            }
+            let [ab, bc, ca] = own.map(|side| self.middle(side));
+            let set = self.mesh.membership[t as usize];
+            for child in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]] {
+                let index = self.mesh.triangles.len() as u32;
+                self.mesh.triangles.push(child);
+                self.mesh.membership.push(set);
+                self.is_split.push(false);
+                for side in sides(child) {
+                    self.at.entry(side).or_default().push(index);
+                }
+                // A neighbour may have been split further.
+                if self.has_to_be_split(index) {
+                    waiting.push(index);
+                }
+            }
+            for side in own {
+                let beside = self.at.get(&side).into_iter().flatten().copied();
+                let beside: Vec<u32> = beside.filter(|&other| self.has_to_be_split(other)).collect();
+                waiting.extend(beside);
+                // Whoever has this side as half of one of its own sees it halved twice: it is the one at the longer side.
+                waiting.extend(self.over(side));
+            }
+        }
+    }
+
+    /// Triangles not split of which `side` is half a side: one end of it is then the middle of theirs.
+    fn over(&self, side: [u32; 2]) -> Vec<u32> {
+        let whole = side.iter().filter_map(|middle| self.parents.get(middle));
+        let whole = whole.filter(|whole| side.iter().any(|end| whole.contains(end)));
+        whole.filter_map(|whole| self.at.get(whole)).flatten().copied().collect()
+    }
+
+    fn has_to_be_split(&self, t: u32) -> bool {
+        let halved: Vec<([u32; 2], u32)> = sides(self.mesh.triangles[t as usize])
+            .into_iter()
+            .filter_map(|side| self.middles.get(&side).map(|&middle| (side, middle)))
+            .collect();
+        let again = |&([a, b], m): &([u32; 2], u32)| {
+            [a, b].iter().any(|&end| self.middles.contains_key(&[end.min(m), end.max(m)]))
+        };
+        halved.len() > 1 || halved.iter().any(again)
+    }
+
+    /// The mesh without the triangles that were split, and those with one halved side cut in two.
+    fn closed(self) -> Mesh {
+        let Self { mesh, is_split, middles, .. } = self;
+        let mut closed = Mesh { triangles: Vec::new(), membership: Vec::new(), ..mesh };
+        for (t, corners) in mesh.triangles.iter().enumerate().filter(|(t, _)| !is_split[*t]) {
+            let halved = sides(*corners).into_iter().find_map(|side| Some((side, *middles.get(&side)?)));
+            let parts = match halved {
+                None => vec![*corners],
+                // Each half has the middle in place of one end.
+                Some((side, middle)) => side
+                    .map(|end| corners.map(|v| if v == end { middle } else { v }))
+                    .to_vec(),
+            };
+            for part in parts {
+                closed.triangles.push(part);
+                closed.membership.push(mesh.membership[t]);
+            }
+        }
+        closed
+    }
+}
+
+/// Points by cells of a grid.
+struct Points<'a> {
+    points: &'a [[f64; 3]],
+    cell: f64,
+    cells: HashMap<[i64; 3], Vec<u32>>,
+}
+
+impl<'a> Points<'a> {
+    /// For triangles of `mesh` and their parts, and points next to which these are long by `ratio` or more.
+    fn new(mesh: &Mesh, points: &'a [[f64; 3]], ratio: f64) -> Self {
+        let longest = (0..mesh.triangles.len()).map(|t| longest_side(mesh.corners(t)));
+        // A triangle reaches as far as its longest side, and points matter as far as that over the ratio.
+        let cell = longest.fold(0.0, f64::max) * (1.0 + 1.0 / ratio);
+        let cell = if cell > 0.0 { cell } else { 1.0 };
+        let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
+        for (k, point) in (0..).zip(points) {
+            cells.entry(point.map(|x| (x / cell).floor() as i64)).or_default().push(k);
+        }
+        Self { points, cell, cells }
+    }
+
+    /// Points next to which the longest side of a triangle is more than `ratio` times its distance from them.
+    fn reaching(&self, corners: [Vector; 3], ratio: f64, floor: f64) -> Vec<u32> {
+        let longest = longest_side(corners);
+        let [x, y, z] = corners[0].map(|x| (x / self.cell).floor() as i64);
+        let mut found = Vec::new();
+        for (dx, dy, dz) in
+            (-1..=1).flat_map(|i| (-1..=1).flat_map(move |j| (-1..=1).map(move |k| (i, j, k))))
+        {
+            for &k in self.cells.get(&[x + dx, y + dy, z + dz]).into_iter().flatten() {
+                let distance = distance_squared(self.points[k as usize], corners).sqrt();
+                if longest > ratio * distance.max(floor) * EQUAL {
+                    found.push(k);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn longest_side([a, b, c]: [Vector; 3]) -> f64 {
+    norm(sub(a, b)).max(norm(sub(b, c))).max(norm(sub(c, a)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Cube, Resolution, Sphere, SphereBase};
+    use crate::quality;
+    use crate::topology::Topology;
+
+    fn smallest_angle(mesh: &Mesh) -> f64 {
+        (0..mesh.triangles.len())
+            .flat_map(|t| {
+                let [a, b, c] = mesh.corners(t);
+                [(a, b, c), (b, c, a), (c, a, b)].map(|(a, b, c)| {
+                    let (u, v) = (sub(b, a), sub(c, a));
+                    (crate::vector::dot(u, v) / (norm(u) * norm(v))).clamp(-1.0, 1.0).acos()
+                })
+            })
+            .fold(f64::INFINITY, f64::min)
+    }
+
+    #[test]
+    fn triangles_next_to_points_are_small_and_the_surface_is_the_same() {
+        let sphere = Sphere {
+            radius: 1.0,
+            base: SphereBase::Icosahedron,
+            resolution: Resolution::Elements(320),
+        };
+        let cube = Cube { edge: 1.3, grade: 1.0, resolution: Resolution::Elements(432) };
+        for mesh in [sphere.build().unwrap(), cube.build().unwrap()] {
+            let middle = |t: usize| -> [f64; 3] {
+                let [a, b, c] = mesh.corners(t);
+                std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
+            };
+            let points =
+                [middle(7).map(|x| 1.001 * x), mesh.vertices[20].map(|x| 1.0003 * x), middle(100)];
+            let (ratio, floor) = (0.7, 1e-4);
+            let sizes = Sizes { coarse: 2.0, ratio, floor, most: 100_000 };
+            let fine = around_points(&mesh, &points, sizes).unwrap();
+            fine.validate().unwrap();
+            for t in 0..fine.triangles.len() {
+                let corners = fine.corners(t);
+                let distance = points
+                    .iter()
+                    .map(|p| distance_squared(*p, corners).sqrt())
+                    .fold(f64::INFINITY, f64::min);
+                assert!(longest_side(corners) <= ratio * distance.max(floor) * EQUAL, "{t}");
+            }
+            // Graded: some 60 triangles for each halving of the distance, not thousands.
+            let added = fine.triangles.len() - mesh.triangles.len();
+            assert!(added > 300 && added < 5000, "{added}");
+            let area = |mesh: &Mesh| quality::areas(mesh).iter().sum::<f64>();
+            assert!((area(&fine) / area(&mesh) - 1.0).abs() < 1e-12);
+            let topology = Topology::of(&fine);
+            assert_eq!(topology.components.len(), 1);
+            let volume = |mesh: &Mesh| Topology::of(mesh).whole.signed_volume;
+            assert!((volume(&fine) / volume(&mesh) - 1.0).abs() < 1e-12);
+            assert!(smallest_angle(&fine) > 0.499 * smallest_angle(&mesh));
+        }
+    }
+
+    /// The same triangles, as sets of points, however the mesh is numbered, and moved with it.
+    #[test]
+    fn the_order_of_triangles_makes_no_difference() {
+        let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(192) };
+        let mesh = cube.build().unwrap();
+        let points = [[0.1, 0.15, 0.5 + 1e-3], [-0.5 - 3e-3, 0.25, 0.125]];
+        let sizes = Sizes { coarse: 2.0, ratio: 1.0, floor: 1e-9, most: 100_000 };
+        let set = |mesh: &Mesh, shift: f64| {
+            let key = |t: usize| {
+                let mut corners = mesh.corners(t).map(|v| {
+                    v.map(|x| ((x - shift) * 1e9).round() as i64)
+                });
+                corners.sort_unstable();
+                corners
+            };
+            let mut keys: Vec<_> = (0..mesh.triangles.len()).map(key).collect();
+            keys.sort_unstable();
+            keys
+        };
+        let expected = set(&around_points(&mesh, &points, sizes).unwrap(), 0.0);
+        assert!(expected.len() > 400, "{}", expected.len());
+        let mut other = mesh.clone();
+        other.triangles.reverse();
+        other.triangles.iter_mut().for_each(|t| t.rotate_left(1));
+        let count = other.vertices.len() as u32;
+        other.vertices.reverse();
+        other.triangles.iter_mut().for_each(|t| *t = t.map(|v| count - 1 - v));
+        assert_eq!(set(&around_points(&other, &points, sizes).unwrap(), 0.0), expected);
+        let shift = 0.37;
+        other.vertices.iter_mut().for_each(|v| *v = v.map(|x| x + shift));
+        let points = points.map(|p| p.map(|x| x + shift));
+        assert_eq!(set(&around_points(&other, &points, sizes).unwrap(), shift), expected);
+    }
+
+    #[test]
+    fn what_needs_nothing_stays_and_too_much_is_an_error() {
+        let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(192) };
+        let mesh = cube.build().unwrap();
+        let sizes = Sizes { coarse: 2.0, ratio: 1.0, floor: 1e-9, most: 300 };
+        assert_eq!(around_points(&mesh, &[[0.0; 3]], sizes).unwrap(), mesh);
+        assert_eq!(around_points(&mesh, &[], sizes).unwrap(), mesh);
+        let close = [[0.1, 0.1, 0.5 + 1e-6]];
+        assert!(matches!(around_points(&mesh, &close, sizes), Err(Error::TooMany(_))));
+    }
+}
