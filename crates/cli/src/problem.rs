@@ -131,8 +131,13 @@ fn finer_next_to_charges(case: &Case, problem: &Problem) -> Result<Option<Mesh>,
     let mesh = &problem.mesh;
     let [low, high] = quality::bounding_box(mesh);
     let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
-    let finer =
-        bisect::around_points(mesh, &points, CHARGE_SIDES, CHARGE_FLOOR * size, MOST_TRIANGLES);
+    let sizes = Sizes {
+        coarse: COARSE_FOR_CHARGES,
+        ratio: CHARGE_SIDES,
+        floor: CHARGE_FLOOR * size,
+        most: MOST_TRIANGLES,
+    };
+    let finer = local_refine::around_points(mesh, &points, sizes);
     let finer = finer.map_err(|error| {
         Failure::with_help(
             Exit::BadInput,

@@ -126,7 +126,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut failed: Option<(Failed, Failure)> = None;
     for level in 0..args.levels {
         let solved = if level > 0 {
-            refined(&problem.mesh, args.spheres)
+            refined(problem.given_mesh(), args.spheres)
                 .and_then(|(mesh, notes)| {
                     for note in notes.iter().filter(|_| level == 1) {
                         output.note(&format!("{}: {note}", case.mesh.file.display()));
