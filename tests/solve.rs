@@ -473,7 +473,7 @@ fn a_charge_close_to_a_surface_has_the_energy_of_its_image() {
             let found = results["solvation"]["energy_j"].as_f64().unwrap();
             let exact =
                 -image * 1e-20 / (16.0 * std::f64::consts::PI * 8.854_187_818_8e-12 * height);
-            // Other faces count by the height over the edge; constant densities on triangles as long as their distance give 1 %.
+            // Other faces count by the height over the edge; constant densities on triangles as long as 0.7 of their distance give 1 %.
             let error = (found / exact - 1.0).abs();
             assert!(error < 1e-2 + 2.0 * height, "{image} {height}: {found} {exact}");
             assert_eq!(results["warnings"].as_array().unwrap().len(), 0, "{}", results["warnings"]);

@@ -55,8 +55,8 @@ impl Problem {
 const COARSE_FOR_CHARGES: f64 = 2.0;
 
 /// Then sides of triangles are at most this times their distance from that charge: constant densities on such triangles give
-/// the energy of a charge over a plane to 1 % (docs/validation.md).
-const CHARGE_SIDES: f64 = 1.0;
+/// the energy of a charge over a plane to 1 % (1.6 % where they are as long as their distance).
+const CHARGE_SIDES: f64 = 0.7;
 
 /// Distances of charges from the surface below this share of its size ask for no smaller triangles.
 const CHARGE_FLOOR: f64 = 1e-6;
