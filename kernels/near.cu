@@ -163,8 +163,14 @@ __device__ __forceinline__ bool overlap(const Corners& s, const Corners& t) {
     return norm(a - b) < radius_of(s, a) + radius_of(t, b);
 }
 
+// Whether errors of the entries of a pair, which are the same, matter: part and charge of each panel as in panels.rs (weights).
+__device__ __forceinline__ bool pair_matters(double error, const double* charges, const u32* parts, Pair pair, double allowed) {
+    double a = charges[pair.i], b = charges[pair.j];
+    return matters(error, parts[pair.i] == parts[pair.j] ? sqrt(a * b) : fmax(a, b), allowed);
+}
+
 // Numbers of the pairs that need an integral.
-extern "C" __global__ void near_select(const double* vertices, const double* areas, const Pair* pairs, u32 count,
+extern "C" __global__ void near_select(const double* vertices, const double* charges, const u32* parts, const Pair* pairs, u32 count,
                                        const double* triangle, const u32* rule_starts, u32 most_degree, u32 degree, u32 finer,
                                        double allowed, u32* chosen, u32* chosen_count) {
     u32 k = blockIdx.x * THREADS + threadIdx.x;
@@ -176,15 +182,15 @@ extern "C" __global__ void near_select(const double* vertices, const double* are
         double plain = sum_by_points(rules, degree, s.v, degree, t.v);
         double left = sum_by_points(rules, finer, s.v, degree, t.v);
         double right = sum_by_points(rules, degree, s.v, finer, t.v);
-        double size = sqrt(areas[pair.i] * areas[pair.j]);
-        if (!matters(fabs(left - plain) + fabs(right - plain), size, allowed)) return;
+        if (!pair_matters(fabs(left - plain) + fabs(right - plain), charges, parts, pair, allowed)) return;
     }
     chosen[atomicAdd(chosen_count, 1u)] = k;
 }
 
 // Integrals of chosen pairs. edges 0: those that plain quadrature can do, the others are listed in `rest`; 1: all, along edges.
 // Pairs that turn out to need no entry are left out of kept.
-extern "C" __global__ void near_integrate(const double* vertices, const double* areas, const Pair* pairs, const u32* chosen,
+extern "C" __global__ void near_integrate(const double* vertices, const double* charges, const u32* parts,
+                                          const Pair* pairs, const u32* chosen,
                                           u32 count, const double* triangle, const u32* rule_starts, const double* line,
                                           u32 most_degree, u32 most_points, u32 degree, double allowed, double accuracy,
                                           u32 increment, u32 edges, u32* rest, u32* rest_count, Pair* kept, double* values,
@@ -214,7 +220,7 @@ extern "C" __global__ void near_integrate(const double* vertices, const double* 
     value /= s.area * t.area;
     if (overlap(cs, ct)) {
         double plain = sum_by_points(rules, degree, cs.v, degree, ct.v);
-        if (!matters(fabs(value - plain), sqrt(areas[pair.i] * areas[pair.j]), allowed)) return;
+        if (!pair_matters(fabs(value - plain), charges, parts, pair, allowed)) return;
     }
     u32 at = atomicAdd(kept_count, 1u);
     kept[at] = pair;

@@ -209,11 +209,22 @@ __device__ __forceinline__ bool far_apart(const double* c, const double* d, doub
     return distance > FAR * (c[3] + d[3]);
 }
 
+#define POINTS 4.0
+
+// Mean inverse distance of two clouds with variances that sum to `variance`, r the distance of their centres.
+__device__ __forceinline__ double of_clouds(double r, double variance) {
+    if (r * r >= POINTS * POINTS * variance) return r > 0.0 ? 1.0 / r : 0.0;
+    double x = r * sqrt(0.5 / variance);
+    return x < 1e-3 ? (1.0 - x * x / 3.0) * sqrt(0.636619772367581343 / variance) : erf(x) / r;
+}
+
 // Entries (c, d) of the coarse matrix, one warp each, from distances alone. clusters: centre and radius; cells: centre and share of
-// the cluster's area; cell_starts: cells of each cluster; member_starts: panels of each cell.
+// the cluster's area; cell_starts: cells of each cluster; member_starts: panels of each cell; variances of the clouds: of cells, of
+// panels and of clusters.
 extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, const double* cells, const u32* cell_starts,
                                          const u32* member_starts, const u32* members, const double* shares,
-                                         const double* centroids, double* matrix) {
+                                         const double* centroids, const double* cell_variances,
+                                         const double* panel_variances, const double* cluster_variances, double* matrix) {
     u64 entry = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
     u32 lane = threadIdx.x % 32;
     u32 c = (u32)(entry / count), d = (u32)(entry % count);
@@ -221,7 +232,7 @@ extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, cons
     const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
     double distance = between(at_c, at_d), sum = 0.0;
     if (c != d && far_apart(at_c, at_d, distance)) {
-        sum = lane == 0 ? 1.0 / distance : 0.0;
+        sum = lane == 0 ? of_clouds(distance, cluster_variances[c] + cluster_variances[d]) : 0.0;
     } else {
         u32 first = cell_starts[d], others = cell_starts[d + 1] - first;
         u32 own = cell_starts[c], total = (cell_starts[c + 1] - own) * others;
@@ -229,8 +240,7 @@ extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, cons
             u32 a = own + k / others, b = first + k % others;
             const double *p = cells + 4 * (u64)a, *q = cells + 4 * (u64)b;
             if (a != b) {
-                double r = between(p, q);
-                sum += r > 0.0 ? p[3] * q[3] / r : 0.0;
+                sum += p[3] * q[3] * of_clouds(between(p, q), cell_variances[a] + cell_variances[b]);
                 continue;
             }
             for (u32 i = member_starts[a]; i < member_starts[a + 1]; i++)
@@ -238,7 +248,7 @@ extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, cons
                     if (i == j) continue;
                     u32 s = members[i], t = members[j];
                     double r = between(centroids + 4 * (u64)s, centroids + 4 * (u64)t);
-                    sum += r > 0.0 ? shares[s] * shares[t] / r : 0.0;
+                    sum += shares[s] * shares[t] * of_clouds(r, panel_variances[s] + panel_variances[t]);
                 }
         }
     }
@@ -250,7 +260,8 @@ extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, cons
 extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                           const double* diagonal, u32 count, const double* clusters, const u32* cluster,
                                           const double* cells, const u32* cell, const double* shares,
-                                          const double* centroids, double* matrix) {
+                                          const double* centroids, const double* cell_variances,
+                                          const double* panel_variances, double* matrix) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, i = thread / LANES, lane = thread % LANES;
     if (i >= n) return;
     u32 c = cluster[i];
@@ -260,9 +271,10 @@ extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* c
         const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
         if (c != d && far_apart(at_c, at_d, between(at_c, at_d))) continue;
         u32 a = cell[i], b = cell[j];
-        double r = a == b ? between(centroids + 4 * (u64)i, centroids + 4 * (u64)j)
-                          : between(cells + 4 * (u64)a, cells + 4 * (u64)b);
-        double rough = r > 0.0 ? 1.0 / r : 0.0;
+        double rough = a == b ? of_clouds(between(centroids + 4 * (u64)i, centroids + 4 * (u64)j),
+                                          panel_variances[i] + panel_variances[j])
+                              : of_clouds(between(cells + 4 * (u64)a, cells + 4 * (u64)b),
+                                          cell_variances[a] + cell_variances[b]);
         atomicAdd(matrix + (u64)c * count + d, shares[i] * shares[j] * ((double)values[k] - rough));
     }
 }

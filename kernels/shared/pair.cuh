@@ -4,8 +4,7 @@
 #include "shared/triangle.cuh"
 
 #define IN_PLANE 1e-12
-#define ONE_PLANE 1e-10
-#define FAR_MEETING 1e5
+#define FAR_MEETING 1e3
 #define TIE (1.0 + 1e-6)
 #define MAX_SMOOTH_DEGREE 11.0
 #define BELOW_BOUND 1e-2
@@ -175,18 +174,32 @@ __device__ inline double along_edge(const Triangle& of, u32 i, const Triangle& s
 __device__ inline double log_along_edge(const Triangle& t, u32 j, Vec x, double h) {
     Vec a = t.v[j] - x;
     double d = fabs(dot(a, t.m[j])), start = dot(a, t.t[j]);
+    double off = sqrt(d * d + h * h + ON_EDGE);
     auto primitive = [=](double u) {
-        double r = sqrt(u * u + d * d + h * h);
+        double r = sqrt(u * u + off * off);
         double angle = atan2(u * d * (r - h), d * d * r + h * u * u);
-        return u * log(h + r) - u + h * asinh(u / sqrt(d * d + h * h)) + d * angle;
+        return u * log(h + r) - u + h * asinh(u / off) + d * angle;
     };
     return primitive(start + t.l[j]) - primitive(start);
 }
 
+// Longest edge over twice the height above it, no less than 1.
+__device__ __forceinline__ double slenderness(const Triangle& t) {
+    double longest = fmax(t.l[0], fmax(t.l[1], t.l[2]));
+    return fmax(longest * longest / (4.0 * t.area), 1.0);
+}
+
+// The point o, which lies in the plane of t, and the height of the plane of s over it; 0 where the planes meet there.
 struct Origin {
-    Vec s, t;
+    Vec at;
     double height;
 };
+
+__device__ __forceinline__ bool has_vertex(const Triangle& t, Vec v) {
+    bool has = false;
+    for (u32 k = 0; k < 3; k++) has = has || norm2(t.v[k] - v) == 0.0;
+    return has;
+}
 
 __device__ inline Origin choose_origin(const Triangle& s, const Triangle& t, double size) {
     u32 best_edges = ~0u;
@@ -196,7 +209,7 @@ __device__ inline Origin choose_origin(const Triangle& s, const Triangle& t, dou
         const Triangle &of = side ? t : s, &other = side ? s : t;
         for (u32 k = 0; k < 3; k++) {
             Vec v = of.v[k];
-            if (fabs(dot(v - other.v[0], other.n)) > IN_PLANE * size) continue;
+            if (fabs(dot(v - other.v[0], other.n)) > IN_PLANE * size && !has_vertex(other, v)) continue;
             // The fewer edges remain, and the shorter the arms, the less work and cancellation.
             u32 edges = 0;
             double arms = 0.0;
@@ -213,44 +226,46 @@ __device__ inline Origin choose_origin(const Triangle& s, const Triangle& t, dou
             }
         }
     }
-    if (best_edges != ~0u) return {best, best, 0.0};
-    // The point on the planes' common line nearest to the smaller triangle.
+    if (best_edges != ~0u) return {best, 0.0};
+    // The point on the planes' common line nearest to the smaller triangle. The normals' difference has all its digits where they
+    // are almost the same; `across` is the part of t's normal in the plane of s, as long as the sine of the angle.
     Vec from = s.area <= t.area ? s.c : t.c;
-    double sine2 = norm2(cross(s.n, t.n)), cosine = dot(s.n, t.n);
-    double above_s = dot(from - s.v[0], s.n), above_t = dot(from - t.v[0], t.n);
-    Vec step = s.n * (cosine * above_t - above_s) + t.n * (cosine * above_s - above_t);
-    if (norm(step) < FAR_MEETING * size * sine2) {
-        Vec o = from + step * (1.0 / sine2);
-        return {o, o, 0.0};
-    }
-    double height = dot(s.c - t.v[0], t.n);
-    return {s.c, s.c - t.n * height, fabs(height)};
+    Vec facing = dot(s.n, t.n) < 0.0 ? t.n * -1.0 : t.n;
+    Vec apart = facing - s.n, across = apart - s.n * dot(apart, s.n);
+    double above_s = dot(from - s.v[0], s.n), above_t = dot(from - t.v[0], facing);
+    double gap = above_s - above_t - 0.5 * norm2(apart) * above_s, sine = norm(across);
+    if (fabs(gap) < FAR_MEETING * size * sine) return {from - s.n * above_s + across * (gap / (sine * sine)), 0.0};
+    Vec at = s.c - t.n * dot(s.c - t.v[0], t.n);
+    return {at, dot(s.c - at, s.n)};
 }
 
 // Integrals along the edges; holds for every pair, meant for touching and close ones.
 __device__ inline double edge_integral(const Quadrature& q, const Rules& rules, const Triangle& s, const Triangle& t) {
     double size = fmax(fmax(s.l[0], fmax(s.l[1], s.l[2])), fmax(t.l[0], fmax(t.l[1], t.l[2])));
     Origin origin = choose_origin(s, t, size);
-    // Far meeting points make large terms that cancel.
-    double far = norm(origin.s - s.c) / size;
-    double digits = -log(fmax(q.accuracy / fmax(far, 1.0), 1e-15));
+    // Far meeting points make large terms that cancel, and so do the two sides of a sliver.
+    double far = norm(origin.at - s.c) / size, thin = fmax(slenderness(s), slenderness(t));
+    double digits = -log(fmax(q.accuracy / (fmax(far, 1.0) * thin), 1e-15));
     double sum = 0.0;
     for (u32 i = 0; i < 6; i++) {
         const Triangle &of = i < 3 ? s : t, &source = i < 3 ? t : s;
-        double d = dot(of.v[i % 3] - (i < 3 ? origin.s : origin.t), of.m[i % 3]);
+        double d = dot(of.v[i % 3] - origin.at, of.m[i % 3]);
         if (fabs(d) > IN_PLANE * size)
             sum += d * along_edge(of, i % 3, source, digits, q.increment, rules,
                                   [&](Vec x) { return potential(source, x); });
     }
-    if (origin.height > ONE_PLANE * size) {
-        double layers = 0.0, h = origin.height;
-        for (u32 i = 0; i < 3; i++)
+    if (origin.height != 0.0) {
+        double layers = 0.0;
+        Vec up = dot(s.c - t.v[0], t.n) < 0.0 ? t.n * -1.0 : t.n;
+        for (u32 i = 0; i < 3; i++) {
+            Vec across = cross(s.t[i], up);
             layers += along_edge(s, i, t, digits, q.increment, rules, [&](Vec x) {
-                double terms = 0.0;
-                for (u32 j = 0; j < 3; j++) terms += dot(s.m[i], t.m[j]) * log_along_edge(t, j, x, h);
+                double terms = 0.0, h = fabs(dot(x - t.v[0], t.n));
+                for (u32 j = 0; j < 3; j++) terms += dot(across, t.m[j]) * log_along_edge(t, j, x, h);
                 return terms;
             });
-        sum += h * layers;
+        }
+        sum += origin.height * layers;
     }
     return sum / 3.0;
 }

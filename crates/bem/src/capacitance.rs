@@ -15,6 +15,20 @@ pub struct Conductors<'a> {
     pub count: usize,
 }
 
+/// That no triangle is of a conductor beyond the `count` that there are.
+///
+/// # Errors
+/// [`Error::Conductor`].
+pub(crate) fn check_conductors(of_triangle: &[Option<u32>], count: usize) -> Result<(), Error> {
+    let beyond = |(triangle, c): (usize, &Option<u32>)| {
+        c.filter(|&c| c as usize >= count).map(|conductor| (triangle, conductor))
+    };
+    match of_triangle.iter().enumerate().find_map(beyond) {
+        Some((triangle, conductor)) => Err(Error::Conductor { triangle, conductor, count }),
+        None => Ok(()),
+    }
+}
+
 /// Dense or fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
@@ -146,6 +160,9 @@ pub struct Capacitance {
     pub fmm_tolerance: Option<f64>,
     /// Relative L2 error of the FMM for a solved density at 1000 or more sampled targets (all, if fewer), against direct sums.
     pub fmm_error_sampled: Option<f64>,
+    /// Root mean square error of the fast sum's potentials at the same points, at 1 V: what is left of its digits where charges nearly
+    /// cancel. Above ten times the tolerance no [`Solve`] counts as converged. None when dense.
+    pub fmm_error_potential: Option<f64>,
     /// The FMM's plan, none when dense.
     pub fmm: Option<fmm::Info>,
     /// Wall seconds.
@@ -157,7 +174,7 @@ pub struct Capacitance {
 /// A solve that does not converge is no error here: its [`Solve::reason`] says so and its column is partial.
 ///
 /// # Errors
-/// [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
+/// [`Error::Length`], [`Error::Conductor`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
 pub fn capacitance(
     mesh: &Mesh,
     conductors: Conductors<'_>,

@@ -7,7 +7,7 @@
 
 use crate::potentials::Nodes;
 use crate::quadrature::{self, MAX_LINE_POINTS};
-use crate::triangle::{Triangle, Vec3};
+use crate::triangle::{ON_EDGE, Triangle, Vec3};
 
 /// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide there is its square.
 const SMALLEST_PIECE: f64 = 1e-7;
@@ -43,16 +43,60 @@ pub(crate) fn push_nodes(
     line.for_nodes(&singular, rule, |x, weight| nodes.push(x, factor * weight));
 }
 
-/// sum_ij (m_i . n_j) int_(edge i of s) int_(edge j of t) ln(h + |x - y|) dt ds for planes a distance `h` apart; t's plane is
-/// taken as parallel to that of s.
-pub(crate) fn parallel_layers(s: &Triangle, t: &Triangle, h: f64, rule: &EdgeRule) -> f64 {
+/// sum_ij ((t_i x N) . n_j) int_(edge i of s) int_(edge j of t) ln(z(x) + |x - y|) dt ds, with z the height over the plane of t, on one
+/// side of which s lies, along its normal N towards s; t_i are tangents, n_j normals of edges.
+pub(crate) fn layers(s: &Triangle, t: &Triangle, rule: &EdgeRule) -> f64 {
+    let height = |x: &Vec3| (x - t.vertices[0]).dot(&t.normal);
+    let up = if height(&s.centroid) < 0.0 { -t.normal } else { t.normal };
     let mut sum = 0.0;
     for i in 0..3 {
         let line = Line::of(s, i);
         let singular = line.singularities(t);
-        let weights: [f64; 3] = std::array::from_fn(|j| s.edge_normals[i].dot(&t.edge_normals[j]));
+        let across = s.tangents[i].cross(&up);
+        let weights: [f64; 3] = std::array::from_fn(|j| across.dot(&t.edge_normals[j]));
         line.for_nodes(&singular, rule, |x, weight| {
+            let h = height(x).abs();
             sum += weight * (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum::<f64>();
+        });
+    }
+    sum
+}
+
+/// int Omega_t(x) dS_x over a polygon on one side of the plane of t, the solid angle counted as positive there, by its edges; `normal`
+/// is the polygon's, around which its corners run counter-clockwise.
+///
+/// With W = int_T ln(z + |x - y|) as in `pair`, Omega is the divergence of grad W in the plane of t:
+///
+/// ```text
+/// int Omega_T dS = sum_i int_(edge i) [n_S . (t_i x N) Phi_T - n_S . N sum_j (t_i x N) . n_j int_(edge j) ln(z(x) + |x - y|) dt] ds
+/// ```
+pub(crate) fn solid_angle_over_polygon(
+    corners: &[Vec3],
+    normal: &Vec3,
+    t: &Triangle,
+    rule: &EdgeRule,
+) -> f64 {
+    let height = |x: &Vec3| (x - t.vertices[0]).dot(&t.normal);
+    let highest =
+        corners.iter().map(&height).fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+    let up = if highest < 0.0 { -t.normal } else { t.normal };
+    let cosine = normal.dot(&up);
+    let mut sum = 0.0;
+    for (i, start) in corners.iter().enumerate() {
+        let edge = corners[(i + 1) % corners.len()] - start;
+        let length = edge.norm();
+        if length == 0.0 {
+            continue;
+        }
+        let line = Line { start: *start, tangent: edge / length, length };
+        let singular = line.singularities(t);
+        let across = line.tangent.cross(&up);
+        let of_potential = normal.dot(&across);
+        let weights: [f64; 3] = std::array::from_fn(|j| cosine * across.dot(&t.edge_normals[j]));
+        line.for_nodes(&singular, rule, |x, weight| {
+            let h = height(x).abs();
+            let logs: f64 = (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum();
+            sum += weight * (of_potential * t.potential_at(x) - logs);
         });
     }
     sum
@@ -63,10 +107,11 @@ fn log_along_edge(t: &Triangle, j: usize, x: &Vec3, h: f64) -> f64 {
     let a = t.vertices[j] - x;
     let d = a.dot(&t.edge_normals[j]).abs();
     let start = a.dot(&t.tangents[j]);
+    let off = (d * d + h * h + ON_EDGE).sqrt();
     let primitive = |u: f64| {
-        let r = (u * u + d * d + h * h).sqrt();
+        let r = (u * u + off * off).sqrt();
         // asinh(u / b) up to a constant that drops out of the difference.
-        let asinh = (u / (d * d + h * h).sqrt()).asinh();
+        let asinh = (u / off).asinh();
         // atan(u / d) - atan(h u / (d r)) as one arctangent.
         let angle = (u * d * (r - h)).atan2(d * d * r + h * u * u);
         u * (h + r).ln() - u + h * asinh + d * angle

@@ -23,6 +23,18 @@ pub enum Error {
         /// Values passed.
         found: usize,
     },
+    /// A triangle belongs to a conductor that there is not.
+    #[error(
+        "triangle {triangle} is of conductor {conductor}, but there are {count}, counted from 0"
+    )]
+    Conductor {
+        /// Index of the first such triangle.
+        triangle: usize,
+        /// What was given for it.
+        conductor: u32,
+        /// How many conductors were declared.
+        count: usize,
+    },
     /// The problem would not fit.
     #[error("{what} needs {needed} bytes, more than the {available} available; {advice}")]
     Memory {

@@ -24,7 +24,7 @@ use crate::panels::Panels;
 use crate::points::Points;
 use crate::potentials::Nodes;
 use crate::product::{self, Rule};
-use crate::single_layer::{self, SingleLayerPairs};
+use crate::single_layer::{self, SampledError, SingleLayerPairs};
 use crate::solid_angle_pair::solid_angle_over;
 use crate::triangle::Vec3;
 
@@ -108,6 +108,15 @@ impl PairIntegrals for LayerPairs<'_> {
         let forth = self.entry(i, j, scratch);
         let same = [i, j].iter().all(|&k| self.kernel(k) == Kernel::Single);
         [forth, if same || i == j { forth } else { self.entry(j, i, scratch) }]
+    }
+
+    fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
+        let (of_potentials, of_slopes) = (panels.weights(i, j), panels.weights_of_slopes(i, j));
+        let weight = |row: usize, side: usize| match self.kernel(row) {
+            Kernel::Single => of_potentials[side],
+            Kernel::Double | Kernel::Adjoint | Kernel::None => of_slopes[side],
+        };
+        [weight(i, 0), weight(j, 1)]
     }
 
     fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
@@ -194,9 +203,14 @@ impl Layer {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
-    /// Relative L2 error of the fast sum in the first column of the last product, at about `samples` points, against direct sums: of
-    /// the gradient if there is no potential. `None` for dipoles and before the first product.
-    pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<f64>, Error> {
+    /// Takes another plan of true residuals over the same points.
+    pub(crate) fn set_plan(&mut self, plan: fmm::Plan, tolerance: f64) {
+        self.plans.set_tight(plan, tolerance);
+    }
+
+    /// Error of the fast sum in the first column of the last product, at about `samples` points, against direct sums: of the
+    /// gradient if there is no potential. `None` for dipoles and before the first product.
+    pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let count = self.panels.total() * self.rule.len();
         let strengths = match self.strengths.get(..count) {
             Some(strengths) if !self.kernels.contains(&Kernel::Double) => strengths,
@@ -216,13 +230,23 @@ impl Layer {
         };
         let fast = if potential { &self.potential } else { &self.gradient };
         let (mut error, mut size) = (0.0, 0.0);
+        // Of rows that are potentials.
+        let (mut error_there, mut count_there) = (0.0, 0);
         for (&p, exact) in chosen.iter().zip(exact.chunks_exact(width)) {
+            let is_potential = self.kernels[p / self.rule.len()] == Kernel::Single;
             for (fast, exact) in fast[width * p..].iter().zip(exact) {
-                error += (fast - exact).powi(2);
+                let square = (fast - exact).powi(2);
+                error += square;
                 size += exact * exact;
+                if is_potential {
+                    error_there += square;
+                    count_there += 1;
+                }
             }
         }
-        Ok((size > 0.0).then(|| (error / size).sqrt()))
+        let absolute =
+            if count_there > 0 { (error_there / f64::from(count_there)).sqrt() } else { 0.0 };
+        Ok((size > 0.0).then(|| SampledError { relative: (error / size).sqrt(), absolute }))
     }
 
     fn points(&self) -> Points<'_> {

@@ -60,13 +60,13 @@ pub(crate) fn single_layer(
     }
     let size = s.diameter().max(t.diameter());
     let origin = Origin::choose(s, t, size);
-    let far = (origin.s - s.centroid).norm() / size;
-    if origin.height > 0.0 || far > FAR_MEETING {
+    let far = (origin.at - s.centroid).norm() / size;
+    if origin.height != 0.0 || far > FAR_MEETING {
         return square(outer.adaptive(&s.vertices, s.area));
     }
     let rule = EdgeRule::new(accuracy / far.max(1.0).powi(3), increment);
-    let forth = along_edges(s, t, &origin.s, size, &rule, outer.nodes);
-    let back = transposed(along_edges(t, s, &origin.t, size, &rule, outer.nodes));
+    let forth = along_edges(s, t, &origin.at, size, &rule, outer.nodes);
+    let back = transposed(along_edges(t, s, &origin.at, size, &rule, outer.nodes));
     std::array::from_fn(|k| std::array::from_fn(|l| forth[k][l] + back[k][l]))
 }
 

@@ -51,40 +51,34 @@ pub(crate) struct Outer<'a, const N: usize, F> {
 impl<const N: usize, F: Fn(&mut Nodes) -> Values<N>> Outer<'_, N, F> {
     /// The integrals over `s`, singular where it meets `t` and nowhere else.
     pub(crate) fn over(&mut self, s: &Triangle, t: &Triangle) -> Values<N> {
-        let size = s.diameter().max(t.diameter());
-        let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);
-        let [a, b, c] = s.vertices;
-        match [a, b, c].map(|v| common(&v)) {
-            [true, false, false] => self.about([b, a, c], s.area),
-            [false, true, false] => self.about([a, b, c], s.area),
-            [false, false, true] => self.about([a, c, b], s.area),
-            // An edge in common: each part has one of its ends.
-            [true, true, false] => self.halves([a, b, c], s.area),
-            [false, true, true] => self.halves([b, c, a], s.area),
-            [true, false, true] => self.halves([c, a, b], s.area),
-            _ => self.adaptive(&s.vertices, s.area),
-        }
+        let Some(parts) = parts_about_common(s, t) else {
+            return self.adaptive(&s.vertices, s.area);
+        };
+        parts.into_iter().fold([0.0; N], |sum, (v, area)| {
+            let part = self.about(v, area).unwrap_or_else(|| self.adaptive(&v, area));
+            added(sum, part)
+        })
     }
 
-    /// The integrals over the halves of (a, b, c) on either side of the middle of the edge from a to b; the vertex that each has
-    /// its rule about is given second, after the middle.
-    fn halves(&mut self, [a, b, c]: [Vec3; 3], area: f64) -> Values<N> {
-        let middle = (a + b) * 0.5;
-        let first = self.about([middle, a, c], 0.5 * area);
-        added(first, self.about([middle, b, c], 0.5 * area))
+    /// The integrals over `s` by rules about what it has in common with `t`; none if there is nothing, or if rules do not agree.
+    pub(crate) fn about_common(&mut self, s: &Triangle, t: &Triangle) -> Option<Values<N>> {
+        let parts = parts_about_common(s, t)?;
+        parts
+            .into_iter()
+            .try_fold([0.0; N], |sum, (v, area)| Some(added(sum, self.about(v, area)?)))
     }
 
-    /// The integrals over a part by rules about `v[1]`, or by cuts where these do not agree.
-    fn about(&mut self, v: [Vec3; 3], area: f64) -> Values<N> {
+    /// The integrals over a part by rules about `v[1]`, if two of them agree.
+    fn about(&mut self, v: [Vec3; 3], area: f64) -> Option<Values<N>> {
         let mut before: Option<Values<N>> = None;
         for rule in self.touching.rules() {
             let value = self.by_rule(&v, area, rule);
             if before.is_some_and(|before| apart(value, before) <= self.allowed) {
-                return value;
+                return Some(value);
             }
             before = Some(value);
         }
-        self.adaptive(&v, area)
+        None
     }
 
     /// The integrals over a part by one rule.
@@ -125,6 +119,27 @@ impl<const N: usize, F: Fn(&mut Nodes) -> Values<N>> Outer<'_, N, F> {
         parts.fold([0.0; N], |sum, (part, value)| {
             added(sum, self.refine(part, (0.25 * area, 0.5 * allowed), value, cuts - 1))
         })
+    }
+}
+
+/// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s` itself, or its halves on either
+/// side of the middle of an edge in common. None if they share neither.
+fn parts_about_common(s: &Triangle, t: &Triangle) -> Option<Vec<([Vec3; 3], f64)>> {
+    let size = s.diameter().max(t.diameter());
+    let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);
+    let [a, b, c] = s.vertices;
+    let halves = |a: Vec3, b: Vec3, c: Vec3| {
+        let middle = (a + b) * 0.5;
+        vec![([middle, a, c], 0.5 * s.area), ([middle, b, c], 0.5 * s.area)]
+    };
+    match [a, b, c].map(|v| common(&v)) {
+        [true, false, false] => Some(vec![([b, a, c], s.area)]),
+        [false, true, false] => Some(vec![([a, b, c], s.area)]),
+        [false, false, true] => Some(vec![([a, c, b], s.area)]),
+        [true, true, false] => Some(halves(a, b, c)),
+        [false, true, true] => Some(halves(b, c, a)),
+        [true, false, true] => Some(halves(c, a, b)),
+        _ => None,
     }
 }
 

@@ -8,15 +8,20 @@
 //! ```
 //!
 //! with d_i (e_j) the signed distances from o_S (o_T) to the lines of the edges and Phi the closed-form potentials. Where the
-//! planes meet, o_S = o_T may lie on their line and the last term is gone: a four-fold singular integral has become a few
+//! planes meet nearby, o_S = o_T may lie on their line and the last term is gone: a four-fold singular integral has become a few
 //! smooth integrals along edges. For triangles that share a vertex, o is that vertex and four of the six edges drop out.
-//! For parallel planes a distance h apart, c is the normal times h, and
+//! Planes that meet far away or nowhere need the last term. Let S lie on one side of T's plane, N be the normal of T towards S,
+//! z(x) the height of x along N, and o = o_T any point of T's plane, above which o_S lies. W = int_T ln(z + |x - y|) has
+//! dW/dz = Phi_T and is harmonic; integrated over S by parts in the plane of T, twice, it leaves edges alone, and
 //!
 //! ```text
-//! int_S int_T c . grad_x 1/|x - y| = h sum_ij (m_i . n_j) int_(edge i) int_(edge j) ln(h + |x - y|) ds dt
+//! 3 I = sum_i (p_i - o) . m_i int_(edge i) Phi_T ds + sum_j (q_j - o) . n_j int_(edge j) Phi_S dt
+//!     + (p - o) . n_S sum_ij ((t_i x N) . n_j) int_(edge i) int_(edge j) ln(z(x) + |x - y|) dt ds
 //! ```
 //!
-//! with the outward in-plane normals m, n of the edges. Touching is a matter of geometry here, not of vertex numbers.
+//! with p (q) the vertices of S (T), t its unit tangents and m (n) the outward normals of edges in their planes: exact at every angle
+//! between the planes, so that nothing depends on whether rounding leaves parallel planes parallel. (For these it is
+//! the normal times the distance h in the place of c.) Touching is a matter of geometry here, not of vertex numbers.
 //! (The homogeneity argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
 
 use crate::edge::{self, EdgeRule};
@@ -27,12 +32,9 @@ use crate::triangle::{Triangle, Vec3};
 /// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
 pub(crate) const IN_PLANE: f64 = 1e-12;
 
-/// Planes closer than this, relative to the pair's size, count as one.
-const ONE_PLANE: f64 = 1e-10;
-
 /// The point where the planes meet may be this many sizes away: the boundary terms cancel by that factor, and are good to
 /// about 1e-15.
-const FAR_MEETING: f64 = 1e5;
+const FAR_MEETING: f64 = 1e3;
 
 /// Sizes that differ by less are equal: choices between them are not left to rounding.
 const TIE: f64 = 1.0 + 1e-6;
@@ -122,12 +124,13 @@ impl PairQuadrature {
     /// Integrals along the edges; holds for every pair, meant for touching and close ones.
     fn close(&self, s: &Triangle, t: &Triangle, nodes: &mut Nodes) -> f64 {
         let size = s.diameter().max(t.diameter());
-        let origin = Origin::choose(s, t, size);
-        // Far meeting points make large terms that cancel.
-        let far = (origin.s - s.centroid).norm() / size;
-        let rule = EdgeRule::new(self.accuracy / far.max(1.0), self.increment);
+        let Origin { at: o, height } = Origin::choose(s, t, size);
+        // Far meeting points make large terms that cancel, and so do the two sides of a sliver.
+        let far = (o - s.centroid).norm() / size;
+        let thin = s.slenderness().max(t.slenderness());
+        let rule = EdgeRule::new(self.accuracy / (far.max(1.0) * thin), self.increment);
         let mut sum = 0.0;
-        for (of, source, o) in [(s, t, &origin.s), (t, s, &origin.t)] {
+        for (of, source) in [(s, t), (t, s)] {
             nodes.clear();
             for i in 0..3 {
                 let d = (of.vertices[i] - o).dot(&of.edge_normals[i]);
@@ -137,18 +140,17 @@ impl PairQuadrature {
             }
             sum += nodes.sum_potential(source);
         }
-        if origin.height > ONE_PLANE * size {
-            sum += origin.height * edge::parallel_layers(s, t, origin.height, &rule);
+        if height != 0.0 {
+            sum += height * edge::layers(s, t, &rule);
         }
         sum / 3.0
     }
 }
 
-/// The points o_S and o_T.
+/// The point o, which lies in T's plane.
 pub(crate) struct Origin {
-    pub(crate) s: Vec3,
-    pub(crate) t: Vec3,
-    /// Distance between the planes if o_S and o_T differ: they are parallel, or as good as.
+    pub(crate) at: Vec3,
+    /// (p - o) . n_S, the height of the plane of S over o; 0 where the planes meet there.
     pub(crate) height: f64,
 }
 
@@ -157,7 +159,9 @@ impl Origin {
         let mut best: Option<(usize, f64, Vec3)> = None;
         for (of, other) in [(s, t), (t, s)] {
             for v in &of.vertices {
-                if (v - other.vertices[0]).dot(&other.normal).abs() > IN_PLANE * size {
+                if (v - other.vertices[0]).dot(&other.normal).abs() > IN_PLANE * size
+                    && !other.vertices.contains(v)
+                {
                     continue;
                 }
                 // The fewer edges remain, and the shorter the arms, the less work and cancellation.
@@ -174,23 +178,25 @@ impl Origin {
                 }
             }
         }
-        if let Some((_, _, o)) = best {
-            return Self { s: o, t: o, height: 0.0 };
+        if let Some((_, _, at)) = best {
+            return Self { at, height: 0.0 };
         }
-        // The point on the planes' common line nearest to the smaller triangle.
+        // The point on the planes' common line nearest to the smaller triangle. The normals' difference has all its digits where
+        // they are almost the same; `across` is the part of T's normal in the plane of S, as long as the sine of the angle.
         let from = if s.area <= t.area { s.centroid } else { t.centroid };
-        let sine2 = s.normal.cross(&t.normal).norm_squared();
+        let facing = if s.normal.dot(&t.normal) < 0.0 { -t.normal } else { t.normal };
+        let apart = facing - s.normal;
+        let across = apart - s.normal * apart.dot(&s.normal);
         let (above_s, above_t) =
-            ((from - s.vertices[0]).dot(&s.normal), (from - t.vertices[0]).dot(&t.normal));
-        let cosine = s.normal.dot(&t.normal);
-        let step =
-            s.normal * (cosine * above_t - above_s) + t.normal * (cosine * above_s - above_t);
-        if step.norm() < FAR_MEETING * size * sine2 {
-            let o = from + step / sine2;
-            return Self { s: o, t: o, height: 0.0 };
+            ((from - s.vertices[0]).dot(&s.normal), (from - t.vertices[0]).dot(&facing));
+        let gap = above_s - above_t - 0.5 * apart.norm_squared() * above_s;
+        let sine = across.norm();
+        if gap.abs() < FAR_MEETING * size * sine {
+            let at = from - s.normal * above_s + across * (gap / (sine * sine));
+            return Self { at, height: 0.0 };
         }
-        let height = (s.centroid - t.vertices[0]).dot(&t.normal);
-        Self { s: s.centroid, t: s.centroid - t.normal * height, height: height.abs() }
+        let at = s.centroid - t.normal * (s.centroid - t.vertices[0]).dot(&t.normal);
+        Self { at, height: (s.centroid - at).dot(&s.normal) }
     }
 }
 

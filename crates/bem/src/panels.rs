@@ -13,6 +13,9 @@ pub(crate) const LEAF: usize = 8;
 /// Ranges of panels below this are sorted and searched by one thread.
 const SEQUENTIAL: usize = 4096;
 
+/// Panels at which the potential of a part is looked at.
+const PROBES: usize = 32;
+
 /// Triangles x' = (x - centre) / scale, in tree order.
 ///
 /// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i.
@@ -25,6 +28,10 @@ pub(crate) struct Panels {
     /// Distances from centroids to the farthest vertex.
     radii: Vec<f64>,
     areas: Vec<f64>,
+    /// Which part of the surface each panel belongs to, and the charge on it in a density that gives its part a potential of 1,
+    /// about.
+    part: Vec<u32>,
+    charges: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
     triangle: Vec<u32>,
     centre: Vec3,
@@ -87,7 +94,66 @@ impl Panels {
         };
         let radii = vertices.par_iter().zip(&centroids).map(radius).collect();
         let images = vec![ITSELF];
-        Self { vertices, centroids, radii, areas, triangle, centre, scale, images }
+        let part = connected(mesh, &triangle);
+        let (part_of, charges) = (Vec::new(), Vec::new());
+        let panels = Self {
+            vertices,
+            centroids,
+            radii,
+            areas,
+            part: part_of,
+            charges,
+            triangle,
+            centre,
+            scale,
+            images,
+        };
+        panels.with_parts(part)
+    }
+
+    /// The same panels with these parts, such as conductors, in place of what hangs together.
+    pub(crate) fn with_parts(mut self, part: Vec<u32>) -> Self {
+        let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
+        let mut members = vec![Vec::new(); count];
+        part.iter().enumerate().for_each(|(i, &p)| members[p as usize].push(i as u32));
+        let densities: Vec<f64> = members.par_iter().map(|of| self.density(of)).collect();
+        self.charges =
+            part.iter().zip(&self.areas).map(|(&p, area)| area * densities[p as usize]).collect();
+        self.part = part;
+        self
+    }
+
+    /// The even density, in units of that on a sphere as large as all panels' box, that gives these panels a mean potential of 1: the
+    /// larger, the finer their shape. Never less than 1, which is what large surfaces without gaps have.
+    fn density(&self, members: &[u32]) -> f64 {
+        let area: f64 = members.iter().map(|&i| self.areas[i as usize]).sum();
+        // The mean over a few panels, evenly over the area.
+        let (step, mut passed) = (area / PROBES as f64, 0.5 * area / PROBES as f64);
+        let mut chosen = Vec::with_capacity(PROBES);
+        for &i in members {
+            passed += self.areas[i as usize];
+            let times = (passed / step) as usize;
+            passed -= times as f64 * step;
+            chosen.extend(std::iter::repeat_n(i, times.min(PROBES)));
+        }
+        let potential = |&i: &u32| -> f64 {
+            let term = |&j: &u32| {
+                let r = (self.centroids[i as usize] - self.centroids[j as usize]).norm();
+                if i == j {
+                    let panel = self.panel(i as usize);
+                    panel.self_integral() / panel.area
+                } else if r > 0.0 {
+                    self.areas[j as usize] / r
+                } else {
+                    0.0
+                }
+            };
+            members.iter().map(term).sum()
+        };
+        let mean = chosen.par_iter().map(potential).sum::<f64>() / chosen.len().max(1) as f64;
+        let density = 4.0 * std::f64::consts::PI / mean;
+        // NaN, from panels without area, counts as 1.
+        density.max(1.0)
     }
 
     /// The same panels with these images, which must not overlap them.
@@ -135,12 +201,9 @@ impl Panels {
         })
     }
 
-    /// Inverse distances of a point from another and its images, with their signs; coincident ones count as nothing.
-    pub(crate) fn inverse_distances(&self, x: &Vec3, y: &Vec3) -> f64 {
-        let one = |image: &Image| {
-            let r = (x - image.reflect(y)).norm();
-            if r > 0.0 { image.sign / r } else { 0.0 }
-        };
+    /// The sum over another point and its images, with their signs, of what `f` makes of the square of the distance.
+    pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
+        let one = |image: &Image| image.sign * f((x - image.reflect(y)).norm_squared());
         self.images.iter().map(one).sum()
     }
 
@@ -169,6 +232,8 @@ impl Panels {
                 .collect(),
             radii: chosen.iter().map(|i| self.radii[of(i)]).collect(),
             areas: chosen.iter().map(|i| self.areas[of(i)]).collect(),
+            part: chosen.iter().map(|i| self.part[of(i)]).collect(),
+            charges: chosen.iter().map(|i| self.charges[of(i)]).collect(),
             triangle: chosen.iter().map(|i| self.triangle[of(i)]).collect(),
             centre: self.centre,
             scale: self.scale,
@@ -199,6 +264,27 @@ impl Panels {
     /// Scaled areas, one a panel.
     pub(crate) fn areas(&self) -> &[f64] {
         &self.areas
+    }
+
+    /// What an error of the potential of a unit charge on panel `j` counts on panel `i`, and the other way around.
+    ///
+    /// It is multiplied by the charge that is there while the panel's part has the potential 1. Within a part errors matter by
+    /// their mean square over it, so between functions of unit norm; to a part that is small beside a panel of
+    /// another, that panel's error is everywhere.
+    pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {
+        let (a, b) = (self.charges[i], self.charges[j]);
+        if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
+    }
+
+    /// The same of fields, which are measured by the density that makes them.
+    pub(crate) fn weights_of_slopes(&self, i: usize, j: usize) -> [f64; 2] {
+        let (a, b) = (self.areas[i], self.areas[j]);
+        if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
+    }
+
+    /// Part of each panel, and the charge on it while its part has the potential 1.
+    pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
+        (&self.part, &self.charges)
     }
 
     /// Index of each panel's triangle in the mesh.
@@ -258,6 +344,39 @@ impl Panels {
 
 fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
     (a + b + c) / 3.0
+}
+
+/// Numbers the parts of a mesh that hang together by their vertices: that of each of `triangles`.
+pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..mesh.vertices.len() as u32).collect();
+    fn root(parent: &mut [u32], mut v: u32) -> u32 {
+        while parent[v as usize] != v {
+            // Paths are halved on the way.
+            parent[v as usize] = parent[parent[v as usize] as usize];
+            v = parent[v as usize];
+        }
+        v
+    }
+    for &t in triangles {
+        let [a, b, c] = mesh.triangles[t as usize];
+        let first = root(&mut parent, a);
+        for v in [b, c] {
+            let other = root(&mut parent, v);
+            let first = root(&mut parent, first);
+            parent[other as usize] = first;
+        }
+    }
+    let mut number = vec![u32::MAX; parent.len()];
+    let mut count = 0;
+    let mut of = |&t: &u32| {
+        let root = root(&mut parent, mesh.triangles[t as usize][0]) as usize;
+        if number[root] == u32::MAX {
+            number[root] = count;
+            count += 1;
+        }
+        number[root]
+    };
+    triangles.iter().map(&mut of).collect()
 }
 
 /// Orders points so that halving the range again and again is a balanced k-d tree.

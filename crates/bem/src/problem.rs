@@ -6,6 +6,7 @@ use fmm::Precision;
 use mesh::Mesh;
 
 use crate::accuracy::Accuracy;
+use crate::capacitance::check_conductors;
 use crate::coarse::Coarse;
 use crate::dense::Dense;
 use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
@@ -29,6 +30,10 @@ const TIGHTEST: f64 = 1e-12;
 
 /// How often a fast sum that proves too rough is replaced by a tighter one.
 const TIGHTENINGS: usize = 2;
+
+/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few digits for how closely sheets face
+/// each other, however tight the sum.
+pub(crate) const HOPELESS: f64 = 10.0;
 
 /// Points nearer than this share of their panels' size add terms that dwarf what the correction leaves of them.
 const COINCIDENT: f64 = 1e-3;
@@ -80,10 +85,12 @@ impl Problem {
             return Err(Error::Length { what: "conductors.of_triangle", expected, found });
         }
         let count = conductors.count;
-        let of = |i: usize| conductors.of_triangle[i].filter(|&c| (c as usize) < count);
+        check_conductors(conductors.of_triangle, count)?;
+        let of = |i: usize| conductors.of_triangle[i];
         let panels = Panels::new(mesh, |i| of(i).is_some());
         let conductor: Vec<u32> =
             panels.triangles().iter().filter_map(|&i| of(i as usize)).collect();
+        let panels = panels.with_parts(conductor.clone());
         let mut area = vec![0.0; count];
         for (&c, a) in conductor.iter().zip(panels.areas()) {
             area[c as usize] += a;
@@ -330,12 +337,16 @@ impl Problem {
                 "the fast sum's error exceeds the solver's tolerance"
             );
         }
+        if absolute > HOPELESS * options.tolerance || absolute.is_nan() {
+            solves.iter_mut().for_each(|solve| solve.reason = StopReason::Breakdown);
+        }
         timings.fmm_check = checking;
         timings.solve = started.elapsed().as_secs_f64() - checking;
         timings.matvec_mean = operator.mean_seconds();
         let mut answer = self.answer(Method::Fmm, options, &charges, solves, timings);
         answer.fmm_tolerance = Some(fmm_tolerance);
         answer.fmm_error_sampled = error.map(|error| error.relative);
+        answer.fmm_error_potential = error.map(|error| error.absolute);
         answer.fmm = Some(operator.plan().info().clone());
         Ok(answer)
     }
@@ -436,6 +447,7 @@ impl Problem {
             tolerance: options.tolerance,
             fmm_tolerance: None,
             fmm_error_sampled: None,
+            fmm_error_potential: None,
             fmm: None,
             timings,
         }

@@ -1,7 +1,10 @@
 //! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double layer's Galerkin integral.
 //!
-//! The inner integral is closed, the outer one that of `outer`.
+//! The inner integral is closed. Far away the outer one is a rule's, about a common vertex or edge it is that of `outer`; elsewhere, as
+//! between sheets that overlap at a small distance, where the solid angle jumps from 0 to 2 pi across the shadow of an edge,
+//! it is that along the edges.
 
+use crate::edge::{self, EdgeRule};
 use crate::outer::{Outer, TOGETHER, Touching};
 use crate::pair::distance_to;
 use crate::potentials::Nodes;
@@ -22,11 +25,48 @@ pub(crate) fn solid_angle_over(
     let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area.min(t.area);
     let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(t)];
     let mut outer = Outer { sum, allowed, touching: Touching::Smooth, nodes };
-    let [value] = match far_rule(s, t, allowed, 0) {
-        Some(rule) => outer.by_rule(&s.vertices, s.area, rule),
-        None => outer.over(s, t),
-    };
-    value
+    if let Some(rule) = far_rule(s, t, allowed, 0) {
+        let [value] = outer.by_rule(&s.vertices, s.area, rule);
+        return value;
+    }
+    match outer.about_common(s, t) {
+        Some([value]) => value,
+        None => by_edges(s, t, allowed),
+    }
+}
+
+/// The same along the edges of the parts of `s` on either side of the plane of `t`.
+fn by_edges(s: &Triangle, t: &Triangle, allowed: f64) -> f64 {
+    let size = s.diameter().max(t.diameter());
+    let heights = s.vertices.map(|v| {
+        let height = (v - t.vertices[0]).dot(&t.normal);
+        let in_plane = height.abs() <= TOGETHER * size || t.vertices.contains(&v);
+        if in_plane { 0.0 } else { height }
+    });
+    // Terms are about the product of two lengths each, and there are three edges; those of a sliver cancel to its area.
+    let accuracy = allowed / (6.0 * s.diameter() * t.diameter().max(s.diameter()));
+    let rule = EdgeRule::new(accuracy, 0);
+    let mut sum = 0.0;
+    let mut corners = Vec::with_capacity(4);
+    for side in [1.0, -1.0] {
+        corners.clear();
+        for i in 0..3 {
+            let j = (i + 1) % 3;
+            let (here, next) = (side * heights[i], side * heights[j]);
+            if here >= 0.0 {
+                corners.push(s.vertices[i]);
+            }
+            if here * next < 0.0 {
+                let along = here / (here - next);
+                corners.push(s.vertices[i] + (s.vertices[j] - s.vertices[i]) * along);
+            }
+        }
+        // What only touches the plane is on neither side.
+        if heights.iter().any(|h| side * h > 0.0) {
+            sum += side * edge::solid_angle_over_polygon(&corners, &s.normal, t, &rule);
+        }
+    }
+    sum
 }
 
 /// Whether `s` lies in the plane of `t`.
@@ -78,6 +118,53 @@ mod tests {
                     (value - exact).abs() < 4.0 * allowed + digits,
                     "{case} {accuracy}: {value}"
                 );
+            }
+        }
+    }
+
+    /// Sheets that overlap at any distance, slivers among them: the solid angle falls from 2 pi to 0 within that distance of an edge's
+    /// shadow, by cuts of triangles that have an edge along the shadow and the other sides far from any.
+    #[test]
+    fn overlapping_sheets_are_exact_at_every_distance() {
+        let mut nodes = Nodes::default();
+        // The strip 0 < x < 1 of S = [-1, 1] x [0, w] lies above T = [0, 2] x [-10, 10], far from the other sides of T: the angle
+        // that two half planes leave is that of the plane, pi + 2 atan(x / h), of which the mean over -a < x < a is pi.
+        for width in [1.0, 1e-2, 1e-4] {
+            for gap in [1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
+                let corners = |x: f64, y: f64, z: f64| Vec3::new(x, y, z);
+                let (a, b, c, d) = (
+                    corners(-1.0, 0.0, gap),
+                    corners(1.0, 0.0, gap),
+                    corners(1.0, width, gap),
+                    corners(-1.0, width, gap),
+                );
+                // A square of half the sheet each, and its mirror image, which make pi together.
+                let far = 100.0;
+                let t = [corners(0.0, -far, 0.0), corners(far, 0.0, 0.0), corners(0.0, far, 0.0)];
+                let mirrored = t.map(|v| corners(-v.x, v.y, v.z));
+                let (right, left) =
+                    (Triangle::of(t), Triangle::of([mirrored[0], mirrored[2], mirrored[1]]));
+                let (first, second) = (Triangle::of([a, b, c]), Triangle::of([a, c, d]));
+                for accuracy in [1e-4, 1e-6] {
+                    let mut of =
+                        |s: &Triangle, t: &Triangle| solid_angle_over(s, t, accuracy, &mut nodes);
+                    // By symmetry each half of the square sees as much of the left as the other half sees of the right.
+                    let found = of(&first, &right) + of(&second, &right);
+                    let both = found + of(&first, &left) + of(&second, &left);
+                    // All of the plane but what lies beyond `far`: 2 pi h / (inner radius).
+                    let whole = 2.0 * std::f64::consts::PI * 2.0 * width;
+                    let allowed = accuracy * whole + 2.0 * whole * gap / far * 2.0;
+                    assert!(
+                        (both - whole).abs() < 2.0 * allowed,
+                        "{width} {gap} {accuracy}: {}",
+                        both / whole - 1.0
+                    );
+                    assert!(
+                        (2.0 * found - whole).abs() < 4.0 * allowed,
+                        "{width} {gap} {accuracy}: {}",
+                        2.0 * found / whole - 1.0
+                    );
+                }
             }
         }
     }

@@ -97,6 +97,12 @@ impl Triangle {
         self.lengths.iter().copied().fold(0.0, f64::max)
     }
 
+    /// Longest edge over twice the height above it, no less than 1: 1 for all but slivers.
+    pub(crate) fn slenderness(&self) -> f64 {
+        let longest = self.diameter();
+        (longest * longest / (4.0 * self.area)).max(1.0)
+    }
+
     /// Potential of unit density: int_T dS_y / |x - y|, a length. Valid everywhere, on the triangle too.
     #[inline]
     pub fn potential(&self, x: [f64; 3]) -> f64 {

@@ -334,8 +334,14 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
                     bodies: &[],
                 };
                 let options = CapacitanceOptions { method, ..CapacitanceOptions::default() };
-                let found =
-                    electrostatics(mesh, media, &[excitation.clone()], &options, &Quiet).unwrap();
+                let found = electrostatics(
+                    mesh,
+                    media,
+                    std::slice::from_ref(&excitation),
+                    &options,
+                    &Quiet,
+                )
+                .unwrap();
                 assert_eq!(found.responses[0].reason, StopReason::Converged);
                 found.responses[0].charge.clone()
             };

@@ -172,3 +172,120 @@ fn sphere_over_a_grounded_plane() {
         assert!((0.7..1.3).contains(&(errors[1][k] / expected[k])), "{errors:?} {expected:?}");
     }
 }
+
+/// Half a gap over a ground plane: charges of both signs nearly cancel, densely and by the fast sum.
+#[test]
+fn a_plate_close_over_ground() {
+    use mesh::generate::Plate;
+    let resolution = Resolution::Elements(128);
+    for gap in [1e-1, 1e-3, 1e-4] {
+        // In elements, which are an eighth wide.
+        let height = gap / 8.0;
+        let mut mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+        mesh.vertices.iter_mut().for_each(|v| v[2] = height);
+        let images = mirrors(&[(2, true)]);
+        let n = mesh.triangles.len();
+        let conductor = vec![Some(0); n];
+        let permittivity = vec![[1.0; 2]; n];
+        let media = Media {
+            conductor: &conductor,
+            conductors: 1,
+            permittivity: &permittivity,
+            images: &images,
+            bodies: &[],
+        };
+        let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+        let tolerance = 1e-4;
+        let solve = |method| {
+            let options = CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() };
+            let excitations = std::slice::from_ref(&excitation);
+            let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
+            assert_eq!(answer.responses[0].reason, StopReason::Converged);
+            answer.responses[0].conductor_charge[0]
+        };
+        let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
+        // The formula of wide plates, and the share of the stray field at the edges of a thin plate of width 1 over ground.
+        let pi = std::f64::consts::PI;
+        let ideal = 1.0 / (4.0 * pi * height);
+        let stray = 4.0 * height / pi * (1.0 + (pi / (2.0 * height)).ln());
+        let found = dense / ideal - 1.0;
+        assert!(found > 0.5 * stray && found < 1.5 * stray, "gap {gap}: {found} {stray}");
+        assert!((fast / dense - 1.0).abs() < tolerance, "gap {gap}: {fast} {dense}");
+    }
+}
+
+/// Where no fast sum has the digits, it says so.
+#[test]
+fn a_gap_of_too_few_digits_is_no_solution() {
+    use mesh::generate::Plate;
+    let resolution = Resolution::Elements(128);
+    let mut mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+    mesh.vertices.iter_mut().for_each(|v| v[2] = 1e-8);
+    let images = mirrors(&[(2, true)]);
+    let n = mesh.triangles.len();
+    let media = Media {
+        conductor: &vec![Some(0); n],
+        conductors: 1,
+        permittivity: &vec![[1.0; 2]; n],
+        images: &images,
+        bodies: &[],
+    };
+    let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let options = CapacitanceOptions { method: Method::Fmm, ..CapacitanceOptions::default() };
+    let answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
+    assert_eq!(answer.responses[0].reason, StopReason::Breakdown);
+    assert!(answer.fmm_error_potential.unwrap() > 10.0 * options.tolerance);
+}
+
+/// A coated sphere far from the origin: its polarisability is that of its own centre.
+#[test]
+fn polarisability_does_not_depend_on_the_place() {
+    use bem::{Condition, neutral_dipole_moment};
+    let (resolution, base) = (Resolution::Elements(720), SphereBase::Icosahedron);
+    let coated = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.5, base, resolution };
+    let coated = coated.build().unwrap();
+    let inner = |t: &usize| coated.groups_of(*t)[0] == 0;
+    let n = coated.triangles.len();
+    let conductor: Vec<Option<u32>> = (0..n).map(|t| inner(&t).then_some(0)).collect();
+    let permittivity: Vec<[f64; 2]> =
+        (0..n).map(|t| if inner(&t) { [4.0, 4.0] } else { [1.0, 4.0] }).collect();
+    let tolerance = 1e-6;
+    let along_x = |shift: f64| {
+        let mut mesh = coated.clone();
+        mesh.vertices.iter_mut().for_each(|v| v.iter_mut().for_each(|x| *x += shift));
+        let images = Images::default();
+        let media = Media {
+            conductor: &conductor,
+            conductors: 1,
+            permittivity: &permittivity,
+            images: &images,
+            bodies: &[],
+        };
+        let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+        // The conductor at the potential that the field has in its middle.
+        let field = Excitation {
+            potentials: vec![-shift],
+            field: [1.0, 0.0, 0.0],
+            ..Excitation::default()
+        };
+        let options =
+            CapacitanceOptions { method: Method::Fmm, tolerance, ..CapacitanceOptions::default() };
+        let answer = electrostatics(&mesh, media, &[unit, field], &options, &Quiet).unwrap();
+        let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
+        // What floats takes the potential there.
+        assert!((state.potentials[0] + shift).abs() < 10.0 * tolerance, "{:?}", state.potentials);
+        neutral_dipole_moment(&mesh, &state.charge)
+    };
+    let at_origin = along_x(0.0);
+    // Of a conducting sphere of radius 1 under a coat to b = 1.5: b^3 (3 b^3 + 9) / (6 b^3 + 6). Facets take 3 % of the volume.
+    let cube = 1.5f64.powi(3);
+    let exact = cube * (3.0 * cube + 9.0) / (6.0 * cube + 6.0);
+    assert!((0.94..1.0).contains(&(at_origin[0] / exact)), "{at_origin:?} {exact}");
+    for shift in [1e3, 1e4] {
+        let moved = along_x(shift);
+        for k in 0..3 {
+            let error = (moved[k] - at_origin[k]).abs();
+            assert!(error < tolerance * at_origin[0], "{shift}: {moved:?} {at_origin:?}");
+        }
+    }
+}

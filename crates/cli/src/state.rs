@@ -172,7 +172,11 @@ pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation
     }
     if case.polarisability {
         let (along, _) = field_axes(case);
-        all.extend(along.into_iter().map(|axis| unit_field(axis, count)));
+        all.extend(along.into_iter().map(|axis| {
+            let field = unit_field(axis, count);
+            let potentials = field_at_conductors(problem, &field, |_| true);
+            bem::Excitation { potentials, ..field }
+        }));
     }
     all
 }
@@ -184,6 +188,34 @@ fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
         field: std::array::from_fn(|k| f64::from(k == axis)),
         ..bem::Excitation::default()
     }
+}
+
+/// The potential of an excitation's field in the middle of each conductor that floats, 0 on the others: there they charge no more
+/// than the field moves on them, however far from the origin they lie.
+fn field_at_conductors(
+    problem: &Problem,
+    excitation: &bem::Excitation,
+    floats: impl Fn(usize) -> bool,
+) -> Vec<f64> {
+    let count = problem.conductors.names.len();
+    let mut sums = vec![([0.0; 3], 0.0); count];
+    for (t, conductor) in problem.conductors.of_triangle.iter().enumerate() {
+        let Some((sum, total)) = conductor.and_then(|c| sums.get_mut(c as usize)) else { continue };
+        let area = problem.areas[t];
+        for corner in problem.mesh.corners(t) {
+            (0..3).for_each(|k| sum[k] += area / 3.0 * corner[k]);
+        }
+        *total += area;
+    }
+    let potential = |(k, (sum, total)): (usize, &([f64; 3], f64))| {
+        if !floats(k) || *total <= 0.0 {
+            return 0.0;
+        }
+        let along =
+            |axis: usize| excitation.field[axis] * (sum[axis] / total - excitation.origin[axis]);
+        -(0..3).map(along).sum::<f64>()
+    };
+    sums.iter().enumerate().map(potential).collect()
 }
 
 /// The axes that lie in all planes of symmetry, and those that go through one.
@@ -226,7 +258,7 @@ pub(crate) fn excitation_name(case: &Case, names: &[String], index: usize) -> St
     }
 }
 
-/// Point charges and field, conductors at 0.
+/// Point charges and field; conductors at 0, or, where they float, at the potential of the field there.
 fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
     let unit = case.mesh.unit;
     let charge = |source: &Source| bem::PointCharge {
@@ -234,12 +266,20 @@ fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
         charge: source.coulomb / units::farads(1.0, unit),
         permittivity: source.relative_permittivity,
     };
-    bem::Excitation {
-        potentials: vec![0.0; problem.conductors.names.len()],
+    let excitation = bem::Excitation {
+        potentials: Vec::new(),
         charges: problem.sources.iter().map(charge).collect(),
         field: case.field.map(|component| component * unit.metres()),
         origin: problem.symmetry.origin(),
-    }
+    };
+    let floats = |k: usize| {
+        let name = &problem.conductors.names[k];
+        let setting =
+            case.conductors.iter().find(|c| c.name.value == *name).and_then(|c| c.setting);
+        matches!(setting, Some(Setting::Charge(_)))
+    };
+    let potentials = field_at_conductors(problem, &excitation, floats);
+    bem::Excitation { potentials, ..excitation }
 }
 
 /// What the case asks for beside the matrix.
@@ -417,7 +457,7 @@ fn polarised(
 
 /// Dipole moment of charges with their images.
 fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64]) -> [f64; 3] {
-    bem::dipole_moment(&images.mesh(mesh), &images.charges(charge))
+    bem::neutral_dipole_moment(&images.mesh(mesh), &images.charges(charge))
 }
 
 /// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi eps) being a length.

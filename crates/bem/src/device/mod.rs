@@ -37,6 +37,9 @@ pub(crate) struct DeviceGeometry {
     /// Vertices, shape (panels, 3, 3).
     vertices: Buffer<f64>,
     areas: Buffer<f64>,
+    /// Part of each panel, and the charge on it while its part has the potential 1.
+    parts: Buffer<u32>,
+    charges: Buffer<f64>,
     /// Place of each panel in the mesh.
     order: Buffer<u32>,
     /// Centroid of each panel, and how far it looks for others: so many diameters.
@@ -79,6 +82,8 @@ impl DeviceGeometry {
             panels: n,
             vertices,
             areas: device.upload(panels.areas())?,
+            parts: device.upload(panels.parts().0)?,
+            charges: device.upload(panels.parts().1)?,
             order: device.upload(panels.triangles())?,
             centroids,
             rules: Rules::new(device)?,

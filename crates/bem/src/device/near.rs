@@ -23,7 +23,7 @@ const CANDIDATES: u64 = 1 << 26;
 /// Bytes of device memory for near field and preconditioner of `n` panels, about.
 pub(super) fn estimate(n: usize) -> u64 {
     /// DeviceGeometry, tree, pointers.
-    const PANEL: usize = 72 + 8 + 4 + 32 + 14 + 40;
+    const PANEL: usize = 72 + 8 + 8 + 4 + 4 + 32 + 14 + 40;
     let row = cost::REGULAR_ROW * (8 + 16) + NEIGHBOURS * 8;
     let between = ROWS.min(n) * 64 * (8 + 4 + 16);
     (n * (PANEL + row) + between) as u64 + (64 << 20)
@@ -313,7 +313,8 @@ impl<'a> Integrals<'a> {
         let device = &geometry.device;
         let total = candidates.len() - 1;
         let [rule, finer] = self.selection.rules;
-        let panels = [geometry.vertices.arg(), geometry.areas.arg(), candidates.arg()];
+        let (charges, parts) = (geometry.charges.arg(), geometry.parts.arg());
+        let panels = [geometry.vertices.arg(), charges, parts, candidates.arg()];
         let chosen = device.buffer::<u32>(total)?;
         // Pairs chosen, pairs left for integrals along edges, pairs kept.
         let tally = device.upload(&[0u32; 3])?;

@@ -7,7 +7,7 @@ use super::near::DeviceNear;
 use super::{LANES, THREADS};
 use crate::Error;
 use crate::cholesky::Factor;
-use crate::coarse::Groups;
+use crate::coarse::{Groups, variance_of_panel};
 use crate::gmres::LinearOperator;
 use crate::panels::Panels;
 
@@ -160,6 +160,7 @@ impl DeviceCoarse {
         order.sort_by_key(|&cell| of_cell(cell));
         let mut per_cluster = vec![0; m];
         let (mut at, mut lengths, mut members) = (Vec::new(), Vec::new(), Vec::new());
+        let mut variances = Vec::with_capacity(cells.len());
         let mut renamed = vec![0; cells.len()];
         for (place, &cell) in order.iter().enumerate() {
             per_cluster[of_cell(cell)] += 1;
@@ -168,6 +169,7 @@ impl DeviceCoarse {
             let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
             let c = cells.centres[cell];
             at.push([c.x, c.y, c.z, share]);
+            variances.push(cells.variances[cell]);
             lengths.push(own.len() as u32);
             members.extend_from_slice(own);
         }
@@ -184,6 +186,9 @@ impl DeviceCoarse {
         let shares = device.upload(&shares)?;
         let cluster = device.upload(&clusters.of)?;
         let cell_of = device.upload(&cell_of)?;
+        let of_panels: Vec<f64> = (0..near.len()).map(|i| variance_of_panel(panels, i)).collect();
+        let (of_cells, of_panels) = (device.upload(&variances)?, device.upload(&of_panels)?);
+        let of_clusters = device.upload(&clusters.variances)?;
         let matrix = device.buffer::<f64>(m * m)?;
         let centroids = near.geometry.centroids.arg();
         let args = [
@@ -195,12 +200,15 @@ impl DeviceCoarse {
             members_of_cells.arg(),
             shares.arg(),
             centroids,
+            of_cells.arg(),
+            of_panels.arg(),
+            of_clusters.arg(),
             matrix.arg(),
         ];
         kernel("coarse_matrix", THREADS)?.over(32 * m * m, 1, &args)?;
         let mut args = near.args();
         args.extend([count(m), at_clusters.arg(), cluster.arg(), at_cells.arg(), cell_of.arg()]);
-        args.extend([shares.arg(), centroids, matrix.arg()]);
+        args.extend([shares.arg(), centroids, of_cells.arg(), of_panels.arg(), matrix.arg()]);
         kernel("coarse_correct", THREADS)?.over(LANES * near.len(), 1, &args)?;
 
         let Some(factor) = Factor::of_columns(m, matrix.to_vec()?) else { return Ok(None) };

@@ -108,7 +108,7 @@ impl Dense {
                 slopes = (matrix * columns).as_slice().to_vec();
             }
         }
-        Ok(Found { charges, slopes, solved, defect })
+        Ok(Found { charges, slopes, solved, defect, sizes: Vec::new(), error: None, checking: 0.0 })
     }
 }
 

@@ -9,12 +9,13 @@ use super::preconditioner::Preconditioner;
 use super::prepared::{Found, Solved, accuracy};
 use super::rows::{Rows, System};
 use crate::accuracy::Accuracy;
-use crate::gmres::{GmresParams, LinearOperator, Metric, Slack, gmres};
+use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
 use crate::ladder::Ladder;
 use crate::layer::{self, Kernel, Layer, LayerPairs};
 use crate::near::{self, Near};
 use crate::panels::Panels;
 use crate::points::Points;
+use crate::problem::HOPELESS;
 use crate::product::Rule;
 use crate::{CapacitanceOptions, Error, Progress, Stage, Timings, cost};
 
@@ -23,6 +24,12 @@ const FMM_SHARE: f64 = 0.3;
 
 /// The least tolerance that a fast sum can meet.
 const TIGHTEST: f64 = 1e-12;
+
+/// How often a fast sum that proves too rough is replaced by a tighter one.
+const TIGHTENINGS: usize = 2;
+
+/// Points at which the fast sum is compared with direct sums at the end.
+const ERROR_SAMPLES: usize = 1000;
 
 /// Excitations that share one product with the operator at most.
 const GROUP: usize = 8;
@@ -155,21 +162,70 @@ impl Fast {
         // Every column is measured by its own right-hand side, so that they can advance together.
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| system.rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
-        let infos = gmres(
-            &mut operator,
-            &mut self.preconditioner.for_rows(&system.rows),
-            Metric {
-                weights: &system.rows.weights,
-                measure: Some(&|r: &[f64]| system.rows.measure(r)),
-            },
-            &b,
-            &mut charges,
-            &params,
-            &mut |iteration, residual| {
-                progress.residual(iteration, residual);
-                progress.advance(Stage::Solve, iteration as u64, 0)
-            },
-        )?;
+        let mut preconditioner = self.preconditioner.for_rows(&system.rows);
+        let mut iterate = |operator: &mut Operator<'_>, charges: &mut [f64]| {
+            gmres(
+                operator,
+                &mut preconditioner,
+                Metric {
+                    weights: &system.rows.weights,
+                    measure: Some(&|r: &[f64]| system.rows.measure(r)),
+                },
+                &b,
+                charges,
+                &params,
+                &mut |iteration, residual| {
+                    progress.residual(iteration, residual);
+                    progress.advance(Stage::Solve, iteration as u64, 0)
+                },
+            )
+        };
+        let mut infos = iterate(&mut operator, &mut charges)?;
+        let mut checking = 0.0;
+        let mut check = |operator: &Operator<'_>| {
+            let started = Instant::now();
+            let error = operator.layer.sampled_error(ERROR_SAMPLES);
+            checking += started.elapsed().as_secs_f64();
+            error
+        };
+        // Where there is no charge nothing was summed.
+        let charged = charges.iter().any(|&q| q != 0.0);
+        let mut error = if charged { check(&operator)? } else { None };
+        let usual = FMM_SHARE * options.tolerance;
+        // Who asks for another tolerance than the usual one has it.
+        let asked = options.fmm_tolerance.is_some_and(|t| (t / usual - 1.0).abs() > 1e-6);
+        // Charges that face each other closely cancel, and the sum's relative error is large against what is left.
+        for _ in 0..TIGHTENINGS {
+            let absolute = error.map_or(0.0, |error| error.absolute);
+            let off = absolute / options.tolerance;
+            if off.is_nan() || off <= 1.0 || asked || self.tolerance <= TIGHTEST {
+                break;
+            }
+            self.tolerance = (FMM_SHARE * self.tolerance / off).max(TIGHTEST);
+            tracing::info!(
+                error = absolute,
+                fmm_tolerance = self.tolerance,
+                "charges nearly cancel: solving on with a tighter sum"
+            );
+            let densities = columns.clamp(1, GROUP);
+            let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
+            let tighter = plan(&system.panels, self.accuracy.rule, &system.rows.kernels, of_plan)?;
+            operator.layer.set_plan(tighter, self.tolerance);
+            for (info, again) in infos.iter_mut().zip(iterate(&mut operator, &mut charges)?) {
+                let earlier = info.iterations;
+                let mut history = std::mem::take(&mut info.history);
+                history.extend(again.history.iter().skip(1));
+                *info = GmresInfo { iterations: earlier + again.iterations, history, ..again };
+            }
+            error = check(&operator)?;
+        }
+        let absolute = error.map_or(0.0, |error| error.absolute);
+        if absolute > options.tolerance {
+            tracing::warn!(error = absolute, "the fast sum's error exceeds the solver's tolerance");
+        }
+        if absolute > HOPELESS * options.tolerance || absolute.is_nan() {
+            infos.iter_mut().for_each(|info| info.reason = StopReason::Breakdown);
+        }
         let defect = operator.defect;
         scale(&mut charges, n, &sizes, |size| size);
         let solved = infos
@@ -192,7 +248,7 @@ impl Fast {
                 sheets.apply(&charges, &mut slopes, columns)?;
             }
         }
-        Ok(Found { charges, slopes, solved, defect })
+        Ok(Found { charges, slopes, solved, defect, sizes, error, checking })
     }
 
     /// The layer that gives normal derivatives on conductors.

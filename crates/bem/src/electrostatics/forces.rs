@@ -9,6 +9,7 @@ use mesh::Mesh;
 use super::evaluate::SurfaceCharge;
 use super::{Excitation, PointCharge};
 use crate::Error;
+use crate::panels;
 use crate::product::Rule;
 use crate::triangle::Vec3;
 
@@ -103,6 +104,46 @@ pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
     for (t, q) in charge.iter().enumerate() {
         let [a, b, c] = mesh.corners(t).map(Vec3::from);
         moment += (a + b + c) * (q / 3.0);
+    }
+    moment.into()
+}
+
+/// The same of bodies that have no net charge, such as those whose polarisability is asked for.
+///
+/// What a solve leaves of a net charge, times the distance from the origin, would be taken for a moment, however far away the bodies
+/// lie. So the moment of each part of the mesh that hangs together is taken about its own centre, and that of parts which
+/// do have a net charge, as those of one body do that do not hang together, about the centre of all of them.
+pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
+    /// Share of the charges on a part that is no net charge but an error.
+    const NEUTRAL: f64 = 1e-3;
+    let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
+    let part = panels::connected(mesh, &all);
+    let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
+    let centroid = |t: usize| {
+        let [a, b, c] = mesh.corners(t).map(Vec3::from);
+        ((a + b + c) / 3.0, (b - a).cross(&(c - a)).norm())
+    };
+    // Area, first moment of the area, charge and its size.
+    let mut sums = vec![(0.0, Vec3::zeros(), 0.0, 0.0); count];
+    for (t, &p) in part.iter().enumerate() {
+        let (x, area) = centroid(t);
+        let sum = &mut sums[p as usize];
+        *sum = (sum.0 + area, sum.1 + x * area, sum.2 + charge[t], sum.3 + charge[t].abs());
+    }
+    let charged = |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > NEUTRAL * sum.3;
+    let (area, first) = sums
+        .iter()
+        .filter(charged)
+        .fold((0.0, Vec3::zeros()), |(area, first), sum| (area + sum.0, first + sum.1));
+    let common = first / area;
+    let centre = |sum: &(f64, Vec3, f64, f64)| if charged(&sum) { common } else { sum.1 / sum.0 };
+    let centres: Vec<Vec3> = sums.iter().map(centre).collect();
+    let mut moment = Vec3::zeros();
+    for (t, &p) in part.iter().enumerate() {
+        // Parts without area have no centre, and no charge.
+        if charge[t] != 0.0 {
+            moment += (centroid(t).0 - centres[p as usize]) * charge[t];
+        }
     }
     moment.into()
 }

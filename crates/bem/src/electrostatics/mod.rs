@@ -25,7 +25,7 @@ use crate::gmres::StopReason;
 use crate::{Capacitance, CapacitanceOptions, Error, Images, Method, Progress, Solve, Timings};
 pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
-pub use forces::{Body, Force, dipole_moment, forces};
+pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::Prepared;
 use rows::Rows;
 pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
@@ -76,6 +76,8 @@ pub struct Excitation {
 /// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
+    /// Potential of each conductor in this excitation.
+    pub potentials: Vec<f64>,
     /// All charge of each triangle, free and bound: the potential of the surface is sum_j charge_j <1/|x - y|>_j.
     pub charge: Vec<f64>,
     /// Free charge of each triangle of a conductor, 0 elsewhere.
@@ -106,6 +108,9 @@ pub struct Electrostatics {
     pub fmm_tolerance: Option<f64>,
     /// Relative L2 error of the FMM for the first density of the last product at 1000 or more points, against direct sums.
     pub fmm_error_sampled: Option<f64>,
+    /// Root mean square error of the fast sum's potentials on conductors, in the unit of the excitations' potentials: what is left of
+    /// digits where charges nearly cancel. None when dense.
+    pub fmm_error_potential: Option<f64>,
     /// Largest defect of Gauss's law on a closed interface that was put right, relative to the charge that makes the flux.
     pub gauss_defect: f64,
     /// The FMM's plan, none when dense.
@@ -161,6 +166,7 @@ impl Electrostatics {
             tolerance: self.tolerance,
             fmm_tolerance: self.fmm_tolerance,
             fmm_error_sampled: self.fmm_error_sampled,
+            fmm_error_potential: self.fmm_error_potential,
             fmm: self.fmm,
             timings: self.timings,
         }

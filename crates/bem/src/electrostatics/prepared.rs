@@ -10,13 +10,11 @@ use super::rows::System;
 use super::{Electrostatics, Excitation, Media, Response, external};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
+use crate::single_layer::SampledError;
 use crate::{CapacitanceOptions, Error, Method, Progress, Timings, near};
 
 /// Above this many panels `auto` is the fast method: both take some 3 s of two cores here.
 const DENSE_PANELS: usize = 1500;
-
-/// Points at which the fast sum is compared with direct sums at the end.
-const ERROR_SAMPLES: usize = 1000;
 
 /// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum, near field, local inverses.
 pub struct Prepared {
@@ -46,6 +44,11 @@ pub(super) struct Found {
     pub(super) slopes: Vec<f64>,
     pub(super) solved: Vec<Solved>,
     pub(super) defect: f64,
+    /// Sizes of the right-hand sides, where they were solved relative to these.
+    pub(super) sizes: Vec<f64>,
+    /// Error of the fast sum, potentials relative to the size of the right-hand side, and the seconds that took.
+    pub(super) error: Option<SampledError>,
+    pub(super) checking: f64,
 }
 
 impl Prepared {
@@ -111,15 +114,11 @@ impl Prepared {
             Work::Fast(fast) => fast.solve(system, b, columns, options, progress)?,
         };
         timings.solve = started.elapsed().as_secs_f64();
-        let started = Instant::now();
-        let sampled = match &self.work {
-            // Where there is no charge nothing was summed.
-            Work::Fast(fast) if found.charges.iter().any(|&q| q != 0.0) => {
-                fast.layer.sampled_error(ERROR_SAMPLES)?
-            }
-            _ => None,
-        };
-        timings.fmm_check = started.elapsed().as_secs_f64();
+        // Columns were solved for right-hand sides of size 1.
+        let largest = found.sizes.iter().copied().fold(0.0, f64::max);
+        let sampled = found.error;
+        timings.solve -= found.checking;
+        timings.fmm_check = found.checking;
         let (method, fast) = match &self.work {
             Work::Dense(_) => (Method::Dense, None),
             Work::Fast(fast) => (Method::Fmm, Some(fast)),
@@ -133,7 +132,8 @@ impl Prepared {
             method,
             tolerance: self.options.tolerance,
             fmm_tolerance: fast.map(|fast| fast.tolerance),
-            fmm_error_sampled: sampled,
+            fmm_error_sampled: sampled.map(|error| error.relative),
+            fmm_error_potential: sampled.map(|error| error.absolute * largest),
             gauss_defect,
             fmm: fast.map(|fast| fast.layer.plan().info().clone()),
             timings,
@@ -165,6 +165,7 @@ impl Prepared {
                 let free = system.rows.free_charges(x, &sides);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
+                    potentials: excitation.potentials.clone(),
                     charge: vec![0.0; system.triangles],
                     free_charge: vec![0.0; system.triangles],
                     conductor_charge: vec![0.0; excitation.potentials.len()],

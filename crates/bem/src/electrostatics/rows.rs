@@ -19,6 +19,7 @@ use mesh::regions;
 
 use super::Media;
 use super::gauss::{Equations, Finder, Gauss, PanelInfo};
+use crate::capacitance::check_conductors;
 use crate::layer::Kernel;
 use crate::panels::Panels;
 use crate::{Error, Images};
@@ -63,7 +64,8 @@ impl System {
                 return Err(Error::Length { what, expected: triangles, found });
             }
         }
-        let conductor = |t: usize| media.conductor[t].filter(|&c| (c as usize) < media.conductors);
+        check_conductors(media.conductor, media.conductors)?;
+        let conductor = |t: usize| media.conductor[t];
         let factor = |t: usize| factor(media.permittivity[t]);
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
         let images = media.images;

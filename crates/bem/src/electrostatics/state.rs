@@ -28,8 +28,8 @@ pub struct State {
 
 impl Electrostatics {
     /// The state in which conductor k meets `conditions[k]`, among the sources of excitation `sources` if that is some. The first
-    /// excitations must have been each conductor in turn at potential 1, the others at 0, with no sources; in that of the sources
-    /// all conductors were at 0.
+    /// excitations must have been each conductor in turn at potential 1, the others at 0, with no sources. In that of the sources
+    /// conductors had any potentials: the nearer to those that they take, the fewer digits cancel.
     ///
     /// `None` if there is no such excitation, or if the charges given determine no potentials.
     pub fn state(&self, conditions: &[Condition], sources: Option<usize>) -> Option<State> {
@@ -54,9 +54,21 @@ impl Electrostatics {
                 Condition::Charge(_) => 0.0,
             })
             .collect();
+        // What conductors have in the excitation of the sources is no part of the units.
+        let had = match sources {
+            Some(sources) => sources.potentials.clone(),
+            None => vec![0.0; count],
+        };
+        if had.len() != count {
+            return None;
+        }
+        for &(k, _) in &floating {
+            potentials[k] = had[k];
+        }
         let charge_at = |potentials: &[f64], k: usize| -> f64 {
+            let units = units.iter().zip(potentials.iter().zip(&had));
             let held: f64 =
-                units.iter().zip(potentials).map(|(unit, v)| v * unit.conductor_charge[k]).sum();
+                units.map(|(unit, (v, had))| (v - had) * unit.conductor_charge[k]).sum();
             held + sources.map_or(0.0, |sources| sources.conductor_charge[k])
         };
         if !floating.is_empty() {
@@ -65,7 +77,7 @@ impl Electrostatics {
                 DMatrix::from_fn(m, m, |a, b| units[floating[b].0].conductor_charge[floating[a].0]);
             let missing = floating.iter().map(|&(k, q)| q - charge_at(&potentials, k));
             let found = matrix.lu().solve(&DVector::from_iterator(m, missing))?;
-            floating.iter().zip(found.iter()).for_each(|(&(k, _), v)| potentials[k] = *v);
+            floating.iter().zip(found.iter()).for_each(|(&(k, _), v)| potentials[k] += *v);
         }
         let triangles = self.responses.first().map_or(0, |response| response.charge.len());
         let mut state = State {
@@ -74,7 +86,8 @@ impl Electrostatics {
             free_charge: vec![0.0; triangles],
             potentials,
         };
-        let terms = units.iter().zip(&state.potentials).map(|(unit, v)| (unit, *v));
+        let moved = state.potentials.iter().zip(&had).map(|(v, had)| v - had);
+        let terms = units.iter().zip(moved);
         for (response, factor) in terms.chain(sources.map(|sources| (sources, 1.0))) {
             for (sum, part) in [
                 (&mut state.charge, &response.charge),

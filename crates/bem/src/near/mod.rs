@@ -33,6 +33,11 @@ pub(crate) trait PairIntegrals: Sync {
     /// contribute nothing.
     fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2];
 
+    /// What an error of entries (i, j) and (j, i) counts in their rows.
+    fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
+        panels.weights(i, j)
+    }
+
     /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change when the second rule takes the
     /// place of the first on the one panel, and on the other: both changes together. No two panels overlap.
     fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {

@@ -15,7 +15,7 @@ pub(crate) struct Selection {
     pub(crate) diameters: f64,
     /// The operator's rule, and a finer one that tells its errors.
     pub(crate) rules: [&'static Rule; 2],
-    /// Largest error that may stay: of sqrt(A_i A_j) A_ij, which is an entry of the operator between functions of unit norm.
+    /// Largest error that may stay of an entry times its weight ([`PairIntegrals::weights`]): about the share of a potential of 1.
     pub(crate) error: f64,
 }
 
@@ -41,8 +41,8 @@ impl Selection {
         let with_images = panels.total() > n;
         let images = |[i, j]: [usize; 2]| (j..panels.total()).step_by(n).map(move |j| [i, j]);
         let large = |[i, j]: [usize; 2], errors: [f64; 2]| {
-            let size = (panels.areas()[i] * panels.areas()[j % n]).sqrt();
-            let small = errors.iter().all(|error| error * size <= self.error);
+            let weights = integrals.weights(panels, i, j % n);
+            let small = errors.iter().zip(weights).all(|(error, w)| error * w <= self.error);
             !small // so that NaN is kept
         };
         choice.apart.clear();
