@@ -1,17 +1,11 @@
 // Close pairs: those whose relative coordinates have lost digits, found once for a plan with P2P's own arithmetic. CPU twin:
-// crates/fmm/src/close.rs. Single precision only.
+// crates/fmm/src/close.rs.
 #include "shared/near.cuh"
 
 #define WARPS 4
 
-struct __align__(16) ClosePair {
-    u32 target, source;
-    float exact[3];
-    float used[3];
-};
-
-// squares: the squared distance that P2P's loop takes the root of. found: number of close pairs, which may exceed capacity: then only that number counts. itself: the targets are the sources,
-// and no point is paired with itself.
+// squares: in single precision the squared distance that P2P's loop takes the root of. found: number of close pairs, which may
+// exceed capacity: then only that number counts. itself: the targets are the sources, and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
                                       const u32* item_cells, u32 count, double side, const Point* sources,
                                       const Point* targets, u32 itself, const double* source_points,
@@ -33,6 +27,7 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
             Leaf mine = near_leaf(near, cell, group + min(lane, leaves - 1));
             for (u32 e = 0; e < leaves; e++) {
                 Leaf leaf = from_lane(mine, e);
+                if (leaf.threshold == 0) continue;
                 for (u32 begin = leaf.begin; begin < leaf.end; begin += 32) {
                     u32 here = min(32, leaf.end - begin);
                     Point s = sources[begin + min(lane, here - 1)];
@@ -54,14 +49,16 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         ClosePair pair;
                         pair.target = target;
                         pair.source = begin + j;
-                        for (u32 k = 0; k < 3; k++) pair.exact[k] = (float)((a[k] - b[k]) / side);
-                        pair.used[0] = (float)dx;
-                        pair.used[1] = (float)dy;
-                        pair.used[2] = (float)dz;
-                        pairs[place] = pair;
+                        for (u32 k = 0; k < 3; k++) pair.exact[k] = (REAL)((a[k] - b[k]) / side);
+#if PRECISION == 32
+                        pair.used[0] = dx;
+                        pair.used[1] = dy;
+                        pair.used[2] = dz;
                         squares[place] = leaf.kind == SAME
                                              ? (float)leaf.threshold
                                              : fused(dz, dz, fused(dy, dy, fused(dx, dx, SOFTENING * leaf.threshold)));
+#endif
+                        pairs[place] = pair;
                     }
                 }
             }

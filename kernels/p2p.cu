@@ -7,7 +7,8 @@
 //
 // In single precision some pairs are closer than relative coordinates can tell. In a leaf itself those are counted as if they were at
 // a threshold, with other leaves the squared distance is softened a little, at no price; p2p_close puts both right from a list of
-// such pairs. With dipoles, whose field at the threshold would drown the rest, they are left out instead.
+// such pairs. With dipoles, whose field at the threshold would drown the rest, they are left out instead. In double precision
+// such pairs are much rarer, and left out likewise.
 #include "shared/near.cuh"
 
 #ifndef DENSITIES
@@ -268,15 +269,7 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
     }
 }
 
-// A close pair: the displacement that double precision gives (zero for coincident
-// points, which contribute nothing), and the one that the loop used.
-struct __align__(16) ClosePair {
-    u32 target, source;
-    float exact[3];
-    float used[3];
-};
-
-// Puts the close pairs right; squares: what the loop took the root of.
+// Puts the close pairs right; squares: what the loop took the root of. Coincident points contribute nothing.
 extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const float* squares, const REAL* charges,
                                      const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
@@ -290,7 +283,7 @@ extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const fl
     REAL dx = pair.exact[0], dy = pair.exact[1], dz = pair.exact[2];
     REAL r2 = fused(dz, dz, fused(dy, dy, dx * dx));
     if (r2 > 0) add(dx, dy, dz, 1 / sqrt(r2), q, sums);
-#if !DIPOLES
+#if !DIPOLES && PRECISION == 32
     add(pair.used[0], pair.used[1], pair.used[2], inverse_root((REAL)squares[i]), q, off);
 #endif
     for (int k = 0; k < DENSITIES; k++) {

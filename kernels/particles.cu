@@ -4,7 +4,8 @@
 
 #define THREADS 256
 
-// Sides of the larger leaf below which single precision treats a pair apart.
+// Sides of the larger leaf below which single precision counts a pair as if it were that far apart; what is placed in w is for
+// single precision alone.
 #define CLOSE (1.0 / 32.0)
 
 __device__ __forceinline__ REAL close_threshold(u32 level) {
@@ -34,30 +35,56 @@ extern "C" __global__ void particles_place(const Cell* cells, const double* cent
     }
 }
 
-// from: [n][width] in the caller's order; to: [width][n] in Morton order, times factor.
-extern "C" __global__ void particles_gather(const double* from, const u32* index, u32 n, u32 width, double factor,
-                                            REAL* to) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= n) return;
-    u64 at = (u64)index[i] * width;
-    for (u32 k = 0; k < width; k++) to[k * (u64)n + i] = (REAL)(from[at + k] * factor);
+// Raises *largest to the largest magnitude of the values, as the bits of a double, which are ordered as the numbers are.
+extern "C" __global__ void particles_largest(const double* values, u64 count, u64* largest) {
+    u64 most = 0;
+    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS)
+        most = max(most, (u64)__double_as_longlong(fabs(values[i])));
+    for (u32 d = 16; d > 0; d /= 2) most = max(most, __shfl_down_sync(~0u, most, d));
+    if (threadIdx.x % 32 == 0 && most) atomicMax(largest, most);
 }
 
-// Sums of one density to the caller's order and units. itself: what single precision counted of each target with itself is taken
+// Exponent of a positive number's leading bit; of zero one below all others.
+__device__ __forceinline__ int exponent_of(u64 bits) { return bits ? (int)(bits >> 52) - 1023 : -4000; }
+
+// Exponent of the largest strength of a density: charges as they are, dipoles in units of the root's side. largest: of charges, of
+// dipoles. CPU twin: crates/fmm/src/scale.rs.
+__device__ __forceinline__ int strength_exponent(const u64* largest, double side) {
+    int dipoles = largest[1] ? exponent_of(largest[1]) - exponent_of((u64)__double_as_longlong(side)) : -4000;
+    int most = max(exponent_of(largest[0]), dipoles);
+    return most == -4000 ? 0 : min(max(most, -1000), 1000);
+}
+
+__device__ __forceinline__ double power_of_two(int exponent) {
+    return __longlong_as_double((u64)(1023 + exponent) << 52);
+}
+
+// from: [n][width] in the caller's order; to: [width][n] in Morton order, by the density's scale and over `unit`.
+extern "C" __global__ void particles_gather(const double* from, const u32* index, u32 n, u32 width, double unit,
+                                            const u64* largest, double side, REAL* to) {
+    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    double scale = power_of_two(-strength_exponent(largest, side));
+    u64 at = (u64)index[i] * width;
+    for (u32 k = 0; k < width; k++) to[k * (u64)n + i] = (REAL)(from[at + k] * scale / unit);
+}
+
+// Sums of one density to the caller's order, scale and units. itself: what single precision counted of each target with itself is taken
 // off, the targets being the sources with the given charges. potential, gradient: null if not asked for.
 extern "C" __global__ void particles_scatter(const u32* index, u32 m, double side, const Point* targets, u32 itself,
-                                             const REAL* charges, const REAL* potential, const REAL* gradient,
-                                             double* potential_out, double* gradient_out) {
+                                             const REAL* charges, const u64* largest, const REAL* potential,
+                                             const REAL* gradient, double* potential_out, double* gradient_out) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= m) return;
     u64 at = index[i];
+    double scale = power_of_two(strength_exponent(largest, side));
     if (potential_out) {
         REAL own = 0;
 #if PRECISION == 32
         if (itself) own = charges[i] * inverse_root(targets[i].w);
 #endif
-        potential_out[at] = ((double)potential[i] - (double)own) / side;
+        potential_out[at] = ((double)potential[i] - (double)own) / side * scale;
     }
     if (gradient_out)
-        for (u32 k = 0; k < 3; k++) gradient_out[3 * at + k] = (double)gradient[k * (u64)m + i] / (side * side);
+        for (u32 k = 0; k < 3; k++) gradient_out[3 * at + k] = (double)gradient[k * (u64)m + i] / side * scale / side;
 }

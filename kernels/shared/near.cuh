@@ -17,11 +17,26 @@ struct Near {
     double side;  // of the root
 };
 
+// Sides of the larger leaf below which coordinates relative to it have lost too many digits. CPU twin: close_sides in
+// crates/fmm/src/near.rs.
+#if PRECISION == 32
 #define CLOSE (1.0 / 32.0)
+#else
+#define CLOSE (1.0 / 1024.0)
+#endif
 
 // Added to the squared distance of pairs in different leaves, as a share of the threshold: it changes those beyond the threshold by
 // less than rounding, and keeps the rest finite.
 #define SOFTENING 1e-8f
+
+// A close pair: the displacement that double precision gives, and in single precision the one that P2P's loop used.
+struct __align__(16) ClosePair {
+    u32 target, source;
+    REAL exact[3];
+#if PRECISION == 32
+    float used[3];
+#endif
+};
 
 // How the loops treat the pairs of a leaf.
 enum Kind {

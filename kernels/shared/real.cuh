@@ -38,11 +38,11 @@ __device__ __forceinline__ double inverse_root(double x) {
     return __fma_rn(__fma_rn(0.375, e, 0.5) * e, y, y);
 }
 
-// 1/distance as the near field's loops take it. Single precision: pairs up to `threshold` (squared) count as if they were that
-// far apart, and are put right elsewhere. Double precision: coincident points contribute nothing.
+// 1/distance as the near field's loops take it. Pairs up to `threshold` (squared) are put right elsewhere: in single precision they
+// count as if they were that far apart, in double precision they contribute nothing.
 __device__ __forceinline__ float inverse_distance(float r2, float threshold) {
     return inverse_root(fmaxf(r2, threshold));
 }
-__device__ __forceinline__ double inverse_distance(double r2, double) {
-    return r2 > 0.0 ? inverse_root(r2) : 0.0;
+__device__ __forceinline__ double inverse_distance(double r2, double threshold) {
+    return r2 > threshold ? inverse_root(r2) : 0.0;
 }

@@ -1,7 +1,8 @@
-//! Close pairs: those that P2P's vector loop leaves out in single precision.
+//! Close pairs: those that P2P's vector loop leaves out.
 //!
-//! In single precision a coordinate is good to 1e-7 of a leaf's side, which ruins the distance of points much closer than
-//! that side. Pairs closer than [`close_sides`] sides are therefore found once for a plan and kept with the displacement that
+//! In single precision a coordinate relative to its leaf is good to 1e-7 of the leaf's side, in double precision to 1e-16, which
+//! ruins the distance of points much closer than that side: a small body far from the rest, in a leaf as small as leaves get,
+//! may be any part of it. Pairs closer than [`close_sides`] sides are therefore found once for a plan and kept with the displacement that
 //! double precision gives; the vector loop leaves out exactly these. Pairs of leaves without any, nearly all, are summed
 //! without asking.
 
@@ -10,7 +11,6 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::Precision;
 use crate::lists::Lists;
 use crate::near::{Near, View, close_sides};
 use crate::p2p::{displacements, square, squares};
@@ -53,7 +53,7 @@ pub(crate) struct Places<'a> {
 /// One set of points: as the loops see them, their order, as the caller gave them.
 pub(crate) type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job whose vector loop works in `N`; none in double precision, which needs no such care.
+/// The close pairs of every P2P job whose vector loop works in `N`.
 pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
     places: &Places<'_>,
@@ -61,9 +61,6 @@ pub(crate) fn find_close<N: Real, T: Real>(
     targets: Points<'_, N>,
     derivatives: bool,
 ) -> Vec<CloseRows<T>> {
-    if N::PRECISION == Precision::Double {
-        return Vec::new();
-    }
     let source_bounds = bounds(places.tree, sources.0, |cell| &cell.sources);
     let own_targets = !std::ptr::eq(sources.1, targets.1);
     let target_bounds = own_targets.then(|| bounds(places.tree, targets.0, |cell| &cell.targets));

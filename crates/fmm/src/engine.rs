@@ -372,25 +372,28 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Brings the sums into the caller's order and units.
+    /// Brings the sums into the caller's order and units. Scales and sides are divided by one after the other: their product, or
+    /// the square of a side, may be beyond what a number can hold.
     fn scatter(&self, potentials: Potentials<'_>) {
         let places = &self.places;
         let m = places.len();
         let side = self.root.side;
         if let Some(out) = potentials.potential {
-            for (out, from) in out.chunks_mut(m.max(1)).zip(self.potential.chunks(m.max(1))) {
-                out.par_iter_mut()
-                    .with_min_len(4096)
-                    .zip(places)
-                    .for_each(|(out, &place)| *out = from[place as usize].to_f64() / side);
+            let sums = self.potential.chunks(m.max(1)).zip(&self.strengths.scales);
+            for (out, (from, scale)) in out.chunks_mut(m.max(1)).zip(sums) {
+                out.par_iter_mut().with_min_len(4096).zip(places).for_each(|(out, &place)| {
+                    *out = scale.undo(from[place as usize].to_f64() / side)
+                });
             }
         }
         if let Some(out) = potentials.gradient {
             let length = (3 * m).max(1);
-            for (out, from) in out.chunks_mut(length).zip(self.gradients.chunks(length)) {
+            let sums = self.gradients.chunks(length).zip(&self.strengths.scales);
+            for (out, (from, scale)) in out.chunks_mut(length).zip(sums) {
                 out.par_chunks_mut(3).with_min_len(4096).zip(places).for_each(|(out, &place)| {
                     for (axis, out) in out.iter_mut().enumerate() {
-                        *out = from[axis * m + place as usize].to_f64() / (side * side);
+                        let sum = from[axis * m + place as usize].to_f64();
+                        *out = scale.undo(sum / side) / side;
                     }
                 });
             }

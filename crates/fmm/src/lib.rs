@@ -30,6 +30,7 @@ mod random;
 mod reach;
 mod rotation;
 pub mod samples;
+mod scale;
 mod shared;
 pub mod simd;
 mod sums;

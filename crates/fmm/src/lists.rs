@@ -395,3 +395,6 @@ fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (Chunk, Vec<u64>) {
     let chunk = Chunk { level, cells, receivers, batches, pairs };
     (chunk, vectors.into_iter().map(|(key, _)| key).collect())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! Near leaves as P2P sees them, and how close a pair may be for single precision.
+//! Near leaves as P2P sees them, and how close a pair may be for the precision of its coordinates.
 
 use std::ops::Range;
 
@@ -65,7 +65,8 @@ pub(crate) fn close_sides<N: Real, T: Real>(derivatives: bool) -> f64 {
         // Fine coordinates make distances good however small; but the closest pairs are most of a gradient.
         (Precision::Single, Precision::Double) if derivatives => 1.0 / 8.0,
         (Precision::Single, Precision::Double) => 1.0 / 64.0,
-        (Precision::Double, _) => 0.0,
+        // What coordinates relative to a leaf lose is 2e-16 of its side: 2e-13 of such a distance.
+        (Precision::Double, _) => 1.0 / 1024.0,
     }
 }
 

@@ -65,7 +65,7 @@ impl<T: Real> P2mJob<'_, T> {
     }
 
     fn component(&self, i: usize) -> &[T] {
-        let Strengths { charges, dipoles } = self.strengths;
+        let Strengths { charges, dipoles, .. } = self.strengths;
         match i.checked_sub(charges.len()) {
             None => &charges[i],
             Some(i) => &dipoles[i / 3][i % 3],

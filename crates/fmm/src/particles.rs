@@ -8,6 +8,7 @@
 
 use rayon::prelude::*;
 
+use crate::scale::Scale;
 use crate::shared::Shared;
 use crate::simd::{Real, Simd};
 use crate::tree::{Order, Root, Tree, side};
@@ -140,6 +141,8 @@ pub(crate) struct Strengths<T> {
     pub charges: Vec<Vec<T>>,
     /// k dipole moments, axis by axis, or none; in units of the root's side, so that they combine with the charges.
     pub dipoles: Vec<[Vec<T>; 3]>,
+    /// What each density was multiplied by, if it was gathered.
+    pub scales: Vec<Scale>,
 }
 
 impl<T: Real> Strengths<T> {
@@ -158,7 +161,7 @@ impl<T: Real> Strengths<T> {
         }
     }
 
-    /// Brings caller's densities into Morton order.
+    /// Brings caller's densities into Morton order, each by its own scale.
     pub(crate) fn gather(
         &mut self,
         order: &Order,
@@ -168,26 +171,32 @@ impl<T: Real> Strengths<T> {
         side: f64,
     ) {
         let n = order.index.len();
+        self.scales.clear();
+        self.scales.extend((0..k).map(|density| {
+            let charges = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
+            let dipoles = dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
+            Scale::of(charges, dipoles, side)
+        }));
         self.charges.resize_with(charges.map_or(0, |_| k), Vec::new);
         for (density, to) in self.charges.iter_mut().enumerate() {
             let from = charges.map_or(&[][..], |q| &q[density * n..(density + 1) * n]);
+            let scale = self.scales[density];
             to.resize(n + PADDING, T::default());
             to[..n]
                 .par_iter_mut()
                 .with_min_len(4096)
                 .zip(&order.index)
-                .for_each(|(to, &i)| *to = T::of(from[i as usize]));
+                .for_each(|(to, &i)| *to = T::of(scale.apply(from[i as usize])));
         }
         self.dipoles.resize_with(dipoles.map_or(0, |_| k), Default::default);
         for (density, to) in self.dipoles.iter_mut().enumerate() {
             let from = dipoles.map_or(&[][..], |d| &d[density * 3 * n..(density + 1) * 3 * n]);
+            let scale = self.scales[density];
             for (axis, to) in to.iter_mut().enumerate() {
                 to.resize(n + PADDING, T::default());
-                to[..n]
-                    .par_iter_mut()
-                    .with_min_len(4096)
-                    .zip(&order.index)
-                    .for_each(|(to, &i)| *to = T::of(from[3 * i as usize + axis] / side));
+                to[..n].par_iter_mut().with_min_len(4096).zip(&order.index).for_each(|(to, &i)| {
+                    *to = T::of(scale.apply(from[3 * i as usize + axis]) / side);
+                });
             }
         }
     }

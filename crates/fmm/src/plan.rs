@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::engine::Parts;
 use crate::lists::Lists;
 use crate::morton::Sample;
-use crate::simd::Level;
+use crate::simd::{self, Level};
 use crate::tree::{Order, Root, Tree};
 use crate::truncation::{self, Orders};
 use crate::{Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, tuning};
@@ -110,7 +110,8 @@ impl Plan {
     /// Plans the sum over `sources` at `targets`; with `None` the targets are the sources.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::Gpu`] where a GPU is asked for.
+    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::UnknownSimd`] and [`Error::MissingSimd`] on a CPU;
+    /// [`Error::Gpu`] where a GPU is asked for.
     pub fn new(
         sources: &[[f64; 3]],
         targets: Option<&[[f64; 3]]>,
@@ -122,11 +123,11 @@ impl Plan {
             Backend::Auto => options.mode == Mode::Fmm && gpu::pays(sources, targets),
         };
         if !gpu {
-            return Self::at_level(sources, targets, options, Level::detect());
+            return Self::at_level(sources, targets, options, simd::check()?);
         }
         match Self::on_gpu(sources, targets, options) {
             Err(Error::Gpu(error)) if options.backend == Backend::Auto => {
-                let mut plan = Self::at_level(sources, targets, options, Level::detect())?;
+                let mut plan = Self::at_level(sources, targets, options, simd::check()?)?;
                 plan.info.fallback = Some(error.to_string());
                 Ok(plan)
             }

@@ -74,6 +74,29 @@ fn measure(case: &Case<'_>, options: &Options) -> (f64, f64) {
     worst
 }
 
+/// How far below the tolerance the worst error of a sum may be: beyond that it takes longer than the caller asked for.
+const OVER_ACCURACY: f64 = 30.0;
+
+/// Asserts that the errors of one sum are at most the tolerance, and the worst of them not far below it.
+fn assert_keeps(what: &str, errors: &[f64], tolerance: f64) {
+    assert_at_most(what, errors, tolerance);
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    let times = tolerance / worst;
+    assert!(
+        times <= OVER_ACCURACY,
+        "{what}: {worst:.2e}, {times:.0} times better than {tolerance:.0e}"
+    );
+}
+
+/// Asserts that the errors of one sum are at most the tolerance, where they may be far smaller: few points, all pairs of which are
+/// near; sums with derivatives or dipoles of random strengths, whose norm the closest pairs make up, which are exact to rounding,
+/// while truncation numbers are those of the far part; and targets or charges apart from the rest.
+fn assert_at_most(what: &str, errors: &[f64], tolerance: f64) {
+    for error in errors {
+        assert!(*error <= tolerance, "{what}: {error:.2e}, more than {tolerance:.0e}");
+    }
+}
+
 fn charges_only<'a>(points: &'a [[f64; 3]], charges: &'a [f64]) -> Case<'a> {
     Case {
         sources: points,
@@ -99,8 +122,7 @@ fn potentials_and_gradients_keep_every_tolerance() {
             let case = Case { gradient: true, densities: 3, ..charges_only(&points, &charges) };
             let (potential, gradient) = measure(&case, &options);
             let what = format!("{distribution:?} 1e-{exponent}");
-            assert!(potential <= tolerance, "{what}: potential {potential:.2e}");
-            assert!(gradient <= tolerance, "{what}: gradient {gradient:.2e}");
+            assert_at_most(&what, &[potential, gradient], tolerance);
         }
     }
 }
@@ -115,8 +137,7 @@ fn single_precision_keeps_the_tolerance_down_to_2e_6() {
                 Options { tolerance, precision: Some(Precision::Single), ..Options::default() };
             let case = Case { gradient: true, ..charges_only(&points, &charges) };
             let (potential, gradient) = measure(&case, &options);
-            assert!(potential <= tolerance, "{distribution:?}: potential {potential:.2e}");
-            assert!(gradient <= tolerance, "{distribution:?}: gradient {gradient:.2e}");
+            assert_at_most(&format!("{distribution:?}"), &[potential, gradient], tolerance);
         }
     }
 }
@@ -143,7 +164,7 @@ fn near_pairs_in_single_precision_keep_the_tolerance() {
             assert_eq!(plan.info().near_precision, Some(Precision::Single));
             let (potential, _) = measure(&case, &options);
             let what = format!("{distribution:?} {densities} {}", targets.is_some());
-            assert!(potential <= options.tolerance, "{what}: {potential:.2e}");
+            assert_keeps(&what, &[potential], options.tolerance);
         }
     }
 }
@@ -182,8 +203,7 @@ fn derivatives_by_near_pairs_in_single_precision_keep_the_tolerance() {
                 assert_eq!(plan.info().near_precision, Some(Precision::Single));
                 let (potential, gradient) = measure(&case, &options);
                 let what = format!("{distribution:?} {} {tolerance:.0e}", targets.is_some());
-                assert!(potential <= tolerance, "{what}: potential {potential:.2e}");
-                assert!(gradient <= tolerance, "{what}: gradient {gradient:.2e}");
+                assert_at_most(&what, &[potential, gradient], tolerance);
             }
         }
     }
@@ -218,7 +238,7 @@ fn charges_that_lie_together_keep_the_tolerance() {
             let densities = Densities { charges: Some(&strengths), dipoles: None };
             direct::sum(&sources, &points, densities, &mut potentials).unwrap();
             let error = error(&found, &exact);
-            assert!(error <= tolerance, "{tolerance:e}, {} charges: {error:.2e}", here.len());
+            assert_at_most(&format!("{} charges", here.len()), &[error], tolerance);
         }
     }
 }
@@ -235,7 +255,7 @@ fn a_large_box_beside_a_tiny_one_leaves_no_trace_in_it() {
     for tolerance in [1e-5, 1e-9] {
         let case = Case { gradient: false, ..charges_only(&points, &charges) };
         let (potential, _) = measure(&case, &Options { tolerance, ..Options::default() });
-        assert!(potential <= tolerance, "{potential:.2e}");
+        assert_keeps("a cluster in a cube", &[potential], tolerance);
     }
 }
 
@@ -248,7 +268,12 @@ fn any_number_of_points_from_none_to_1e5() {
             for tolerance in [1e-4, 1e-8] {
                 let options = Options { tolerance, ..Options::default() };
                 let (potential, _) = measure(&charges_only(&points, &charges), &options);
-                assert!(potential <= tolerance, "{distribution:?} {n}: {potential:.2e}");
+                let what = format!("{distribution:?} {n}");
+                if n < 100_000 {
+                    assert_at_most(&what, &[potential], tolerance);
+                } else {
+                    assert_keeps(&what, &[potential], tolerance);
+                }
             }
         }
     }
@@ -280,8 +305,7 @@ fn dipoles_and_several_densities_share_a_plan() {
                     let options = Options { tolerance, ..Options::default() };
                     let (potential, of_gradient) = measure(&case, &options);
                     let what = format!("{densities} {with_charges} {with_dipoles} {tolerance:e}");
-                    assert!(potential <= tolerance, "{what}: potential {potential:.2e}");
-                    assert!(of_gradient <= tolerance, "{what}: gradient {of_gradient:.2e}");
+                    assert_at_most(&what, &[potential, of_gradient], tolerance);
                 }
             }
         }
@@ -311,8 +335,8 @@ fn targets_apart_from_the_sources() {
                 Case { targets: Some(targets), gradient: true, ..charges_only(&sources, charges) };
             let options = Options { tolerance, ..Options::default() };
             let (potential, gradient) = measure(&case, &options);
-            assert!(potential <= tolerance, "{}: {potential:.2e}", targets.len());
-            assert!(gradient <= tolerance, "{}: {gradient:.2e}", targets.len());
+            let what = format!("{} targets", targets.len());
+            assert_at_most(&what, &[potential, gradient], tolerance);
         }
     }
 }
@@ -327,7 +351,7 @@ fn coincident_points_contribute_nothing_to_each_other() {
     for tolerance in [1e-4, 1e-6, 1e-8] {
         let options = Options { tolerance, ..Options::default() };
         let (potential, _) = measure(&charges_only(&points, &charges), &options);
-        assert!(potential <= tolerance, "{potential:.2e}");
+        assert_keeps("coincident points", &[potential], tolerance);
     }
 }
 
@@ -341,8 +365,7 @@ fn sizes_and_places_do_not_matter() {
             let options = Options { tolerance, ..Options::default() };
             let case = Case { gradient: true, ..charges_only(&points, &charges) };
             let (potential, gradient) = measure(&case, &options);
-            assert!(potential <= tolerance, "{scale:e} {shift}: {potential:.2e}");
-            assert!(gradient <= tolerance, "{scale:e} {shift}: {gradient:.2e}");
+            assert_at_most(&format!("{scale:e} {shift}"), &[potential, gradient], tolerance);
         }
     }
 }
@@ -360,34 +383,9 @@ fn every_stencil_and_truncation_keeps_the_tolerance() {
                 ..Options::default()
             };
             let (potential, _) = measure(&charges_only(&points, &charges), &options);
-            assert!(potential <= 1e-5, "{stencil:?} {truncation:?}: {potential:.2e}");
+            assert_keeps(&format!("{stencil:?} {truncation:?}"), &[potential], 1e-5);
         }
     }
-}
-
-#[test]
-fn a_full_tree_takes_119_translations_an_interior_box() {
-    // A lattice of 32^3 points with one point a leaf: the mean over all boxes lacks what the boundary lacks.
-    let points: Vec<[f64; 3]> = (0..32 * 32 * 32)
-        .map(|i| [i % 32, i / 32 % 32, i / 1024].map(|c| (f64::from(c) + 0.5) / 32.0))
-        .collect();
-    let per_box = |stencil| {
-        let options = Options {
-            tolerance: 1e-2,
-            leaf_size: Some(1),
-            stencil: Some(stencil),
-            truncation: Truncation::Fixed,
-            truncation_number: Some(3),
-            ..Options::default()
-        };
-        Plan::new(&points, None, &options).unwrap().info().m2l_per_box
-    };
-    // Counted by brute force over the boxes of levels 2 to 5.
-    let (full, reduced) = (per_box(Stencil::Full), per_box(Stencil::Reduced));
-    assert!(full <= 189.0 && reduced <= 125.0, "{full} {reduced}");
-    assert!((0.6..0.68).contains(&(reduced / full)), "{full} {reduced}: 119/189 = 0.63");
-    let shortest = per_box(Stencil::Shortest);
-    assert!((0.37..0.45).contains(&(shortest / full)), "{full} {shortest}: 77/189 = 0.41");
 }
 
 #[test]

@@ -2,12 +2,16 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// First bytes of a file, so that a truncated or foreign one is not taken for a kernel.
-const MAGIC: &[u8; 8] = b"farad\0k1";
+/// First bytes of a file.
+const MAGIC: &[u8; 8] = b"farad\0k2";
+
+/// Bytes before the kernel: [`MAGIC`] and two hashes.
+const HEADER: usize = 24;
 
 /// What decides a compiled kernel.
 #[derive(Hash)]
@@ -22,13 +26,30 @@ pub(crate) struct Key<'a> {
 impl Key<'_> {
     /// Two independent 64-bit hashes: 128 bits, as a file name.
     fn file(&self) -> String {
-        let hash = |seed: u64| {
-            let mut hasher = DefaultHasher::new();
-            seed.hash(&mut hasher);
-            self.hash(&mut hasher);
-            hasher.finish()
-        };
-        format!("{}-{:016x}{:016x}.cubin", self.name.replace('.', "_"), hash(1), hash(2))
+        let [first, second] = hashes(self);
+        format!("{}-{first:016x}{second:016x}.cubin", self.name.replace('.', "_"))
+    }
+
+    /// What stands before a kernel in its file: a kernel that was damaged, cut off or put under another's name does not agree with
+    /// it, and would be machine code that does anything.
+    fn header(&self, image: &[u8]) -> [u8; HEADER] {
+        let [first, second] = hashes(&(self, image)).map(u64::to_le_bytes);
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(MAGIC);
+        header[8..16].copy_from_slice(&first);
+        header[16..].copy_from_slice(&second);
+        header
+    }
+
+    /// The bytes of a kernel's file.
+    fn pack(&self, image: &[u8]) -> Vec<u8> {
+        [&self.header(image), image].concat()
+    }
+
+    /// The kernel in a file's bytes, if it is the one that was put there.
+    fn unpack(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (header, image) = bytes.split_at_checked(HEADER)?;
+        (header == self.header(image)).then(|| image.to_vec())
     }
 
     fn path(&self) -> Option<PathBuf> {
@@ -37,10 +58,7 @@ impl Key<'_> {
 
     /// The kernel, if it was compiled before.
     pub(crate) fn load(&self) -> Option<Vec<u8>> {
-        let bytes = fs::read(self.path()?).ok()?;
-        let (header, image) = bytes.split_at_checked(16)?;
-        let length = u64::from_le_bytes(header[8..].try_into().ok()?);
-        (&header[..8] == MAGIC && length == image.len() as u64).then(|| image.to_vec())
+        self.unpack(&fs::read(self.path()?).ok()?)
     }
 
     /// Keeps a kernel: written beside, then renamed, so that no reader ever sees half of it.
@@ -50,16 +68,27 @@ impl Key<'_> {
         let Some(folder) = path.parent() else { return };
         let unique = COUNT.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{unique}", process::id()));
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend((image.len() as u64).to_le_bytes());
-        bytes.extend(image);
-        let written = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&beside, bytes))
-            .and_then(|()| fs::rename(&beside, &path));
+        // A file that is there already, or a link, is somebody else's.
+        let mut create = fs::OpenOptions::new();
+        create.write(true).create_new(true);
+        let Ok(mut file) = fs::create_dir_all(folder).and_then(|()| create.open(&beside)) else {
+            return;
+        };
+        let written = file.write_all(&self.pack(image)).and_then(|()| fs::rename(&beside, &path));
         if written.is_err() {
             let _ = fs::remove_file(&beside);
         }
     }
+}
+
+/// Two independent 64-bit hashes.
+fn hashes(of: &impl Hash) -> [u64; 2] {
+    [1u64, 2].map(|seed| {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        of.hash(&mut hasher);
+        hasher.finish()
+    })
 }
 
 /// `$FARAD_CACHE_DIR`, or `farad` in the user's cache folder; `None` where there is none.
@@ -99,5 +128,27 @@ mod tests {
         assert_ne!(file, Key { headers: &[("shared/real.cuh", "c")], ..key() }.file());
         assert_ne!(file, Key { options: &[], ..key() }.file());
         assert_ne!(file, Key { compiler: (12, 9), ..key() }.file());
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_what_was_stored_is_not_loaded() {
+        let key = Key { name: "p2p.cu", text: "a", headers: &[], options: &[], compiler: (12, 8) };
+        let image: Vec<u8> = (0..=255).collect();
+        let stored = key.pack(&image);
+        assert_eq!(key.unpack(&stored), Some(image.clone()));
+        // Any bit, in the header or in the machine code.
+        for bit in 0..8 * stored.len() {
+            let mut damaged = stored.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(key.unpack(&damaged), None, "bit {bit}");
+        }
+        for length in 0..stored.len() {
+            assert_eq!(key.unpack(&stored[..length]), None, "{length} bytes");
+        }
+        let longer = [&stored[..], &[0]].concat();
+        assert_eq!(key.unpack(&longer), None);
+        // As long as what was stored, and a kernel, but another's.
+        let other = Key { text: "b", ..key };
+        assert_eq!(other.unpack(&stored), None);
     }
 }

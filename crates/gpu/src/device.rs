@@ -158,7 +158,8 @@ impl Function {
     /// Puts a launch on `stream`; a grid without blocks does nothing.
     ///
     /// # Safety
-    /// `arguments` are those that the kernel declares, and its accesses stay inside buffers that live until it has run.
+    /// `arguments` are those that the kernel declares, and its accesses stay inside buffers that live, as this function does, until it
+    /// has run.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -344,7 +345,7 @@ impl Device {
         }
         let image = compiler::compile(source, defines, self.info.capability)?;
         self.main.context.bind()?;
-        // SAFETY: the image is a complete cubin: from the compiler, or from the cache, which checks the length.
+        // SAFETY: the image is a complete cubin: from the compiler, or from the cache, which checks that it is what the compiler gave.
         let raw = unsafe { result::module::load_data(image.as_ptr().cast()) }
             .map_err(|error| failure("loading a kernel", error))?;
         let module = Arc::new(Module {

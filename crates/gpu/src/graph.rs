@@ -20,6 +20,43 @@ unsafe impl Send for Graph {}
 // SAFETY: nothing is done through a shared reference.
 unsafe impl Sync for Graph {}
 
+/// A stream that records instead of running; it runs again at the end of the scope, even if that comes by a panic.
+struct Capture<'a> {
+    stream: &'a Stream,
+    open: bool,
+}
+
+impl<'a> Capture<'a> {
+    fn begin(stream: &'a Stream) -> Result<Self, Error> {
+        stream.context.bind()?;
+        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        // SAFETY: the stream is valid; the driver refuses if it is being captured already.
+        check("recording a graph", unsafe { result::stream::begin_capture(stream.raw, mode) })?;
+        Ok(Self { stream, open: true })
+    }
+
+    /// What was recorded.
+    fn end(&mut self) -> Result<sys::CUgraph, Error> {
+        self.open = false;
+        self.stream.context.bind()?;
+        // SAFETY: the capture was begun in `begin` and is ended once.
+        unsafe { result::stream::end_capture(self.stream.raw) }
+            .map_err(|error| failure("recording a graph", error))
+    }
+}
+
+impl Drop for Capture<'_> {
+    fn drop(&mut self) {
+        if self.open
+            && let Ok(graph) = self.end()
+            && !graph.is_null()
+        {
+            // SAFETY: returned by the driver and owned here.
+            let _ = unsafe { result::graph::destroy(graph) };
+        }
+    }
+}
+
 impl Graph {
     /// Records what `work` puts on `stream`, and on streams that it makes wait for events of `stream`, without running it.
     ///
@@ -29,23 +66,9 @@ impl Graph {
         stream: &Stream,
         work: impl FnOnce() -> Result<(), E>,
     ) -> Result<Self, E> {
-        stream.context.bind()?;
-        let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        // SAFETY: the stream is valid and is not being captured: this function ends what it begins.
-        check("recording a graph", unsafe { result::stream::begin_capture(stream.raw, mode) })?;
-        let done = work();
-        // SAFETY: the capture was begun above.
-        let graph = unsafe { result::stream::end_capture(stream.raw) };
-        let graph = match (done, graph) {
-            (Ok(()), Ok(graph)) => graph,
-            (Err(error), Ok(graph)) => {
-                // SAFETY: returned by the driver and owned here.
-                let _ = unsafe { result::graph::destroy(graph) };
-                return Err(error);
-            }
-            (Err(error), Err(_)) => return Err(error),
-            (Ok(()), Err(error)) => return Err(failure("recording a graph", error).into()),
-        };
+        let mut capture = Capture::begin(stream)?;
+        work()?;
+        let graph = capture.end()?;
         // Kernels keep the priorities of the streams that they were recorded on.
         let flags =
             sys::CUgraphInstantiate_flags_enum::CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;

@@ -32,6 +32,22 @@ unsafe impl Plain for f64 {}
 // SAFETY: arrays have no padding of their own.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
+/// Bytes of `len` elements; none if no address reaches them, which would wrap around to few.
+fn bytes_of<T>(len: usize) -> Option<usize> {
+    len.checked_mul(size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok())
+}
+
+/// Whether elements `first .. first + count` are among `len`.
+fn within(first: usize, count: usize, len: usize) -> bool {
+    first.checked_add(count).is_some_and(|end| end <= len)
+}
+
+/// What to say of `len` elements that do not fit.
+fn out_of_memory<T>(len: usize) -> Error {
+    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+    Error::OutOfMemory { needed, free: result::mem_get_info().map_or(0, |(free, _)| free as u64) }
+}
+
 /// An array in device memory, freed in the order of the device's main stream.
 #[derive(Debug)]
 pub struct Buffer<T> {
@@ -45,15 +61,14 @@ impl<T: Plain> Buffer<T> {
     /// `len` elements of unknown content; none take no memory.
     pub(crate) fn new(stream: &Arc<Stream>, len: usize) -> Result<Self, Error> {
         stream.context.bind()?;
-        let bytes = len * size_of::<T>();
+        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(len))?;
         let raw = if bytes == 0 {
             0
         } else {
             // SAFETY: the memory is used only through this buffer, in stream order.
             unsafe { result::malloc_async(stream.raw, bytes) }.map_err(|error| {
                 if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-                    let free = result::mem_get_info().map_or(0, |(free, _)| free as u64);
-                    Error::OutOfMemory { needed: bytes as u64, free }
+                    out_of_memory::<T>(len)
                 } else {
                     failure("allocating memory", error)
                 }
@@ -78,8 +93,11 @@ impl<T: Plain> Buffer<T> {
     }
 
     /// The device's address of element `first`, for a kernel.
+    ///
+    /// # Panics
+    /// When the buffer ends before.
     pub fn at(&self, first: usize) -> crate::Arg {
-        debug_assert!(first <= self.len);
+        assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
         crate::Arg::Pointer(self.raw + (first * size_of::<T>()) as u64)
     }
 
@@ -101,7 +119,7 @@ impl<T: Plain> Buffer<T> {
         self.zero_on(&self.stream)
     }
 
-    /// Sets all bytes to zero, on `stream`.
+    /// Sets all bytes to zero, on `stream`; what the main stream is given before and after keeps its order with that.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -109,10 +127,11 @@ impl<T: Plain> Buffer<T> {
         if self.len == 0 {
             return Ok(());
         }
-        self.stream.context.bind()?;
-        // SAFETY: within the allocation.
-        check("clearing memory", unsafe {
-            result::memset_d8_async(self.raw, 0, self.len * size_of::<T>(), stream.raw)
+        stream.in_order_with(&self.stream, || {
+            // SAFETY: within the allocation, which is freed in the order of the main stream, after this.
+            check("clearing memory", unsafe {
+                result::memset_d8_async(self.raw, 0, self.len * size_of::<T>(), stream.raw)
+            })
         })
     }
 
@@ -139,7 +158,8 @@ impl<T: Plain> Buffer<T> {
         self.stream.synchronize()
     }
 
-    /// Copies the first `count` elements of `other`, on the main stream.
+    /// Copies the first `count` elements of `other`, on the main stream; `other` may be used on its own stream, or dropped, at
+    /// once: that keeps its order with the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -148,17 +168,11 @@ impl<T: Plain> Buffer<T> {
     /// When either is shorter.
     pub fn copy_from(&self, other: &Self, count: usize) -> Result<(), Error> {
         assert!(count <= self.len && count <= other.len, "copying more than there is");
-        if count == 0 {
-            return Ok(());
-        }
-        self.stream.context.bind()?;
-        // SAFETY: lengths were checked.
-        check("copying on the GPU", unsafe {
-            result::memcpy_dtod_async(self.raw, other.raw, count * size_of::<T>(), self.stream.raw)
-        })
+        self.copy(self.raw, other.raw, count, &other.stream)
     }
 
-    /// Copies the first `count` elements to the front of `other`, on this buffer's main stream.
+    /// Copies the first `count` elements to the front of `other`, on this buffer's main stream; as for [`Self::copy_from`], what is
+    /// done with `other` keeps its order with the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -167,13 +181,26 @@ impl<T: Plain> Buffer<T> {
     /// When either is shorter.
     pub fn copy_to(&self, other: &Self, count: usize) -> Result<(), Error> {
         assert!(count <= self.len && count <= other.len, "copying more than there is");
-        if count == 0 {
+        self.copy(other.raw, self.raw, count, &other.stream)
+    }
+
+    /// Copies `count` elements on this buffer's stream, one side being this buffer's and the other one's of stream `other`.
+    fn copy(
+        &self,
+        to: sys::CUdeviceptr,
+        from: sys::CUdeviceptr,
+        count: usize,
+        other: &Stream,
+    ) -> Result<(), Error> {
+        let bytes = count * size_of::<T>();
+        if bytes == 0 {
             return Ok(());
         }
-        self.stream.context.bind()?;
-        // SAFETY: lengths were checked.
-        check("copying on the GPU", unsafe {
-            result::memcpy_dtod_async(other.raw, self.raw, count * size_of::<T>(), self.stream.raw)
+        self.stream.in_order_with(other, || {
+            // SAFETY: the caller checked both lengths; each buffer is freed in the order of its stream, after this.
+            check("copying on the GPU", unsafe {
+                result::memcpy_dtod_async(to, from, bytes, self.stream.raw)
+            })
         })
     }
 
@@ -185,19 +212,26 @@ impl<T: Plain> Buffer<T> {
     /// # Panics
     /// When the buffer ends before.
     pub fn read(&self, first: usize, values: &mut [T]) -> Result<(), Error> {
-        assert!(first + values.len() <= self.len, "reading past the end of a buffer");
-        if values.is_empty() {
+        // SAFETY: `values` has room for as many as it holds.
+        unsafe { self.read_into(first, values.as_mut_ptr(), values.len()) }
+    }
+
+    /// Copies the elements `first .. first + count` to `values` and waits for them.
+    ///
+    /// # Safety
+    /// There is room for them at `values`; it need not hold anything.
+    unsafe fn read_into(&self, first: usize, values: *mut T, count: usize) -> Result<(), Error> {
+        assert!(within(first, count, self.len), "reading past the end of a buffer");
+        let bytes = count * size_of::<T>();
+        if bytes == 0 {
             return Ok(());
         }
         self.stream.context.bind()?;
         let from = self.raw + (first * size_of::<T>()) as u64;
-        // SAFETY: the length was checked; the copy is waited for.
-        unsafe {
-            check(
-                "copying from the GPU",
-                result::memcpy_dtoh_async(values, from, self.stream.raw),
-            )?;
-        }
+        // SAFETY: the length was checked, there is room by the caller's promise, and the copy is waited for.
+        check("copying from the GPU", unsafe {
+            sys::cuMemcpyDtoHAsync_v2(values.cast(), from, bytes, self.stream.raw).result()
+        })?;
         self.stream.synchronize()
     }
 
@@ -207,12 +241,11 @@ impl<T: Plain> Buffer<T> {
     /// [`Error::Driver`].
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         let mut values = Vec::with_capacity(self.len);
-        // SAFETY: `Plain` values may have any bits; all are overwritten below.
-        #[allow(clippy::uninit_vec)]
+        // SAFETY: the vector has room for all, and all are there when its length is set.
         unsafe {
+            self.read_into(0, values.as_mut_ptr(), self.len)?;
             values.set_len(self.len);
         }
-        self.read(0, &mut values)?;
         Ok(values)
     }
 }
@@ -243,7 +276,7 @@ impl<T: Plain> Pinned<T> {
     /// `len` zero elements.
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Self, Error> {
         context.bind()?;
-        let bytes = (len * size_of::<T>()).max(1);
+        let bytes = bytes_of::<T>(len).ok_or_else(|| out_of_memory::<T>(len))?.max(1);
         // SAFETY: no flags, so cached memory that is fast to read; freed in `drop`.
         let raw = unsafe { result::malloc_host(bytes, 0) }
             .map_err(|error| failure("allocating page-locked memory", error))?;
@@ -255,7 +288,7 @@ impl<T: Plain> Pinned<T> {
     /// Copies to the front of `buffer`, in the order of its stream, without waiting.
     ///
     /// # Safety
-    /// The values stay as they are until the stream has passed the copy.
+    /// The values stay as they are, and are not dropped, until the stream has passed the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -271,7 +304,7 @@ impl<T: Plain> Pinned<T> {
     /// Copies the front of `buffer` here, in the order of its stream, without waiting.
     ///
     /// # Safety
-    /// Nobody looks at the values until the stream has passed the copy.
+    /// Nobody looks at the values, or drops them, until the stream has passed the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -306,5 +339,29 @@ impl<T> Drop for Pinned<T> {
             // SAFETY: allocated by `malloc_host`.
             let _ = unsafe { result::free_host(self.raw.cast()) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_that_wrap_are_refused() {
+        assert_eq!(bytes_of::<f64>(3), Some(24));
+        assert_eq!(bytes_of::<[u32; 8]>(0), Some(0));
+        // 2^61 doubles are 2^64 bytes: wrapped around, none.
+        assert_eq!(bytes_of::<f64>(1 << 61), None);
+        assert_eq!(bytes_of::<f64>((1 << 61) + 1), None);
+        // More than any object may have.
+        assert_eq!(bytes_of::<u8>(usize::MAX), None);
+        assert_eq!(bytes_of::<u8>(isize::MAX as usize), Some(isize::MAX as usize));
+    }
+
+    #[test]
+    fn ranges_that_wrap_are_outside() {
+        assert!(within(0, 3, 3) && within(3, 0, 3) && within(1, 2, 3));
+        assert!(!within(1, 3, 3) && !within(4, 0, 3));
+        assert!(!within(usize::MAX, 2, 3) && !within(2, usize::MAX, 3));
     }
 }

@@ -42,6 +42,24 @@ impl Stream {
         check("waiting for kernels", unsafe { result::stream::synchronize(self.raw) })
     }
 
+    /// Puts `work` on this stream after all that `other` holds, and lets `other` go on after it.
+    pub(crate) fn in_order_with(
+        &self,
+        other: &Self,
+        work: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.context.bind()?;
+        if self.raw == other.raw {
+            return work();
+        }
+        let (before, after) = (Event::new(&other.context)?, Event::new(&self.context)?);
+        before.record(other)?;
+        self.wait(&before)?;
+        work()?;
+        after.record(self)?;
+        other.wait(&after)
+    }
+
     /// What is put on the stream from now on waits for `event`.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use gpu::{Device, Grid, Source, count, testing};
+use gpu::{Device, Error, Graph, Grid, Source, count, testing};
 
 /// Sums what it wrote into dynamic shared memory: 0 + 1 + ... + words - 1.
 const SUM: Source<'static> = Source {
@@ -38,4 +38,56 @@ fn shared_memory_that_was_allowed_stays_allowed() {
         large.launch(device.stream(), grid, &[count(words as usize), out.arg()]).unwrap();
     }
     assert_eq!(out.to_vec().unwrap(), [words * (words - 1) / 2]);
+}
+
+#[test]
+fn arrays_larger_than_any_memory_are_refused() {
+    let test = "arrays_larger_than_any_memory_are_refused";
+    let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
+    // 2^64 bytes and one element more: wrapped around, 0 and 8 bytes.
+    for len in [1usize << 61, (1 << 61) + 1, usize::MAX] {
+        assert!(matches!(device.buffer::<f64>(len), Err(Error::OutOfMemory { .. })), "{len}");
+        assert!(matches!(device.pinned::<f64>(len), Err(Error::OutOfMemory { .. })), "{len}");
+    }
+}
+
+#[test]
+fn a_panic_while_recording_leaves_the_stream_running() {
+    let test = "a_panic_while_recording_leaves_the_stream_running";
+    let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
+    let buffer = device.upload(&[1.0f64, 2.0]).unwrap();
+    let recording = std::panic::AssertUnwindSafe(|| {
+        Graph::record(device.stream(), || -> Result<(), Error> { panic!("while recording") })
+    });
+    assert!(std::panic::catch_unwind(recording).is_err());
+    let failed: Result<Graph, Error> = Graph::record(device.stream(), || Err(Error::NoDevice));
+    assert_eq!(failed.err(), Some(Error::NoDevice));
+    // A stream that is still being captured would refuse to be waited for.
+    assert_eq!(buffer.to_vec().unwrap(), [1.0, 2.0]);
+    assert!(Graph::record(device.stream(), || buffer.zero()).is_ok());
+}
+
+#[test]
+fn copies_between_streams_keep_their_order() {
+    let test = "copies_between_streams_keep_their_order";
+    let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
+    let other = device.with_own_stream().unwrap();
+    let beside = device.new_stream().unwrap();
+    // Large enough for the copy to be under way when the source is gone and its memory given to another.
+    let count = 8 << 20;
+    let values: Vec<u64> = (0..count as u64).collect();
+    for _ in 0..8 {
+        let copy = device.buffer::<u64>(count).unwrap();
+        let source = other.upload(&values).unwrap();
+        copy.copy_from(&source, count).unwrap();
+        drop(source);
+        let again = other.buffer::<u64>(count).unwrap();
+        again.zero().unwrap();
+        assert!(copy.to_vec().unwrap() == values);
+        // To a buffer of the other stream, which is used there at once.
+        copy.copy_to(&again, count).unwrap();
+        assert!(again.to_vec().unwrap() == values);
+        copy.zero_on(&beside).unwrap();
+        assert!(copy.to_vec().unwrap().iter().all(|&v| v == 0));
+    }
 }

@@ -1,7 +1,7 @@
 //! Double-precision lanes for the hot loops, compiled for each instruction set and chosen at run time.
 //!
 //! Hot loops are written once, generic over [`Lanes`], as a [`Task`]; [`dispatch`] runs it with the widest vectors that the
-//! processor at hand has. One lane is the twin for tests.
+//! processor at hand has, or those that FARAD_SIMD names. One lane is the twin for tests.
 
 mod plain;
 #[cfg(target_arch = "x86_64")]
@@ -19,10 +19,10 @@ pub(crate) trait Task {
     fn run<V: Lanes>(self) -> Self::Output;
 }
 
-/// Runs a task with the best vectors of the processor at hand.
+/// Runs a task with the vectors that `fmm` chose for the processor at hand.
 #[inline]
 pub(crate) fn dispatch<T: Task>(task: T) -> T::Output {
-    match Level::detect() {
+    match Level::chosen() {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the level says that the processor has these instructions.
         Level::Avx512 => unsafe { x86::with_avx512(task) },

@@ -132,6 +132,7 @@ impl Engine {
             itself: targets.is_none(),
             direct: far.is_none(),
             tables: Tables::new(&device, precision, orders.max().max(1))?,
+            largest: kernel(&device, &kernels::PARTICLES, &macros, "particles_largest")?,
             gather: kernel(&device, &kernels::PARTICLES, &macros, "particles_gather")?,
             scatter: kernel(&device, &kernels::PARTICLES, &macros, "particles_scatter")?,
             close: device.buffer(0)?,
@@ -146,10 +147,8 @@ impl Engine {
             target_order,
             device,
         };
-        if precision == Precision::Single {
-            let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
-            parts.find_close(&source_coordinates, target_coordinates)?;
-        }
+        let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
+        parts.find_close(&source_coordinates, target_coordinates)?;
         parts.device.stream().synchronize()?;
         parts.describe(&orders, leaf_size, tree_seconds, info);
         Ok(Self {

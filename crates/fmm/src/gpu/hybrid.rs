@@ -8,7 +8,7 @@ use ::gpu::{Buffer, Device, Pinned};
 use super::orders::Orders;
 use super::tree;
 use crate::plan::{Geometry, work_out_lists};
-use crate::simd::{Level, Real};
+use crate::simd::{self, Real};
 use crate::tree::{Order, Root};
 use crate::{Error, Options, Precision, engine};
 
@@ -62,7 +62,7 @@ impl Host {
             targets,
             options,
             precision,
-            Level::detect(),
+            simd::check()?,
             &mut info,
         );
         let orders = Orders {

@@ -37,7 +37,7 @@ pub struct GpuInfo {
     pub tree_seconds: f64,
     /// Multiplications and additions of all M2L of one `apply` with one density.
     pub m2l_operations: f64,
-    /// Pairs that single precision treats apart.
+    /// Pairs too close for coordinates relative to their leaves, summed apart.
     pub close_pairs: u64,
     /// Boxes of the octree.
     pub boxes: u64,

@@ -14,7 +14,7 @@ use crate::{Mode, Options, Precision};
 /// Warps of a block of P2P, as `kernels/p2p.cu` and `kernels/close.cu` have it.
 const P2P_WARPS: usize = 4;
 
-/// A close pair, as `kernels/p2p.cu` declares it.
+/// A close pair, as `kernels/shared/near.cuh` declares it: of the same size in both formats.
 pub(super) type ClosePair = [u32; 8];
 
 /// What stays on the device.
@@ -38,10 +38,11 @@ pub(super) struct Parts {
     pub(super) source_points: Buffer<u8>,
     pub(super) target_points: Option<Buffer<u8>>,
     pub(super) close: Buffer<ClosePair>,
-    /// Squared distance at which P2P counts each of them.
+    /// In single precision the squared distance at which P2P counts each of them.
     pub(super) squares: Buffer<f32>,
     pub(super) close_count: usize,
     pub(super) tables: Tables,
+    pub(super) largest: Kernel,
     pub(super) gather: Kernel,
     pub(super) scatter: Kernel,
 }
@@ -187,7 +188,8 @@ impl Parts {
         targets: &Buffer<f64>,
     ) -> Result<(), ::gpu::Error> {
         let device = self.device.clone();
-        let find = kernel(&device, &kernels::CLOSE, &[("PRECISION", 32)], "close_find")?;
+        let macros = [("PRECISION", 8 * scalar(self.precision))];
+        let find = kernel(&device, &kernels::CLOSE, &macros, "close_find")?;
         let mut capacity = 1024 + self.targets;
         loop {
             let found = device.upload(&[0u32])?;

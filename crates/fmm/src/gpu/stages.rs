@@ -37,6 +37,8 @@ pub(super) struct Recorded {
 pub(super) struct Buffers {
     pub(super) charges_in: Option<Buffer<f64>>,
     pub(super) dipoles_in: Option<Buffer<f64>>,
+    /// Of each density the largest charge and the largest component of a dipole, as bits of a double.
+    pub(super) largest: Buffer<u64>,
     pub(super) charges: Option<Buffer<u8>>,
     pub(super) dipoles: Option<Buffer<u8>>,
     pub(super) potential: Buffer<u8>,
@@ -107,6 +109,7 @@ impl Parts {
         Ok(Buffers {
             charges_in: wide(s.charges, k * n)?,
             dipoles_in: wide(s.dipoles, 3 * k * n)?,
+            largest: device.buffer(2 * k)?,
             charges: real(s.charges, k * n)?,
             dipoles: real(s.dipoles, 3 * k * n)?,
             potential: device.buffer(k * m * scalar)?,
@@ -248,10 +251,25 @@ impl Parts {
                 if let Some(gradient) = &buffers.gradient {
                     gradient.zero_on(stream)?;
                 }
-                for (from, to, width, factor) in [
+                buffers.largest.zero_on(stream)?;
+                let inputs = [
                     (&buffers.charges_in, &buffers.charges, 1, 1.0),
-                    (&buffers.dipoles_in, &buffers.dipoles, 3, 1.0 / self.side),
-                ] {
+                    (&buffers.dipoles_in, &buffers.dipoles, 3, self.side),
+                ];
+                for (kind, &(from, _, width, _)) in inputs.iter().enumerate() {
+                    let Some(from) = from else { continue };
+                    for k in 0..s.densities {
+                        let args = [
+                            from.at(k * width * n),
+                            Arg::U64((width * n) as u64),
+                            buffers.largest.at(2 * k + kind),
+                        ];
+                        // Eight values a thread: few threads then meet at the one number.
+                        let grid = Grid::covering((width * n).div_ceil(8), 256);
+                        self.largest.launch(stream, grid, &args)?;
+                    }
+                }
+                for (from, to, width, unit) in inputs {
                     let Some(from) = from else { continue };
                     for k in 0..s.densities {
                         let args = [
@@ -259,7 +277,9 @@ impl Parts {
                             self.source_order.index.arg(),
                             count(n),
                             count(width),
-                            Arg::F64(factor),
+                            Arg::F64(unit),
+                            buffers.largest.at(2 * k),
+                            Arg::F64(self.side),
                             of(to, k * width * n),
                         ];
                         self.gather.launch(stream, Grid::covering(n, 256), &args)?;
@@ -338,6 +358,7 @@ impl Parts {
                         self.target_points().arg(),
                         Arg::U32(u32::from(itself)),
                         of(&buffers.charges, k * n),
+                        buffers.largest.at(2 * k),
                         buffers.potential.at(k * m * scalar),
                         of(&buffers.gradient, 3 * k * m),
                         at(&buffers.potential_out, k * m),

@@ -1,7 +1,7 @@
 //! Vectors of floating-point lanes, chosen at run time.
 //!
 //! Every hot loop is written once, generic over `Simd`, as a `Task`; `Real::dispatch` runs it with the widest vectors that the
-//! processor at hand has. The scalar implementation (`Simd` for one lane) is the twin that tests compare with.
+//! processor at hand has, or those that [`VARIABLE`] names. The scalar implementation (`Simd` for one lane) is the twin that tests compare with.
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +10,14 @@ mod x86;
 #[cfg(test)]
 pub(crate) use scalar::One;
 
+use std::ffi::OsStr;
+use std::sync::OnceLock;
+
+use crate::Error;
 use crate::product::{Lanes, Matrix};
+
+/// Environment variable that chooses an instruction set: `baseline`, `avx2` or `avx512`.
+pub const VARIABLE: &str = "FARAD_SIMD";
 
 /// The scalar types of the FMM.
 pub(crate) trait Real:
@@ -145,6 +152,29 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level that sums use: the one that [`VARIABLE`] names, else the best of the processor. What it was when first asked for
+    /// stays. A level that is unknown or that the processor lacks counts as none here; [`check`] and plans refuse it.
+    #[inline]
+    pub fn chosen() -> Self {
+        static CHOSEN: OnceLock<Level> = OnceLock::new();
+        *CHOSEN.get_or_init(|| check().unwrap_or_else(|_| Self::detect()))
+    }
+
+    /// The level that `value` of [`VARIABLE`] chooses on a processor whose best is `best`.
+    fn choose(value: Option<&OsStr>, best: Self) -> Result<Self, Error> {
+        let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(best) };
+        let asked = match value.to_str() {
+            Some("baseline") => Self::Baseline,
+            Some("avx2") => Self::Avx2,
+            Some("avx512") => Self::Avx512,
+            _ => return Err(Error::UnknownSimd { value: value.to_string_lossy().into_owned() }),
+        };
+        if asked > best {
+            return Err(Error::MissingSimd { asked: asked.name(), best: best.name() });
+        }
+        Ok(asked)
+    }
+
     /// The best level of the processor at hand.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -188,7 +218,15 @@ impl Level {
 
 /// Name of the instruction set that the FMM uses on this processor.
 pub fn level() -> &'static str {
-    Level::detect().name()
+    Level::chosen().name()
+}
+
+/// The level that [`VARIABLE`] and the processor lead to.
+///
+/// # Errors
+/// [`Error::UnknownSimd`], [`Error::MissingSimd`].
+pub fn check() -> Result<Level, Error> {
+    Level::choose(std::env::var_os(VARIABLE).as_deref(), Level::detect())
 }
 
 macro_rules! real {
@@ -212,8 +250,8 @@ macro_rules! real {
                     #[cfg(test)]
                     Level::Scalar => task.run::<One<$scalar>>(),
                     #[cfg(target_arch = "x86_64")]
-                    // SAFETY: a `Level` above the baseline comes from `Level::detect` or `Level::available` alone, which
-                    // ask the processor.
+                    // SAFETY: this crate takes a `Level` above the baseline from `Level::detect`, `Level::chosen` or
+                    // `Level::available` alone, which ask the processor.
                     Level::Avx2 => unsafe { x86::$avx2(task) },
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: as above.
@@ -231,6 +269,31 @@ real!(f64, Double, 8, scalar::Array<f64, 2>, with_avx2_f64, with_avx512_f64);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_variable_chooses_at_most_what_the_processor_has() {
+        let choose = |value: &str, best| Level::choose(Some(OsStr::new(value)), best);
+        let all = [("baseline", Level::Baseline), ("avx2", Level::Avx2), ("avx512", Level::Avx512)];
+        for (name, level) in all {
+            for (_, best) in all {
+                match choose(name, best) {
+                    Ok(found) => assert!(found == level && level <= best),
+                    Err(Error::MissingSimd { .. }) => assert!(level > best),
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        for best in [Level::Baseline, Level::Avx2] {
+            assert_eq!(Level::choose(None, best).unwrap(), best);
+            assert_eq!(choose("", best).unwrap(), best);
+        }
+        for unknown in ["sse2", "AVX2", "avx2 ", "scalar"] {
+            assert!(matches!(choose(unknown, Level::Avx512), Err(Error::UnknownSimd { .. })));
+        }
+        // Whatever the tests run under, loops never use what the processor lacks.
+        assert!(Level::chosen() <= Level::detect());
+        assert_eq!(check().unwrap(), Level::chosen());
+    }
 
     /// Each operation on pseudo-random lanes, gathered into one vector of results.
     struct Operations;

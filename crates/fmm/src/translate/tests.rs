@@ -143,7 +143,7 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
         mixed: false,
     };
     // SAFETY: each pair has its own target.
-    unsafe { job.run(simd::Level::detect()) };
+    unsafe { job.run(simd::Level::chosen()) };
     let sum: f64 = locals
         .chunks(stride)
         .zip(&pairs)

@@ -231,3 +231,75 @@ fn hybrid_sums_overlap_and_meet_their_tolerance() {
     assert!(near.gpu && !far.gpu);
     assert!(near.begin < far.begin && far.begin < near.end, "{:?}", plan.timeline());
 }
+
+#[test]
+fn strengths_of_any_size_give_the_sums_of_small_ones() {
+    if gpu("strengths_of_any_size_give_the_sums_of_small_ones").is_none() {
+        return;
+    }
+    let points = uneven(3000, 51);
+    let mut random = Random::new(52);
+    let charges = ChargeKind::Mixed.charges(&points, &mut random);
+    let dipoles: Vec<f64> = (0..3 * points.len()).map(|_| random.uniform() - 0.5).collect();
+    // 1e-50, 1e39 and beyond what squares can hold, each beside the plain strengths.
+    for backend in [Backend::Cuda, Backend::Hybrid] {
+        for factor in [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent)) {
+            for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
+                let options = Options {
+                    tolerance: 1e-4,
+                    gradient: true,
+                    dipoles: with_dipoles,
+                    densities: 2,
+                    backend,
+                    ..Options::default()
+                };
+                let twice = |values: &[f64]| -> Vec<f64> {
+                    values.iter().copied().chain(values.iter().map(|v| factor * v)).collect()
+                };
+                let (charges, dipoles) = (twice(&charges), twice(&dipoles));
+                let densities = Densities {
+                    charges: with_charges.then_some(&charges[..]),
+                    dipoles: with_dipoles.then_some(&dipoles[..]),
+                };
+                let mut plan = Plan::new(&points, None, &options).unwrap();
+                let mut potential = vec![f64::NAN; 2 * points.len()];
+                let mut gradient = vec![f64::NAN; 6 * points.len()];
+                let outputs =
+                    Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+                plan.apply(densities, outputs).unwrap();
+                for sums in [potential, gradient] {
+                    let (plain, scaled) = sums.split_at(sums.len() / 2);
+                    let scaled: Vec<f64> = scaled.iter().map(|v| v / factor).collect();
+                    // Atomic additions come in any order: rounding of single precision.
+                    let error = relative(&scaled, plain);
+                    assert!(error < 2e-6, "{backend:?} {factor:e}: {error:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn clusters_however_far_apart_keep_their_tolerance() {
+    if gpu("clusters_however_far_apart_keep_their_tolerance").is_none() {
+        return;
+    }
+    let mut random = Random::new(53);
+    let one = Distribution::Sphere.points(400, &mut random);
+    for exponent in [6, 8, 10, 12] {
+        let apart = 10f64.powi(exponent);
+        let mut points = one.clone();
+        points.extend(one.iter().map(|x| [x[0] + apart, x[1], x[2]]));
+        for tolerance in [1e-4, 1e-8, 1e-11] {
+            for gradient in [false, true] {
+                let options =
+                    Options { tolerance, gradient, backend: Backend::Cuda, ..Options::default() };
+                let errors = against_direct(&points, None, &options, ChargeKind::Mixed, 1);
+                assert!(
+                    errors.iter().all(|&e| e <= tolerance),
+                    "{apart:e} {tolerance}: {errors:?}"
+                );
+            }
+        }
+    }
+}

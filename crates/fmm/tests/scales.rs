@@ -1,0 +1,134 @@
+//! Strengths of any size, and points whose distances differ by many orders of magnitude.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Densities, Options, Plan, Potentials, Precision, direct};
+
+fn potentials<'a>(sums: &'a mut [f64], gradient: &'a mut [f64]) -> Potentials<'a> {
+    Potentials { potential: Some(sums), gradient: (!gradient.is_empty()).then_some(gradient) }
+}
+
+/// Relative L2 error.
+fn error(found: &[f64], exact: &[f64]) -> f64 {
+    let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
+    let norm: f64 = exact.iter().map(|b| b * b).sum();
+    (difference / norm).sqrt()
+}
+
+/// Potentials and gradients of `count` densities.
+fn apply(
+    points: &[[f64; 3]],
+    options: &Options,
+    densities: Densities<'_>,
+    count: usize,
+) -> [Vec<f64>; 2] {
+    let mut plan = Plan::new(points, None, options).unwrap();
+    let n = count * points.len();
+    let mut potential = vec![f64::NAN; n];
+    let mut gradient = vec![f64::NAN; if options.gradient { 3 * n } else { 0 }];
+    plan.apply(densities, potentials(&mut potential, &mut gradient)).unwrap();
+    [potential, gradient]
+}
+
+#[test]
+fn strengths_of_any_size_give_the_sums_of_small_ones() {
+    let points = Distribution::Sphere.points(3000, &mut Random::new(41));
+    let mut random = Random::new(42);
+    let charges = ChargeKind::Mixed.charges(&points, &mut random);
+    let dipoles: Vec<f64> = (0..3 * points.len()).map(|_| random.uniform() - 0.5).collect();
+    // Powers of two, so that sums scale without rounding: 1e-50, 1e39, and beyond what squares can hold.
+    let factors = [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent));
+    for (tolerance, precision) in [(1e-4, None), (1e-4, Some(Precision::Double)), (1e-6, None)] {
+        for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
+            let options = Options {
+                tolerance,
+                precision,
+                gradient: true,
+                dipoles: with_dipoles,
+                densities: factors.len() + 1,
+                ..Options::default()
+            };
+            // Of different sizes in one sum: each density has a scale of its own.
+            let several = |values: &[f64]| -> Vec<f64> {
+                let factors = [1.0].into_iter().chain(factors);
+                factors.flat_map(|factor| values.iter().map(move |v| factor * v)).collect()
+            };
+            let (charges, dipoles) = (several(&charges), several(&dipoles));
+            let densities = Densities {
+                charges: with_charges.then_some(&charges[..]),
+                dipoles: with_dipoles.then_some(&dipoles[..]),
+            };
+            let sums = apply(&points, &options, densities, factors.len() + 1);
+            for sums in sums {
+                let (plain, scaled) = sums.split_at(sums.len() / (factors.len() + 1));
+                assert!(plain.iter().all(|v| v.is_finite() && *v != 0.0));
+                for (scaled, factor) in scaled.chunks(plain.len()).zip(factors) {
+                    let unscaled: Vec<f64> = scaled.iter().map(|v| v / factor).collect();
+                    // Groups of densities are added in different orders: rounding of working precision.
+                    let error = error(&unscaled, plain);
+                    let what = format!("{tolerance:e} {precision:?} {with_charges} {with_dipoles}");
+                    assert!(error < 2e-6, "{what} {factor:e}: {error:.2e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn strengths_and_sides_of_any_size_go_together() {
+    // Dipoles weigh by the side of the root: small moments of tiny bodies and large ones of huge bodies.
+    let unit = Distribution::Cube.points(2000, &mut Random::new(43));
+    let mut random = Random::new(44);
+    let moments: Vec<f64> = (0..3 * unit.len()).map(|_| random.uniform() - 0.5).collect();
+    for (size, moment) in [(1e-30, 1e-30), (1e30, 1e30), (1e-12, 1e20), (1e12, 1e-20)] {
+        let points: Vec<[f64; 3]> = unit.iter().map(|x| x.map(|c| size * c)).collect();
+        let dipoles: Vec<f64> = moments.iter().map(|d| moment * d).collect();
+        let densities = Densities { charges: None, dipoles: Some(&dipoles) };
+        let options =
+            Options { tolerance: 1e-4, gradient: true, dipoles: true, ..Options::default() };
+        let [potential, gradient] = apply(&points, &options, densities, 1);
+        let (mut exact, mut exact_gradient) =
+            (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
+        let mut sums = potentials(&mut exact, &mut exact_gradient);
+        direct::sum(&points, &points, densities, &mut sums).unwrap();
+        assert!(error(&potential, &exact) < 1e-4, "{size:e} {moment:e}");
+        assert!(error(&gradient, &exact_gradient) < 1e-4, "{size:e} {moment:e}");
+    }
+}
+
+#[test]
+fn clusters_however_far_apart_keep_every_tolerance() {
+    // Two bodies with the distance between them in units of their size. Beyond 2^21 the octree cannot divide them, and
+    // coordinates relative to its boxes lose what those of the caller hold.
+    let mut random = Random::new(45);
+    let one = Distribution::Sphere.points(400, &mut random);
+    let other = Distribution::Cube.points(300, &mut random);
+    for exponent in [3, 6, 7, 8, 9, 10, 12, 15] {
+        let apart = 10f64.powi(exponent);
+        let mut points = one.clone();
+        points.extend(other.iter().map(|x| [x[0] + apart, x[1] - 0.3 * apart, x[2]]));
+        let charges = ChargeKind::Mixed.charges(&points, &mut random);
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let (mut exact, mut exact_gradient) =
+            (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
+        let mut sums = potentials(&mut exact, &mut exact_gradient);
+        direct::sum(&points, &points, densities, &mut sums).unwrap();
+        for tolerance in [1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
+            for gradient in [false, true] {
+                let options = Options { tolerance, gradient, ..Options::default() };
+                let sums = apply(&points, &options, densities, 1);
+                // The first body by itself: its coordinates are given in full.
+                for (found, exact) in sums.iter().zip([&exact, &exact_gradient]) {
+                    for part in [0..found.len() * 4 / 7, found.len() * 4 / 7..found.len()] {
+                        let error = error(&found[part.clone()], &exact[part.clone()]);
+                        assert!(
+                            part.is_empty() || error <= tolerance,
+                            "{apart:e} {tolerance:e} {gradient} {part:?}: {error:.2e}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
