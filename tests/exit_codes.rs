@@ -242,3 +242,30 @@ fn interrupted_is_7_and_leaves_nothing_behind() {
     assert!(rest.iter().any(|line| line.contains("interrupted")), "{rest:?}");
     assert!(!place.path("sphere.out").exists());
 }
+
+#[test]
+fn errors_are_json_for_those_who_asked_for_json() {
+    let place = Workplace::small("exit_json");
+    place.case("wrong.toml", "sphere.msh", "[[conductor]]\nname = \"a\"\ngroup = \"none\"\n");
+    for (arguments, code, part) in [
+        ("solve wrong.toml --json", 3, "none"),
+        ("solve nowhere.toml --json", 6, "nowhere.toml"),
+        ("solve sphere.toml --json --threads 0", 2, "must be 1 or greater"),
+        ("solve sphere.toml --json --method dense --memory-limit 1e-6", 5, "the dense matrix"),
+    ] {
+        let ended = place.farad(arguments);
+        ended.fails(code, &[part]);
+        let error: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(error["schema"], "farad-error/1");
+        assert_eq!(error["exit"], code);
+        let told = error.to_string();
+        assert!(told.contains(part), "{told}");
+    }
+    // What has been printed as JSON already is not followed by more.
+    let case = "[solver]\nmethod = \"fmm\"\nmax_iterations = 1\n";
+    place.case("hard.toml", "sphere.msh", case);
+    let ended = place.farad("solve hard.toml --json --tolerance 1e-11");
+    assert_eq!(ended.code, 4, "{}", ended.stderr);
+    let results: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(results["status"], "not_converged");
+}

@@ -38,7 +38,13 @@ fn potential_and_field_of_a_sphere_along_a_line_at_points_and_on_a_plane() {
     }
     let some = rows(&place.read("sphere.out/probe_some.csv"));
     assert_eq!((some.len(), &some[1][3..]), (2, &axis[4][3..]));
+    for (picture, cells) in [("probe_axis.vtu", 1), ("probe_some.vtu", 2)] {
+        let text = place.read(&format!("sphere.out/{picture}"));
+        assert!(text.contains("<PointData Scalars=\"potential [V]\">"), "{text}");
+        assert!(text.contains(&format!("NumberOfCells=\"{cells}\"")), "{text}");
+    }
     let plane = place.read("sphere.out/probe_plane.vti");
+    assert!(plane.contains("<PointData Scalars=\"potential [V]\">"), "{plane}");
     assert!(
         plane.contains("ImageData") && plane.contains("WholeExtent=\"0 4 0 4 0 0\""),
         "{plane}"
@@ -125,4 +131,24 @@ fn forces_polarisability_and_diffusion_are_those_of_spheres() {
         .map(|s| s["excitation"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["a", "sources", "field along x", "field along y", "field along z"]);
+}
+
+#[test]
+fn all_time_is_in_listed_parts() {
+    let place = Workplace::new("probes_time");
+    place.generate("sphere --elements 800", "sphere.msh");
+    let probe = "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [2, 2, 2]\nhigh = [3, 3, 3]\ncounts = [40, 40, 40]";
+    place.case("sphere.toml", "sphere.msh", probe);
+    let ended = place.must("solve sphere.toml");
+    assert!(ended.stdout.contains("evaluation "), "{}", ended.stdout);
+    let results = place.json("sphere.out/results.json");
+    let times = results["timings_s"].as_object().unwrap();
+    let seconds = |name: &str| times[name].as_f64().unwrap();
+    let outside = ["total", "matvec_mean"];
+    let parts: f64 =
+        times.keys().filter(|k| !outside.contains(&k.as_str())).map(|k| seconds(k)).sum();
+    // What is not listed: reading the case, the start of threads, checks of the folder.
+    assert!(parts > 0.85 * seconds("total"), "{times:?}");
+    assert!(parts < 1.05 * seconds("total") + 0.02, "{times:?}");
+    assert!(seconds("evaluation") > 0.1 * seconds("total"), "{times:?}");
 }

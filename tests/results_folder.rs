@@ -1,5 +1,6 @@
 //! The output folder: what is in it, and what is never touched.
 
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::support::{Workplace, keys, matrix};
@@ -130,7 +131,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/accuracy", "fmm_error_sampled fmm_tolerance gauss_defect solver_tolerance"),
             (
                 "/timings_s",
-                "fmm_check matvec_mean near_field output plan read self_checks solve total",
+                "evaluation fmm_check matvec_mean near_field output plan read self_checks solve total",
             ),
             ("/memory_bytes", "peak"),
             (
@@ -174,10 +175,14 @@ fn tables_repeat_the_matrices_with_names_and_unit() {
         }
     }
     let residuals = place.read("two.out/residuals.csv");
-    assert!(
-        residuals.starts_with("excitation,iteration,relative_residual,ended_as\nleft,0,1e0,\n")
-    );
-    assert!(residuals.lines().last().unwrap().ends_with(",converged"));
+    assert!(residuals.starts_with(
+        "excitation,iteration,relative_residual,ended_as,residual_at_end\nleft,0,1e0,,\n"
+    ));
+    // The file ends at the number that the other results have.
+    let last = results["solves"][1]["relative_residual"].as_f64().unwrap();
+    let cells: Vec<&str> = residuals.lines().last().unwrap().split(',').collect();
+    assert_eq!(cells[3], "converged");
+    assert!((cells[4].parse::<f64>().unwrap() / last - 1.0).abs() < 1e-15, "{cells:?}, {last}");
 }
 
 #[test]
@@ -192,6 +197,8 @@ fn the_surface_is_compressed_binary_with_wide_headers_and_units_in_its_names() {
         "\"charge density, sphere at 1 V [C/m^2]\"",
         "\"potential, sphere at 1 V [V]\"",
         "\"conductor id\"",
+        "\"body id\"",
+        "<CellData Scalars=\"charge density, sphere at 1 V [C/m^2]\">",
         "\"area [m^2]\"",
     ] {
         assert!(text.contains(part), "no {part}");
@@ -199,6 +206,42 @@ fn the_surface_is_compressed_binary_with_wide_headers_and_units_in_its_names() {
     place.case("plain.toml", "sphere.msh", "[output]\nvtk = \"plain\"");
     place.must("solve plain.toml");
     assert!(!place.read("plain.out/surface.vtu").contains("compressor"));
+}
+
+/// An array of an uncompressed VTK file, each element's bytes read by `number`.
+fn array<const N: usize>(text: &str, name: &str, number: fn([u8; N]) -> f64) -> Vec<f64> {
+    let (_, rest) = text.split_once(&format!("Name=\"{name}\"")).unwrap();
+    let content = rest.split(['>', '<']).nth(1).unwrap();
+    let bytes = base64::prelude::BASE64_STANDARD.decode(content).unwrap();
+    // 8 bytes say how many follow.
+    bytes[8..].as_chunks::<N>().0.iter().map(|bytes| number(*bytes)).collect()
+}
+
+#[test]
+fn a_coat_is_a_body_and_its_charge_is_seen() {
+    let place = Workplace::new("folder_coat");
+    place.generate("concentric-spheres --elements 400", "coat.msh");
+    let dielectric =
+        "[[dielectric]]\nname = \"coat\"\ngroup = \"outer\"\nrelative_permittivity = 4\n";
+    let conductor =
+        "[[conductor]]\nname = \"core\"\ngroup = \"inner\"\n[output]\nvtk = \"plain\"\n";
+    place.case("coat.toml", "coat.msh", &format!("{dielectric}{conductor}"));
+    let results = place.solve("coat.toml");
+    let capacitance = results["capacitance"]["maxwell_farad"][0][0].as_f64().unwrap();
+    let text = place.read("coat.out/surface.vtu");
+    let all = "charge density, free and bound, core at 1 V [C/m^2]";
+    assert!(text.contains(&format!("<CellData Scalars=\"{all}\">")), "{all}");
+    let body = array(&text, "body id", |bytes: [u8; 4]| f64::from(i32::from_le_bytes(bytes)));
+    let area = array(&text, "area [m^2]", f64::from_le_bytes);
+    let density = array(&text, all, f64::from_le_bytes);
+    let on = |wanted: f64| -> f64 {
+        let each = body.iter().zip(area.iter().zip(&density));
+        each.filter(|(body, _)| **body == wanted).map(|(_, (area, density))| area * density).sum()
+    };
+    // Bound charge adds up to nothing, and what lies on the outside is Q (1 - 1/eps_r), by Gauss's law on both faceted
+    // spheres, which the solver keeps to its tolerance of 1e-6.
+    assert!(((on(0.0) + on(1.0)) / capacitance - 1.0).abs() < 3e-6, "{} {}", on(0.0), on(1.0));
+    assert!((on(1.0) / capacitance - 0.75).abs() < 3e-6, "{}", on(1.0) / capacitance);
 }
 
 /// Names that a terminal, a spreadsheet, XML or TOML takes for something else.

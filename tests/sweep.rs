@@ -208,3 +208,30 @@ fn atoms_go_where_their_molecule_goes() {
         assert!((found / expected[run / 2] - 1.0).abs() < 1e-5, "{run}: {found} {expected:?}");
     }
 }
+
+#[test]
+fn probes_are_those_of_single_cases_and_time_is_the_parameter() {
+    let place = Workplace::small("sweep_probes");
+    let state = "[external]\nfield = [0, 0, 1]\n[output]\npolarisability = true\n\
+         [[probe]]\nname = \"line\"\nfrom = [0, 0, 2]\nto = [0, 0, 3]\ncount = 4\n";
+    let medium = |eps: f64| format!("[medium]\nrelative_permittivity = {eps}\n{state}");
+    let set =
+        "[[sweep]]\nname = \"eps\"\nvalues = [2, 3.5]\nset = \"medium.relative_permittivity\"\n";
+    place.case("case.toml", "sphere.msh", &format!("{state}{set}"));
+    let results = sweep(&place, "case.toml");
+    for (run, eps) in [(1, 2.0), (2, 3.5)] {
+        place.case("single.toml", "sphere.msh", &medium(eps));
+        place.must("solve single.toml");
+        let swept = place.read(&format!("case.sweep/probe_line_{run:04}.csv"));
+        assert_eq!(swept, place.read("single.out/probe_line.csv"));
+        let row = &results["runs"][run - 1];
+        assert_eq!(row["parameters"][0], eps);
+        let files = [format!("probe_line_{run:04}.csv"), format!("probe_line_{run:04}.vtu")];
+        assert_eq!(row["probes"], serde_json::json!(files));
+        assert!(files.iter().all(|file| place.path(&format!("case.sweep/{file}")).is_file()));
+    }
+    let pvd = place.read("case.sweep/sweep.pvd");
+    assert!(pvd.contains("timestep=\"2\"") && pvd.contains("timestep=\"3.5\""), "{pvd}");
+    let csv = place.read("case.sweep/sweep.csv");
+    assert!(csv.contains("polarisability xx/(4 pi eps0) [m^3]"), "{csv}");
+}

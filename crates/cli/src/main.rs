@@ -37,7 +37,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {
@@ -51,9 +51,17 @@ fn main() -> ExitCode {
         Ok(()) => Exit::Success.into(),
         Err(failure) => {
             output::failure(&failure);
+            if wants_json() {
+                output::failure_as_json(&failure);
+            }
             failure.exit.into()
         }
     }
+}
+
+/// Whether JSON was asked for, understood or not.
+fn wants_json() -> bool {
+    std::env::args_os().any(|argument| argument == "--json")
 }
 
 /// Shows what clap has to say: help and version are no errors.
@@ -69,6 +77,11 @@ fn refuse(refusal: &clap::Error) -> ExitCode {
             }
         },
         // Nobody is left to tell if that could not be shown.
-        _ => Exit::Usage.into(),
+        _ => {
+            if wants_json() {
+                output::failure_as_json(&Failure::new(Exit::Usage, refusal.render()));
+            }
+            Exit::Usage.into()
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! The two streams: results and text for people on stdout, everything else on stderr. No other module writes to them.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::exit::{Exit, Failure};
-use crate::text::printable;
+use crate::text::{json, printable};
 
 /// What the user wants to see of a run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +51,24 @@ pub(crate) fn install_error_style() {
     let _ = miette::set_hook(Box::new(style));
 }
 
+/// Whether a command has written what it exists to print.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// The same for programs, on stdout: for those that asked for JSON and got none yet.
+pub(crate) fn failure_as_json(failure: &Failure) {
+    let (Some(report), false) = (&failure.report, PRINTED.load(Ordering::SeqCst)) else { return };
+    let related = report.related().into_iter().flatten().map(ToString::to_string);
+    let document = serde_json::json!({
+        "schema": "farad-error/1",
+        "exit": failure.exit as u8,
+        "message": report.to_string(),
+        "errors": related.collect::<Vec<_>>(),
+        "help": report.help().map(|help| help.to_string()),
+    });
+    // Why it failed is on stderr as well.
+    let _ = to_stdout(&json(document.to_string()));
+}
+
 /// Shows why the program failed.
 pub(crate) fn failure(failure: &Failure) {
     if let Some(report) = &failure.report {
@@ -58,6 +77,7 @@ pub(crate) fn failure(failure: &Failure) {
 }
 
 fn to_stdout(text: &str) -> Result<(), Failure> {
+    PRINTED.store(true, Ordering::SeqCst);
     let mut stdout = io::stdout().lock();
     let written = writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush());
     match written {

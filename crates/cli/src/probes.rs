@@ -20,6 +20,9 @@ pub(crate) struct Probed {
     pub(crate) potential: Vec<f64>,
     /// Volt a metre.
     pub(crate) field: Vec<[f64; 3]>,
+    /// A line of points, or points, for ParaView.
+    pub(crate) picture: Option<String>,
+    pub(crate) is_line: bool,
     /// What a grid is made of.
     pub(crate) grid: Option<Grid>,
 }
@@ -155,6 +158,8 @@ pub(crate) fn find(
         Ok(Probed {
             name: probe.name.value.clone(),
             file: probe.file(),
+            picture: probe.picture(case.vtk),
+            is_line: matches!(probe.place, Place::Line { .. }),
             points: points.clone(),
             potential: values.potential,
             field: values.field.into_iter().map(|field| field.map(|e| e * per_metre)).collect(),

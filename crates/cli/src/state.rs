@@ -1,9 +1,11 @@
 //! From a case's potentials, charges and field to the state that they make, in SI units.
 
+use std::time::Instant;
+
 use mesh::locate::Locator;
 
 use crate::bodies;
-use crate::case::{Case, Dielectric, Diffusion, Setting};
+use crate::case::{Case, Dielectric, Diffusion, Setting, VtkMode};
 use crate::checks::Warning;
 use crate::exit::Failure;
 use crate::probes::{self, Probed};
@@ -31,6 +33,10 @@ pub(crate) struct More {
     pub(crate) warnings: Vec<Warning>,
     /// Wall seconds of the self-checks.
     pub(crate) check_seconds: f64,
+    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb.
+    pub(crate) all_charge: Vec<Vec<f64>>,
+    /// Wall seconds of everything that follows from the surface charge.
+    pub(crate) evaluation_s: f64,
 }
 
 /// A number of the result beside the matrix: name, unit, value.
@@ -288,10 +294,21 @@ pub(crate) fn find(
     problem: &Problem,
     answer: &bem::Electrostatics,
 ) -> Result<More, Failure> {
+    let begun = Instant::now();
     let state = if case.has_state() { state(case, problem, answer)? } else { None };
     let polarisability = if case.polarisability { polarised(case, problem, answer) } else { None };
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
-    Ok(More { state, polarisability, gauss_defect, ..More::default() })
+    let conductors = problem.conductors.names.len();
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, case.mesh.unit);
+    let all = |response: &bem::Response| response.charge.iter().map(|q| q * coulomb).collect();
+    let of_conductors = answer.responses.iter().take(conductors);
+    let all_charge = match (&problem.media, case.vtk) {
+        (None, _) | (_, VtkMode::None) => Vec::new(),
+        _ => of_conductors.map(all).collect(),
+    };
+    let evaluation_s = begun.elapsed().as_secs_f64();
+    Ok(More { state, polarisability, gauss_defect, all_charge, evaluation_s, ..More::default() })
 }
 
 /// The state; a conductor that the case says nothing of is at 0 V.

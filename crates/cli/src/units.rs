@@ -86,6 +86,11 @@ pub(crate) fn farads(length: f64, unit: LengthUnit) -> f64 {
     4.0 * PI * EPSILON_0 * length * unit.metres()
 }
 
+/// "1 charge", "1,200 charges".
+pub(crate) fn counted(number: usize, what: &str) -> String {
+    format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })
+}
+
 /// An energy in joule as kJ/mol.
 pub(crate) fn kilojoule_per_mole(joule: f64) -> f64 {
     joule * AVOGADRO * 1e-3

@@ -46,16 +46,18 @@ pub(crate) struct Array {
     name: String,
     components: usize,
     values: IOBuffer,
+    /// Whether viewers show it first.
+    first: bool,
 }
 
 /// One named array of one value an element.
 pub(crate) fn array(name: impl Into<String>, values: impl Into<IOBuffer>) -> Array {
-    Array { name: name.into(), components: 1, values: values.into() }
+    Array { name: name.into(), components: 1, values: values.into(), first: false }
 }
 
 /// One named array of vectors, three numbers each.
 pub(crate) fn vectors(name: impl Into<String>, values: impl Into<IOBuffer>) -> Array {
-    Array { name: name.into(), components: 3, values: values.into() }
+    Array { name: name.into(), components: 3, values: values.into(), first: false }
 }
 
 /// Some of an array's numbers, least significant byte first.
@@ -80,6 +82,11 @@ fn bytes(values: &IOBuffer, range: Range<usize>) -> Vec<u8> {
 }
 
 impl Array {
+    /// The same array as the one that viewers show first.
+    pub(crate) fn first(self) -> Self {
+        Self { first: true, ..self }
+    }
+
     /// The array as an XML element.
     fn write(&self, out: &mut impl Write, compressed: bool) -> io::Result<()> {
         let kind = ScalarType::from(self.values.scalar_type());
@@ -167,22 +174,56 @@ pub(crate) fn write(
     compressed: bool,
 ) -> io::Result<()> {
     let Surface { vertices, triangles, data } = surface;
-    let points = vectors("Points", vertices.as_flattened().to_vec());
     let ends: Vec<u32> = (1..=triangles.len() as u32).map(|n| 3 * n).collect();
     let cells = [
         array("connectivity", triangles.as_flattened().to_vec()),
         array("offsets", ends),
         array("types", vec![CellType::Triangle as u8; triangles.len()]),
     ];
+    grid(out, vertices, &cells, [&[], data], compressed)
+}
+
+/// Writes a .vtu file of points with data on them, as one line or each by itself.
+pub(crate) fn write_points(
+    out: &mut impl Write,
+    places: &[[f64; 3]],
+    as_line: bool,
+    data: &[Array],
+    compressed: bool,
+) -> io::Result<()> {
+    let count = places.len() as u32;
+    let (ends, kind) = match as_line {
+        true => (vec![count], CellType::PolyLine),
+        false => ((1..=count).collect(), CellType::Vertex),
+    };
+    let cells = [
+        array("connectivity", (0..count).collect::<Vec<_>>()),
+        array("types", vec![kind as u8; ends.len()]),
+        array("offsets", ends),
+    ];
+    grid(out, places, &cells, [data, &[]], compressed)
+}
+
+/// An unstructured grid with data on points and on cells.
+fn grid(
+    out: &mut impl Write,
+    vertices: &[[f64; 3]],
+    cells: &[Array; 3],
+    [on_points, on_cells]: [&[Array]; 2],
+    compressed: bool,
+) -> io::Result<()> {
+    let points = vectors("Points", vertices.as_flattened().to_vec());
     begin(out, "UnstructuredGrid", compressed)?;
-    let (points_count, cells_count) = (vertices.len(), triangles.len());
+    let types = cells.iter().find(|array| array.name == "types");
+    let (points_count, cells_count) = (vertices.len(), types.map_or(0, |types| types.values.len()));
     writeln!(
         out,
         "<UnstructuredGrid>\n<Piece NumberOfPoints=\"{points_count}\" NumberOfCells=\"{cells_count}\">"
     )?;
+    group(out, "PointData", on_points, compressed)?;
+    group(out, "CellData", on_cells, compressed)?;
     group(out, "Points", &[points], compressed)?;
-    group(out, "Cells", &cells, compressed)?;
-    group(out, "CellData", data, compressed)?;
+    group(out, "Cells", cells, compressed)?;
     writeln!(out, "</Piece>\n</UnstructuredGrid>\n</VTKFile>")
 }
 
@@ -201,7 +242,10 @@ fn group(
     arrays: &[Array],
     compressed: bool,
 ) -> io::Result<()> {
-    writeln!(out, "<{element}>")?;
+    match arrays.iter().find(|array| array.first) {
+        Some(array) => writeln!(out, r#"<{element} Scalars="{}">"#, escaped(&array.name))?,
+        None => writeln!(out, "<{element}>")?,
+    }
     arrays.iter().try_for_each(|array| array.write(out, compressed))?;
     writeln!(out, "</{element}>")
 }
@@ -266,6 +310,29 @@ mod tests {
                 assert_eq!(named(&piece.data.cell, name).into_vec::<f64>().unwrap(), charge);
                 assert_eq!(named(&piece.data.cell, "id").into_vec::<i32>().unwrap(), ids);
             }
+        }
+    }
+
+    #[test]
+    fn lines_and_points_read_back() {
+        let places = [[0.0, 0.5, 1.0], [1.0, 0.5, 1.0], [2.0, 0.25, 1.0]];
+        for (as_line, kinds) in
+            [(true, vec![CellType::PolyLine]), (false, vec![CellType::Vertex; 3])]
+        {
+            let data = [vectors("E", vec![0.5; 9]), array("phi", vec![1.0, 2.0, 3.0]).first()];
+            let mut out = Vec::new();
+            write_points(&mut out, &places, as_line, &data, false).unwrap();
+            let text = String::from_utf8(out.clone()).unwrap();
+            assert!(text.contains(r#"<PointData Scalars="phi">"#), "{text}");
+            let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
+            let piece = only(pieces);
+            assert_eq!(piece.cells.types, kinds);
+            let VertexNumbers::XML { connectivity, offsets } = piece.cells.cell_verts else {
+                panic!()
+            };
+            assert_eq!(connectivity, [0, 1, 2]);
+            assert_eq!(offsets, if as_line { vec![3] } else { vec![1, 2, 3] });
+            assert_eq!(named(&piece.data.point, "phi").into_vec::<f64>().unwrap(), [1.0, 2.0, 3.0]);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::VtkMode;
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::read::existing;
@@ -35,6 +36,12 @@ impl Probe {
             _ => "csv",
         };
         format!("probe_{}.{ending}", self.name.value)
+    }
+
+    /// The file that shows the same in three dimensions, unless the values' own does or no pictures are wanted.
+    pub(crate) fn picture(&self, vtk: VtkMode) -> Option<String> {
+        let wanted = vtk != VtkMode::None && !matches!(self.place, Place::Grid { .. });
+        wanted.then(|| format!("probe_{}.vtu", self.name.value))
     }
 }
 

@@ -100,6 +100,8 @@ struct Row {
     warnings: Vec<Warning>,
     /// The picture of the run in the folder.
     surface: Option<String>,
+    /// Files of the probes' values.
+    probes: Vec<String>,
 }
 
 /// Runs every combination.
@@ -116,6 +118,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         names.push(PVD);
         names.extend(pictures.iter().map(String::as_str));
     }
+    let probes: Vec<String> = results::probe_files(&case);
+    let probes: Vec<String> = (1..=runs.len())
+        .flat_map(|run| probes.iter().map(move |name| results::tagged(name, &tag(run))))
+        .collect();
+    names.extend(probes.iter().map(String::as_str));
     let mut folder = Folder::open(&path, &names, args.solving.overwrite)?;
     if !case.probes.is_empty() {
         output.note("a sweep does not evaluate [[probe]] tables; `farad solve` does, case by case");
@@ -195,6 +202,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 };
                 folder.stage(&pictures[run], |out| results::write_surface(out, &run_of))?;
             }
+            let mut probes = Vec::new();
+            for probed in more.state.iter().flat_map(|state| &state.probes) {
+                let written = results::write_probe(&mut folder, &case, probed, &tag(run + 1))?;
+                probes.extend(written);
+            }
             rows[run] = Some(Row {
                 parameters: parameters(&case, &runs[run]),
                 maxwell_farad: matrices.maxwell_farad,
@@ -202,6 +214,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 triangles: problem.mesh.triangles.len(),
                 warnings: more.warnings.clone(),
                 surface: with_pictures.then(|| pictures[run].clone()),
+                probes,
             });
         }
     }
@@ -349,6 +362,11 @@ fn parameters(case: &Case, choice: &[usize]) -> Vec<Parameter> {
         Change::Files(_) => Parameter::Text(sweep.label(index)),
     };
     case.sweeps.iter().zip(choice).map(value).collect()
+}
+
+/// What the names of a run's files end with.
+fn tag(run: usize) -> String {
+    format!("_{run:04}")
 }
 
 /// "gap = 1, angle = 30".

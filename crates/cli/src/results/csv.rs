@@ -31,20 +31,25 @@ pub(super) fn matrix(
     Ok(())
 }
 
-/// The residual after each iteration of each solve, beginning with 1 at iteration 0.
+/// The residual after each iteration of each solve, beginning with 1 at iteration 0; at the end also the one that the solve is
+/// judged by, which GMRES, working on preconditioned equations in another norm, does not know before.
 pub(super) fn residuals(
     out: &mut impl Write,
     case: &Case,
     names: &[String],
     solves: &[bem::Solve],
 ) -> io::Result<()> {
-    writeln!(out, "excitation,iteration,relative_residual,ended_as")?;
+    writeln!(out, "excitation,iteration,relative_residual,ended_as,residual_at_end")?;
     for solve in solves {
         let name = csv_name(&excitation_name(case, names, solve.excitation));
         let last = solve.history.len().saturating_sub(1);
         for (iteration, residual) in solve.history.iter().enumerate() {
-            let end = if iteration == last { reason_name(solve.reason) } else { "" };
-            writeln!(out, "{name},{iteration},{residual:e},{end}")?;
+            write!(out, "{name},{iteration},{residual:e},")?;
+            if iteration == last {
+                writeln!(out, "{},{:e}", reason_name(solve.reason), solve.relative_residual)?;
+            } else {
+                writeln!(out, ",")?;
+            }
         }
     }
     Ok(())

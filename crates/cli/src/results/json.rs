@@ -175,6 +175,8 @@ pub(crate) struct Timings {
     pub(crate) solve: f64,
     pub(crate) fmm_check: f64,
     pub(crate) self_checks: f64,
+    /// State, energies, forces, probes.
+    pub(crate) evaluation: f64,
     pub(crate) matvec_mean: f64,
     pub(crate) output: Option<f64>,
     pub(crate) total: f64,
@@ -252,6 +254,7 @@ impl Document {
                 solve: answer.timings.solve,
                 fmm_check: answer.timings.fmm_check,
                 self_checks: run.more.check_seconds,
+                evaluation: run.more.evaluation_s,
                 matvec_mean: answer.timings.matvec_mean,
                 output: None,
                 total: run.started.elapsed().as_secs_f64(),

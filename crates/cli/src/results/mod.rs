@@ -14,6 +14,7 @@ use std::time::Instant;
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
+pub(crate) use probe::{tagged, write_all as write_probe};
 pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
@@ -105,7 +106,13 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         names.push(SURFACE);
     }
     let names = names.into_iter().map(str::to_owned);
-    names.chain(case.probes.iter().map(Probe::file)).collect()
+    names.chain(probe_files(case)).collect()
+}
+
+/// The files of the probes of `case`.
+pub(crate) fn probe_files(case: &Case) -> Vec<String> {
+    let files = case.probes.iter().map(Probe::file);
+    files.chain(case.probes.iter().filter_map(|probe| probe.picture(case.vtk))).collect()
 }
 
 /// Writes all files and returns what results.json holds.
@@ -130,7 +137,7 @@ pub(crate) fn write(
     let state = run.more.state.as_ref();
     for probed in state.map_or(&[][..], |state| &state.probes) {
         interrupt::check()?;
-        folder.stage(&probed.file, |out| probe::write(out, run.case, probed))?;
+        probe::write_all(&mut folder, run.case, probed, "")?;
     }
     if let Some(solvation) = state.and_then(|state| state.solvation.as_ref()) {
         folder

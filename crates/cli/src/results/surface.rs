@@ -14,12 +14,29 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     let ids: Vec<i32> =
         conductors.of_triangle.iter().map(|id| id.map_or(-1, |id| id as i32)).collect();
     let areas: Vec<f64> = run.problem.areas.iter().map(|area| area * unit * unit).collect();
-    let mut data = vec![vtk::array("conductor id", ids), vtk::array("area [m^2]", areas)];
+    let mut data = vec![
+        vtk::array("conductor id", ids),
+        vtk::array("body id", bodies(run)),
+        vtk::array("area [m^2]", areas),
+    ];
+    // Of several, the first that tells of all charge is what viewers show.
+    let mut first = Some(());
+    let mut charge_density = |name: String, values: Vec<f64>, shown: bool| {
+        let array = vtk::array(name, values);
+        if shown && first.take().is_some() { array.first() } else { array }
+    };
+    let has_state = run.more.state.is_some();
     // The solver's density is per permittivity and in 1/(mesh unit).
     let coulomb_per_m2 = EPSILON_0 * run.case.relative_permittivity / unit;
     for (index, (name, density)) in conductors.names.iter().zip(&run.answer.density).enumerate() {
         let charge: Vec<f64> = density.iter().map(|value| value * coulomb_per_m2).collect();
-        data.push(vtk::array(format!("charge density, {name} at 1 V [C/m^2]"), charge));
+        let title = format!("charge density, {name} at 1 V [C/m^2]");
+        let all = run.more.all_charge.get(index);
+        data.push(charge_density(title, charge, !has_state && all.is_none()));
+        if let Some(all) = all {
+            let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");
+            data.push(charge_density(title, per_area(run, all), !has_state));
+        }
         // Nothing is known of the potential of what is ignored.
         let potential = |id: &Option<u32>| match id {
             Some(id) if *id as usize == index => 1.0,
@@ -30,18 +47,49 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         data.push(vtk::array(format!("potential, {name} at 1 V [V]"), potential));
     }
     if let Some(state) = &run.more.state {
-        let square = unit * unit;
-        for (name, charges) in [
-            ("charge density, free and bound [C/m^2]", &state.charge),
-            ("charge density, free [C/m^2]", &state.free_charge),
+        for (name, charges, shown) in [
+            ("charge density, free and bound [C/m^2]", &state.charge, true),
+            ("charge density, free [C/m^2]", &state.free_charge, false),
         ] {
-            let areas = &run.problem.areas;
-            let density = charges.iter().zip(areas).map(|(q, area)| q / (area * square));
-            data.push(vtk::array(name, density.collect::<Vec<f64>>()));
+            data.push(charge_density(name.to_owned(), per_area(run, charges), shown));
         }
         data.push(vtk::array("potential [V]", state.potential.clone()));
     }
     let mesh = &run.problem.mesh;
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
     vtk::write(out, &surface, run.case.vtk == VtkMode::Compressed)
+}
+
+/// Charges of triangles, in coulomb, as densities.
+fn per_area(run: &Run<'_>, charges: &[f64]) -> Vec<f64> {
+    let square = run.case.mesh.unit.metres().powi(2);
+    charges.iter().zip(&run.problem.areas).map(|(q, area)| q / (area * square)).collect()
+}
+
+/// What each triangle bounds: the index of a conductor, after these of a dielectric, after these of an interface, as the case
+/// lists them; -1 for none.
+fn bodies(run: &Run<'_>) -> Vec<i32> {
+    let (case, mesh) = (run.case, &run.problem.mesh);
+    let listed: Vec<&[_]> = case
+        .dielectrics
+        .iter()
+        .map(|dielectric| dielectric.groups.as_slice())
+        .chain(case.surfaces.iter().map(|surface| surface.groups.as_slice()))
+        .collect();
+    let first = run.problem.conductors.names.len();
+    let body_of = |label: &str| -> Option<i32> {
+        let mut bodies = listed.iter();
+        let found = bodies.position(|groups| groups.iter().any(|group| group.value == label))?;
+        Some((first + found) as i32)
+    };
+    let of_group: Vec<Option<i32>> =
+        mesh.groups.iter().map(|group| body_of(&group.label())).collect();
+    let ungrouped = body_of(mesh::conductors::UNGROUPED);
+    let owners = run.problem.conductors.of_triangle.iter().enumerate();
+    let body = |(t, owner): (usize, &Option<u32>)| match (owner, mesh.groups_of(t)) {
+        (Some(owner), _) => *owner as i32,
+        (None, []) => ungrouped.unwrap_or(-1),
+        (None, groups) => groups.iter().find_map(|&group| of_group[group as usize]).unwrap_or(-1),
+    };
+    owners.map(body).collect()
 }

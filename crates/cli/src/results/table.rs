@@ -333,6 +333,7 @@ fn time(timings: &Timings) -> String {
         ("solve", Some(timings.solve)),
         ("check of the FMM", (timings.fmm_check > 0.0).then_some(timings.fmm_check)),
         ("self-checks", Some(timings.self_checks)),
+        ("evaluation", (timings.evaluation > 0.0).then_some(timings.evaluation)),
         ("output", timings.output),
     ];
     let parts: Vec<_> = parts
