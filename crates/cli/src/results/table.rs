@@ -181,11 +181,7 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
             format!("{joule:.6e}"),
         ]
     };
-    let count = solvation.reaction_v.len();
-    let of = match count {
-        1 => "1 charge".to_owned(),
-        count => format!("{} charges", units::count(count as u64)),
-    };
+    let of = units::counted(solvation.reaction_v.len(), "charge");
     let corner = format!("energy of {of}");
     let header = [corner.as_str(), "kcal/mol", "kJ/mol", "J"].map(str::to_owned).to_vec();
     let mut text = format!(
