@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use mesh::Mesh;
+use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Problem, Region};
 
@@ -18,7 +19,7 @@ pub(crate) struct Media {
     pub(crate) permittivity: Vec<[f64; 2]>,
     /// The surrounding medium, then the dielectrics in the order of the case.
     pub(crate) summaries: Vec<Summary>,
-    /// The space that each dielectric's surface encloses, in the mesh with all its images.
+    /// The space that each dielectric's surface encloses, or each cell between surfaces, in the mesh with all its images.
     pub(crate) regions: Vec<Region>,
 }
 
@@ -109,6 +110,7 @@ pub(crate) fn find(case: &Case, mesh: &Mesh, whole: &Mesh, regions: &[Region]) -
 pub(crate) fn by_surfaces(
     case: &Case,
     mesh: &Mesh,
+    whole: &Mesh,
     is_conductor: impl Fn(usize) -> bool,
 ) -> Result<Media, Failure> {
     check_groups(case, mesh)?;
@@ -140,7 +142,9 @@ pub(crate) fn by_surfaces(
         relative_permittivity: eps,
         triangles: bordering(eps),
     }));
-    Ok(Media { permittivity, summaries, regions: Vec::new() })
+    let bounds = |t: usize| is_conductor(t) || permittivity[t][0] != permittivity[t][1];
+    let regions = cells::bounded(whole, |t| bounds(t % mesh.triangles.len()));
+    Ok(Media { permittivity, summaries, regions })
 }
 
 fn contradictory(

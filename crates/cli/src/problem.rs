@@ -171,7 +171,9 @@ fn checked(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
         let whole = symmetry.whole(&mesh);
         (!regions.is_empty()).then(|| media::find(case, &mesh, whole, &regions))
     } else {
-        Some(media::by_surfaces(case, &mesh, |t| conductors.of_triangle[t].is_some())?)
+        Some(media::by_surfaces(case, &mesh, symmetry.whole(&mesh), |t| {
+            conductors.of_triangle[t].is_some()
+        })?)
     };
     let sources = sources::find(case, &mesh, &symmetry, &regions)?;
     if conductors.names.is_empty() && !case.has_sources() && !case.polarisability {

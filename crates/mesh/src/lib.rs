@@ -5,6 +5,7 @@
 //! own size, so that a unit of length is a matter of the caller.
 
 mod bvh;
+pub mod cells;
 pub mod check;
 pub mod conductors;
 pub mod contact;

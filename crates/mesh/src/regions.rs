@@ -84,7 +84,7 @@ impl Region {
     }
 
     /// The triangles of `own`, which are `triangles` of the mesh turned outward.
-    fn of(mesh: &Mesh, triangles: &[u32], own: &Mesh, volume: f64) -> Self {
+    pub(crate) fn of(mesh: &Mesh, triangles: &[u32], own: &Mesh, volume: f64) -> Self {
         let turned = |(&t, corners): (&u32, &[u32; 3])| (t, mesh.triangles[t as usize] != *corners);
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for corner in (0..triangles.len()).flat_map(|t| own.corners(t)) {

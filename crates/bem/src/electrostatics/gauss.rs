@@ -28,6 +28,8 @@ pub(super) struct Gauss {
     means: Means,
     /// Those with metal.
     covered: Vec<Closed>,
+    /// Those all of metal with nothing inside.
+    solid: Vec<Closed>,
 }
 
 /// What is known of a panel.
@@ -295,7 +297,7 @@ impl Finder<'_> {
         // Each surface once, whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].is_conductor;
-        let (mut free, mut covered) = (Vec::new(), Vec::new());
+        let (mut free, mut covered, mut solid) = (Vec::new(), Vec::new(), Vec::new());
         for (index, region) in candidates.into_iter().enumerate() {
             let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
             triangles.sort_unstable();
@@ -305,9 +307,13 @@ impl Finder<'_> {
             let Some(surface) = self.closed(region) else { continue };
             if !surface.members.iter().any(is_metal) {
                 free.push(surface);
-            } else if index < bodies && !surface.members.iter().all(is_metal) {
+            } else if !surface.members.iter().all(is_metal) {
                 // What metal faces is one body; of groups the flux is a sum of theirs, less exact.
-                covered.push(surface);
+                if index < bodies {
+                    covered.push(surface);
+                }
+            } else if surface.inside.is_empty() {
+                solid.push(surface);
             }
         }
         let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
@@ -315,7 +321,7 @@ impl Finder<'_> {
             self.panels.iter().map(|panel| panel.permittivity).collect();
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
-        Gauss { clusters: self.clusters(free), means, covered }
+        Gauss { clusters: self.clusters(free), means, covered, solid }
     }
 
     /// Surfaces in clusters of such as share panels, without those whose flux follows from that of others.
@@ -478,6 +484,13 @@ impl Gauss {
         let is_metal = |m: &Member| rows.conductor[m.panel as usize].is_some();
         // The side that faces the body.
         let inner = |m: &Member| usize::from(m.outward > 0.0);
+        for surface in &self.solid {
+            if !excitation.charges.iter().any(|q| surface.region.contains(q.position)) {
+                // There is no field in metal.
+                let own = surface.members.iter().filter(|m| m.is_itself);
+                own.for_each(|m| sides[m.panel as usize][inner(m)] = 0.0);
+            }
+        }
         let asked: Vec<[f64; 2]> =
             (0..x.len()).map(|i| rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])).collect();
         for surface in &self.covered {

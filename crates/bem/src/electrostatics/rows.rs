@@ -242,15 +242,17 @@ impl Rows {
     /// Kinds of rows that give the normal derivative on conductors between two media, and on all metal of bodies that it covers in
     /// part; `None` if there are no such conductors.
     pub(super) fn sheets(&self) -> Option<Vec<Kernel>> {
-        let n = self.areas.len();
-        if !(0..n).any(|i| self.is_sheet(i)) {
-            return None;
-        }
-        let mut kinds = vec![Kernel::None; n];
-        let covering = self.gauss.metal(&self.conductor);
-        let sheets = (0..n).filter(|&i| self.is_sheet(i));
-        sheets.chain(covering).for_each(|i| kinds[i] = Kernel::Adjoint);
-        Some(kinds)
+        let is_told_by_slopes = self.told_by_slopes();
+        let kind = |&told: &bool| if told { Kernel::Adjoint } else { Kernel::None };
+        is_told_by_slopes.contains(&true).then(|| is_told_by_slopes.iter().map(kind).collect())
+    }
+
+    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on all
+    /// metal that covers a body in part, where eps times the charge amplifies errors that Gauss's law does not have.
+    fn told_by_slopes(&self) -> Vec<bool> {
+        let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
+        self.gauss.metal(&self.conductor).for_each(|i| told[i] = true);
+        told
     }
 
     /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all charge there is, that its equation
@@ -275,11 +277,12 @@ impl Rows {
     /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back - eps_front d_front) with the normal
     /// derivatives d of all charge there is.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
+        let told_by_slopes = self.told_by_slopes();
         let free = |i: usize| {
             let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
             match self.conductor[i] {
                 None => 0.0,
-                Some(_) if self.is_sheet(i) => {
+                Some(_) if told_by_slopes[i] => {
                     self.areas[i] / (4.0 * PI) * (back * behind - front * before)
                 }
                 Some(_) => front * x[i],

@@ -1,0 +1,196 @@
+//! The cells into which surfaces divide space, from the triangles around every edge.
+//!
+//! Each triangle has two sides. Around an edge, in the order of their angles, the side of one triangle and the facing side of the next
+//! look into the same cell; sides joined in this way are the boundary of one cell. A cell whose boundary has several parts, as a shell
+//! has, comes as one closed surface for each part.
+
+use crate::regions::Region;
+use crate::surface::Mesh;
+use crate::topology::Sides;
+use crate::vector::{cross, dot, norm, scale, sub};
+
+/// The bounded cells of the surface that `keep` tells by index, each by the part of its boundary that encloses it. Surfaces must meet
+/// in common edges. A sheet that ends within a cell is no part of its boundary.
+pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
+    let triangles: Vec<u32> =
+        (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
+    let kept = Mesh {
+        vertices: mesh.vertices.clone(),
+        triangles: triangles.iter().map(|&t| mesh.triangles[t as usize]).collect(),
+        membership: vec![0; triangles.len()],
+        memberships: vec![vec![]],
+        ..Mesh::default()
+    };
+    // Side 2 t is that to which the normal of triangle t points, 2 t + 1 the other.
+    let mut joined = Joined::new(2 * triangles.len());
+    let sides = Sides::of(&kept);
+    for around in sides.edges() {
+        let Some(first) = around.first() else { continue };
+        let triangle = kept.triangles[first.triangle as usize];
+        let low = triangle.into_iter().filter(|&v| v != first.high);
+        let shares =
+            |v: &u32| around.iter().all(|side| kept.triangles[side.triangle as usize].contains(v));
+        let Some(low) = low.filter(|v| *v < first.high).find(shares) else { continue };
+        let origin = kept.vertices[low as usize];
+        let along = sub(kept.vertices[first.high as usize], origin);
+        let along = scale(1.0 / norm(along), along);
+        // Directions across the edge, by their angles from that of the first triangle.
+        let across = |t: u32| {
+            let corners = kept.triangles[t as usize];
+            let apex = corners.into_iter().find(|&v| v != low && v != first.high).unwrap_or(low);
+            let to = sub(kept.vertices[apex as usize], origin);
+            sub(to, scale(dot(to, along), along))
+        };
+        let zero = across(first.triangle);
+        let quarter = cross(along, zero);
+        let mut order: Vec<(f64, u32, bool)> = around
+            .iter()
+            .map(|side| {
+                let to = across(side.triangle);
+                (dot(to, quarter).atan2(dot(to, zero)), side.triangle, side.forward)
+            })
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for (k, &(_, t, forward)) in order.iter().enumerate() {
+            let (_, next, next_forward) = order[(k + 1) % order.len()];
+            // The normal of a triangle that runs along the edge points to where angles grow.
+            let growing = 2 * t + u32::from(!forward);
+            let falling = 2 * next + u32::from(next_forward);
+            joined.join(growing, falling);
+        }
+    }
+    let mut cells: Vec<(u32, Vec<u32>)> = Vec::new();
+    let mut index = vec![usize::MAX; 2 * triangles.len()];
+    for side in 0..2 * triangles.len() as u32 {
+        // Both sides in one cell: a sheet within it.
+        if joined.root(side) == joined.root(side ^ 1) {
+            continue;
+        }
+        let root = joined.root(side);
+        if index[root as usize] == usize::MAX {
+            index[root as usize] = cells.len();
+            cells.push((root, Vec::new()));
+        }
+        cells[index[root as usize]].1.push(side);
+    }
+    cells.iter().filter_map(|(_, sides)| enclosed(mesh, &kept, &triangles, sides)).collect()
+}
+
+/// The space that these sides look into, if it is what they enclose.
+fn enclosed(mesh: &Mesh, kept: &Mesh, triangles: &[u32], sides: &[u32]) -> Option<Region> {
+    // Normals out of the cell.
+    let turned = |&side: &u32| {
+        let [a, b, c] = kept.triangles[(side / 2) as usize];
+        if side % 2 == 0 { [a, c, b] } else { [a, b, c] }
+    };
+    let own = Mesh {
+        vertices: kept.vertices.clone(),
+        triangles: sides.iter().map(turned).collect(),
+        membership: vec![0; sides.len()],
+        memberships: vec![vec![]],
+        ..Mesh::default()
+    };
+    let origin = own.corners(0)[0];
+    let volume = |t: usize| {
+        let [a, b, c] = own.corners(t).map(|v| sub(v, origin));
+        dot(a, cross(b, c)) / 6.0
+    };
+    let size = |t: usize| {
+        let [a, b, c] = own.corners(t).map(|v| sub(v, origin));
+        norm(a) * norm(cross(b, c)) / 6.0
+    };
+    let all = || 0..own.triangles.len();
+    let (signed, absolute) = (all().map(volume).sum::<f64>(), all().map(size).sum::<f64>());
+    let of_mesh: Vec<u32> = sides.iter().map(|side| triangles[(side / 2) as usize]).collect();
+    (signed > FLAT * absolute).then(|| Region::of(mesh, &of_mesh, &own, signed))
+}
+
+/// A volume below this share of what its terms add up to is rounding.
+const FLAT: f64 = 1e-12;
+
+/// Sets that are joined.
+struct Joined {
+    parent: Vec<u32>,
+}
+
+impl Joined {
+    fn new(count: usize) -> Self {
+        Self { parent: (0..count as u32).collect() }
+    }
+
+    fn root(&mut self, mut k: u32) -> u32 {
+        while self.parent[k as usize] != k {
+            let above = self.parent[self.parent[k as usize] as usize];
+            self.parent[k as usize] = above;
+            k = above;
+        }
+        k
+    }
+
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{ConcentricSpheres, Cube, Resolution, SphereBase};
+
+    /// A cube of edge 2 with a wall in the plane x = 0, on which half of a sheet juts out.
+    fn walled() -> Mesh {
+        let resolution = Resolution::Elements(48);
+        let mut mesh = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
+        let vertex = |x: [f64; 3]| {
+            mesh.vertices.iter().position(|v| norm(sub(*v, x)) < 1e-9).unwrap() as u32
+        };
+        let corners = [[0.0, -1.0, -1.0], [0.0, 1.0, -1.0], [0.0, 1.0, 1.0], [0.0, -1.0, 1.0]];
+        let middles = [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]];
+        let ring: Vec<u32> =
+            (0..4).flat_map(|k| [vertex(corners[k]), vertex(middles[k])]).collect();
+        let bottom = vertex([0.0, 0.0, -1.0]);
+        mesh.vertices.push([0.0; 3]);
+        mesh.vertices.push([0.5, 0.0, -0.5]);
+        let centre = mesh.vertices.len() as u32 - 2;
+        for k in 0..8 {
+            let (a, b) = (ring[k], ring[(k + 1) % 8]);
+            // Whichever way round.
+            mesh.triangles.push(if k % 2 == 0 { [a, b, centre] } else { [b, a, centre] });
+        }
+        mesh.triangles.push([bottom, centre, centre + 1]);
+        mesh.membership.resize(mesh.triangles.len(), 0);
+        mesh
+    }
+
+    #[test]
+    fn a_wall_makes_two_cells_and_a_sheet_none() {
+        let mut mesh = walled();
+        mesh.triangles.iter_mut().step_by(3).for_each(|t| t.swap(0, 1));
+        let found = bounded(&mesh, |_| true);
+        assert_eq!(found.len(), 2);
+        for region in &found {
+            assert!((region.volume - 4.0).abs() < 1e-12, "{}", region.volume);
+            // Five faces, four of them half, and the wall.
+            assert_eq!(region.boundary.len(), 24 + 8);
+        }
+        let inside = |x: f64| -> Vec<bool> {
+            found.iter().map(|region| region.contains([x, 0.3, 0.2])).collect()
+        };
+        let (left, right) = (inside(-0.5), inside(0.5));
+        assert!(left != right && left.iter().filter(|is| **is).count() == 1, "{left:?} {right:?}");
+        assert_eq!(right.iter().filter(|is| **is).count(), 1);
+    }
+
+    #[test]
+    fn parts_without_common_edges_are_surfaces_of_their_own() {
+        let (resolution, base) = (Resolution::Elements(144), SphereBase::Octahedron);
+        let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
+        let mesh = spheres.build().unwrap();
+        let found = bounded(&mesh, |_| true);
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|region| region.contains([0.1, 0.2, 0.0])));
+        // Open, it encloses nothing.
+        assert_eq!(bounded(&mesh, |t| t > 0).len(), 1);
+    }
+}
