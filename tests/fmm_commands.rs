@@ -1,11 +1,12 @@
 //! `farad fmm bench` and `eval`.
 
+use fmm::samples::{Distribution, Random};
 use serde_json::Value;
 
 use crate::support::{Ended, Workplace, keys};
 
-const FIELDS: &str = "apply_s backend depth distribution fallback first_apply_s gpu gradient_l2_error leaf_size m2l_count m2l_per_box mean_p_prime n near_precision p p2p_pairs \
-    peak_memory_bytes plan_memory_bytes potential_l2_error precision relative_l2_error setup_s simd stages threads tolerance \
+const FIELDS: &str = "apply_s backend depth distribution fallback first_apply_s gpu gradient_l2_error leaf_size m2l_count m2l_per_box mean_p_prime n near_precision not_finite p p2p_pairs \
+    peak_memory_bytes plan_memory_bytes potential_l2_error precision relative_l2_error setup_s simd stages threads tolerance warnings \
     working_memory_bytes";
 
 fn object(ended: &Ended) -> Value {
@@ -34,8 +35,13 @@ fn bench_reports_one_object_and_meets_the_tolerance() {
         let error = report["relative_l2_error"].as_f64().unwrap();
         assert!(error <= tolerance, "{distribution}: {error}");
     }
-    let text = place.must("fmm bench --n 100 --distribution cube --tolerance 1e-3").stdout;
+    let text = place.must("fmm bench --n 1e2 --distribution cube --tolerance 1e-3").stdout;
     assert!(text.contains("100 points (cube)"), "{text}");
+    for n in ["0", "1.5", "-3", "many"] {
+        place
+            .farad(&format!("fmm bench --n={n} --distribution cube --tolerance 1e-3"))
+            .fails(2, &["--n", if n == "0" { "1 or greater" } else { "such as 1000 or 1e6" }]);
+    }
 }
 
 /// A .npy file, version 1.0.
@@ -133,4 +139,133 @@ fn eval_refuses_what_does_not_fit() {
     place.write("out.npy", "mine");
     eval("points.npy charges.npy").fails(6, &["out.npy exists already", "--overwrite"]);
     assert_eq!(place.read("out.npy"), "mine");
+}
+
+/// Random points of a cube and charges, as files.
+fn cloud(place: &Workplace, count: usize) -> Vec<f64> {
+    let mut random = Random::new(61);
+    let points = Distribution::Cube.points(count, &mut random);
+    place.write(
+        "points.npy",
+        npy("<f8", false, &format!("({count}, 3)"), &doubles(points.as_flattened())),
+    );
+    (0..count).map(|_| random.uniform() - 0.5).collect()
+}
+
+#[test]
+fn eval_takes_charges_of_any_size() {
+    let place = Workplace::new("fmm_eval_sizes");
+    let charges = cloud(&place, 500);
+    for size in [1.0, 1e-50, 1e39, 1e-200, 1e200] {
+        let scaled: Vec<f64> = charges.iter().map(|q| q * size).collect();
+        place.write("charges.npy", npy("<f8", false, "(500,)", &doubles(&scaled)));
+        let report = object(&place.must(
+            "fmm eval points.npy charges.npy --tolerance 1e-4 -o out.npy --overwrite --json",
+        ));
+        assert_eq!(report["precision"], "single");
+        let error = report["relative_l2_error"].as_f64().unwrap();
+        assert!(error > 0.0 && error <= 1e-4, "{size:e}: {error:e}");
+        assert_eq!(report["warnings"], Value::Array(Vec::new()));
+    }
+    // Beside charges of 1 those of 1e-50 have an error of their own.
+    let both: Vec<f64> = charges.iter().copied().chain(charges.iter().map(|q| 1e-50 * q)).collect();
+    place.write("charges.npy", npy("<f8", false, "(2, 500)", &doubles(&both)));
+    place.must("fmm eval points.npy charges.npy --tolerance 1e-4 -o out.npy --overwrite");
+    let (_, values) = read(&place, "out.npy");
+    let (one, other) = values.split_at(500);
+    let squares = |of: &mut dyn Iterator<Item = f64>| of.map(|v| v * v).sum::<f64>();
+    let difference = squares(&mut one.iter().zip(other).map(|(a, b)| 1e50 * b - a));
+    // Charges are rounded to single precision, each density by itself.
+    assert!((difference / squares(&mut one.iter().copied())).sqrt() < 1e-6);
+}
+
+#[test]
+fn eval_says_what_is_wrong_with_its_sums() {
+    let place = Workplace::new("fmm_eval_judged");
+    let charges = cloud(&place, 500);
+    let huge: Vec<f64> = charges.iter().map(|q| 1e308 * q).collect();
+    place.write("charges.npy", npy("<f8", false, "(500,)", &doubles(&huge)));
+    // Potentials of hundreds of such charges are beyond what a double holds.
+    let ended = place.farad("fmm eval points.npy charges.npy --tolerance 1e-4 -o out.npy");
+    ended.fails(4, &["out.npy is written, but do not trust it", "no finite numbers"]);
+    assert!(ended.stdout.contains("warning"), "{}", ended.stdout);
+    let (_, values) = read(&place, "out.npy");
+    assert!(values.len() == 500 && values.iter().any(|v| !v.is_finite()));
+    let ended = place.farad("fmm eval points.npy charges.npy --tolerance 1e-4 -o json.npy --json");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(ended.code == 4 && report["warnings"].as_array().unwrap().len() == 1);
+    assert!(report["not_finite"].as_u64().unwrap() > 0);
+
+    // Charges that cancel to all the digits that single precision has: no relative error can be kept far away.
+    let count = 400;
+    let mut random = Random::new(62);
+    let points = Distribution::Cube.points(count / 2, &mut random);
+    let twins = points.iter().map(|x| [x[0], x[1], x[2] + 1e-9]);
+    let points: Vec<[f64; 3]> = points.iter().copied().chain(twins).collect();
+    let charges: Vec<f64> = (0..count).map(|i| if i < count / 2 { 1.0 } else { -1.0 }).collect();
+    let shape = format!("({count}, 3)");
+    place.write("points.npy", npy("<f8", false, &shape, &doubles(points.as_flattened())));
+    place.write("charges.npy", npy("<f8", false, &format!("({count},)"), &doubles(&charges)));
+    place.write("far.npy", npy("<f8", false, "(2, 3)", &doubles(&[3., 0., 0., 0., 4., 0.])));
+    let eval = |more: &str| {
+        let files = "fmm eval points.npy charges.npy --targets far.npy";
+        place.farad(&format!("{files} --tolerance 1e-4 -o far-out.npy --overwrite {more}"))
+    };
+    eval("").fails(4, &["far-out.npy is written", "times the tolerance", "--direct"]);
+    assert_eq!(eval("--direct").code, 0);
+}
+
+#[test]
+fn eval_keeps_digits_of_clusters_far_apart() {
+    let place = Workplace::new("fmm_eval_far");
+    let mut random = Random::new(63);
+    let cluster = Distribution::Cube.points(300, &mut random);
+    let other = cluster.iter().map(|x| [x[0] + 1e12, x[1], x[2]]);
+    let points: Vec<[f64; 3]> = cluster.iter().copied().chain(other).collect();
+    let charges: Vec<f64> = (0..600).map(|_| random.uniform() - 0.5).collect();
+    place.write("points.npy", npy("<f8", false, "(600, 3)", &doubles(points.as_flattened())));
+    place.write("charges.npy", npy("<f8", false, "(600,)", &doubles(&charges)));
+    for tolerance in ["1e-6", "1e-8", "1e-11"] {
+        let report = object(&place.must(&format!(
+            "fmm eval points.npy charges.npy --gradient --tolerance {tolerance} -o out.npy --overwrite --json"
+        )));
+        // What doubles of the input allow.
+        let error = report["relative_l2_error"].as_f64().unwrap();
+        assert!(error < 1e-11, "{tolerance}: {error:e}");
+    }
+}
+
+#[test]
+fn the_environment_chooses_the_instruction_set() {
+    let place = Workplace::new("simd");
+    let farad = |arguments: &str, level: Option<&str>| {
+        let mut command = place.command(arguments);
+        command.env_remove("FARAD_SIMD").envs(level.map(|level| ("FARAD_SIMD", level)));
+        Ended::from(command.output().unwrap())
+    };
+    let info = |level: Option<&str>| farad("info --json", level);
+    let of = |ended: &Ended| -> Value { serde_json::from_str(&ended.stdout).unwrap() };
+    let plain = of(&info(None));
+    assert_eq!(
+        keys(&plain),
+        ["available_memory_bytes", "gpus", "no_gpu", "processor", "simd", "threads", "version"]
+    );
+    assert_eq!(plain["simd"]["used"], plain["simd"]["best"]);
+    let names = [("baseline", "baseline"), ("avx2", "AVX2"), ("avx512", "AVX-512")];
+    let best = names.iter().position(|(_, name)| plain["simd"]["best"] == *name).unwrap();
+    for (i, (level, name)) in names.into_iter().enumerate() {
+        let ended = info(Some(level));
+        if i > best {
+            ended.fails(2, &["FARAD_SIMD", name, "lacks"]);
+            continue;
+        }
+        assert_eq!((ended.code, of(&ended)["simd"]["used"].as_str()), (0, Some(name)));
+        let text = farad("info", Some(level)).stdout;
+        assert!(text.contains(&format!("simd       {name} (chosen by FARAD_SIMD")), "{text}");
+        let bench = "fmm bench --n 2000 --distribution cube --tolerance 1e-5 --repeat 1 --json";
+        let report = of(&farad(bench, Some(level)));
+        assert_eq!(report["simd"], name);
+        assert!(report["relative_l2_error"].as_f64().unwrap() <= 1e-5);
+    }
+    info(Some("sse2")).fails(2, &["FARAD_SIMD", "\"sse2\"", "baseline, avx2 or avx512"]);
 }

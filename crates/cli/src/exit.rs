@@ -125,7 +125,9 @@ impl fmt::Display for Failure {
 impl From<fmm::Error> for Failure {
     fn from(error: fmm::Error) -> Self {
         let exit = match error {
-            fmm::Error::Option { .. } => Exit::Usage,
+            fmm::Error::Option { .. }
+            | fmm::Error::UnknownSimd { .. }
+            | fmm::Error::MissingSimd { .. } => Exit::Usage,
             fmm::Error::Gpu(fmm::GpuError::OutOfMemory { .. }) => Exit::Memory,
             fmm::Error::Gpu(_) => Exit::NoGpu,
             _ => Exit::BadInput,

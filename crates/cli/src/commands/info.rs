@@ -1,35 +1,114 @@
 //! `farad info`.
 
+use fmm::simd::{self, Level};
+use serde::Serialize;
+
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::{machine, units};
 
-/// Prints version, SIMD level, threads, memory and GPUs.
-pub(crate) fn run() -> Result<(), Failure> {
-    let processor = machine::processor().unwrap_or_else(|| "not known".to_owned());
-    let memory = machine::available_memory().map_or("not known".to_owned(), units::bytes);
-    Output::default().data(&format!(
-        "farad      {}\nprocessor  {processor}\nsimd       {}\nthreads    {}\nmemory     {memory} available\n{}",
-        env!("CARGO_PKG_VERSION"),
-        fmm::simd::level(),
-        machine::threads(),
-        gpus(),
-    ))
+/// Arguments of `farad info`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON object to stdout, and nothing else
+    #[arg(long)]
+    json: bool,
 }
 
-/// A line for each GPU, or why there is none.
-fn gpus() -> String {
-    let line = |gpu: &fmm::DeviceInfo| {
-        let (major, minor) = gpu.capability;
+/// The object that `--json` prints.
+#[derive(Debug, Serialize)]
+struct Info {
+    version: &'static str,
+    processor: Option<String>,
+    simd: Simd,
+    threads: usize,
+    available_memory_bytes: Option<u64>,
+    gpus: Vec<Gpu>,
+    /// Why there is no GPU.
+    no_gpu: Option<String>,
+}
+
+/// Instruction sets of the sums on a CPU.
+#[derive(Debug, Serialize)]
+struct Simd {
+    used: &'static str,
+    /// The best that the processor has.
+    best: &'static str,
+    /// What the environment asks for.
+    #[serde(rename = "FARAD_SIMD")]
+    asked: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Gpu {
+    index: usize,
+    name: String,
+    memory_bytes: u64,
+    compute_capability: String,
+}
+
+/// Prints version, SIMD level, threads, memory and GPUs.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let info = Info::new();
+    let output = Output { json: args.json, ..Output::default() };
+    // Only maps with strange keys can fail, and there are none here.
+    let json = || serde_json::to_string(&info).unwrap_or_default();
+    output.data(&if args.json { json() } else { info.text() })
+}
+
+impl Info {
+    fn new() -> Self {
+        let (gpus, no_gpu) = match fmm::gpus() {
+            Ok(gpus) => (gpus.iter().map(Gpu::of).collect(), None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let asked = std::env::var(simd::VARIABLE).ok().filter(|asked| !asked.is_empty());
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            processor: machine::processor(),
+            simd: Simd { used: simd::level(), best: Level::detect().name(), asked },
+            threads: machine::threads(),
+            available_memory_bytes: machine::available_memory(),
+            gpus,
+            no_gpu,
+        }
+    }
+
+    /// The same for people.
+    fn text(&self) -> String {
+        let unknown = || "not known".to_owned();
+        let processor = self.processor.clone().unwrap_or_else(unknown);
+        let memory = self.available_memory_bytes.map_or_else(unknown, units::bytes);
+        let Simd { used, best, asked } = &self.simd;
+        let chosen = match asked {
+            Some(_) => format!(" (chosen by {}; the processor has {best})", simd::VARIABLE),
+            None => String::new(),
+        };
+        let gpus = match &self.no_gpu {
+            Some(why) => format!("gpus       none: {why}"),
+            None => self.gpus.iter().map(Gpu::text).collect::<Vec<_>>().join("\n"),
+        };
         format!(
-            "gpu {}      {}, {}, compute capability {major}.{minor}",
-            gpu.index,
-            gpu.name,
-            units::bytes(gpu.memory)
+            "farad      {}\nprocessor  {processor}\nsimd       {used}{chosen}\nthreads    {}\nmemory     {memory} available\n{gpus}",
+            self.version, self.threads,
         )
-    };
-    match fmm::gpus() {
-        Ok(gpus) => gpus.iter().map(line).collect::<Vec<_>>().join("\n"),
-        Err(error) => format!("gpus       none: {error}"),
+    }
+}
+
+impl Gpu {
+    fn of(gpu: &fmm::DeviceInfo) -> Self {
+        let (major, minor) = gpu.capability;
+        Self {
+            index: gpu.index,
+            name: gpu.name.clone(),
+            memory_bytes: gpu.memory,
+            compute_capability: format!("{major}.{minor}"),
+        }
+    }
+
+    fn text(&self) -> String {
+        let memory = units::bytes(self.memory_bytes);
+        let Self { index, name, compute_capability, .. } = self;
+        format!("gpu {index}      {name}, {memory}, compute capability {compute_capability}")
     }
 }

@@ -42,14 +42,16 @@ enum Command {
     #[command(subcommand)]
     Fmm(fmm::Command),
     /// Show the version, and what of this machine farad uses
-    Info,
+    Info(info::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
 }
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
-    if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info) {
+    // An instruction set that is not there is refused before any work.
+    ::fmm::simd::check()?;
+    if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info(_)) {
         // No option of these says how many.
         crate::backend::use_threads(None)?;
     }
@@ -60,7 +62,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(args) => import::run(&args),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),
-        Command::Info => info::run(),
+        Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),
     }
 }

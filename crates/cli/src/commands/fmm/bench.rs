@@ -75,5 +75,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let mut report = sum::run(&args.sum, &problem)?.report;
     report.distribution = Some(args.distribution.name());
     let output = Output { json: args.sum.json, ..Output::default() };
-    if output.json { output.data(&report.json()) } else { output.text(&report.text()) }
+    if output.json {
+        output.data(&report.json())?;
+    } else {
+        output.text(&report.text())?;
+    }
+    report.judge("the sums are wrong")
 }

@@ -22,7 +22,10 @@ points. DIPOLES, shape (n, 3) or (k, n, 3) like CHARGES, add d_j . (x_i - y_j) /
 float32, in either index order.
 
 OUT is float64: the potential, shape (m) or (k, m) like CHARGES; with --gradient shape (m, 4) or (k, m, 4), where the
-last index runs over potential and its derivatives along x, y and z."
+last index runs over potential and its derivatives along x, y and z.
+
+The error is measured against direct sums at some of the targets. More than the tolerance is a warning; more than ten
+times the tolerance, or a sum that is no finite number, ends with exit code 4: OUT is written, but not to be trusted."
 )]
 pub(crate) struct Args {
     /// Places of the sources, shape (n, 3)
@@ -78,9 +81,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
     let output = Output { json: args.sum.json, ..Output::default() };
     if output.json {
-        return output.data(&report.json());
+        output.data(&report.json())?;
+    } else {
+        output.text(&format!("{}\nWrote {} {shape:?}", report.text(), args.output.display()))?;
     }
-    output.text(&format!("{}\nWrote {} {shape:?}", report.text(), args.output.display()))
+    report.judge(&format!("{} is written, but do not trust it", args.output.display()))
 }
 
 fn read_points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {

@@ -9,12 +9,15 @@ use serde::Serialize;
 
 use crate::backend::Backend;
 use crate::commands::arguments::{parse_count, parse_tolerance};
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{backend, interrupt, machine, memory, units};
 
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
+
+/// Beyond so many times the tolerance a measured error is no matter of bounds that are good on average: something is wrong.
+const FAR_BEYOND: f64 = 10.0;
 
 /// Options of every sum.
 #[derive(Debug, clap::Args)]
@@ -114,10 +117,15 @@ pub(super) struct Report {
     m2l_count: u64,
     m2l_per_box: f64,
     p2p_pairs: u64,
-    /// Of the potential; with gradients the larger of the two errors.
+    /// Of the potential; with gradients the larger of the two errors. Of several densities the worst; NaN (null) where a sum
+    /// is no finite number.
     relative_l2_error: f64,
     potential_l2_error: f64,
     gradient_l2_error: Option<f64>,
+    /// How many potentials and components of gradients are no finite numbers.
+    not_finite: usize,
+    /// What the user should know before using the sums.
+    warnings: Vec<String>,
     /// What the plan holds between sums.
     plan_memory_bytes: u64,
     /// What planning and summing took at most, beyond points, strengths and results.
@@ -244,6 +252,8 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
     let (potential_l2_error, gradient_l2_error) =
         sampled_error(problem, targets, samples, &potential, &gradient)?;
 
+    let relative_l2_error = worse(potential_l2_error, gradient_l2_error.unwrap_or(0.0));
+    let not_finite = potential.iter().chain(&gradient).filter(|v| !v.is_finite()).count();
     let info = plan.info();
     let report = Report {
         n: problem.sources.len(),
@@ -292,15 +302,37 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
         m2l_count: info.m2l_count,
         m2l_per_box: info.m2l_per_box,
         p2p_pairs: info.p2p_pairs,
-        relative_l2_error: gradient_l2_error
-            .map_or(potential_l2_error, |e| e.max(potential_l2_error)),
+        relative_l2_error,
         potential_l2_error,
         gradient_l2_error,
+        not_finite,
+        warnings: warnings(relative_l2_error, args.tolerance, not_finite),
         plan_memory_bytes: info.memory_bytes,
         working_memory_bytes,
         peak_memory_bytes,
     };
     Ok(Sums { potential, gradient, report })
+}
+
+/// What is wrong with sums of this error, if anything is.
+fn warnings(error: f64, tolerance: f64, not_finite: usize) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if not_finite > 0 {
+        warnings
+            .push(format!("{} of the sums are no finite numbers", units::count(not_finite as u64)));
+    }
+    if error.is_nan() && not_finite == 0 {
+        warnings.push(
+            "the direct sums that the error is measured against are no finite numbers".to_owned(),
+        );
+    }
+    if error > tolerance {
+        let times = error / tolerance;
+        warnings.push(format!(
+            "the error is {error:.1e}, {times:.1} times the tolerance of {tolerance:.1e}"
+        ));
+    }
+    warnings
 }
 
 fn name_of(precision: Option<fmm::Precision>) -> &'static str {
@@ -336,7 +368,7 @@ impl Memory {
     }
 }
 
-/// The relative L2 error over all densities at random targets, against direct sums in double precision.
+/// The relative L2 error of the worst density at random targets, against direct sums in double precision.
 fn sampled_error(
     problem: &Problem<'_>,
     targets: &[[f64; 3]],
@@ -354,15 +386,17 @@ fn sampled_error(
     };
     direct::sum(problem.sources, &places, problem.densities, &mut outputs)?;
 
-    let picked = |values: &[f64], width: usize| -> Vec<f64> {
+    let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
         let rows = values.chunks_exact((width * targets.len()).max(1));
-        rows.flat_map(|row| chosen.iter().flat_map(move |&t| &row[width * t..width * (t + 1)]))
-            .copied()
-            .collect()
+        let exact = exact.chunks_exact((width * chosen.len()).max(1));
+        let errors = rows.zip(exact).map(|(row, exact)| {
+            let picked = chosen.iter().flat_map(|&t| &row[width * t..width * (t + 1)]);
+            relative_l2(&picked.copied().collect::<Vec<f64>>(), exact)
+        });
+        errors.fold(0.0, worse)
     };
-    let of_potential = relative_l2(&picked(potential, 1), &exact);
-    let of_gradient =
-        (!gradient.is_empty()).then(|| relative_l2(&picked(gradient, 3), &exact_gradient));
+    let of_potential = worst(potential, &exact, 1);
+    let of_gradient = (!gradient.is_empty()).then(|| worst(gradient, &exact_gradient, 3));
     Ok((of_potential, of_gradient))
 }
 
@@ -387,14 +421,39 @@ fn sample(count: usize, samples: usize) -> Vec<usize> {
     indices
 }
 
+/// The larger of two errors; NaN is worse than any.
+fn worse(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
+}
+
+/// Relative to the largest of all, so that squares neither overflow nor vanish; NaN if any value is no finite number.
 fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
+    let both = values.iter().chain(exact);
+    let most = both.fold(0.0, |most, v| worse(most, v.abs()));
+    if most == 0.0 {
+        return 0.0;
+    }
     let norm = |squares: f64| squares.sqrt();
-    let difference = norm(values.iter().zip(exact).map(|(a, b)| (a - b).powi(2)).sum());
-    let size = norm(exact.iter().map(|b| b * b).sum());
+    let squares = |a: f64, b: f64| (a / most - b / most).powi(2);
+    let difference = norm(values.iter().zip(exact).map(|(&a, &b)| squares(a, b)).sum());
+    let size = norm(exact.iter().map(|&b| squares(b, 0.0)).sum());
     if difference == 0.0 { 0.0 } else { difference / size }
 }
 
 impl Report {
+    /// A failure where the sums are worse than any bound that is good on average would explain; `what` says what they are.
+    pub(super) fn judge(&self, what: &str) -> Result<(), Failure> {
+        if self.not_finite == 0 && self.relative_l2_error <= FAR_BEYOND * self.tolerance {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            Exit::NotConverged,
+            format!("{what}: {}", self.warnings.join("; ")),
+            "sum with --precision double, or all pairs with --direct; where those agree with each other and not with this, \
+             please report it",
+        ))
+    }
+
     /// One line of JSON.
     pub(super) fn json(&self) -> String {
         // Only maps with strange keys can fail, and there are none here.
@@ -428,6 +487,7 @@ impl Report {
                 units::duration(gpu.tree_s)
             )
         });
+        let warnings: String = self.warnings.iter().map(|w| format!("\n  warning  {w}")).collect();
         format!(
             "{} points{points}, {} precision{near}, {} with {} threads\n\
              \x20 tree     depth {}, leaves of at most {}\n\
@@ -437,7 +497,7 @@ impl Report {
              \x20 apply    {} ({per_second:.2e} points/s{first})\n\
              \x20          P2M {p2m:.4}, M2M {m2m:.4}, M2L {m2l:.4}, L2L {l2l:.4}, L2P {l2p:.4}, P2P {p2p:.4} s\n\
              \x20 error    {:.2e} relative L2 against direct sums (asked for {:.1e}){of_gradient}\n\
-             \x20 memory   {memory} at the peak{gpu}",
+             \x20 memory   {memory} at the peak{gpu}{warnings}",
             units::count(self.n as u64),
             self.precision,
             self.backend,
@@ -475,5 +535,26 @@ mod tests {
     fn the_error_is_relative_to_the_exact_values() {
         assert_eq!(relative_l2(&[3.0, 5.0], &[3.0, 4.0]), 0.2);
         assert_eq!(relative_l2(&[0.0], &[0.0]), 0.0);
+        // Squares of these are beyond what doubles hold.
+        for size in [1e-300, 1e300] {
+            let error = relative_l2(&[3.0 * size, 5.0 * size], &[3.0 * size, 4.0 * size]);
+            assert!((error - 0.2).abs() < 1e-15, "{size:e}: {error}");
+            assert_eq!(relative_l2(&[0.0], &[size]), 1.0);
+        }
+        for bad in [f64::NAN, f64::INFINITY] {
+            assert!(relative_l2(&[bad, 1.0], &[1.0, 1.0]).is_nan());
+        }
+        assert!(relative_l2(&[0.0, 1.0], &[0.0, 0.0]) > 1e300);
+    }
+
+    #[test]
+    fn errors_beyond_the_tolerance_are_told() {
+        assert!(warnings(1e-6, 1e-6, 0).is_empty());
+        assert_eq!(
+            warnings(3e-6, 1e-6, 0),
+            ["the error is 3.0e-6, 3.0 times the tolerance of 1.0e-6"]
+        );
+        assert_eq!(warnings(f64::NAN, 1e-6, 7), ["7 of the sums are no finite numbers"]);
+        assert_eq!(warnings(f64::NAN, 1e-6, 0).len(), 1);
     }
 }
