@@ -166,7 +166,7 @@ fn an_interior_box_takes_119_translations() {
             let level = u32::from(cell.level);
             // Its parent's neighbours are all there.
             let interior = |&i: &u32| (2..(1u32 << level).saturating_sub(2)).contains(&i);
-            if level < 4 || !cell.place.iter().all(|i| interior(i)) {
+            if level < 4 || !cell.place.iter().all(interior) {
                 continue;
             }
             let expected = if level == LEVELS { lowest } else { other };
