@@ -45,6 +45,8 @@ pub struct Verdict {
     pub checks: Vec<Check>,
     /// Why there is nothing to check: nothing was built, or the program refused it.
     pub refused: Option<String>,
+    /// Whether self-checks call its mesh too coarse for what is asked.
+    pub is_coarse: bool,
     /// Where it is.
     pub folder: PathBuf,
 }
@@ -104,6 +106,7 @@ pub fn judge(
         features: features.clone(),
         checks: Vec::new(),
         refused: None,
+        is_coarse: false,
         folder: folder.clone(),
     };
     let Some(scene) = build::scene(features, &mut random) else {
@@ -120,6 +123,7 @@ pub fn judge(
             return verdict;
         }
     };
+    verdict.is_coarse = reference.is_coarse;
     let judge = Judge { folder, scales: Scales::of(&scene, &reference), scene, reference };
     verdict.checks = judge.all(machine, &mut random);
     verdict

@@ -44,8 +44,9 @@ impl Row {
 pub fn markdown(seed: u64, verdicts: &[Verdict], orders: &[Order], wrong: &[String]) -> String {
     let refused = verdicts.iter().filter(|verdict| verdict.refused.is_some()).count();
     let failed = verdicts.iter().filter(|verdict| verdict.failed()).count();
+    let coarse = verdicts.iter().filter(|verdict| verdict.is_coarse).count();
     let mut text = format!(
-        "Seed {seed}: {} cases, {failed} failed, {refused} of them refused. {} orders, {} wrong.\n\n",
+        "Seed {seed}: {} cases, {failed} failed, {refused} of them refused; self-checks call the mesh of {coarse} too coarse. {} orders, {} wrong.\n\n",
         verdicts.len(),
         orders.len(),
         wrong.len()

@@ -327,6 +327,7 @@ pub fn whole(scene: &Scene) -> Option<Variant> {
             forces: found.forces.clone(),
             probes: found.probes.clone(),
             polarisability: found.polarisability,
+            is_coarse: found.is_coarse,
             other_bodies: other_bodies.clone(),
         }
     };

@@ -140,8 +140,8 @@ fn chosen(system: &System, rows: usize) -> Vec<usize> {
             sum += system.rows.areas[i];
             if sum * each as f64 > next * area {
                 chosen.push(i);
-                // A panel may be larger than a step.
-                next = (sum / area * each as f64).floor() + 0.5;
+                // The next half step; a panel may be larger than a step.
+                next = (sum / area * each as f64 + 0.5).floor() + 0.5;
             }
         }
     }
@@ -206,4 +206,42 @@ pub fn reciprocity(
         found.push(Reciprocity { conductor, charge, by_potentials: -sum, size });
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Cube, Resolution};
+
+    use super::*;
+    use crate::images::Images;
+
+    #[test]
+    fn as_many_panels_are_looked_at_as_were_asked_for() {
+        let resolution = Resolution::Elements(3000);
+        // Sizes of 1:1000.
+        for grade in [1.0, 1000.0] {
+            let mesh = Cube { edge: 1.0, grade, resolution }.build().unwrap();
+            let triangles = mesh.triangles.len();
+            let half = |t: usize| Some(u32::from(t > triangles / 2));
+            for conductors in [1, 2] {
+                let conductor: Vec<Option<u32>> = (0..triangles)
+                    .map(|t| if conductors == 1 { Some(0) } else { half(t) })
+                    .collect();
+                let media = Media {
+                    conductor: &conductor,
+                    conductors,
+                    permittivity: &vec![[1.0, 1.0]; triangles],
+                    bodies: &[],
+                    images: &Images::new(&[]),
+                };
+                let system = System::new(&mesh, media).unwrap();
+                for rows in [1, 16, 32] {
+                    let chosen = chosen(&system, rows);
+                    let least = if grade == 1.0 { rows } else { conductors.min(rows) };
+                    assert!((least..=rows).contains(&chosen.len()), "{rows}: {chosen:?}");
+                    assert!(chosen.windows(2).all(|pair| pair[0] != pair[1]));
+                }
+            }
+        }
+    }
 }
