@@ -55,7 +55,7 @@ CASES = [
     (
         "cube over ground",
         ("cube", "--elements", 10000),
-        '[[plane]]\nkind = "ground"\nnormal = "z"\nposition = -1.0\n' + conductor("cube", "cube"),
+        '[[plane]]\nkind = "ground"\naxis = "z"\nat = -1.0\n' + conductor("cube", "cube"),
         1e-6,
     ),
 ]

@@ -24,6 +24,10 @@ impl<'a> Points<'a> {
         Self { panels, rule }
     }
 
+    pub(crate) fn rule(&self) -> &'static Rule {
+        self.rule
+    }
+
     /// Number of points on all panels.
     pub(crate) fn len(&self) -> usize {
         self.panels.len() * self.rule.len()

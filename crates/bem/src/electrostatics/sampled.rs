@@ -1,5 +1,5 @@
-//! The residual at some panels by another path than the solve's: entries of whole rows, each from its integral, with neither a fast
-//! sum nor a selection of close pairs in between. And Green's reciprocity between point charges and conductors.
+//! The residual at some panels by another path than the solve's: whole rows, summed over all points and over all pairs that points
+//! do not do justice to, with neither a fast sum nor a selection of close pairs in between. And Green's reciprocity between point charges and conductors.
 
 use rayon::prelude::*;
 
@@ -7,11 +7,14 @@ use super::rows::System;
 use super::{Excitation, Media, SurfaceCharge, external};
 use crate::layer::{Kernel, LayerPairs, Scratch};
 use crate::near::PairIntegrals;
+use crate::panels::Panels;
+use crate::points::Points;
 use crate::product::Rule;
+use crate::triangle::Vec3;
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
-/// Entries that are integrated in all.
+/// Entries of all rows that are looked at.
 const ENTRIES: usize = 2_000_000;
 
 /// Rows at least and at most.
@@ -69,32 +72,46 @@ pub fn sampled_residual(
     let external: Vec<Vec<f64>> =
         solved.iter().map(|(e, _)| external::on_panels(&system, e, &kernels)).collect();
     let pairs = LayerPairs::new(panels, &kernels, PairQuadrature::new(ACCURACY, 0));
+    let [(far, _), ..] = FAR;
     let rules = FAR.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
-    let entry = |i: usize, j: usize, scratch: &mut Scratch| {
-        let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+    let entry = |i: usize, j: usize, distance: f64, scratch: &mut Scratch| {
         let radius = panels.radius(i).max(panels.radius(j));
         match rules.iter().find(|(radii, _)| distance > radii * radius) {
             Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
             None => pairs.entry(i, j, scratch),
         }
     };
-    let products: Vec<Vec<f64>> = chosen
+    // Pairs that the points of the first rule do not do justice to, and by how much; sums over all points are fast.
+    let plain = rules[0].1;
+    let corrections: Vec<Vec<(usize, f64)>> = chosen
         .par_iter()
         .map_init(Scratch::default, |scratch, &i| {
-            let mut sums = vec![0.0; x.len()];
-            for j in 0..n {
-                let of = |i: usize, j: usize| [entry(i, j, scratch), 0.0];
-                let entry = panels.over_images(i, j, of)[0];
-                sums.iter_mut().zip(&x).for_each(|(sum, x)| *sum += entry * x[j]);
+            let mut row = Vec::new();
+            for j in 0..panels.total() {
+                let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+                if distance <= far * panels.radius(i).max(panels.radius(j)) {
+                    let by_points = pairs.by_points([plain, plain], i, j)[0];
+                    row.push((j, entry(i, j, distance, scratch) - by_points));
+                }
             }
-            sums
+            row
         })
         .collect();
+    let points = Points::new(panels, plain);
+    let product = |x: &[f64]| -> Vec<f64> {
+        let x = panels.unfolded(x);
+        let mut sums = by_points(&points, &x, &chosen, &kernels, panels);
+        for (sum, row) in sums.iter_mut().zip(&corrections) {
+            *sum += row.iter().map(|&(j, correction)| correction * x[j]).sum::<f64>();
+        }
+        sums
+    };
+    let products: Vec<Vec<f64>> = x.iter().map(|x| product(x)).collect();
     let residual = |column: usize| {
         let excitation = solved[column].0;
         let mut of_part = vec![(0usize, 0.0, 0.0); rows.parts()];
-        for (&i, product) in chosen.iter().zip(&products) {
-            let (known, external) = (product[column], external[column][i]);
+        for (&i, &known) in chosen.iter().zip(&products[column]) {
+            let external = external[column][i];
             let (right, left) = match rows.conductor[i] {
                 Some(k) => (excitation.potentials[k as usize] - external, known),
                 None => (
@@ -121,6 +138,37 @@ pub fn sampled_residual(
         worst
     };
     Ok((0..solved.len()).map(residual).collect())
+}
+
+/// Rows of `chosen` panels times the charges `x` of all panels and images, each pair by points.
+fn by_points(
+    points: &Points<'_>,
+    x: &[f64],
+    chosen: &[usize],
+    kernels: &[Kernel],
+    panels: &Panels,
+) -> Vec<f64> {
+    let nodes = points.rule().nodes();
+    let mut strengths = vec![0.0; x.len() * nodes.len()];
+    points.spread(x, &mut strengths);
+    let targets = |kernel: Kernel| -> Vec<[f64; 3]> {
+        let rows = chosen.iter().filter(|&&i| kernels[i] == kernel);
+        rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
+    };
+    let potential = points.direct_sums(&strengths, &targets(Kernel::Single));
+    let slopes = points.direct_slopes(&strengths, &targets(Kernel::Adjoint));
+    let mut potentials = potential.chunks_exact(nodes.len());
+    let mut slopes = slopes.chunks_exact(3 * nodes.len());
+    let mut mean = |&i: &usize| -> Option<f64> {
+        if kernels[i] == Kernel::Adjoint {
+            let along = |g: &[f64]| Vec3::new(g[0], g[1], g[2]).dot(&panels.panel(i).normal);
+            let slopes = slopes.next()?.chunks_exact(3).zip(nodes);
+            Some(slopes.map(|(g, node)| node.weight * along(g)).sum())
+        } else {
+            Some(potentials.next()?.iter().zip(nodes).map(|(phi, node)| node.weight * phi).sum())
+        }
+    };
+    chosen.iter().map(|i| mean(i).unwrap_or(f64::NAN)).collect()
 }
 
 /// Panels at equal steps of the area of each part.
