@@ -13,7 +13,7 @@ const COARSE: f64 = 1e-5;
 const SIDE_BY_SIDE: f64 = 0.1;
 
 /// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
-const ERROR_SHARE: f64 = 0.2;
+const ERROR_SHARE: f64 = 0.35;
 
 /// How exactly the Galerkin matrix is worked.
 #[derive(Clone, Debug)]

@@ -13,6 +13,12 @@ pub(crate) const LEAF: usize = 8;
 /// Ranges of panels below this are sorted and searched by one thread.
 const SEQUENTIAL: usize = 4096;
 
+/// Panels longer than so many widths are slivers.
+const SLIVER: f64 = 30.0;
+
+/// Many slivers lie in line, as along a needle, where errors of pairs have one sign: so many add up.
+const ALIKE: f64 = 8.0;
+
 /// Panels at which the potential of a part is looked at.
 const PROBES: usize = 32;
 
@@ -117,8 +123,14 @@ impl Panels {
         let mut members = vec![Vec::new(); count];
         part.iter().enumerate().for_each(|(i, &p)| members[p as usize].push(i as u32));
         let densities: Vec<f64> = members.par_iter().map(|of| self.density(of)).collect();
-        self.charges =
-            part.iter().zip(&self.areas).map(|(&p, area)| area * densities[p as usize]).collect();
+        let charge = |i: usize| {
+            let panel = self.panel(i);
+            // Length over width.
+            let aspect = panel.diameter().powi(2) / (2.0 * panel.area);
+            let alike = (aspect / SLIVER).clamp(1.0, ALIKE);
+            self.areas[i] * densities[part[i] as usize] * alike
+        };
+        self.charges = (0..part.len()).into_par_iter().map(charge).collect();
         self.part = part;
         self
     }
@@ -282,7 +294,7 @@ impl Panels {
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }
 
-    /// Part of each panel, and the charge on it while its part has the potential 1.
+    /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a multiple.
     pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.charges)
     }

@@ -15,10 +15,13 @@ use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
 /// Entries of all rows that are looked at.
-const ENTRIES: usize = 2_000_000;
+const ENTRIES: usize = 1_000_000;
 
-/// Rows at least and at most.
-const ROWS: [usize; 2] = [16, 32];
+/// Rows at least and at most, where parts are fewer.
+const ROWS: [usize; 2] = [8, 16];
+
+/// So many parts have a row each; of more, every so many.
+const PARTS: usize = 64;
 
 /// Relative accuracy of the integrals of close pairs, beyond what a solve uses.
 const ACCURACY: f64 = 1e-8;
@@ -59,7 +62,8 @@ pub fn sampled_residual(
     let system = System::new(mesh, media)?;
     let (panels, rows) = (&system.panels, &system.rows);
     let n = panels.len();
-    let chosen = chosen(&system, (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]));
+    let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
+    let chosen = chosen(&system, count.max(rows.parts().min(PARTS)));
     let mut kernels = vec![Kernel::None; n];
     chosen.iter().for_each(|&i| kernels[i] = rows.kernels[i]);
     let x: Vec<Vec<f64>> = solved
