@@ -6,6 +6,7 @@ mod atomic_results;
 mod case_file;
 mod exit_codes;
 mod fastcap;
+mod fields;
 mod fmm_commands;
 mod matrix;
 mod mesh_commands;

@@ -16,6 +16,9 @@ use crate::units::{self, LengthUnit};
 /// What the solve for point charges and the external field is called beside those for conductors.
 const SOURCES: &str = "sources";
 
+/// What the solve that goes on for the state alone is called.
+const STATE: &str = "state";
+
 /// The energy that surfaces add, and that of the charges alone: the second does not depend on the mesh.
 const SOLVATION_ENERGY: &str = "solvation energy";
 pub(crate) const COULOMB_ENERGY: &str = "Coulomb energy";
@@ -180,7 +183,7 @@ pub(crate) fn excitations(case: &Case, problem: &Problem) -> Vec<bem::Excitation
         let (along, _) = field_axes(case);
         all.extend(along.into_iter().map(|axis| {
             let field = unit_field(axis, count);
-            let potentials = field_at_conductors(problem, &field, |_| true);
+            let potentials = field_at_conductors(problem, &field);
             bem::Excitation { potentials, ..field }
         }));
     }
@@ -196,13 +199,10 @@ fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
     }
 }
 
-/// The potential of an excitation's field in the middle of each conductor that floats, 0 on the others: there they charge no more
-/// than the field moves on them, however far from the origin they lie.
-fn field_at_conductors(
-    problem: &Problem,
-    excitation: &bem::Excitation,
-    floats: impl Fn(usize) -> bool,
-) -> Vec<f64> {
+/// The potential of an excitation's field in the middle of each conductor. At that potential it takes on no more charge than the
+/// field moves on it, however far from the origin it lies; from there to the potential that it has it is taken by its excitation of
+/// 1 V. At 0 V the charge of the distance to the origin would be found twice, with opposite signs and errors of its size.
+fn field_at_conductors(problem: &Problem, excitation: &bem::Excitation) -> Vec<f64> {
     let count = problem.conductors.names.len();
     let mut sums = vec![([0.0; 3], 0.0); count];
     for (t, conductor) in problem.conductors.of_triangle.iter().enumerate() {
@@ -213,15 +213,15 @@ fn field_at_conductors(
         }
         *total += area;
     }
-    let potential = |(k, (sum, total)): (usize, &([f64; 3], f64))| {
-        if !floats(k) || *total <= 0.0 {
+    let potential = |(sum, total): &([f64; 3], f64)| {
+        if *total <= 0.0 {
             return 0.0;
         }
         let along =
             |axis: usize| excitation.field[axis] * (sum[axis] / total - excitation.origin[axis]);
         -(0..3).map(along).sum::<f64>()
     };
-    sums.iter().enumerate().map(potential).collect()
+    sums.iter().map(potential).collect()
 }
 
 /// The axes that lie in all planes of symmetry, and those that go through one.
@@ -253,8 +253,10 @@ pub(crate) fn across_planes(case: &Case, problem: &Problem) -> Vec<(bem::Images,
 /// What each of [`excitations`] is called.
 pub(crate) fn excitation_name(case: &Case, names: &[String], index: usize) -> String {
     let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
+    let fields = if case.polarisability { 3 } else { 0 };
     match after.checked_sub(usize::from(case.has_sources())) {
         None => SOURCES.to_owned(),
+        Some(field) if field >= fields => STATE.to_owned(),
         Some(field) => {
             let (along, across) = field_axes(case);
             let axis = along.iter().chain(&across).nth(field);
@@ -264,7 +266,7 @@ pub(crate) fn excitation_name(case: &Case, names: &[String], index: usize) -> St
     }
 }
 
-/// Point charges and field; conductors at 0, or, where they float, at the potential of the field there.
+/// Point charges and field; conductors at the potential of the field where they are.
 fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
     let unit = case.mesh.unit;
     let charge = |source: &Source| bem::PointCharge {
@@ -278,13 +280,7 @@ fn sources(case: &Case, problem: &Problem) -> bem::Excitation {
         field: case.field.map(|component| component * unit.metres()),
         origin: problem.symmetry.origin(),
     };
-    let floats = |k: usize| {
-        let name = &problem.conductors.names[k];
-        let setting =
-            case.conductors.iter().find(|c| c.name.value == *name).and_then(|c| c.setting);
-        matches!(setting, Some(Setting::Charge(_)))
-    };
-    let potentials = field_at_conductors(problem, &excitation, floats);
+    let potentials = field_at_conductors(problem, &excitation);
     bem::Excitation { potentials, ..excitation }
 }
 
@@ -311,7 +307,55 @@ pub(crate) fn find(
     Ok(More { state, polarisability, gauss_defect, all_charge, evaluation_s, ..More::default() })
 }
 
-/// The state; a conductor that the case says nothing of is at 0 V.
+/// What is known of each conductor; one that the case says nothing of is at 0 V.
+fn conditions(case: &Case, problem: &Problem) -> Vec<bem::Condition> {
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, case.mesh.unit);
+    let condition = |name: &String| match case
+        .conductors
+        .iter()
+        .find(|c| c.name.value == *name)
+        .and_then(|c| c.setting)
+    {
+        Some(Setting::Charge(charge)) => bem::Condition::Charge(charge / coulomb),
+        Some(Setting::Potential(volt)) => bem::Condition::Potential(volt),
+        None => bem::Condition::Potential(0.0),
+    };
+    problem.conductors.names.iter().map(condition).collect()
+}
+
+/// The excitation that is nearest to the state among the sources, if there is one: that which was solved on for, or that of the sources.
+fn driven(case: &Case, problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
+    let count = problem.conductors.names.len();
+    let first = count + usize::from(case.has_sources());
+    let refined = first + if case.polarisability { 3 } else { 0 };
+    if refined < answer.responses.len() {
+        return Some(refined);
+    }
+    case.has_sources().then_some(count)
+}
+
+/// The state solved on for, where forces are asked for: they need the charges of each body relative to what acts on that body.
+pub(crate) fn refined(
+    case: &Case,
+    problem: &Problem,
+    prepared: &mut bem::Prepared,
+    answer: &mut bem::Electrostatics,
+    progress: &dyn bem::Progress,
+) -> Result<Option<bem::Response>, Failure> {
+    if !case.forces || !case.has_state() {
+        return Ok(None);
+    }
+    let driven = case.has_sources().then_some(problem.conductors.names.len());
+    let Some(state) = answer.state(&conditions(case, problem), driven) else { return Ok(None) };
+    let excitation = bem::Excitation { potentials: state.potentials, ..sources(case, problem) };
+    let started = Instant::now();
+    let response = prepared.refine(&excitation, &state.charge, progress)?;
+    answer.timings.solve += started.elapsed().as_secs_f64();
+    Ok(response)
+}
+
+/// The state.
 fn state(
     case: &Case,
     problem: &Problem,
@@ -320,19 +364,10 @@ fn state(
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, case.mesh.unit);
     let names = &problem.conductors.names;
-    let setting = |name: &String| {
-        case.conductors.iter().find(|c| c.name.value == *name).and_then(|c| c.setting)
+    let conditions = conditions(case, problem);
+    let Some(state) = answer.state(&conditions, driven(case, problem, answer)) else {
+        return Ok(None);
     };
-    let conditions: Vec<bem::Condition> = names
-        .iter()
-        .map(|name| match setting(name) {
-            Some(Setting::Charge(charge)) => bem::Condition::Charge(charge / coulomb),
-            Some(Setting::Potential(volt)) => bem::Condition::Potential(volt),
-            None => bem::Condition::Potential(0.0),
-        })
-        .collect();
-    let driven = case.has_sources().then_some(names.len());
-    let Some(state) = answer.state(&conditions, driven) else { return Ok(None) };
     let conductors = names
         .iter()
         .zip(&conditions)

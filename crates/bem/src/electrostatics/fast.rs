@@ -31,6 +31,9 @@ const TIGHTENINGS: usize = 2;
 /// Points at which the fast sum is compared with direct sums at the end.
 const ERROR_SAMPLES: usize = 1000;
 
+/// How often a state is solved on for, before what is left is said to be.
+const REFINEMENTS: usize = 3;
+
 /// Excitations that share one product with the operator at most.
 const GROUP: usize = 8;
 
@@ -237,6 +240,89 @@ impl Fast {
                 history: info.history,
             })
             .collect();
+        let slopes = self.slopes(system, &charges, columns, options, progress)?;
+        Ok(Found { charges, slopes, solved, defect, sizes, error, checking })
+    }
+
+    /// Solves on for one state from charges `x` that are known to the tolerance in the largest potential of all. What conductors and
+    /// interfaces exert on each other may be a small part of that: here the residual on each gets small against what acts on it.
+    pub(super) fn refine(
+        &mut self,
+        system: &System,
+        b: &[f64],
+        mut x: Vec<f64>,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Found, Error> {
+        let rows = &system.rows;
+        let mut operator = Operator { layer: &mut self.layer, rows, defect: 0.0 };
+        let mut preconditioner = self.preconditioner.for_rows(rows);
+        let norm = |r: &[f64], weights: &[f64]| -> f64 {
+            r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
+        };
+        let mut solved = Solved {
+            iterations: 0,
+            reason: StopReason::Converged,
+            relative_residual: 0.0,
+            history: vec![1.0],
+        };
+        for pass in 0..=REFINEMENTS {
+            let mut product = vec![0.0; x.len()];
+            operator.apply(&x, &mut product, 1)?;
+            let r: Vec<f64> = b.iter().zip(&product).map(|(b, y)| b - y).collect();
+            let weights = rows.weights_by_action(&x, &r);
+            solved.relative_residual = norm(&r, &weights);
+            if solved.relative_residual <= options.tolerance || pass == REFINEMENTS {
+                break;
+            }
+            let params = GmresParams {
+                // Actions change with the charges that change.
+                tolerance: 0.5 * options.tolerance / solved.relative_residual,
+                restart: options.restart.max(1),
+                max_iterations: options.max_iterations,
+                group: 1,
+            };
+            let mut correction = vec![0.0; x.len()];
+            let metric = Metric { weights: &weights, measure: None };
+            let unit = &mut preconditioner;
+            let infos =
+                gmres(&mut operator, unit, metric, &r, &mut correction, &params, &mut |i, r| {
+                    progress.residual(i, r);
+                    progress.advance(Stage::Solve, i as u64, 0)
+                })?;
+            for info in infos {
+                solved.iterations += info.iterations;
+                solved.reason = info.reason;
+                solved.history.extend(info.history.iter().skip(1));
+            }
+            x.iter_mut().zip(&correction).for_each(|(x, more)| *x += more);
+        }
+        if solved.relative_residual > options.tolerance && solved.reason == StopReason::Converged {
+            solved.reason = StopReason::Stagnation;
+        }
+        let defect = operator.defect;
+        let slopes = self.slopes(system, &x, 1, options, progress)?;
+        let solved = vec![solved];
+        Ok(Found {
+            charges: x,
+            slopes,
+            solved,
+            defect,
+            sizes: Vec::new(),
+            error: None,
+            checking: 0.0,
+        })
+    }
+
+    /// Normal derivatives on conductors between two media, if there are any.
+    fn slopes(
+        &mut self,
+        system: &System,
+        charges: &[f64],
+        columns: usize,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>, Error> {
         let mut slopes = Vec::new();
         if let Some(kernels) = system.rows.sheets() {
             if self.sheets.as_ref().is_none_or(|(known, _)| *known != kernels) {
@@ -245,10 +331,10 @@ impl Fast {
             }
             if let Some((_, sheets)) = &mut self.sheets {
                 slopes = vec![0.0; charges.len()];
-                sheets.apply(&charges, &mut slopes, columns)?;
+                sheets.apply(charges, &mut slopes, columns)?;
             }
         }
-        Ok(Found { charges, slopes, solved, defect, sizes, error, checking })
+        Ok(slopes)
     }
 
     /// The layer that gives normal derivatives on conductors.

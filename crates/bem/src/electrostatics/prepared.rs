@@ -140,6 +140,35 @@ impl Prepared {
         })
     }
 
+    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charge` (as in [`Response::charge`]), until each conductor
+    /// and interface meets its equations to the tolerance relative to what acts on it alone, however weak that is. Forces and torques on
+    /// bodies far from others need that. `None` where equations were solved densely: those have all digits.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve).
+    pub fn refine(
+        &mut self,
+        excitation: &Excitation,
+        charge: &[f64],
+        progress: &dyn Progress,
+    ) -> Result<Option<Response>, Error> {
+        let system = &self.system;
+        for (what, expected, found) in [
+            ("excitation.potentials", system.conductors, excitation.potentials.len()),
+            ("charge", system.triangles, charge.len()),
+        ] {
+            if expected != found {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        let Work::Fast(fast) = &mut self.work else { return Ok(None) };
+        let b = external::right_hand_side(system, excitation);
+        let scale = system.panels.scale();
+        let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();
+        let found = fast.refine(system, &b, x, &self.options, progress)?;
+        Ok(self.responses(std::slice::from_ref(excitation), found).pop())
+    }
+
     fn responses(&self, excitations: &[Excitation], found: Found) -> Vec<Response> {
         let Found { charges, slopes, solved, .. } = found;
         let system = &self.system;

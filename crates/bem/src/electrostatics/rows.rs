@@ -214,6 +214,25 @@ impl Rows {
         squares.into_iter().fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a }).sqrt()
     }
 
+    /// Weights in which a residual's norm is at least the largest over conductors and interfaces of its root mean square relative to
+    /// what acts on each: the potential, or the normal field, that the others and the sources make there, which its own charge
+    /// must balance. That is what it balances so far, by the diagonals of interfaces, and what is left.
+    pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
+        /// What is smaller than this share of the largest action has no digits left.
+        const LEAST: f64 = 1e-10;
+        let mut squares = vec![0.0; self.parts];
+        for (i, (x, r)) in x.iter().zip(r).enumerate() {
+            let action = (self.diagonal(i) * x).abs() + r.abs();
+            squares[self.part(i)] += self.weights[i] * action * action;
+        }
+        let largest = squares.iter().copied().fold(0.0, f64::max);
+        if largest == 0.0 {
+            return self.weights.clone();
+        }
+        let square = |i: usize| squares[self.part(i)].max(LEAST * LEAST * largest);
+        self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
+    }
+
     /// Diagonal of the row of an interface, d's own part left out.
     pub(super) fn diagonal(&self, i: usize) -> f64 {
         2.0 * PI * self.length[i] / self.areas[i]

@@ -192,6 +192,7 @@ pub(super) fn solve_on(
     let started = Instant::now();
     let mut measured = checks::measure(case, problem, media, &excitations, &answer)?;
     let mut check_seconds = started.elapsed().as_secs_f64();
+    let refined = state::refined(case, problem, prepared, &mut answer, &bars)?;
     for (images, excitation) in state::across_planes(case, problem) {
         kept.times += 1;
         let media = bem::Media { images: &images, ..media };
@@ -207,6 +208,7 @@ pub(super) fn solve_on(
         answer.timings.solve += more.timings.solve;
         answer.timings.fmm_check += more.timings.fmm_check;
     }
+    answer.responses.extend(refined);
     let more = state::find(case, problem, &answer)?;
     let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
     let started = Instant::now();
