@@ -148,8 +148,10 @@ pub struct Timings {
 pub struct Capacitance {
     /// Dense or fast, as it was done.
     pub method: Method,
-    /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised), shape (conductors, conductors).
+    /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised, except for `replaced`), shape (conductors, conductors).
     pub maxwell: Vec<Vec<f64>>,
+    /// Entries that their own row did not resolve, and what it had given.
+    pub replaced: Vec<crate::Replaced>,
     /// For each excitation the charge density over eps at 1 V, in 1/length: sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
     pub density: Vec<Vec<f64>>,
     /// How each solve went.

@@ -3,6 +3,8 @@
 //! Each check compares a value with what the method promises ([`Finding`]); what follows from a broken promise is up to the
 //! caller. The promises are derived in docs/math.md, "Self-checks".
 
+use crate::Replaced;
+
 /// Charges may be off by this many times the solver's tolerance times the capacitances that they belong to: the residual is a root
 /// mean square over a conductor, its charge density is uneven, and several conductors contribute.
 const CHARGE_SHARE: f64 = 10.0;
@@ -26,6 +28,8 @@ const SHIELDED: f64 = 1e-3;
 pub enum Law {
     /// C_ij = C_ji.
     Symmetry,
+    /// C_ij = C_ji where the row of one does not resolve it, so that the other took its place.
+    Transposed,
     /// C_ii > 0.
     Diagonal,
     /// C_ij <= 0.
@@ -97,6 +101,17 @@ pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool)
     found
 }
 
+/// Looks at the entries that their transposes replaced: what their own rows gave is off by errors of the mesh times the permittivity
+/// beside the metal, as the diagonal is, of which that is to be a small share.
+pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Finding> {
+    let judge = |&Replaced { at: [i, j], was }: &Replaced| {
+        let value = (was - matrix[i][j]).abs();
+        let promise = SIGN_SHARE * matrix[i][i].abs();
+        Finding { law: Law::Transposed, at: [i, j], value, promise }
+    };
+    replaced.iter().map(judge).filter(|finding| finding.ratio() > 1.0).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,6 +143,24 @@ mod tests {
         assert!(found.contains(&(Law::Symmetry, [1, 2])), "{found:?}");
         // The pair of plates agrees to 1e-4 of its entry.
         assert!(!found.contains(&(Law::Symmetry, [0, 1])), "{found:?}");
+    }
+
+    /// The same with the entries of the other rows in their place: what these rows had is told by their size.
+    #[test]
+    fn what_was_replaced_is_judged_by_the_row_it_is_from() {
+        let mended = [
+            vec![87.172_490, -86.661_618, -0.039_863],
+            vec![-86.654_253, 87.184_696, -0.069_412],
+            vec![-0.039_863, -0.069_412, 0.681_976],
+        ];
+        assert!(capacitance_matrix(&mended, 1e-6, false).is_empty());
+        let had = |was| replaced_entries(&mended, &[Replaced { at: [0, 2], was }]);
+        assert!(had(0.005_195).is_empty());
+        assert_eq!(
+            had(1.0).iter().map(|f| (f.law, f.at)).collect::<Vec<_>>(),
+            [(Law::Transposed, [0, 2])]
+        );
+        assert!(had(f64::NAN)[0].ratio() > 10.0);
     }
 
     #[test]

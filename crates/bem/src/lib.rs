@@ -58,8 +58,8 @@ pub use capacitance::{
 };
 pub use electrostatics::{
     Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Reciprocity,
-    Response, SampledResidual, State, SurfaceCharge, Values, coulomb_potentials, dipole_moment,
-    electrostatics, forces, neutral_dipole_moment, reciprocity, sampled_residual,
+    Replaced, Response, SampledResidual, State, SurfaceCharge, Values, coulomb_potentials,
+    dipole_moment, electrostatics, forces, neutral_dipole_moment, reciprocity, sampled_residual,
 };
 pub use error::Error;
 pub use gmres::{

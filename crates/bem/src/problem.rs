@@ -442,6 +442,7 @@ impl Problem {
         Capacitance {
             method,
             maxwell,
+            replaced: Vec::new(),
             density,
             solves,
             tolerance: options.tolerance,

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use bem::checks::{Finding, Law, capacitance_matrix, ratio};
+use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 use mesh::locate::Locator;
 use serde::Serialize;
 
@@ -251,8 +251,9 @@ fn fmm_error(case: &Case, answer: &bem::Capacitance, equations_broken: bool) -> 
 /// Symmetry, signs and row sums: for each law the worst entry, and how many others there are.
 fn matrix(names: &[String], answer: &bem::Capacitance, one_medium: bool) -> Vec<Warning> {
     let c = &answer.maxwell;
-    let found = capacitance_matrix(c, answer.tolerance, one_medium);
-    let laws = [Law::Diagonal, Law::Symmetry, Law::OffDiagonal, Law::RowSum];
+    let mut found = capacitance_matrix(c, answer.tolerance, one_medium);
+    found.extend(replaced_entries(c, &answer.replaced));
+    let laws = [Law::Diagonal, Law::Symmetry, Law::Transposed, Law::OffDiagonal, Law::RowSum];
     let worst = |law: Law| {
         let mut of_law: Vec<&Finding> = found.iter().filter(|finding| finding.law == law).collect();
         of_law.sort_by(|a, b| b.ratio().total_cmp(&a.ratio()));
@@ -300,6 +301,18 @@ fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> W
                 finding.promise / larger
             );
             Warning::new("symmetry", name(i, j), relative(larger), message)
+        }
+        Law::Transposed => {
+            let message = format!(
+                "{} is taken from {}, since the charge of \"{}\" had it off by {:.1e} of its own capacitance, where {:.1e} is to be \
+                 expected{others}: the charge of metal beside high permittivities is not resolved; refine the mesh there",
+                name(i, j),
+                name(j, i),
+                names[i],
+                finding.value / c[i][i].abs(),
+                finding.promise / c[i][i].abs()
+            );
+            Warning::new("symmetry", name(i, j), relative(c[i][i].abs()), message)
         }
         Law::RowSum => {
             let message = format!(

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use mesh::Mesh;
 use mesh::cells;
 use mesh::conductors::UNGROUPED;
-use mesh::regions::{self, Problem, Region};
+use mesh::regions::{self, Position, Problem, Region};
 
 use crate::case::{Case, Defect, Located, MOST_SHOWN, SURROUNDINGS, Sort};
 use crate::contradictions::{self, Contradiction};
 use crate::exit::Failure;
+use crate::sources::Source;
 use crate::units::shortest;
 
 /// The media of a case, and where they meet.
@@ -80,8 +81,16 @@ fn check_space(case: &Case, regions: &[Region]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The media of `case` on its mesh, whose dielectrics fill `regions` of that mesh with all its images.
-pub(crate) fn find(case: &Case, mesh: &Mesh, whole: &Mesh, regions: &[Region]) -> Media {
+/// The media of `case` on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` tells triangles
+/// of the mesh, `sources` is where charges are.
+pub(crate) fn find(
+    case: &Case,
+    mesh: &Mesh,
+    whole: &Mesh,
+    regions: &[Region],
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) -> Media {
     let count = mesh.triangles.len();
     let sides = regions::on_both_sides(whole, regions).into_iter().take(count);
     let of = |medium: Option<u32>| match medium {
@@ -99,10 +108,45 @@ pub(crate) fn find(case: &Case, mesh: &Mesh, whole: &Mesh, regions: &[Region]) -
         triangles: region.boundary.iter().filter(|(t, _)| (*t as usize) < count).count(),
     };
     let others = case.dielectrics.iter().zip(regions).map(summary);
+    let mut permittivity: Vec<[f64; 2]> = sides.map(|sides| sides.map(of)).collect();
+    bury(&mut permittivity, whole, is_conductor, sources);
     Media {
-        permittivity: sides.map(|sides| sides.map(of)).collect(),
+        permittivity,
         summaries: std::iter::once(surroundings).chain(others).collect(),
         regions: regions.to_vec(),
+    }
+}
+
+/// Gives surfaces of solid metal the medium around it on both sides: there is no field inside, whatever medium that would be.
+fn bury(
+    permittivity: &mut [[f64; 2]],
+    whole: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) {
+    let count = permittivity.len();
+    let differs = |t: u32, media: &[[f64; 2]]| media[t as usize][0] != media[t as usize][1];
+    if (0..count).all(|t| !is_conductor(t) || !differs(t as u32, permittivity)) {
+        return;
+    }
+    let bounds: Vec<bool> =
+        (0..count).map(|t| is_conductor(t) || differs(t as u32, permittivity)).collect();
+    let parts = regions::parts(whole, |t| is_conductor(t % count));
+    for region in parts.into_iter().filter_map(|(_, region)| region) {
+        let own = || region.boundary.iter().filter(|(t, _)| (*t as usize) < count);
+        if !own().any(|&(t, _)| differs(t, permittivity)) {
+            continue;
+        }
+        let positions = region.positions(whole);
+        let has_surfaces =
+            (0..positions.len()).any(|t| positions[t] == Position::Inside && bounds[t % count]);
+        if has_surfaces || sources.iter().any(|source| region.contains(source.position)) {
+            continue;
+        }
+        let outside: Vec<(u32, bool)> = own().copied().collect();
+        for (t, inward) in outside {
+            permittivity[t as usize] = [permittivity[t as usize][usize::from(inward)]; 2];
+        }
     }
 }
 

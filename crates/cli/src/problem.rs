@@ -167,15 +167,16 @@ fn checked(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     let areas = quality::areas(&mesh);
     let conductors = describe(case, &mesh, symmetry.whole(&mesh), &areas, assignment);
     let regions = media::regions(case, symmetry.whole(&mesh))?;
-    let media = if case.surfaces.is_empty() {
-        let whole = symmetry.whole(&mesh);
-        (!regions.is_empty()).then(|| media::find(case, &mesh, whole, &regions))
-    } else {
-        Some(media::by_surfaces(case, &mesh, symmetry.whole(&mesh), |t| {
-            conductors.of_triangle[t].is_some()
-        })?)
-    };
     let sources = sources::find(case, &mesh, &symmetry, &regions)?;
+    let whole = symmetry.whole(&mesh);
+    let is_conductor = |t: usize| conductors.of_triangle[t].is_some();
+    let media = if !case.surfaces.is_empty() {
+        Some(media::by_surfaces(case, &mesh, whole, is_conductor)?)
+    } else if regions.is_empty() {
+        None
+    } else {
+        Some(media::find(case, &mesh, whole, &regions, is_conductor, &sources))
+    };
     if conductors.names.is_empty() && !case.has_sources() && !case.polarisability {
         let message = "there is nothing to solve: no conductor, no charge and no field is given";
         let defect = Defect::new(Sort::Missing, case.mesh.place.clone(), message);

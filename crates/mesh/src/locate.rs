@@ -175,6 +175,40 @@ impl Locator {
     }
 }
 
+impl Locator {
+    /// How many triangles a line from a point meets, `except` for one; `None` if it comes near the rim of any.
+    pub(crate) fn crossings(
+        &self,
+        from: [f64; 3],
+        direction: [f64; 3],
+        except: u32,
+    ) -> Option<usize> {
+        let mut count = 0;
+        let mut stack = Vec::with_capacity(64);
+        if !self.tree.nodes.is_empty() {
+            stack.push(0);
+        }
+        while let Some(index) = stack.pop() {
+            let node = &self.tree.nodes[index];
+            if !node.bounds.is_met_by(from, direction, f64::INFINITY) {
+                continue;
+            }
+            if node.count == 0 {
+                stack.extend([node.children as usize, node.children as usize + 1]);
+                continue;
+            }
+            let members = self.tree.members(node).iter();
+            for &t in members.filter(|&&t| self.triangles[t as usize] != except) {
+                match meeting(from, direction, self.corners[t as usize]) {
+                    Some((_, margin)) if margin <= RIM => return None,
+                    met => count += usize::from(met.is_some()),
+                }
+            }
+        }
+        Some(count)
+    }
+}
+
 /// Where a line meets a triangle: how far along it, and the least barycentric coordinate there. T. Möller and B. Trumbore, 1997.
 fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f64, f64)> {
     let (ab, ac) = (sub(b, a), sub(c, a));

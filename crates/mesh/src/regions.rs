@@ -9,6 +9,25 @@ use crate::locate::Locator;
 use crate::orient::{self, Facing};
 use crate::surface::Mesh;
 use crate::topology::{Sides, Topology, components_where};
+use crate::vector::{add, cross, dot, norm, scale, sub};
+
+/// Directions of lines from a triangle's centre, as shares of its sides: of no regular mesh.
+const TILTS: [[f64; 2]; 8] = [
+    [0.137, 0.291],
+    [-0.318, 0.113],
+    [0.209, -0.371],
+    [-0.173, -0.239],
+    [0.419, 0.057],
+    [-0.061, 0.433],
+    [0.331, -0.127],
+    [-0.447, -0.353],
+];
+
+/// So many lines that keep off the rims of triangles decide.
+const VOTES: usize = 3;
+
+/// A surface is open whose area vectors add up to more than this share of its area.
+const OPEN: f64 = 1e-2;
 
 /// Why a surface does not bound a region.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -81,6 +100,48 @@ impl Region {
             return Err(Problem::Unorientable(first.map_or(0, |first| triangles[first])));
         }
         Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
+    }
+
+    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: panels of other
+    /// programs meet as they like. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
+    /// do not tell it, or if the surface is open.
+    pub fn of_pieces(mesh: &Mesh, triangles: &[u32]) -> Option<Self> {
+        let locator = Locator::of_part(mesh, triangles.to_vec());
+        let mut own = part(mesh, triangles);
+        let (mut sum, mut total) = ([0.0; 3], 0.0);
+        for (k, &t) in triangles.iter().enumerate() {
+            let [a, b, c] = own.corners(k);
+            let (ab, ac) = (sub(b, a), sub(c, a));
+            let mut area = scale(0.5, cross(ab, ac));
+            let centre = add(a, scale(1.0 / 3.0, add(ab, ac)));
+            // Longer than the triangle is wide, so that lines leave it steeply.
+            let normal = scale(norm(ab).max(norm(ac)) / norm(area), area);
+            let is_odd = |side: f64| {
+                let toward =
+                    |[s, t]: &[f64; 2]| add(scale(side, normal), add(scale(*s, ab), scale(*t, ac)));
+                let counts =
+                    TILTS.iter().filter_map(|tilt| locator.crossings(centre, toward(tilt), t));
+                let (odd, even): (Vec<usize>, Vec<usize>) =
+                    counts.take(VOTES).partition(|count| count % 2 == 1);
+                (odd.len() != even.len()).then_some(odd.len() > even.len())
+            };
+            match (is_odd(1.0)?, is_odd(-1.0)?) {
+                (false, true) => {}
+                (true, false) => {
+                    own.triangles[k].swap(1, 2);
+                    area = scale(-1.0, area);
+                }
+                _ => return None,
+            }
+            (sum, total) = (add(sum, area), total + norm(area));
+        }
+        let origin = own.corners(0)[0];
+        let volume = |k: usize| {
+            let [a, b, c] = own.corners(k).map(|v| sub(v, origin));
+            dot(a, cross(b, c)) / 6.0
+        };
+        let volume: f64 = (0..triangles.len()).map(volume).sum();
+        (norm(sum) <= OPEN * total && volume > 0.0).then(|| Self::of(mesh, triangles, &own, volume))
     }
 
     /// The triangles of `own`, which are `triangles` of the mesh turned outward.
@@ -317,6 +378,47 @@ mod tests {
         // Together they meet along edges, and enclose nothing as one part.
         let found = parts(&mesh, |_| true);
         assert!(found.len() == 1 && found[0].1.is_none());
+    }
+
+    /// A box of which each face is meshed by itself, three of them finer, all turned at random.
+    #[test]
+    fn pieces_without_common_edges_bound_a_region() {
+        let faces = |elements: usize| {
+            let resolution = Resolution::Elements(elements);
+            Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap()
+        };
+        let (coarse, fine) = (faces(48), faces(108));
+        let mut mesh = Mesh::default();
+        for (source, upper) in [(&coarse, false), (&fine, true)] {
+            for t in 0..source.triangles.len() {
+                let corners = source.corners(t);
+                let lies = |k: usize| corners.iter().all(|v| v[k] > 0.999);
+                if (0..3).any(lies) == upper {
+                    let first = mesh.vertices.len() as u32;
+                    mesh.vertices.extend(corners);
+                    let turned = [[first, first + 1, first + 2], [first, first + 2, first + 1]];
+                    mesh.triangles.push(turned[t % 2]);
+                }
+            }
+        }
+        mesh.membership = vec![0; mesh.triangles.len()];
+        mesh.memberships = vec![vec![]];
+        assert!(parts(&mesh, |_| true).iter().all(|(_, region)| region.is_none()));
+        let region = Region::of_pieces(&mesh, &all(&mesh)).unwrap();
+        assert!((region.volume - 8.0).abs() < 1e-12, "{}", region.volume);
+        let outward = |&(t, inward): &(u32, bool)| {
+            let [a, b, c] = mesh.corners(t as usize);
+            (dot(a, cross(sub(b, a), sub(c, a))) > 0.0) != inward
+        };
+        assert!(region.boundary.iter().all(outward));
+        assert!(region.contains([0.9, 0.8, -0.7]) && !region.contains([1.1, 0.0, 0.0]));
+        // Without its lid it is no body.
+        let open: Vec<u32> = all(&mesh)
+            .into_iter()
+            .filter(|&t| mesh.corners(t as usize).iter().any(|v| v[2] < 0.999))
+            .collect();
+        assert!(open.len() < mesh.triangles.len());
+        assert!(Region::of_pieces(&mesh, &open).is_none());
     }
 
     #[test]

@@ -1,21 +1,22 @@
 //! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that share walls, bodies partly covered
 //! by metal (docs/math.md, "Gauss's law").
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::f64::consts::PI;
 
 use mesh::Mesh;
 use mesh::regions::{self, Position, Region};
 use nalgebra::{DMatrix, DVector};
 
-use super::{Excitation, Images, PointCharge};
+use super::Images;
+use super::metal::Metal;
 
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
 
 /// A closed surface whose images take away all but this share of its area has no flux. Shares that are not 0 are sums of whole panels,
 /// some 1e-8 at the least; rounding leaves 1e-13 of ten million panels.
-const CANCELLED: f64 = 1e-10;
+pub(super) const CANCELLED: f64 = 1e-10;
 
 /// A mean that others make up, but for this share, is left out.
 const INDEPENDENT: f64 = 0.02;
@@ -27,9 +28,7 @@ pub(super) struct Gauss {
     /// Combinations of rows that are small where permittivities differ much.
     means: Means,
     /// Those with metal.
-    covered: Vec<Closed>,
-    /// Those all of metal with nothing inside.
-    solid: Vec<Closed>,
+    pub(super) metal: Metal,
 }
 
 /// What is known of a panel.
@@ -38,7 +37,7 @@ pub(super) struct PanelInfo {
     pub(super) area: f64,
     /// Relative permittivity on the normal's side and behind.
     pub(super) permittivity: [f64; 2],
-    pub(super) is_conductor: bool,
+    pub(super) conductor: Option<u32>,
 }
 
 /// What equations are made of, one value a panel.
@@ -52,25 +51,32 @@ pub(super) struct Equations<'a> {
 }
 
 /// A closed surface; images may belong to it.
-struct Closed {
-    members: Vec<Member>,
+pub(super) struct Closed {
+    pub(super) members: Vec<Member>,
     /// Panels of interfaces inside, without images.
     interior: Vec<u32>,
     /// Panels inside, and what their charges are multiplied by.
-    inside: Vec<(u32, f64)>,
-    region: Region,
+    pub(super) inside: Vec<(u32, f64)>,
+    pub(super) region: Region,
 }
 
 /// A panel of a closed surface, or an image of one.
 #[derive(Clone, Copy)]
-struct Member {
-    panel: u32,
+pub(super) struct Member {
+    pub(super) panel: u32,
     /// 1 or -1 as the normal points out or in.
-    outward: f64,
+    pub(super) outward: f64,
     /// 1 or -1: what charges and fields are multiplied by.
-    sign: f64,
+    pub(super) sign: f64,
     /// Whether it is the panel itself.
-    is_itself: bool,
+    pub(super) is_itself: bool,
+}
+
+impl Member {
+    /// Index of the side that faces what the surface encloses, in pairs of front and back.
+    pub(super) fn inner(&self) -> usize {
+        usize::from(self.outward > 0.0)
+    }
 }
 
 /// Closed surfaces, and the shifts that each missing flux asks for.
@@ -240,7 +246,7 @@ impl Finder<'_> {
             |t: &u32| self.panel(*t) != u32::MAX && positions[*t as usize] == Position::Inside;
         let inside: Vec<u32> = (0..self.whole.triangles.len() as u32).filter(is_inside).collect();
         let interior = inside.iter().filter(|&&t| self.is_itself(t)).map(|&t| self.panel(t));
-        let interior = interior.filter(|&i| !self.panels[i as usize].is_conductor).collect();
+        let interior = interior.filter(|&i| self.panels[i as usize].conductor.is_none()).collect();
         let inside = inside.iter().map(|&t| (self.panel(t), self.sign(t))).collect();
         Some(Closed { members, interior, inside, region })
     }
@@ -296,8 +302,8 @@ impl Finder<'_> {
         candidates.extend(self.envelopes());
         // Each surface once, whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
-        let is_metal = |m: &Member| self.panels[m.panel as usize].is_conductor;
-        let (mut free, mut covered, mut solid) = (Vec::new(), Vec::new(), Vec::new());
+        let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
+        let (mut free, mut covered) = (Vec::new(), Vec::new());
         for (index, region) in candidates.into_iter().enumerate() {
             let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
             triangles.sort_unstable();
@@ -312,16 +318,53 @@ impl Finder<'_> {
                 if index < bodies {
                     covered.push(surface);
                 }
-            } else if surface.inside.is_empty() {
-                solid.push(surface);
             }
         }
+        let solid = self.solids(&covered);
         let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
         let permittivity: Vec<[f64; 2]> =
             self.panels.iter().map(|panel| panel.permittivity).collect();
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
-        Gauss { clusters: self.clusters(free), means, covered, solid }
+        Gauss { clusters: self.clusters(free), means, metal: Metal { covered, solid } }
+    }
+
+    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
+    fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
+        let mut covers = vec![false; self.panels.len()];
+        let members = covered.iter().flat_map(|surface| &surface.members);
+        members.for_each(|m| covers[m.panel as usize] = true);
+        let of = |t: u32| self.panels.get(self.panel(t) as usize);
+        let sides = |t: u32| of(t).map(|panel| panel.permittivity.map(f64::to_bits));
+        let matters = |triangles: &[u32]| {
+            let first = triangles.first().and_then(|&t| sides(t));
+            first.is_some_and(|[front, back]| front != back)
+                || triangles.iter().any(|&t| sides(t) != first)
+                || triangles.iter().any(|&t| covers[self.panel(t) as usize])
+        };
+        let owner = |t: u32| of(t).and_then(|panel| panel.conductor);
+        let mut pieces: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (triangles, region) in self.parts(|t| owner(t as u32).is_some()) {
+            match region {
+                Some(region) if matters(&triangles) => found.push(region),
+                Some(_) => {}
+                None => triangles.into_iter().for_each(|t| {
+                    if let Some(conductor) = owner(t) {
+                        pieces.entry(conductor).or_default().push(t);
+                    }
+                }),
+            }
+        }
+        for triangles in pieces.values().filter(|triangles| matters(triangles)) {
+            // Without images, unless it is these that close the surface.
+            let (own, _): (Vec<u32>, Vec<u32>) =
+                triangles.iter().partition(|&&t| self.is_itself(t));
+            let region = Region::of_pieces(self.whole, &own);
+            found.extend(region.or_else(|| Region::of_pieces(self.whole, triangles)));
+        }
+        let closed = found.into_iter().filter_map(|region| self.closed(region));
+        closed.filter(|surface| surface.inside.is_empty()).collect()
     }
 
     /// Surfaces in clusters of such as share panels, without those whose flux follows from that of others.
@@ -457,63 +500,8 @@ impl Gauss {
         defect
     }
 
-    /// Metal panels of bodies that metal covers in part.
-    pub(super) fn metal<'a>(
-        &'a self,
-        conductor: &'a [Option<u32>],
-    ) -> impl Iterator<Item = usize> + 'a {
-        let panels = self.covered.iter().flat_map(|surface| &surface.members);
-        panels.map(|m| m.panel as usize).filter(|&i| conductor[i].is_some())
-    }
-
     /// Divides the means of rows by what makes them small where permittivities differ much.
     pub(super) fn scale_means(&self, rows: &mut [f64]) {
         self.means.scale(rows);
-    }
-
-    /// Shifts the normal derivatives on metal, `sides` in front of and behind each panel and of all charge there is, so that Gauss's law
-    /// holds in bodies that it covers in part. `rows` tells the normal derivatives that the equations of interfaces ask for; charges of
-    /// the excitation and their positions are in the mesh's unit, `scale` is that of panels.
-    pub(super) fn put_right_on_metal(
-        &self,
-        rows: &super::Rows,
-        (x, sides): (&[f64], &mut [[f64; 2]]),
-        excitation: &Excitation,
-        scale: f64,
-    ) {
-        let is_metal = |m: &Member| rows.conductor[m.panel as usize].is_some();
-        // The side that faces the body.
-        let inner = |m: &Member| usize::from(m.outward > 0.0);
-        for surface in &self.solid {
-            if !excitation.charges.iter().any(|q| surface.region.contains(q.position)) {
-                // There is no field in metal.
-                let own = surface.members.iter().filter(|m| m.is_itself);
-                own.for_each(|m| sides[m.panel as usize][inner(m)] = 0.0);
-            }
-        }
-        let asked: Vec<[f64; 2]> =
-            (0..x.len()).map(|i| rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])).collect();
-        for surface in &self.covered {
-            let within = |q: &&PointCharge| surface.region.contains(q.position);
-            let charges = excitation.charges.iter().filter(within);
-            let charges: f64 = charges.map(|q| q.charge / (q.permittivity * scale)).sum();
-            let enclosed: f64 =
-                surface.inside.iter().map(|&(i, sign)| sign * x[i as usize]).sum::<f64>() + charges;
-            let (mut flux, mut area) = (0.0, 0.0);
-            for m in &surface.members {
-                let i = m.panel as usize;
-                flux += m.sign * m.outward * rows.areas[i] * asked[i][inner(m)];
-                if is_metal(m) {
-                    area += m.sign * rows.areas[i];
-                }
-            }
-            if area <= CANCELLED * rows.areas.iter().sum::<f64>() {
-                continue;
-            }
-            let shift = (-4.0 * PI * enclosed - flux) / area;
-            for m in surface.members.iter().filter(|m| m.is_itself && is_metal(m)) {
-                sides[m.panel as usize][inner(m)] += m.outward * shift;
-            }
-        }
     }
 }

@@ -11,8 +11,10 @@ mod external;
 mod fast;
 mod forces;
 mod gauss;
+mod metal;
 mod preconditioner;
 mod prepared;
+mod reciprocal;
 mod recovery;
 mod rows;
 mod sampled;
@@ -27,7 +29,7 @@ pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::Prepared;
-use rows::Rows;
+pub use reciprocal::Replaced;
 pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
 pub use state::{Condition, State};
 
@@ -100,6 +102,8 @@ pub struct Response {
 pub struct Electrostatics {
     /// One for each excitation.
     pub responses: Vec<Response>,
+    /// Charges of conductors in the first of these that were taken from the transposed entry of the capacitance matrix.
+    pub replaced: Vec<Replaced>,
     /// Dense or fast, as it was done.
     pub method: Method,
     /// The solver tolerance that was used.
@@ -150,6 +154,11 @@ impl Electrostatics {
         Capacitance {
             method: self.method,
             maxwell: (0..conductors).map(row).collect(),
+            replaced: self
+                .replaced
+                .iter()
+                .map(|entry| Replaced { was: entry.was / eps, ..*entry })
+                .collect(),
             density: columns.iter().map(density).collect(),
             solves: self
                 .responses

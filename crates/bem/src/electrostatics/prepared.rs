@@ -7,7 +7,7 @@ use mesh::Mesh;
 use super::dense::Dense;
 use super::fast::Fast;
 use super::rows::System;
-use super::{Electrostatics, Excitation, Media, Response, external};
+use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
 use crate::single_layer::SampledError;
@@ -127,8 +127,18 @@ impl Prepared {
             timings.matvec_mean = fast.layer.mean_seconds();
         }
         let gauss_defect = found.defect;
+        let mut responses = self.responses(excitations, found);
+        let system = &self.system;
+        let replaced = reciprocal::replace(
+            &system.rows,
+            system.panels.triangles(),
+            system.images.copies() as f64,
+            excitations,
+            &mut responses,
+        );
         Ok(Electrostatics {
-            responses: self.responses(excitations, found),
+            responses,
+            replaced,
             method,
             tolerance: self.options.tolerance,
             fmm_tolerance: fast.map(|fast| fast.tolerance),
@@ -189,7 +199,7 @@ impl Prepared {
                 if !slopes.is_empty() {
                     let all = system.images.excitation(excitation, |_| true);
                     let on_metal = (x, &mut sides[..]);
-                    system.rows.gauss.put_right_on_metal(&system.rows, on_metal, &all, scale);
+                    system.rows.gauss.metal.put_right(&system.rows, on_metal, &all, scale);
                 }
                 let free = system.rows.free_charges(x, &sides);
                 let whole = scale * system.images.copies() as f64;

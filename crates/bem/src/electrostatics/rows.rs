@@ -99,7 +99,7 @@ impl System {
         let info = |i: usize| PanelInfo {
             area: panels.areas()[i],
             permittivity: media.permittivity[of(i)],
-            is_conductor: conductor(of(i)).is_some(),
+            conductor: conductor(of(i)),
         };
         let infos: Vec<PanelInfo> = (0..n).map(info).collect();
         let finder = Finder {
@@ -253,24 +253,29 @@ impl Rows {
         self.parts
     }
 
+    /// The larger of the permittivities on both sides.
+    pub(super) fn permittivity_beside(&self, i: usize) -> f64 {
+        let [front, back] = self.permittivity[i];
+        front.max(back)
+    }
+
     /// Whether a conductor's panel has different media on its sides, so that its free charge depends on the field there.
     fn is_sheet(&self, i: usize) -> bool {
         self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]
     }
 
-    /// Kinds of rows that give the normal derivative on conductors between two media, and on all metal of bodies that it covers in
-    /// part; `None` if there are no such conductors.
+    /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it does so nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<Kernel>> {
         let is_told_by_slopes = self.told_by_slopes();
         let kind = |&told: &bool| if told { Kernel::Adjoint } else { Kernel::None };
         is_told_by_slopes.contains(&true).then(|| is_told_by_slopes.iter().map(kind).collect())
     }
 
-    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on all
-    /// metal that covers a body in part, where eps times the charge amplifies errors that Gauss's law does not have.
+    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on
+    /// [`metal`](super::metal) that several media touch.
     fn told_by_slopes(&self) -> Vec<bool> {
         let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
-        self.gauss.metal(&self.conductor).for_each(|i| told[i] = true);
+        self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
         told
     }
 

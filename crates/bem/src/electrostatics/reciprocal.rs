@@ -1,0 +1,73 @@
+//! Entries of the capacitance matrix that their own row does not resolve, from the transposed entry (docs/math.md, "Gauss's law").
+//!
+//! The free charge of metal is eps times a field beside it. On metal in contact with a high permittivity the charge that a distant
+//! conductor induces is a small difference of fields times that permittivity, and errors of the mesh are multiplied by it. The charge
+//! that this metal induces on the other one is no such difference, and both are the same number.
+
+use super::rows::Rows;
+use super::{Excitation, Response};
+
+/// An entry takes the place of its transpose where its own row amplifies errors this many times less.
+const AMPLIFIED: f64 = 10.0;
+
+/// An entry of the capacitance matrix that its transpose has replaced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Replaced {
+    /// Row and column.
+    pub at: [usize; 2],
+    /// What its own row had given, in the matrix's unit.
+    pub was: f64,
+}
+
+/// How often errors of the field are multiplied in the free charge of each conductor: the mean permittivity beside it.
+fn amplification(rows: &Rows, conductors: usize) -> Vec<f64> {
+    let mut sums = vec![(0.0, 0.0); conductors];
+    for (i, conductor) in rows.conductor.iter().enumerate() {
+        if let Some(sum) = conductor.and_then(|k| sums.get_mut(k as usize)) {
+            sum.0 += rows.areas[i] * rows.permittivity_beside(i);
+            sum.1 += rows.areas[i];
+        }
+    }
+    sums.into_iter().map(|(sum, area)| if area > 0.0 { sum / area } else { 1.0 }).collect()
+}
+
+/// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are
+/// those of panels, of which there are so many copies.
+pub(super) fn replace(
+    rows: &Rows,
+    triangles: &[u32],
+    copies: f64,
+    excitations: &[Excitation],
+    responses: &mut [Response],
+) -> Vec<Replaced> {
+    let conductors = excitations.first().map_or(0, |first| first.potentials.len());
+    let is_unit = |(k, excitation): (usize, &Excitation)| {
+        let mut potentials = excitation.potentials.iter().enumerate();
+        let is_alone = excitation.charges.is_empty() && excitation.field == [0.0; 3];
+        is_alone && potentials.all(|(j, volt)| *volt == if j == k { 1.0 } else { 0.0 })
+    };
+    let units = excitations.get(..conductors).unwrap_or_default();
+    if units.len() != conductors || !units.iter().enumerate().all(is_unit) {
+        return Vec::new();
+    }
+    let amplified = amplification(rows, conductors);
+    let mut replaced = Vec::new();
+    for i in 0..conductors {
+        for j in (0..conductors).filter(|&j| amplified[i] > AMPLIFIED * amplified[j]) {
+            let was = responses[j].conductor_charge[i];
+            let charge = responses[i].conductor_charge[j];
+            responses[j].conductor_charge[i] = charge;
+            replaced.push(Replaced { at: [i, j], was });
+            // Where errors are amplified most they are most.
+            let own = |panel: &usize| rows.conductor[*panel] == Some(i as u32);
+            let weight = |panel: usize| rows.areas[panel] * rows.permittivity_beside(panel);
+            let panels = || (0..rows.areas.len()).filter(own);
+            let total: f64 = panels().map(weight).sum();
+            for panel in panels() {
+                responses[j].free_charge[triangles[panel] as usize] +=
+                    (charge - was) / copies * weight(panel) / total;
+            }
+        }
+    }
+    replaced
+}
