@@ -14,7 +14,7 @@ use crate::vector::{add, cross, dot, norm, scale, sub};
 /// Directions of lines from a triangle's centre, as shares of its sides: of no regular mesh.
 const TILTS: [[f64; 2]; 8] = [
     [0.137, 0.291],
-    [-0.318, 0.113],
+    [-0.307, 0.113],
     [0.209, -0.371],
     [-0.173, -0.239],
     [0.419, 0.057],
