@@ -51,7 +51,7 @@ def cavity(occ):
 def slab(occ):
     """A cylinder over a wide slab."""
     occ.addBox(-1, -1, -0.1, 2, 2, 0.1)
-    occ.addCylinder(0, 0, 0.05, 0.4, 0, 0.1, 0.1)
+    occ.addCylinder(0, 0, 0.15, 0.4, 0, 0.1, 0.1)
 
 
 # Shape, element size.
