@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Two versions of Farad on the same cases in one run: processor time and peak memory, in turn.
 
-    python3 benches/versions.py BEFORE AFTER [--rounds 3] [--into docs/performance.md] [CASE ...]
+    python3 benches/versions.py BEFORE AFTER [--rounds 5] [--into docs/performance.md] [CASE ...]
 
 BEFORE and AFTER are two programs. Each case is solved by one, then by the other, on one thread, as often as there are rounds. Figures are
 medians of user and system time of the whole process, which other work on the machine disturbs less than the clock does, and of the
@@ -103,7 +103,7 @@ def main():
     arguments.add_argument("before")
     arguments.add_argument("after")
     arguments.add_argument("cases", nargs="*")
-    arguments.add_argument("--rounds", type=int, default=3)
+    arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--into", type=Path)
     options = arguments.parse_args()
     programs = [str(Path(program).resolve()) for program in (options.before, options.after)]
