@@ -119,3 +119,47 @@ fn answers_in_a_field_do_not_depend_on_the_place() {
         }
     }
 }
+
+/// Bodies on which nothing else acts exert no force in all: what is left is the quadrature of fields that change within a facet, which
+/// is told where bodies come closer to each other than their facets can follow.
+#[test]
+fn forces_that_do_not_add_up_are_told() {
+    let place = Workplace::new("fields_balance");
+    for (distance, told) in [(3.0, false), (2.001, true)] {
+        let resolution = Resolution::Elements(160);
+        let spheres =
+            TwoSpheres { radius: 1.0, distance, base: SphereBase::Icosahedron, resolution };
+        let spheres = spheres.build().unwrap();
+        // Turned, or the one would be the other's mirror image and all errors, too.
+        let turn = Motion {
+            axis: [0.0, 0.0, 1.0],
+            centre: [0.5 * distance, 0.0, 0.0],
+            angle: 1.2,
+            shift: [0.0; 3],
+        };
+        let spheres = moved(&spheres, |t| spheres.groups_of(t) == [1], &turn);
+        let mut file = Vec::new();
+        gmsh::write(&spheres, Encoding::LittleEndian, &mut file).unwrap();
+        place.write("spheres.msh", file);
+        place.case(
+            "two.toml",
+            "spheres.msh",
+            "[[conductor]]\nname = \"left\"\ngroup = \"left\"\npotential = 1\n\
+             [[conductor]]\nname = \"right\"\ngroup = \"right\"\n[output]\nforces = true\nvtk = \"none\"",
+        );
+        let results = place.solve("two.toml --overwrite");
+        let forces = results["forces"].as_array().unwrap();
+        let [a, b] = [0, 1].map(|k| numbers(&forces[k]["force_n"]));
+        let norm = |f: Vec<f64>| f.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let sum = norm(a.iter().zip(&b).map(|(a, b)| a + b).collect());
+        let left = sum / (norm(a) + norm(b));
+        println!("{distance}: {left:.1e}");
+        assert_eq!(left > 1e-3, told, "{distance}: {left:.1e}");
+        let warnings = results["warnings"].as_array().unwrap();
+        let balance = warnings.iter().find(|warning| warning["check"] == "balance");
+        assert_eq!(balance.is_some(), told, "{warnings:?}");
+        if let Some(balance) = balance {
+            assert!((balance["value"].as_f64().unwrap() / left - 1.0).abs() < 1e-3, "{balance}");
+        }
+    }
+}

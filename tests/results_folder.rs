@@ -128,7 +128,10 @@ fn results_json_has_every_key_of_its_schema() {
                 "conductors maxwell_farad maxwell_over_4pi_eps0 mutual_farad relative_asymmetry",
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
-            ("/accuracy", "fmm_error_sampled fmm_tolerance gauss_defect solver_tolerance"),
+            (
+                "/accuracy",
+                "fmm_error_potential_v fmm_error_sampled fmm_tolerance gauss_defect solver_tolerance",
+            ),
             (
                 "/timings_s",
                 "evaluation fmm_check matvec_mean near_field output plan read self_checks solve total",
@@ -146,6 +149,10 @@ fn results_json_has_every_key_of_its_schema() {
         let dense = method == "dense";
         assert_eq!(results["accuracy"]["fmm_error_sampled"].is_null(), dense);
         assert_eq!(results["accuracy"]["fmm_tolerance"].is_null(), dense);
+        // Of an excitation of 1 V: within the solver's tolerance.
+        let volt = results["accuracy"]["fmm_error_potential_v"].as_f64();
+        assert_eq!(volt.is_none(), dense);
+        assert!(volt.is_none_or(|volt| volt > 1e-10 && volt < 1e-6), "{volt:?}");
     }
 }
 

@@ -30,7 +30,7 @@ KEYS = {
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
     "solver": "method",
-    "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled gauss_defect",
+    "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled fmm_error_potential_v gauss_defect",
     "timings_s": "read plan near_field solve fmm_check evaluation self_checks matvec_mean output total",
     "memory_bytes": "peak",
 }

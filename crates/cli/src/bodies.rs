@@ -17,14 +17,79 @@ pub(crate) struct Force {
     pub(crate) about: [f64; 3],
 }
 
-/// Forces on every body that lies in one medium, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
+/// What is left of the forces and torques of a system on which nothing else acts, where action is not reaction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Balance {
+    /// Size of the sum of all forces, over the sum of their sizes.
+    pub(crate) force: f64,
+    /// Size of the sum of all torques about the middle of everything, over that sum times the largest distance from there.
+    pub(crate) torque: f64,
+}
+
+/// Forces of which less than this share of those on the parts of bodies is left count as this: they are nothing but rounding
+/// and quadrature where bodies shield each other.
+const LEFT: f64 = 1e-3;
+
+/// The balance of forces, if they are those on all there is: no field, no planes, no charge outside of the bodies, one medium around.
+fn balance(
+    case: &Case,
+    problem: &Problem,
+    charge: &[f64],
+    bodies: &[bem::Body],
+    found: &[bem::Force],
+) -> Option<Balance> {
+    if case.field != [0.0; 3] || !case.planes.is_empty() {
+        return None;
+    }
+    // Bodies in others are parts of them.
+    let mut order: Vec<usize> = (0..bodies.len()).collect();
+    order.sort_by_key(|&b| std::cmp::Reverse(bodies[b].triangles.len()));
+    let (mut is_taken, mut has) = (vec![false; charge.len()], vec![false; problem.sources.len()]);
+    let mut overlap = false;
+    order.retain(|&b| {
+        let own = &bodies[b].triangles;
+        let known = own.iter().filter(|&&t| is_taken[t as usize]).count();
+        overlap |= known > 0 && known < own.len();
+        own.iter().for_each(|&t| is_taken[t as usize] = true);
+        bodies[b].charges.iter().for_each(|&q| has[q] = true);
+        known == 0
+    });
+    let all_charge = charge.iter().zip(&is_taken).all(|(q, taken)| *q == 0.0 || *taken);
+    let all_sources = problem.sources.iter().zip(&has).all(|(q, has)| q.coulomb == 0.0 || *has);
+    let around = bodies[*order.first()?].permittivity;
+    if overlap
+        || !(all_charge && all_sources)
+        || order.iter().any(|&b| bodies[b].permittivity != around)
+    {
+        return None;
+    }
+    let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+    let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * (low[k] + high[k]));
+    let norm = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let lever = norm(std::array::from_fn(|k| high[k] - middle[k]));
+    let (mut force, mut torque, mut scale) = ([0.0; 3], [0.0; 3], 0.0);
+    for &b in &order {
+        let (arm, f) =
+            (std::array::from_fn::<_, 3, _>(|k| bodies[b].about[k] - middle[k]), found[b].force);
+        for k in 0..3 {
+            let (i, j) = ((k + 1) % 3, (k + 2) % 3);
+            force[k] += f[k];
+            torque[k] += found[b].torque[k] + arm[i] * f[j] - arm[j] * f[i];
+        }
+        scale += norm(f).max(LEFT * found[b].size);
+    }
+    (scale > 0.0)
+        .then(|| Balance { force: norm(force) / scale, torque: norm(torque) / (scale * lever) })
+}
+
+/// Forces on every body that lies in one medium, and their balance, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
 /// symmetry cuts is meant with its images across it.
 pub(crate) fn forces(
     case: &Case,
     problem: &Problem,
     charge: &[f64],
     sources: &bem::Excitation,
-) -> Result<Vec<Force>, Failure> {
+) -> Result<(Vec<Force>, Option<Balance>), Failure> {
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
         conductors(case, problem).into_iter().chain(dielectrics(case, problem)).unzip();
     let images = &problem.symmetry.images;
@@ -39,7 +104,8 @@ pub(crate) fn forces(
         newton_metre: force.torque.map(|t| t * newton * case.mesh.unit.metres()),
         about: body.about,
     };
-    Ok(names.into_iter().zip(&bodies).zip(&found).map(force).collect())
+    let balance = balance(case, problem, charge, &bodies, &found);
+    Ok((names.into_iter().zip(&bodies).zip(&found).map(force).collect(), balance))
 }
 
 /// A body of these triangles and sources, with its images across planes that it touches; `None` if one of them is grounded.

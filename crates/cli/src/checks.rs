@@ -9,6 +9,7 @@ use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 use mesh::locate::Locator;
 use serde::Serialize;
 
+use crate::bodies::Balance;
 use crate::case::Case;
 use crate::problem::Problem;
 use crate::state;
@@ -37,6 +38,10 @@ const INDUCED: f64 = 10.0;
 
 /// The same where media differ: the error of the mesh.
 const INDUCED_BY_MESH: f64 = 0.1;
+
+/// Share of the forces that may be left of their sum where action is reaction: quadrature of the field of close bodies, well below
+/// what the mesh leaves.
+const BALANCE: f64 = 1e-3;
 
 /// Facets under a charge may be this many times as large as their distance from it: beyond that the charge that it induces is
 /// narrower than the facets, which carry one density each.
@@ -173,6 +178,19 @@ pub(crate) fn judge(
     warnings.extend(charge_near_surface(case, problem));
     warnings.extend(coincident_charges(problem));
     warnings
+}
+
+/// Action and reaction: the bodies' forces, and their torques, add up to nothing where nothing else acts.
+pub(crate) fn balance(found: Balance) -> Option<Warning> {
+    let value = if found.torque > found.force { found.torque } else { found.force };
+    (ratio(value, BALANCE) > 1.0).then(|| {
+        let message = format!(
+            "the forces on the bodies add up to {:.1e} of their sizes and the torques to {:.1e}, where nothing else acts on them: \
+             bodies are closer to each other than their facets can follow; refine the mesh there",
+            found.force, found.torque
+        );
+        Warning::new("balance", "forces".to_owned(), [value, BALANCE], message)
+    })
 }
 
 /// How a charge is called.

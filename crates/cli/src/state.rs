@@ -100,6 +100,8 @@ pub(crate) struct State {
     pub(crate) probes: Vec<Probed>,
     /// `None` unless asked for.
     pub(crate) forces: Option<Vec<bodies::Force>>,
+    /// `None` where something else acts on the bodies than they on each other.
+    pub(crate) balance: Option<bodies::Balance>,
 }
 
 /// One conductor.
@@ -342,7 +344,7 @@ pub(crate) fn refined(
     prepared: &mut bem::Prepared,
     answer: &mut bem::Electrostatics,
     progress: &dyn bem::Progress,
-) -> Result<Option<bem::Response>, Failure> {
+) -> Result<Option<(bem::Excitation, bem::Response)>, Failure> {
     if !case.forces || !case.has_state() {
         return Ok(None);
     }
@@ -352,7 +354,7 @@ pub(crate) fn refined(
     let started = Instant::now();
     let response = prepared.refine(&excitation, &state.charge, progress)?;
     answer.timings.solve += started.elapsed().as_secs_f64();
-    Ok(response)
+    Ok(response.map(|response| (excitation, response)))
 }
 
 /// The state.
@@ -388,10 +390,11 @@ fn state(
     } else {
         Some(solvation(case, problem, &surface, &sources)?)
     };
-    let forces = if case.forces {
-        Some(bodies::forces(case, problem, &state.charge, &sources)?)
+    let (forces, balance) = if case.forces {
+        let (forces, balance) = bodies::forces(case, problem, &state.charge, &sources)?;
+        (Some(forces), balance)
     } else {
-        None
+        (None, None)
     };
     let potential = potential(problem, &state, &surface, &sources)?;
     let probes = probes::find(case, problem, &state.charge, &sources)?;
@@ -404,6 +407,7 @@ fn state(
         potential,
         probes,
         forces,
+        balance,
     }))
 }
 

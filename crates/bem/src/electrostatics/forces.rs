@@ -37,6 +37,8 @@ pub struct Force {
     pub force: [f64; 3],
     /// Torque about [`Body::about`].
     pub torque: [f64; 3],
+    /// Sum of the sizes of the forces on its parts, of which little may be left.
+    pub size: f64,
 }
 
 /// Force and torque on each body, for the charges of `charge` (as in [`Response::charge`](crate::Response::charge)) and the sources
@@ -89,13 +91,14 @@ fn force_on(
     };
     let field = SurfaceCharge::new(mesh, &others).evaluate(&sources, &points, true)?.field;
     let about = Vec3::from(body.about);
-    let (mut force, mut torque) = (Vec3::zeros(), Vec3::zeros());
+    let (mut force, mut torque, mut size) = (Vec3::zeros(), Vec3::zeros(), 0.0);
     for ((x, q), e) in points.iter().zip(&strengths).zip(&field) {
         let pull = Vec3::from(*e) * (q * body.permittivity);
         force += pull;
+        size += pull.norm();
         torque += (Vec3::from(*x) - about).cross(&pull);
     }
-    Ok(Force { force: force.into(), torque: torque.into() })
+    Ok(Force { force: force.into(), torque: torque.into(), size })
 }
 
 /// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.

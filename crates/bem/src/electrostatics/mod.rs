@@ -30,7 +30,9 @@ pub use evaluate::{SurfaceCharge, Values};
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::Prepared;
 pub use reciprocal::Replaced;
-pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
+pub use sampled::{
+    Reciprocity, SampledResidual, reciprocity, sampled_residual, sampled_residual_of_state,
+};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

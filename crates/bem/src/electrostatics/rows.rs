@@ -206,12 +206,9 @@ impl Rows {
 
     /// Largest over conductors and interfaces of the root mean square over the area.
     pub(super) fn measure(&self, r: &[f64]) -> f64 {
-        let mut squares = vec![0.0; self.parts];
-        for ((&p, w), r) in self.part.iter().zip(&self.weights).zip(r) {
-            squares[p as usize] += w * r * r;
-        }
+        let parts = self.of_parts(r.iter().copied());
         // NaN must come through: f64::max drops it.
-        squares.into_iter().fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a }).sqrt()
+        parts.into_iter().fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a })
     }
 
     /// Weights in which a residual's norm is at least the largest over conductors and interfaces of its root mean square relative to
@@ -220,17 +217,29 @@ impl Rows {
     pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
         /// What is smaller than this share of the largest action has no digits left.
         const LEAST: f64 = 1e-10;
-        let mut squares = vec![0.0; self.parts];
-        for (i, (x, r)) in x.iter().zip(r).enumerate() {
-            let action = (self.diagonal(i) * x).abs() + r.abs();
-            squares[self.part(i)] += self.weights[i] * action * action;
-        }
-        let largest = squares.iter().copied().fold(0.0, f64::max);
+        let left = self.of_parts(r.iter().copied());
+        let mut action = self.balanced(x);
+        action.iter_mut().zip(left).for_each(|(action, left)| *action += left);
+        let largest = action.iter().copied().fold(0.0, f64::max);
         if largest == 0.0 {
             return self.weights.clone();
         }
-        let square = |i: usize| squares[self.part(i)].max(LEAST * LEAST * largest);
+        let square = |i: usize| action[self.part(i)].max(LEAST * largest).powi(2);
         self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
+    }
+
+    /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.
+    pub(super) fn balanced(&self, x: &[f64]) -> Vec<f64> {
+        self.of_parts(x.iter().enumerate().map(|(i, x)| self.diagonal(i) * x))
+    }
+
+    /// Root mean square over the area of each conductor and interface.
+    fn of_parts(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut squares = vec![0.0; self.parts];
+        for ((&p, w), value) in self.part.iter().zip(&self.weights).zip(values) {
+            squares[p as usize] += w * value * value;
+        }
+        squares.into_iter().map(f64::sqrt).collect()
     }
 
     /// Diagonal of the row of an interface, d's own part left out.

@@ -43,6 +43,30 @@ pub struct SampledResidual {
     pub relative: f64,
 }
 
+/// What a residual is relative to.
+#[derive(Clone, Copy, PartialEq)]
+enum RelativeTo {
+    /// The right-hand side, of the conductor or interface where it is largest.
+    Largest,
+    /// What acts on the conductor or interface itself.
+    Action,
+}
+
+/// The residual of a state that was solved on for ([`Prepared::refine`](super::Prepared::refine)), relative to what acts on each conductor
+/// and interface.
+///
+/// # Errors
+/// [`Error::Length`].
+pub fn sampled_residual_of_state(
+    mesh: &Mesh,
+    media: Media<'_>,
+    excitation: &Excitation,
+    charge: &[f64],
+) -> Result<SampledResidual, Error> {
+    let found = residuals(mesh, media, &[(excitation, charge)], RelativeTo::Action)?;
+    Ok(found.into_iter().next().unwrap_or(SampledResidual { conductor: None, relative: 0.0 }))
+}
+
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
 /// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge).
 ///
@@ -52,6 +76,15 @@ pub fn sampled_residual(
     mesh: &Mesh,
     media: Media<'_>,
     solved: &[(&Excitation, &[f64])],
+) -> Result<Vec<SampledResidual>, Error> {
+    residuals(mesh, media, solved, RelativeTo::Largest)
+}
+
+fn residuals(
+    mesh: &Mesh,
+    media: Media<'_>,
+    solved: &[(&Excitation, &[f64])],
+    relative_to: RelativeTo,
 ) -> Result<Vec<SampledResidual>, Error> {
     for (_, charge) in solved {
         let (expected, found) = (mesh.triangles.len(), charge.len());
@@ -129,10 +162,15 @@ pub fn sampled_residual(
             *sizes += right * right;
         }
         let root = |count: usize, squares: f64| (squares / count.max(1) as f64).sqrt();
-        let size = of_part.iter().fold(0.0f64, |size, part| size.max(root(part.0, part.2)));
+        let largest = of_part.iter().fold(0.0f64, |size, part| size.max(root(part.0, part.2)));
+        let balanced = rows.balanced(&x[column]);
         let mut worst = SampledResidual { conductor: None, relative: 0.0 };
         for (part, &(count, residuals, _)) in of_part.iter().enumerate() {
             let own = root(count, residuals);
+            let size = match relative_to {
+                RelativeTo::Largest => largest,
+                RelativeTo::Action => balanced[part] + own,
+            };
             let relative = if size > 0.0 { own / size } else { own };
             if relative > worst.relative || relative.is_nan() {
                 let conductor = (part < system.conductors).then_some(part as u32);

@@ -208,11 +208,22 @@ pub(super) fn solve_on(
         answer.timings.solve += more.timings.solve;
         answer.timings.fmm_check += more.timings.fmm_check;
     }
-    answer.responses.extend(refined);
+    if let Some((excitation, response)) = refined {
+        let started = Instant::now();
+        measured.residuals.push(bem::sampled_residual_of_state(
+            &problem.mesh,
+            media,
+            &excitation,
+            &response.charge,
+        )?);
+        check_seconds += started.elapsed().as_secs_f64();
+        answer.responses.push(response);
+    }
     let more = state::find(case, problem, &answer)?;
     let answer = answer.into_capacitance(case.relative_permittivity, &problem.areas);
     let started = Instant::now();
-    let warnings = checks::judge(case, problem, &answer, &measured);
+    let mut warnings = checks::judge(case, problem, &answer, &measured);
+    warnings.extend(more.state.as_ref().and_then(|state| checks::balance(state.balance?)));
     check_seconds += started.elapsed().as_secs_f64();
     let more = More { hydrodynamics: hydrodynamics(&answer), warnings, check_seconds, ..more };
     Ok((answer, more))

@@ -163,6 +163,7 @@ struct Accuracy {
     solver_tolerance: f64,
     fmm_tolerance: Option<f64>,
     fmm_error_sampled: Option<f64>,
+    fmm_error_potential_v: Option<f64>,
     gauss_defect: Option<f64>,
 }
 
@@ -245,6 +246,7 @@ impl Document {
                 solver_tolerance: answer.tolerance,
                 fmm_tolerance: answer.fmm_tolerance,
                 fmm_error_sampled: answer.fmm_error_sampled,
+                fmm_error_potential_v: answer.fmm_error_potential,
                 gauss_defect: run.more.gauss_defect,
             },
             timings_s: Timings {

@@ -292,6 +292,9 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
     if let Some(error) = answer.fmm_error_sampled {
         let _ = write!(text, ", error measured against direct sums {error:.1e}");
     }
+    if let Some(error) = answer.fmm_error_potential {
+        let _ = write!(text, ", of potentials {error:.1e} V");
+    }
     text.push('\n');
     if matrices.maxwell_length.len() > 1 {
         let asymmetry = matrices.relative_asymmetry;
