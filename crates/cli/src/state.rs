@@ -350,11 +350,23 @@ pub(crate) fn refined(
     }
     let driven = case.has_sources().then_some(problem.conductors.names.len());
     let Some(state) = answer.state(&conditions(case, problem), driven) else { return Ok(None) };
-    let excitation = bem::Excitation { potentials: state.potentials, ..sources(case, problem) };
+    let potentials = state.potentials.clone();
+    let excitation = bem::Excitation { potentials, ..sources(case, problem) };
     let started = Instant::now();
     let response = prepared.refine(&excitation, &state.charge, progress)?;
     answer.timings.solve += started.elapsed().as_secs_f64();
-    Ok(response.map(|response| (excitation, response)))
+    Ok(response.map(|mut response| {
+        // Where entries of the matrix were replaced, free charge is that of the entries.
+        for &bem::Replaced { at: [i, _], .. } in &answer.replaced {
+            response.conductor_charge[i] = state.conductor_charge[i];
+            for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
+                if *owner == Some(i as u32) {
+                    response.free_charge[t] = state.free_charge[t];
+                }
+            }
+        }
+        (excitation, response)
+    }))
 }
 
 /// The state.
