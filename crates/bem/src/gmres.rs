@@ -127,7 +127,7 @@ pub type Measure<'a> = &'a dyn Fn(&[f64]) -> f64;
 /// How residuals are measured.
 #[derive(Clone, Copy)]
 pub struct Metric<'a> {
-    /// Weights w of the inner product, shape (len).
+    /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape (columns, len).
     pub weights: &'a [f64],
     /// The relative size of a true residual that is compared with the tolerance, if it is not the weighted norm over that of
     /// b. It should not exceed that, or the solve restarts in vain.
@@ -160,10 +160,11 @@ pub fn gmres(
 ) -> Result<Vec<GmresInfo>, Error> {
     let n = operator.len();
     let columns = b.len().checked_div(n).unwrap_or(0);
+    let of_each = metric.weights.len() != n;
     for (what, expected, found) in [
         ("a vector", n, operator.inputs()),
         ("preconditioner", n, preconditioner.len()),
-        ("weights", n, metric.weights.len()),
+        ("weights", if of_each { columns * n } else { n }, metric.weights.len()),
         ("b", columns * n, b.len()),
         ("x", columns * n, x.len()),
     ] {
@@ -205,8 +206,8 @@ pub(crate) trait Space {
     fn joined(&self, vectors: &[&Self::Vector]) -> Result<Self::Vector, Error>;
     /// Vectors that lay side by side.
     fn parted(&self, vectors: Self::Vector, columns: usize) -> Result<Vec<Self::Vector>, Error>;
-    /// The weighted inner product.
-    fn dot(&self, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
+    /// The weighted inner product of this right-hand side.
+    fn dot(&self, column: usize, u: &Self::Vector, v: &Self::Vector) -> Result<f64, Error>;
     /// y += a x.
     fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
     /// x *= a.
@@ -214,8 +215,8 @@ pub(crate) trait Space {
     /// The relative size of a true residual, if it is not its norm over that of b.
     fn measure(&self, r: &Self::Vector) -> Result<Option<f64>, Error>;
     /// The weighted norm.
-    fn norm(&self, v: &Self::Vector) -> Result<f64, Error> {
-        Ok(self.dot(v, v)?.sqrt())
+    fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
+        Ok(self.dot(column, v, v)?.sqrt())
     }
 }
 
@@ -229,8 +230,9 @@ pub(crate) fn gmres_in<S: Space>(
 ) -> Result<Vec<GmresInfo>, Error> {
     let mut infos = Vec::with_capacity(b.len());
     let group = params.group.max(1);
-    for (b, x) in b.chunks(group).zip(x.chunks_mut(group)) {
-        infos.extend(Lockstep { space: &mut *space, params }.solve(b, x, observe)?);
+    for (k, (b, x)) in b.chunks(group).zip(x.chunks_mut(group)).enumerate() {
+        let first = k * group;
+        infos.extend(Lockstep { space: &mut *space, params, first }.solve(b, x, observe)?);
     }
     Ok(infos)
 }
@@ -286,8 +288,9 @@ impl Space for Host<'_> {
         Ok(vectors.chunks_exact(self.n).map(<[f64]>::to_vec).collect())
     }
 
-    fn dot(&self, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
-        Ok(dot(u, v, self.metric.weights))
+    fn dot(&self, column: usize, u: &Vec<f64>, v: &Vec<f64>) -> Result<f64, Error> {
+        let of_column = self.metric.weights.get(column * self.n..(column + 1) * self.n);
+        Ok(dot(u, v, of_column.unwrap_or(self.metric.weights)))
     }
 
     fn add(&self, a: f64, x: &Vec<f64>, y: &mut Vec<f64>) -> Result<(), Error> {
@@ -311,11 +314,16 @@ impl Space for Host<'_> {
 struct Lockstep<'a, S> {
     space: &'a mut S,
     params: &'a GmresParams,
+    /// The group's first among all right-hand sides.
+    first: usize,
 }
 
 /// One column between two restarts.
 struct Column<V> {
+    /// In its group.
     index: usize,
+    /// Among all right-hand sides.
+    of_all: usize,
     norm_b: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
@@ -350,7 +358,8 @@ impl<S: Space> Lockstep<'_, S> {
         let mut done: Vec<Option<GmresInfo>> = vec![None; b.len()];
         let mut running = Vec::with_capacity(b.len());
         for (index, b) in b.iter().enumerate() {
-            running.push(Column::new(index, self.space.norm(b)?));
+            let of_all = self.first + index;
+            running.push(Column::new(index, of_all, self.space.norm(of_all, b)?));
         }
         let mut shared = 0;
         loop {
@@ -381,9 +390,9 @@ impl<S: Space> Lockstep<'_, S> {
     ) -> Result<(), Error> {
         let guesses: Vec<&S::Vector> = running.iter().map(|column| &x[column.index]).collect();
         let mut zero = true;
-        for guess in &guesses {
+        for (guess, column) in guesses.iter().zip(running.iter()) {
             // NaN is not zero.
-            zero &= self.space.norm(guess)? == 0.0;
+            zero &= self.space.norm(column.of_all, guess)? == 0.0;
         }
         let residuals = if zero {
             guesses.iter().map(|_| self.space.zeros()).collect::<Result<Vec<_>, _>>()?
@@ -396,7 +405,7 @@ impl<S: Space> Lockstep<'_, S> {
         for (mut column, mut r) in running.drain(..).zip(residuals) {
             self.space.scale(-1.0, &mut r)?;
             self.space.add(1.0, &b[column.index], &mut r)?;
-            let size = self.space.norm(&r)?;
+            let size = self.space.norm(column.of_all, &r)?;
             let measured = self.space.measure(&r)?;
             let relative = measured.unwrap_or_else(|| relative(size, column.norm_b));
             match column.verdict(size, relative, self.params) {
@@ -479,9 +488,10 @@ fn slack<V>(columns: &[&mut Column<V>], tolerance: f64) -> Slack {
 }
 
 impl<V> Column<V> {
-    fn new(index: usize, norm_b: f64) -> Self {
+    fn new(index: usize, of_all: usize, norm_b: f64) -> Self {
         Self {
             index,
+            of_all,
             norm_b,
             basis: Vec::new(),
             upper: Vec::new(),
@@ -533,16 +543,16 @@ impl<V> Column<V> {
         params: &GmresParams,
     ) -> Result<(), Error> {
         self.iterations += 1;
-        let size = space.norm(&w)?;
+        let size = space.norm(self.of_all, &w)?;
         let mut h = vec![0.0; self.basis.len()];
         for _ in 0..2 {
             for (h, v) in h.iter_mut().zip(&self.basis) {
-                let overlap = space.dot(v, &w)?;
+                let overlap = space.dot(self.of_all, v, &w)?;
                 space.add(-overlap, v, &mut w)?;
                 *h += overlap;
             }
         }
-        let mut next = space.norm(&w)?;
+        let mut next = space.norm(self.of_all, &w)?;
         if !(next.is_finite() && size.is_finite()) {
             self.ended = Some(CycleEnd::Nan);
             return Ok(());

@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use crate::Error;
 use crate::gmres::{LinearOperator, Slack};
 use crate::ladder::Ladder;
-use crate::near::{Near, PairIntegrals};
+use crate::near::{Near, Needs, PairIntegrals};
 use crate::pair::PairQuadrature;
 use crate::panels::Panels;
 use crate::points::Points;
@@ -57,6 +57,8 @@ pub(crate) struct LayerPairs<'a> {
     /// One a panel.
     kernels: &'a [Kernel],
     single: SingleLayerPairs<'a>,
+    /// What charges in space ask for beyond the panels' own weights.
+    needs: Option<&'a Needs>,
 }
 
 /// Room that integrals of many pairs share.
@@ -73,7 +75,12 @@ impl<'a> LayerPairs<'a> {
         kernels: &'a [Kernel],
         quadrature: PairQuadrature,
     ) -> Self {
-        Self { panels, kernels, single: SingleLayerPairs { panels, quadrature } }
+        Self { panels, kernels, single: SingleLayerPairs { panels, quadrature }, needs: None }
+    }
+
+    /// The same where charges in space have these needs.
+    pub(crate) fn with_needs(self, needs: &'a Needs) -> Self {
+        Self { needs: Some(needs), ..self }
     }
 
     fn kernel(&self, i: usize) -> Kernel {
@@ -112,11 +119,14 @@ impl PairIntegrals for LayerPairs<'_> {
 
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
         let (of_potentials, of_slopes) = (panels.weights(i, j), panels.weights_of_slopes(i, j));
-        let weight = |row: usize, side: usize| match self.kernel(row) {
-            Kernel::Single => of_potentials[side],
-            Kernel::Double | Kernel::Adjoint | Kernel::None => of_slopes[side],
+        let weight = |[row, column]: [usize; 2], side: usize| {
+            let needed = self.needs.map_or(0.0, |needs| needs.weight(panels, row, column));
+            match self.kernel(row) {
+                Kernel::Single => of_potentials[side].max(needed),
+                Kernel::Double | Kernel::Adjoint | Kernel::None => of_slopes[side].max(needed),
+            }
         };
-        [weight(i, 0), weight(j, 1)]
+        [weight([i, j], 0), weight([j, i], 1)]
     }
 
     fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
@@ -201,6 +211,11 @@ impl Layer {
     /// Mean seconds of a product, over all its columns together.
     pub(crate) fn mean_seconds(&self) -> f64 {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
+    }
+
+    /// Takes another near field.
+    pub(crate) fn set_correction(&mut self, near: Near) {
+        self.correction = near;
     }
 
     /// Takes another plan of true residuals over the same points.

@@ -6,10 +6,11 @@ mod exact;
 
 use bem::{
     CapacitanceOptions, Condition, Electrostatics, Excitation, Images, Media, Method, PointCharge,
-    Quiet, StopReason, SurfaceCharge, Triangle, electrostatics,
+    Prepared, Quiet, StopReason, SurfaceCharge, Triangle, electrostatics,
 };
 use mesh::Mesh;
-use mesh::generate::{ConcentricSpheres, Resolution, Sphere, SphereBase};
+use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
+use mesh::local_refine::{Sizes, around_points};
 
 /// Methods, and the numbers of triangles that they are tried with.
 const METHODS: [(Method, [usize; 2]); 2] = [(Method::Dense, [80, 320]), (Method::Fmm, [320, 1280])];
@@ -299,4 +300,47 @@ fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
         let exact = -2.0 / d * (x[k] - [1.0 / d, 0.0, 0.0][k]) / r.powi(3);
         assert!((field[k] - exact).abs() < 5e-3 * 2.0 / d / (r * r), "{field:?}");
     }
+}
+
+/// A prepared solver is asked for a charge close to metal after one far away, and for the metal at 1 V with it: what its near field was
+/// chosen for does not show.
+#[test]
+fn charges_may_come_close_to_prepared_metal() {
+    let close = [0.21, 0.13, 1.0 + 1e-4];
+    let cube = Cube { edge: 2.0, grade: 1.0, resolution: Resolution::Elements(108) };
+    let sizes = Sizes { coarse: 2.0, ratio: 0.7, floor: 1e-12, most: 100_000 };
+    let mesh = around_points(&cube.build().unwrap(), &[close], sizes).unwrap();
+    let n = mesh.triangles.len();
+    let media = Media {
+        conductor: &vec![Some(0); n],
+        conductors: 1,
+        permittivity: &vec![[1.0; 2]; n],
+        images: &Images::default(),
+        bodies: &[],
+    };
+    let sources = |position| {
+        let charges = vec![PointCharge { position, charge: 1.0, permittivity: 1.0 }];
+        let grounded = Excitation { potentials: vec![0.0], charges, ..Excitation::default() };
+        [at_one_volt(1, 0), grounded]
+    };
+    let reaction = |answer: &Electrostatics| {
+        let charge = SurfaceCharge::new(&mesh, &answer.responses[1].charge);
+        charge.potential(close)
+    };
+    let dense =
+        electrostatics(&mesh, media, &sources(close), &options(Method::Dense, 1e-6), &Quiet);
+    let dense = dense.unwrap();
+    let fast = options(Method::Fmm, 1e-6);
+    let mut prepared = Prepared::new(&mesh, media, 2, &fast, &Quiet).unwrap();
+    prepared.solve(&sources([3.0, 0.0, 0.0]), &Quiet).unwrap();
+    let found = prepared.solve(&sources(close), &Quiet).unwrap();
+    let (found_there, exact_there) = (reaction(&found), reaction(&dense));
+    assert!((found_there / exact_there - 1.0).abs() < 2e-6, "{found_there} {exact_there}");
+    // Next to the charge the metal is at 1 V as well as elsewhere, whose panels are 1e4 times as large.
+    let unit = SurfaceCharge::new(&mesh, &found.responses[0].charge).potential(close);
+    let exact = SurfaceCharge::new(&mesh, &dense.responses[0].charge).potential(close);
+    assert!((unit - exact).abs() < 1e-5, "{unit} {exact}");
+    // Green's reciprocity.
+    let induced = found.responses[1].conductor_charge[0];
+    assert!((induced + unit).abs() < 1e-5, "{induced} {unit}");
 }

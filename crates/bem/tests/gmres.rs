@@ -99,6 +99,29 @@ fn groups_and_restarts_give_the_same_answer() {
 }
 
 #[test]
+fn each_right_hand_side_may_have_a_norm_of_its_own() {
+    let n = 30;
+    let b: Vec<f64> = (0..3 * n).map(|i| (i as f64).cos()).collect();
+    // Groups of two: the last column is the first of its group.
+    let params = GmresParams { tolerance: 1e-3, group: 2, ..GmresParams::default() };
+    let solve = |weights: &[f64], b: &[f64]| {
+        let mut x = vec![0.0; b.len()];
+        let metric = Metric { weights, measure: None };
+        let (mut matrix, mut identity) = (nonsymmetric(n), Identity(n));
+        gmres(&mut matrix, &mut identity, metric, b, &mut x, &params, &mut |_, _| true).unwrap();
+        x
+    };
+    let weight = |column: i32| (0..n as i32).map(move |i| f64::from(1 + i % 7).powi(2 * column));
+    let weights: Vec<f64> = (0..3).flat_map(weight).collect();
+    let together = solve(&weights, &b);
+    for k in 0..3 {
+        let own = k * n..(k + 1) * n;
+        assert_eq!(together[own.clone()], solve(&weights[own.clone()], &b[own]), "{k}");
+    }
+    assert_ne!(together[n..2 * n], solve(&weights[..n], &b[n..2 * n]));
+}
+
+#[test]
 fn a_zero_right_hand_side_needs_no_iteration() {
     let (x, infos) = solve(&mut nonsymmetric(5), &[0.0; 5], &tight());
     assert_eq!(x, [0.0; 5]);

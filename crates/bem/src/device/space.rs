@@ -126,7 +126,7 @@ impl Space for DeviceSpace<'_, '_> {
         (0..columns).map(part).collect()
     }
 
-    fn dot(&self, u: &Buffer<f64>, v: &Buffer<f64>) -> Result<f64, Error> {
+    fn dot(&self, _column: usize, u: &Buffer<f64>, v: &Buffer<f64>) -> Result<f64, Error> {
         let vectors = [self.weights.arg(), u.arg(), v.arg(), self.parts.arg()];
         let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();
         self.dot.blocks(PARTS, 1, &args)?;

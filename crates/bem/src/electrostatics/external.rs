@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::rows::System;
 use super::{Excitation, PointCharge};
 use crate::layer::Kernel;
+use crate::near::Sources;
 use crate::potentials::Nodes;
 use crate::triangle::Vec3;
 
@@ -24,16 +25,24 @@ pub(super) fn sheet_slopes(system: &System, excitation: &Excitation) -> Vec<f64>
     kernels.map_or_else(Vec::new, |kernels| on_panels(system, excitation, &kernels))
 }
 
+/// What is outside in scaled coordinates, with a right-hand side of this size.
+pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> Sources {
+    let (panels, scale) = (&system.panels, system.panels.scale());
+    let all = system.images.excitation(excitation, |_| true);
+    let scaled = |q: &PointCharge| (panels.scaled(q.position), q.charge / (q.permittivity * scale));
+    Sources {
+        charges: all.charges.iter().map(scaled).collect(),
+        field: Vec3::from(excitation.field) * scale,
+        size,
+    }
+}
+
 /// Mean potential or normal derivative of what is outside, in scaled coordinates.
 pub(super) fn on_panels(system: &System, excitation: &Excitation, kernels: &[Kernel]) -> Vec<f64> {
     let panels = &system.panels;
-    let scale = panels.scale();
+    let Sources { charges: points, field, .. } = sources(system, excitation, 1.0);
     let mut charges = Nodes::default();
-    let with_images = system.images.excitation(excitation, |_| true);
-    for &PointCharge { position, charge, permittivity } in &with_images.charges {
-        charges.push(&panels.scaled(position), charge / (permittivity * scale));
-    }
-    let field = Vec3::from(excitation.field) * scale;
+    points.iter().for_each(|(y, q)| charges.push(y, *q));
     // Where the uniform field's potential is 0.
     let origin = panels.scaled(excitation.origin);
     let value = |charges: &mut Nodes, (i, kernel): (usize, &Kernel)| {

@@ -8,11 +8,12 @@ use fmm::Precision;
 use super::preconditioner::Preconditioner;
 use super::prepared::{Found, Solved, accuracy};
 use super::rows::{Rows, System};
+use super::{Excitation, external};
 use crate::accuracy::Accuracy;
 use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
 use crate::ladder::Ladder;
 use crate::layer::{self, Kernel, Layer, LayerPairs};
-use crate::near::{self, Near};
+use crate::near::{self, Near, Needs, Sources};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::problem::HOPELESS;
@@ -43,21 +44,43 @@ pub(super) struct Fast {
     pub(super) tolerance: f64,
     precision: Option<Precision>,
     pub(super) layer: Layer,
-    preconditioner: Preconditioner,
+    /// Once there was something to solve for.
+    close: Option<Close>,
     sheets: Option<(Vec<Kernel>, Layer)>,
+}
+
+/// What close pairs are good for beside the products, and what they were chosen for.
+struct Close {
+    needs: Needs,
+    preconditioner: Preconditioner,
 }
 
 /// Exact entries on close pairs.
 fn near(
     system: &System,
     accuracy: &Accuracy,
+    needs: &Needs,
     kernels: &[Kernel],
     progress: &dyn Progress,
 ) -> Result<Near, Error> {
     let panels = &system.panels;
-    let pairs = LayerPairs::new(panels, kernels, accuracy.pairs);
+    let pairs = LayerPairs::new(panels, kernels, accuracy.pairs).with_needs(needs);
     let double = near::Precision::Double;
     Near::new(panels, &accuracy.selection, &pairs, double, |_| Ok(()), progress)
+}
+
+/// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask for nothing: their densities and the
+/// fields that these make have one norm, in which the panels' own weights bound errors.
+fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
+    let rows = &system.rows;
+    let n = system.panels.len().max(1);
+    let sources = |(excitation, b): (&Excitation, &[f64])| {
+        external::sources(system, excitation, rows.measure(b))
+    };
+    let sources: Vec<Sources> = excitations.iter().zip(b.chunks_exact(n)).map(sources).collect();
+    let (parts, shares) = rows.shares();
+    let has_metal = rows.kernels.contains(&Kernel::Single);
+    Needs::new(&system.panels, if has_metal { &sources } else { &[] }, parts, shares)
 }
 
 /// The fast sum for rows of these kinds.
@@ -115,13 +138,6 @@ impl Fast {
         let first_plan = plan(&system.panels, rule, kernels, of_plan.clone())?;
         timings.plan = started.elapsed().as_secs_f64();
         go_on(1)?;
-
-        let started = Instant::now();
-        let mut near = near(system, &accuracy, kernels, progress)?;
-        let preconditioner = Preconditioner::new(system, &near, &accuracy);
-        let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
-        near.subtract_points(&system.panels, &pairs, rule);
-        timings.near_field = started.elapsed().as_secs_f64();
         let panels = Arc::clone(&system.panels);
         let plans = if options.relax {
             let (panels, kernels) = (Arc::clone(&panels), kernels.clone());
@@ -131,8 +147,36 @@ impl Fast {
         } else {
             Ladder::fixed(first_plan)
         };
-        let layer = Layer::new(panels, rule, kernels.clone(), plans, near);
-        Ok(Self { accuracy, tolerance, precision, layer, preconditioner, sheets: None })
+        let layer = Layer::new(panels, rule, kernels.clone(), plans, Near::none(n));
+        Ok(Self { accuracy, tolerance, precision, layer, close: None, sheets: None })
+    }
+
+    /// Close pairs as these excitations need them, with right-hand sides `b`: those that are known, if they serve.
+    fn close(
+        &mut self,
+        system: &System,
+        excitations: &[Excitation],
+        b: &[f64],
+        progress: &dyn Progress,
+        timings: &mut Timings,
+    ) -> Result<Close, Error> {
+        let started = Instant::now();
+        let mut needs = needs(system, excitations, b);
+        if let Some(known) = self.close.take() {
+            if known.needs.serve(&system.panels, &needs) {
+                return Ok(known);
+            }
+            needs = needs.with(&known.needs);
+        }
+        let (accuracy, kernels) = (&self.accuracy, &system.rows.kernels);
+        let mut near = near(system, accuracy, &needs, kernels, progress)?;
+        let preconditioner = Preconditioner::new(system, &near, accuracy);
+        let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
+        near.subtract_points(&system.panels, &pairs, accuracy.rule);
+        self.layer.set_correction(near);
+        self.sheets = None;
+        timings.near_field += started.elapsed().as_secs_f64();
+        Ok(Close { needs, preconditioner })
     }
 
     fn plan_options(
@@ -148,12 +192,14 @@ impl Fast {
     pub(super) fn solve(
         &mut self,
         system: &System,
+        excitations: &[Excitation],
         mut b: Vec<f64>,
-        columns: usize,
         options: &CapacitanceOptions,
         progress: &dyn Progress,
+        timings: &mut Timings,
     ) -> Result<Found, Error> {
-        let n = system.panels.len();
+        let (n, columns) = (system.panels.len(), excitations.len());
+        let mut close = self.close(system, excitations, &b, progress, timings)?;
         let mut operator = Operator { layer: &mut self.layer, rows: &system.rows, defect: 0.0 };
         let mut charges = vec![0.0; columns * n];
         let params = GmresParams {
@@ -165,15 +211,14 @@ impl Fast {
         // Every column is measured by its own right-hand side, so that they can advance together.
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| system.rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
-        let mut preconditioner = self.preconditioner.for_rows(&system.rows);
+        let weights: Vec<f64> =
+            b.chunks_exact(n.max(1)).flat_map(|b| system.rows.norm_weights(b)).collect();
+        let mut preconditioner = close.preconditioner.for_rows(&system.rows);
         let mut iterate = |operator: &mut Operator<'_>, charges: &mut [f64]| {
             gmres(
                 operator,
                 &mut preconditioner,
-                Metric {
-                    weights: &system.rows.weights,
-                    measure: Some(&|r: &[f64]| system.rows.measure(r)),
-                },
+                Metric { weights: &weights, measure: Some(&|r: &[f64]| system.rows.measure(r)) },
                 &b,
                 charges,
                 &params,
@@ -240,7 +285,8 @@ impl Fast {
                 history: info.history,
             })
             .collect();
-        let slopes = self.slopes(system, &charges, columns, options, progress)?;
+        let slopes = self.slopes(system, &charges, columns, &close.needs, options, progress)?;
+        self.close = Some(close);
         Ok(Found { charges, slopes, solved, defect, sizes, error, checking })
     }
 
@@ -249,14 +295,17 @@ impl Fast {
     pub(super) fn refine(
         &mut self,
         system: &System,
+        excitation: &Excitation,
         b: &[f64],
         mut x: Vec<f64>,
         options: &CapacitanceOptions,
         progress: &dyn Progress,
     ) -> Result<Found, Error> {
+        let (one, timings) = (std::slice::from_ref(excitation), &mut Timings::default());
+        let mut close = self.close(system, one, b, progress, timings)?;
         let rows = &system.rows;
         let mut operator = Operator { layer: &mut self.layer, rows, defect: 0.0 };
-        let mut preconditioner = self.preconditioner.for_rows(rows);
+        let mut preconditioner = close.preconditioner.for_rows(rows);
         let norm = |r: &[f64], weights: &[f64]| -> f64 {
             r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
         };
@@ -301,7 +350,8 @@ impl Fast {
             solved.reason = StopReason::Stagnation;
         }
         let defect = operator.defect;
-        let slopes = self.slopes(system, &x, 1, options, progress)?;
+        let slopes = self.slopes(system, &x, 1, &close.needs, options, progress)?;
+        self.close = Some(close);
         let solved = vec![solved];
         Ok(Found {
             charges: x,
@@ -320,13 +370,15 @@ impl Fast {
         system: &System,
         charges: &[f64],
         columns: usize,
+        needs: &Needs,
         options: &CapacitanceOptions,
         progress: &dyn Progress,
     ) -> Result<Vec<f64>, Error> {
         let mut slopes = Vec::new();
         if let Some(kernels) = system.rows.sheets() {
             if self.sheets.as_ref().is_none_or(|(known, _)| *known != kernels) {
-                let sheets = self.sheet_layer(system, columns, &kernels, options, progress)?;
+                let sheets =
+                    self.sheet_layer(system, columns, needs, &kernels, options, progress)?;
                 self.sheets = Some((kernels, sheets));
             }
             if let Some((_, sheets)) = &mut self.sheets {
@@ -342,12 +394,13 @@ impl Fast {
         &self,
         system: &System,
         columns: usize,
+        needs: &Needs,
         kernels: &[Kernel],
         options: &CapacitanceOptions,
         progress: &dyn Progress,
     ) -> Result<Layer, Error> {
         let (accuracy, rule) = (&self.accuracy, self.accuracy.rule);
-        let mut near = near(system, accuracy, kernels, progress)?;
+        let mut near = near(system, accuracy, needs, kernels, progress)?;
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, rule);
         let densities = columns.clamp(1, GROUP);

@@ -109,15 +109,18 @@ impl Prepared {
             .collect();
         let columns = excitations.len();
         let (system, options) = (&self.system, &self.options);
+        let known_near_field = timings.near_field;
         let found = match &mut self.work {
             Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
-            Work::Fast(fast) => fast.solve(system, b, columns, options, progress)?,
+            Work::Fast(fast) => {
+                fast.solve(system, excitations, b, options, progress, &mut timings)?
+            }
         };
         timings.solve = started.elapsed().as_secs_f64();
         // Columns were solved for right-hand sides of size 1.
         let largest = found.sizes.iter().copied().fold(0.0, f64::max);
         let sampled = found.error;
-        timings.solve -= found.checking;
+        timings.solve -= found.checking + timings.near_field - known_near_field;
         timings.fmm_check = found.checking;
         let (method, fast) = match &self.work {
             Work::Dense(_) => (Method::Dense, None),
@@ -175,7 +178,7 @@ impl Prepared {
         let b = external::right_hand_side(system, excitation);
         let scale = system.panels.scale();
         let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();
-        let found = fast.refine(system, &b, x, &self.options, progress)?;
+        let found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
         Ok(self.responses(std::slice::from_ref(excitation), found).pop())
     }
 

@@ -204,6 +204,24 @@ impl Rows {
         self.gauss.scale_means(external);
     }
 
+    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size 1.
+    ///
+    /// Beside the mean over the area there is that over a conductor's panels. In the first alone small panels next to a point charge
+    /// count for nothing, and conductors at 1 V might end with any potential there; where the right-hand side is large, next to the
+    /// charge that makes it, residuals count relative to it.
+    pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
+        let mut panels = vec![0.0; self.parts];
+        self.part.iter().for_each(|&p| panels[p as usize] += 1.0);
+        let weight = |i: usize| match self.conductor[i] {
+            None => self.weights[i],
+            Some(_) => {
+                let of_number = 1.0 / panels[self.part[i] as usize];
+                0.5 * (self.weights[i] + of_number / (b[i] * b[i]).max(1.0))
+            }
+        };
+        (0..b.len()).map(weight).collect()
+    }
+
     /// Largest over conductors and interfaces of the root mean square over the area.
     pub(super) fn measure(&self, r: &[f64]) -> f64 {
         let parts = self.of_parts(r.iter().copied());
@@ -250,6 +268,11 @@ impl Rows {
     /// What a normal derivative on panel `i` counts in its row.
     pub(super) fn coupling(&self, i: usize) -> f64 {
         self.length[i] * self.factor[i]
+    }
+
+    /// Conductor, or number of conductors plus interface, of each panel, and its share of that one's area.
+    pub(super) fn shares(&self) -> (&[u32], &[f64]) {
+        (&self.part, &self.weights)
     }
 
     /// Conductor, or number of conductors plus interface, of panel `i`.

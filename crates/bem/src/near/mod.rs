@@ -6,6 +6,7 @@
 //! sum over those of the second panel.
 
 mod block;
+mod needs;
 mod select;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ use crate::product::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
+pub(crate) use needs::{Needs, Sources};
 use select::Choice;
 pub(crate) use select::{Selection, closest};
 
@@ -87,6 +89,11 @@ macro_rules! with {
 }
 
 impl Near {
+    /// No entries.
+    pub(crate) fn none(panels: usize) -> Self {
+        Self { panels, blocks: Blocks::Double(Vec::new()) }
+    }
+
     /// Exact entries on the pairs of `selection`. `check(entries)` may refuse that many.
     ///
     /// # Errors
