@@ -206,17 +206,22 @@ impl Rows {
 
     /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size 1.
     ///
-    /// Beside the mean over the area there is that over a conductor's panels. In the first alone small panels next to a point charge
+    /// On conductors, beside the mean over the area, there is that over panels. In the first alone small panels next to a point charge
     /// count for nothing, and conductors at 1 V might end with any potential there; where the right-hand side is large, next to the
-    /// charge that makes it, residuals count relative to it.
+    /// charge that makes it, residuals count relative to it. On interfaces fields next to a charge are so much larger than their mean that
+    /// all others would count for nothing: residuals count by the root of what they exceed it by.
     pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
-        let mut panels = vec![0.0; self.parts];
-        self.part.iter().for_each(|&p| panels[p as usize] += 1.0);
-        let weight = |i: usize| match self.conductor[i] {
-            None => self.weights[i],
-            Some(_) => {
-                let of_number = 1.0 / panels[self.part[i] as usize];
-                0.5 * (self.weights[i] + of_number / (b[i] * b[i]).max(1.0))
+        let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
+        for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
+            panels[p as usize] += 1.0;
+            means[p as usize] += weight * b.abs();
+        }
+        let weight = |i: usize| {
+            let (of_area, part) = (self.weights[i], self.part[i] as usize);
+            match self.conductor[i] {
+                Some(_) => 0.5 * (of_area + 1.0 / (panels[part] * (b[i] * b[i]).max(1.0))),
+                None if means[part] > 0.0 => of_area / (b[i].abs() / means[part]).max(1.0),
+                None => of_area,
             }
         };
         (0..b.len()).map(weight).collect()
