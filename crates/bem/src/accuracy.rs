@@ -1,5 +1,6 @@
 //! How exactly the Galerkin matrix is worked.
 
+use crate::layer::SOLID_ANGLES;
 use crate::near::Selection;
 use crate::pair::PairQuadrature;
 use crate::preconditioner::NEIGHBOURS;
@@ -8,6 +9,12 @@ use crate::quadrature::TriangleRule;
 
 /// Solver tolerances from here on are content with the coarser of two settings.
 const COARSE: f64 = 1e-5;
+
+/// Those below this want more points, and pairs from farther away.
+const FINE: f64 = 1e-6;
+
+/// What one order of rules and their reach leave is taken from here on by the reach: distances grow as this root of the tolerance.
+const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 
 /// Points of regular panels side by side are about this far apart, in sizes of a panel.
 const SIDE_BY_SIDE: f64 = 0.1;
@@ -24,6 +31,8 @@ pub(crate) struct Accuracy {
     pub(crate) selection: Selection,
     /// Exact integrals.
     pub(crate) pairs: PairQuadrature,
+    /// Accuracy of exact solid angles.
+    pub(crate) solid_angles: f64,
     /// Panels in a neighbourhood of the preconditioner.
     pub(crate) neighbours: usize,
 }
@@ -39,8 +48,14 @@ impl Accuracy {
     pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
         // Not a distance of a lattice: where sheets face each other, both or neither of two panels must be within reach.
-        let (rule, diameters, pairs) =
-            if tolerance < COARSE { (2, 2.05, 1e-5) } else { (1, 3.05, 1e-4) };
+        let (rule, diameters, pairs) = if tolerance >= COARSE {
+            (1, 3.05, 1e-4)
+        } else if tolerance >= FINE {
+            (2, 2.05, 1e-5)
+        } else {
+            let (from, root) = REACH;
+            (4, 2.05 * (from / tolerance).max(1.0).powf(root), 10.0 * tolerance)
+        };
         let rule = Rule::of_degree(rules[(rule + increment).min(rules.len() - 1)].degree());
         let selection = Selection {
             diameters,
@@ -48,7 +63,8 @@ impl Accuracy {
             error: ERROR_SHARE * tolerance * 0.1f64.powi(increment as i32),
         };
         let pairs = PairQuadrature::new(pairs, increment);
-        Self { rule, selection, pairs, neighbours: NEIGHBOURS }
+        let solid_angles = SOLID_ANGLES.min(tolerance);
+        Self { rule, selection, pairs, solid_angles, neighbours: NEIGHBOURS }
     }
 
     /// The same for panels whose points come as close to each other as `closest`, in sizes of a panel.

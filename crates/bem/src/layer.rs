@@ -28,7 +28,7 @@ use crate::single_layer::{self, SampledError, SingleLayerPairs};
 use crate::solid_angle_pair::solid_angle_over;
 use crate::triangle::Vec3;
 
-/// Accuracy of exact solid angles.
+/// Accuracy of exact solid angles, unless a solve asks for more.
 pub(crate) const SOLID_ANGLES: f64 = 1e-6;
 
 /// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
@@ -59,6 +59,7 @@ pub(crate) struct LayerPairs<'a> {
     single: SingleLayerPairs<'a>,
     /// What charges in space ask for beyond the panels' own weights.
     needs: Option<&'a Needs>,
+    solid_angles: f64,
 }
 
 /// Room that integrals of many pairs share.
@@ -75,7 +76,13 @@ impl<'a> LayerPairs<'a> {
         kernels: &'a [Kernel],
         quadrature: PairQuadrature,
     ) -> Self {
-        Self { panels, kernels, single: SingleLayerPairs { panels, quadrature }, needs: None }
+        let single = SingleLayerPairs { panels, quadrature };
+        Self { panels, kernels, single, needs: None, solid_angles: SOLID_ANGLES }
+    }
+
+    /// The same with solid angles to this accuracy.
+    pub(crate) fn with_solid_angles(self, solid_angles: f64) -> Self {
+        Self { solid_angles, ..self }
     }
 
     /// The same where charges in space have these needs.
@@ -103,7 +110,10 @@ impl<'a> LayerPairs<'a> {
     /// Mean over panel `i` of the solid angle of panel `j`, over the area of `j`.
     fn double(&self, i: usize, j: usize, nodes: &mut Nodes) -> f64 {
         let (s, t) = (self.panels.panel(i), self.panels.panel(j));
-        if i == j { 0.0 } else { solid_angle_over(&s, &t, SOLID_ANGLES, nodes) / (s.area * t.area) }
+        if i == j {
+            return 0.0;
+        }
+        solid_angle_over(&s, &t, self.solid_angles, nodes) / (s.area * t.area)
     }
 }
 

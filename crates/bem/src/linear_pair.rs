@@ -209,4 +209,42 @@ mod tests {
             }
         }
     }
+
+    /// A sheet over another, at every angle between their planes, turned in space: no branch shows.
+    #[test]
+    fn entries_are_continuous_in_the_angle_between_the_planes() {
+        let mut nodes = Nodes::default();
+        let s = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]].map(Vec3::from);
+        let t = [[0.1, 0.0, 0.03], [1.1, 0.0, 0.03], [0.3, 0.8, 0.03]].map(Vec3::from);
+        let turn = nalgebra::Rotation3::from_euler_angles(0.7, -1.1, 2.3);
+        for angle in [0.0, 1e-17, 1e-15, 1e-13, 1e-11, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2] {
+            let tilt = nalgebra::Rotation3::from_euler_angles(0.3 * angle, angle, 0.0);
+            let (s, t) =
+                (Triangle::of(s.map(|v| turn * v)), Triangle::of(t.map(|v| turn * (tilt * v))));
+            let exact = by_cuts(&s, &t, Potential::Single, &mut nodes);
+            let block = single_layer(&s, &t, &PairQuadrature::new(1e-6, 0), &mut nodes);
+            let whole = PairQuadrature::new(1e-12, 0).single_layer(&s, &t);
+            // Of nine entries each may have a quarter of the error of all.
+            let error = (sum(&block) / whole - 1.0).abs();
+            assert!(error < 1e-6, "{angle}: {error:.1e}");
+            let error = apart(&block, &exact) / whole;
+            assert!(error < 0.25e-6 + 1e-7, "{angle}: {error:.1e}");
+        }
+    }
+
+    /// Overlapping sheets: entries of the double layer add up to the mean solid angle, which is exact along edges.
+    #[test]
+    fn entries_of_the_double_layer_add_up_between_sheets() {
+        let mut nodes = Nodes::default();
+        let s = Triangle::new([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]]);
+        // Closer ones are cut for a second (docs/reliability.md, open).
+        for gap in [1e-1, 1e-2, 1e-3] {
+            let t = Triangle::new([[0.13, 0.07, gap], [1.1, 0.02, gap], [0.3, 0.85, gap]]);
+            let exact = crate::solid_angle_pair::solid_angle_over(&s, &t, 1e-10, &mut nodes);
+            let block = double_layer(&s, &t, 1e-6, &mut nodes);
+            let error = (sum(&block) - exact).abs() / (2.0 * PI * s.area.min(t.area));
+            // Nine entries, each to a quarter of what is asked for.
+            assert!(error < 9.0 * 0.25e-6, "{gap}: {error:.1e}");
+        }
+    }
 }

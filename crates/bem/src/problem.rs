@@ -230,7 +230,8 @@ impl Problem {
         go_on(progress.advance(Stage::Plan, 1, 1))?;
 
         let started = Instant::now();
-        let Accuracy { rule, selection, pairs, neighbours } = accuracy.clone().for_closest(closest);
+        let Accuracy { rule, selection, pairs, neighbours, .. } =
+            accuracy.clone().for_closest(closest);
         let integrals = SingleLayerPairs { panels: &self.panels, quadrature: pairs };
         let precision = if options.tolerance >= SINGLE && closest >= FACING {
             near::Precision::Single

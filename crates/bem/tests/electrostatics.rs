@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    CapacitanceOptions, Condition, Electrostatics, Excitation, Images, Media, Method, PointCharge,
-    Prepared, Quiet, StopReason, SurfaceCharge, Triangle, electrostatics,
+    CapacitanceOptions, Condition, Conductors, Electrostatics, Excitation, Images, Media, Method,
+    PointCharge, Prepared, Quiet, StopReason, SurfaceCharge, Triangle, capacitance, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -343,4 +343,72 @@ fn charges_may_come_close_to_prepared_metal() {
     // Green's reciprocity.
     let induced = found.responses[1].conductor_charge[0];
     assert!((induced + unit).abs() < 1e-5, "{induced} {unit}");
+}
+
+/// Tolerances far below the default one: dense and fast against dense at 1e-12, for a metal core in a dielectric shell with a charge and a
+/// field outside, and for conductors in one medium.
+#[test]
+fn tolerances_are_kept_down_to_1e_10() {
+    let mesh = concentric(0.6, 1.0, 160);
+    let groups = [(Some(0), 4.0, 4.0), (None, 1.0, 4.0)];
+    let charges = vec![PointCharge { position: [0.4, 0.5, 1.3], charge: 1.0, permittivity: 1.0 }];
+    let sources = Excitation {
+        potentials: vec![0.0],
+        charges,
+        field: [0.3, 0.0, 0.1],
+        ..Excitation::default()
+    };
+    let excitations = [at_one_volt(1, 0), sources];
+    let points = [[0.4, 0.5, 1.3], [1.2, 0.0, 0.2], [-3.0, 2.0, 1.0]];
+    let values = |method, tolerance| -> Vec<f64> {
+        let answer = solve(&mesh, &groups, &excitations, &options(method, tolerance));
+        let of = |response: &bem::Response| {
+            let surface = SurfaceCharge::new(&mesh, &response.charge);
+            let at = points.map(|x| surface.potential(x));
+            [response.conductor_charge[0], at[0], at[1], at[2]]
+        };
+        answer.responses.iter().flat_map(of).collect()
+    };
+    let spheres = concentric(0.6, 1.0, 160);
+    let owner: Vec<Option<u32>> =
+        (0..spheres.triangles.len()).map(|t| Some(spheres.groups_of(t)[0])).collect();
+    let matrix = |method, tolerance| -> Vec<f64> {
+        let conductors = Conductors { of_triangle: &owner, count: 2 };
+        let options = options(method, tolerance);
+        capacitance(&spheres, conductors, &options, &Quiet).unwrap().maxwell.concat()
+    };
+    let exact = [values(Method::Dense, 1e-12), matrix(Method::Dense, 1e-12)];
+    for tolerance in [1e-8, 1e-10] {
+        for method in [Method::Dense, Method::Fmm] {
+            let found = [values(method, tolerance), matrix(method, tolerance)];
+            for (found, exact) in found.iter().flatten().zip(exact.iter().flatten()) {
+                let error = (found - exact).abs();
+                println!("{tolerance} {method:?} {exact:.3} {error:.1e}");
+                assert!(error < 10.0 * tolerance, "{method:?} {tolerance}: {found} {exact}");
+            }
+        }
+    }
+    // So many points that their values are a fast sum's.
+    let count = 8_000_000 / mesh.triangles.len() + 1;
+    let response = &solve(&mesh, &groups, &excitations, &options(Method::Dense, 1e-6)).responses[1];
+    let surface = SurfaceCharge::new(&mesh, &response.charge);
+    let spiral = |k: usize| {
+        let (z, angle) = (2.0 * k as f64 / count as f64 - 1.0, 2.4 * k as f64);
+        let (radius, ring) = (1.05 + 1.5 * z * z, (1.0 - z * z).sqrt());
+        [radius * ring * angle.cos(), radius * ring * angle.sin(), radius * z]
+    };
+    let many: Vec<[f64; 3]> = (0..count).map(spiral).collect();
+    for tolerance in [1e-6, 1e-8, 1e-10] {
+        let surface = surface.clone().with_tolerance(tolerance);
+        let values = surface.evaluate(&Excitation::default(), &many, true).unwrap();
+        let mut worst = [0.0f64; 2];
+        for k in (0..many.len()).step_by(97) {
+            let (potential, field) = (surface.potential(many[k]), surface.field(many[k]));
+            worst[0] = worst[0].max((values.potential[k] - potential).abs());
+            let apart = (0..3).map(|c| (values.field[k][c] - field[c]).abs());
+            worst[1] = apart.fold(worst[1], f64::max);
+        }
+        println!("{tolerance} {worst:?}");
+        assert!(worst.iter().all(|error| *error < 10.0 * tolerance), "{tolerance}: {worst:?}");
+    }
 }

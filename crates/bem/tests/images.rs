@@ -178,7 +178,7 @@ fn sphere_over_a_grounded_plane() {
 fn a_plate_close_over_ground() {
     use mesh::generate::Plate;
     let resolution = Resolution::Elements(128);
-    for gap in [1e-1, 1e-3, 1e-4] {
+    for gap in [1e-1, 1e-3, 1e-4, 1e-5] {
         // In elements, which are an eighth wide.
         let height = gap / 8.0;
         let mut mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();

@@ -110,7 +110,7 @@ pub(crate) fn measure(
 ) -> Result<Measured, bem::Error> {
     let charges = answer.responses.iter().map(|response| response.charge.as_slice());
     let solved: Vec<(&bem::Excitation, &[f64])> = excitations.iter().zip(charges).collect();
-    let residuals = bem::sampled_residual(&problem.mesh, media, &solved)?;
+    let residuals = bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?;
     let units = media.conductors;
     let mut induced = Vec::new();
     if case.has_sources() && units > 0 && solved.len() > units {
@@ -153,7 +153,7 @@ pub(crate) fn of_capacitance(
     let charges: Vec<Vec<f64>> = answer.density.iter().map(charge).collect();
     let solved: Vec<(&bem::Excitation, &[f64])> =
         excitations.iter().zip(charges.iter().map(Vec::as_slice)).collect();
-    let residuals = bem::sampled_residual(&problem.mesh, media, &solved)?;
+    let residuals = bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?;
     Ok(judge(case, problem, answer, &Measured { residuals, ..Measured::default() }))
 }
 

@@ -145,7 +145,8 @@ pub(crate) fn find(
     let conductor = &problem.conductors.of_triangle;
     let whole = symmetry.whole(&problem.mesh);
     let surface =
-        bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()]);
+        bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()])
+            .with_tolerance(case.solver.tolerance);
     let sources = symmetry.images.excitation(sources, |_| true);
     let each = |(probe, points): (&Probe, &Vec<[f64; 3]>)| {
         let mut values = surface.evaluate(&sources, points, true)?;

@@ -396,7 +396,8 @@ fn state(
     let sources = sources(case, problem);
     let symmetry = &problem.symmetry;
     let whole = symmetry.whole(&problem.mesh);
-    let surface = bem::SurfaceCharge::new(whole, &symmetry.images.charges(&state.charge));
+    let surface = bem::SurfaceCharge::new(whole, &symmetry.images.charges(&state.charge))
+        .with_tolerance(case.solver.tolerance);
     let solvation = if problem.sources.is_empty() {
         None
     } else {

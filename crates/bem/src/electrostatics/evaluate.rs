@@ -21,7 +21,7 @@ const PIECE: usize = 1024;
 /// Up to so many pairs of a triangle and a point are worked one by one: about a second of two cores.
 const DIRECT: usize = 8_000_000;
 
-/// Degree of the rule whose points stand for a triangle.
+/// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit beyond.
 const DEGREE: usize = 4;
 
 /// Triangles within this many of their diameters of a point are near: the rule's error there is some 1e-5 of what one triangle
@@ -38,6 +38,9 @@ const FAR_DEGREE: usize = 6;
 /// Relative L2 error of the fast sum unless asked for otherwise.
 const TOLERANCE: f64 = 1e-6;
 
+/// And at least.
+const TIGHTEST: f64 = 1e-12;
+
 /// Charges on triangles, for evaluation at any points.
 ///
 /// Charges are over 4 pi eps0, so that a potential is their sum over distances, in the mesh's unit.
@@ -50,6 +53,8 @@ pub struct SurfaceCharge {
     rounding: Vec<[f64; 3]>,
     /// Whether densities are the same at all vertices of a panel.
     constant: bool,
+    /// Relative L2 error of fast sums.
+    tolerance: f64,
 }
 
 /// Values at points.
@@ -69,7 +74,12 @@ impl SurfaceCharge {
         let densities = panels.triangles().iter().zip(panels.areas()).map(density);
         let densities = densities.map(|density| [density; 3]).collect();
         let rounding = vec![[0.0; 3]; panels.len()];
-        Self { densities, panels, rounding, constant: true }
+        Self { densities, panels, rounding, constant: true, tolerance: TOLERANCE }
+    }
+
+    /// The same with values at many points to this relative error, where it is less than 1e-6.
+    pub fn with_tolerance(self, tolerance: f64) -> Self {
+        Self { tolerance: tolerance.clamp(TIGHTEST, TOLERANCE), ..self }
     }
 
     /// The same charges as a density that is linear on each triangle and continuous where the surface is smooth, with the charge's
@@ -203,14 +213,15 @@ impl SurfaceCharge {
         charges: &[(Vec3, f64)],
         with_gradient: bool,
     ) -> Result<Vec<[f64; 4]>, Error> {
-        let rule = Rule::of_degree(DEGREE);
+        let digits = (TOLERANCE / self.tolerance).log10().ceil();
+        let rule = Rule::of_degree(DEGREE + 2 * digits as usize);
         let panels = &self.panels;
         let on_panels = (0..panels.len()).flat_map(|i| self.strengths(i, rule));
         let (places, strengths): (Vec<[f64; 3]>, Vec<f64>) =
             on_panels.chain(charges.iter().copied()).map(|(y, q)| (<[f64; 3]>::from(y), q)).unzip();
         let points: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();
         let options = fmm::Options {
-            tolerance: TOLERANCE,
+            tolerance: self.tolerance,
             // What points near a target add the correction takes away again.
             precision: Some(fmm::Precision::Double),
             gradient: with_gradient,

@@ -64,7 +64,8 @@ fn near(
     progress: &dyn Progress,
 ) -> Result<Near, Error> {
     let panels = &system.panels;
-    let pairs = LayerPairs::new(panels, kernels, accuracy.pairs).with_needs(needs);
+    let pairs = LayerPairs::new(panels, kernels, accuracy.pairs);
+    let pairs = pairs.with_solid_angles(accuracy.solid_angles).with_needs(needs);
     let double = near::Precision::Double;
     Near::new(panels, &accuracy.selection, &pairs, double, |_| Ok(()), progress)
 }

@@ -24,6 +24,9 @@ use crate::layer::Kernel;
 use crate::panels::Panels;
 use crate::{Error, Images};
 
+/// Fields of so many times their mean over an interface are a peak, next to a charge.
+const PEAK: f64 = 10.0;
+
 /// Panels and equations.
 pub(super) struct System {
     pub(super) panels: Arc<Panels>,
@@ -208,8 +211,8 @@ impl Rows {
     ///
     /// On conductors, beside the mean over the area, there is that over panels. In the first alone small panels next to a point charge
     /// count for nothing, and conductors at 1 V might end with any potential there; where the right-hand side is large, next to the
-    /// charge that makes it, residuals count relative to it. On interfaces fields next to a charge are so much larger than their mean that
-    /// all others would count for nothing: residuals count by the root of what they exceed it by.
+    /// charge that makes it, residuals count relative to it. On interfaces fields next to a charge may be so much larger than their mean that
+    /// all others would count for nothing: beyond [`PEAK`] means residuals count by the root of what they exceed it by.
     pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
         let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
         for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
@@ -220,7 +223,7 @@ impl Rows {
             let (of_area, part) = (self.weights[i], self.part[i] as usize);
             match self.conductor[i] {
                 Some(_) => 0.5 * (of_area + 1.0 / (panels[part] * (b[i] * b[i]).max(1.0))),
-                None if means[part] > 0.0 => of_area / (b[i].abs() / means[part]).max(1.0),
+                None if means[part] > 0.0 => of_area / (b[i].abs() / (PEAK * means[part])).max(1.0),
                 None => of_area,
             }
         };

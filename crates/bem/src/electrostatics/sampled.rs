@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::rows::System;
 use super::{Excitation, Media, SurfaceCharge, external};
-use crate::layer::{Kernel, LayerPairs, Scratch};
+use crate::layer::{Kernel, LayerPairs, SOLID_ANGLES, Scratch};
 use crate::near::PairIntegrals;
 use crate::panels::Panels;
 use crate::points::Points;
@@ -23,12 +23,15 @@ const ROWS: [usize; 2] = [8, 16];
 /// So many parts have a row each; of more, every so many.
 const PARTS: usize = 64;
 
-/// Relative accuracy of the integrals of close pairs, beyond what a solve uses.
+/// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its tolerance is less.
 const ACCURACY: f64 = 1e-8;
 
 /// Pairs further apart than this many radii of the larger panel are left to rules of these degrees on both: to better than
 /// 1e-6 of the entry.
 const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
+
+/// The same to better than 1e-10, for tolerances below 1e-6.
+const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
 const PAIRS: usize = 8_000_000;
@@ -62,13 +65,15 @@ pub fn sampled_residual_of_state(
     media: Media<'_>,
     excitation: &Excitation,
     charge: &[f64],
+    tolerance: f64,
 ) -> Result<SampledResidual, Error> {
-    let found = residuals(mesh, media, &[(excitation, charge)], RelativeTo::Action)?;
+    let found = residuals(mesh, media, &[(excitation, charge)], RelativeTo::Action, tolerance)?;
     Ok(found.into_iter().next().unwrap_or(SampledResidual { conductor: None, relative: 0.0 }))
 }
 
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
-/// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge).
+/// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge). It is as good as
+/// it takes to judge a solve with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].
@@ -76,8 +81,9 @@ pub fn sampled_residual(
     mesh: &Mesh,
     media: Media<'_>,
     solved: &[(&Excitation, &[f64])],
+    tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
-    residuals(mesh, media, solved, RelativeTo::Largest)
+    residuals(mesh, media, solved, RelativeTo::Largest, tolerance)
 }
 
 fn residuals(
@@ -85,6 +91,7 @@ fn residuals(
     media: Media<'_>,
     solved: &[(&Excitation, &[f64])],
     relative_to: RelativeTo,
+    tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
     for (_, charge) in solved {
         let (expected, found) = (mesh.triangles.len(), charge.len());
@@ -108,9 +115,11 @@ fn residuals(
     // The right-hand sides before means are scaled, which these rows are not.
     let external: Vec<Vec<f64>> =
         solved.iter().map(|(e, _)| external::on_panels(&system, e, &kernels)).collect();
-    let pairs = LayerPairs::new(panels, &kernels, PairQuadrature::new(ACCURACY, 0));
-    let [(far, _), ..] = FAR;
-    let rules = FAR.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+    let pairs = LayerPairs::new(panels, &kernels, PairQuadrature::new(ACCURACY.min(tolerance), 0))
+        .with_solid_angles(SOLID_ANGLES.min(tolerance));
+    let far = if tolerance < 1e-6 { FAR_FINE } else { FAR };
+    let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+    let [(far, _), ..] = far;
     let entry = |i: usize, j: usize, distance: f64, scratch: &mut Scratch| {
         let radius = panels.radius(i).max(panels.radius(j));
         match rules.iter().find(|(radii, _)| distance > radii * radius) {

@@ -215,6 +215,7 @@ pub(super) fn solve_on(
             media,
             &excitation,
             &response.charge,
+            case.solver.tolerance,
         )?);
         check_seconds += started.elapsed().as_secs_f64();
         answer.responses.push(response);
