@@ -71,8 +71,8 @@ impl Needs {
     /// Whether a near field that is chosen for these needs will do for others of the same panels.
     pub(crate) fn serve(&self, panels: &Panels, others: &Self) -> bool {
         let charges = panels.parts().1.iter().zip(panels.areas());
-        let each = self.columns.iter().zip(&others.columns).zip(charges);
-        each.into_iter().all(|((own, other), (charge, area))| {
+        let mut each = self.columns.iter().zip(&others.columns).zip(charges);
+        each.all(|((own, other), (charge, area))| {
             let is_similar = |a: f64, b: f64| a <= SIMILAR * b;
             let strength = |of: &Induced| of.density * of.around.sqrt();
             is_similar(other.density * area, *charge)
