@@ -28,18 +28,21 @@ const SEED: u64 = 1;
 /// So many cases are the slice: about a minute of two cores.
 const SLICE: usize = 24;
 
-/// Cases of the slice that fail by defects which are being repaired, and by which: take one out when its defect is.
-const UNDER_REPAIR: &[(usize, &str)] = &[
-    (2, "small bodies beside large ones by the fast method; a tolerance of 1e-8 is not reached"),
-    (3, "bodies far apart by the fast method; a tolerance of 1e-8 is not reached"),
-    (7, "parallel planes of turned bodies; a tolerance of 1e-8 is not reached"),
-    (10, "parallel planes of turned bodies; small bodies beside large ones"),
-    (12, "a tolerance of 1e-8 is not reached"),
-    (16, "bodies far apart by the fast method"),
-    (17, "a tolerance of 1e-8 is not reached"),
-    (18, "small bodies beside large ones; a tolerance of 1e-8 is not reached"),
-    (19, "bodies far apart by the fast method"),
-    (21, "small bodies beside large ones by the fast method"),
+/// Cases of the slice that are not done in it, and why: take one out when it can be.
+const LEFT_OUT: &[(usize, &str)] = &[
+    (
+        7,
+        "takes seven minutes of a core: a tolerance of 1e-8 with three planes, and the whole without",
+    ),
+    (
+        10,
+        "a field beside a body of 1:1000 is 35 tolerances off by the fast method, in proportion to the tolerance",
+    ),
+    (
+        16,
+        "floating conductors in a shell of eps_r 7000: 26 tolerances in C, in proportion to the tolerance",
+    ),
+    (21, "the whole of a film on eps_r 290: 11 tolerances in C"),
 ];
 
 fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -67,8 +70,8 @@ fn each<T: Send>(things: &[usize], act: impl Fn(usize) -> T + Sync) -> Vec<T> {
     done.into_iter().map(|(_, found)| found).collect()
 }
 
-/// Judges cases of a seed. Failing ones are told at once, and their folders stay.
-#[expect(clippy::print_stdout, reason = "who waits for a thousand cases sees them as they fail")]
+/// Judges cases of a seed. Each is told as it ends; folders of those that fail stay.
+#[expect(clippy::print_stdout, reason = "who waits for a thousand cases sees them as they end")]
 fn judged(seed: u64, indices: &[usize], machine: &Machine, folder: &Path) -> Vec<Verdict> {
     let last = indices.iter().max().copied().unwrap_or(0);
     let features = features::list(seed, last + 1);
@@ -77,6 +80,11 @@ fn judged(seed: u64, indices: &[usize], machine: &Machine, folder: &Path) -> Vec
         if verdict.failed() {
             println!("{}", table::told(&verdict));
         } else {
+            let worst = verdict.checks.iter().map(|check| check.worst()).fold(0.0, f64::max);
+            println!(
+                "case {index}: {} checks hold, to {worst:.2} of the bound",
+                verdict.checks.len()
+            );
             let _ = std::fs::remove_dir_all(&verdict.folder);
         }
         verdict
@@ -113,7 +121,7 @@ fn features_in_pairs_agree_however_they_are_asked() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("matrix_slice");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let is_known = |index: &usize| UNDER_REPAIR.iter().any(|(known, _)| known == index);
+    let is_known = |index: &usize| LEFT_OUT.iter().any(|(known, _)| known == index);
     let indices: Vec<usize> = (0..SLICE).filter(|index| !is_known(index)).collect();
     let machine = Machine::of_this();
     println!("{}", machine.told());

@@ -377,7 +377,7 @@ impl<'a> Builder<'a> {
                 }
                 let in_box = |body: &Body| {
                     let [low, high] = body.bounds();
-                    (0..3).all(|k| low[k] < x[k] && x[k] < high[k])
+                    (0..3).all(|k| low[k] <= x[k] && x[k] <= high[k])
                 };
                 if self.bodies.iter().any(in_box) {
                     continue;

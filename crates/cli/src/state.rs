@@ -17,7 +17,7 @@ use crate::units::{self, LengthUnit};
 const SOURCES: &str = "sources";
 
 /// What the solve that goes on for the state alone is called.
-const STATE: &str = "state";
+pub(crate) const STATE: &str = "state";
 
 /// The energy that surfaces add, and that of the charges alone: the second does not depend on the mesh.
 const SOLVATION_ENERGY: &str = "solvation energy";

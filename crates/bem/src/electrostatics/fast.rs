@@ -32,6 +32,10 @@ const TIGHTENINGS: usize = 2;
 /// Points at which the fast sum is compared with direct sums at the end.
 const ERROR_SAMPLES: usize = 1000;
 
+/// What a state's residual relative to what acts on each body is at least promised to be: the fast sum is as exact as the largest
+/// action asks for.
+const OF_ACTION: f64 = 1e-3;
+
 /// How often a state is solved on for, before what is left is said to be.
 const REFINEMENTS: usize = 3;
 
@@ -347,9 +351,12 @@ impl Fast {
             }
             x.iter_mut().zip(&correction).for_each(|(x, more)| *x += more);
         }
-        if solved.relative_residual > options.tolerance && solved.reason == StopReason::Converged {
-            solved.reason = StopReason::Stagnation;
-        }
+        let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
+        solved.reason = match solved.reason {
+            StopReason::Stagnation if is_met => StopReason::Converged,
+            StopReason::Converged if !is_met => StopReason::Stagnation,
+            reason => reason,
+        };
         let defect = operator.defect;
         let slopes = self.slopes(system, &x, 1, &close.needs, options, progress)?;
         self.close = Some(close);

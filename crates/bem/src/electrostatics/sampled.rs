@@ -20,6 +20,9 @@ const ENTRIES: usize = 1_000_000;
 /// Rows at least and at most, where parts are fewer.
 const ROWS: [usize; 2] = [8, 16];
 
+/// Panels that tell the size of right-hand sides, which few may miss: peaks under charges, sides that face a field.
+const SIZED: usize = 1024;
+
 /// So many parts have a row each; of more, every so many.
 const PARTS: usize = 64;
 
@@ -104,8 +107,9 @@ fn residuals(
     let n = panels.len();
     let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
     let chosen = chosen(&system, count.max(rows.parts().min(PARTS)));
+    let sized = self::chosen(&system, SIZED.max(chosen.len()));
     let mut kernels = vec![Kernel::None; n];
-    chosen.iter().for_each(|&i| kernels[i] = rows.kernels[i]);
+    chosen.iter().chain(&sized).for_each(|&i| kernels[i] = rows.kernels[i]);
     let x: Vec<Vec<f64>> = solved
         .iter()
         .map(|(_, charge)| {
@@ -155,28 +159,28 @@ fn residuals(
     let products: Vec<Vec<f64>> = x.iter().map(|x| product(x)).collect();
     let residual = |column: usize| {
         let excitation = solved[column].0;
-        let mut of_part = vec![(0usize, 0.0, 0.0); rows.parts()];
+        let right = |i: usize| match rows.conductor[i] {
+            Some(k) => excitation.potentials[k as usize] - external[column][i],
+            None => -rows.coupling(i) * external[column][i],
+        };
+        let left = |i: usize, known: f64| match rows.conductor[i] {
+            Some(_) => known,
+            None => rows.diagonal(i) * x[column][i] + rows.coupling(i) * known,
+        };
+        let mut residuals = Squares::new(rows.parts());
         for (&i, &known) in chosen.iter().zip(&products[column]) {
-            let external = external[column][i];
-            let (right, left) = match rows.conductor[i] {
-                Some(k) => (excitation.potentials[k as usize] - external, known),
-                None => (
-                    -rows.coupling(i) * external,
-                    rows.diagonal(i) * x[column][i] + rows.coupling(i) * known,
-                ),
-            };
-            let (count, residuals, sizes) = &mut of_part[rows.part(i)];
-            *count += 1;
-            *residuals += (right - left).powi(2);
-            *sizes += right * right;
+            residuals.add(rows.part(i), right(i) - left(i, known));
         }
-        let root = |count: usize, squares: f64| (squares / count.max(1) as f64).sqrt();
-        let largest = of_part.iter().fold(0.0f64, |size, part| size.max(root(part.0, part.2)));
+        let mut sizes = Squares::new(rows.parts());
+        sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
+        let largest = (0..rows.parts()).fold(0.0f64, |size, part| size.max(sizes.root(part)));
         let balanced = rows.balanced(&x[column]);
         let mut worst = SampledResidual { conductor: None, relative: 0.0 };
-        for (part, &(count, residuals, _)) in of_part.iter().enumerate() {
-            let own = root(count, residuals);
+        for part in 0..rows.parts() {
+            let own = residuals.root(part);
             let size = match relative_to {
+                // In a body of high permittivity the right-hand side of charges is small against what they induce on its surface.
+                RelativeTo::Largest if part >= system.conductors => largest.max(balanced[part]),
                 RelativeTo::Largest => largest,
                 RelativeTo::Action => balanced[part] + own,
             };
@@ -189,6 +193,26 @@ fn residuals(
         worst
     };
     Ok((0..solved.len()).map(residual).collect())
+}
+
+/// Sums of squares on each part.
+struct Squares(Vec<(usize, f64)>);
+
+impl Squares {
+    fn new(parts: usize) -> Self {
+        Self(vec![(0, 0.0); parts])
+    }
+
+    fn add(&mut self, part: usize, value: f64) {
+        self.0[part].0 += 1;
+        self.0[part].1 += value * value;
+    }
+
+    /// Root mean square.
+    fn root(&self, part: usize) -> f64 {
+        let (count, squares) = self.0[part];
+        (squares / count.max(1) as f64).sqrt()
+    }
 }
 
 /// Rows of `chosen` panels times the charges `x` of all panels and images, each pair by points.
