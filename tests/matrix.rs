@@ -28,7 +28,8 @@ const SEED: u64 = 1;
 /// So many cases are the slice: about a minute of two cores.
 const SLICE: usize = 24;
 
-/// Cases of the slice that are not done in it, and why: take one out when it can be.
+/// Cases of the slice that are not done in it, and why: take one out when it can be. Nor are those with a tolerance of 1e-8, which
+/// take a minute each, and more.
 const LEFT_OUT: &[(usize, &str)] = &[
     (
         7,
@@ -122,7 +123,11 @@ fn features_in_pairs_agree_however_they_are_asked() {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let is_known = |index: &usize| LEFT_OUT.iter().any(|(known, _)| known == index);
-    let indices: Vec<usize> = (0..SLICE).filter(|index| !is_known(index)).collect();
+    let features = features::list(SEED, SLICE);
+    let is_slow = |index: &usize| features[*index].tolerance() == features::Tolerance::E8;
+    let chosen = (0..SLICE).filter(|index| !is_known(index) && !is_slow(index));
+    let indices: Vec<usize> = chosen.collect();
+    assert!(indices.len() >= 10);
     let machine = Machine::of_this();
     println!("{}", machine.told());
     let verdicts = judged(SEED, &indices, &machine, &folder);
