@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::f64::consts::PI;
+use std::sync::Arc;
 
 use mesh::Mesh;
 use mesh::regions::{self, Position, Region};
@@ -10,6 +11,8 @@ use nalgebra::{DMatrix, DVector};
 
 use super::Images;
 use super::metal::Metal;
+use crate::panels::Panels;
+use crate::triangle::Vec3;
 
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
@@ -17,6 +20,10 @@ const DEPENDENT: f64 = 1e-8;
 /// A closed surface whose images take away all but this share of its area has no flux. Shares that are not 0 are sums of whole panels,
 /// some 1e-8 at the least; rounding leaves 1e-13 of ten million panels.
 pub(super) const CANCELLED: f64 = 1e-10;
+
+/// A defect beyond this share of the charge in and on a surface is set against all flux that passes it: of a body that others hardly
+/// reach, the charge is as good as none.
+const SUSPICIOUS: f64 = 1e-3;
 
 /// A mean that others make up, but for this share, is left out.
 const INDEPENDENT: f64 = 0.02;
@@ -29,6 +36,7 @@ pub(super) struct Gauss {
     means: Means,
     /// Those with metal.
     pub(super) metal: Metal,
+    panels: Arc<Panels>,
 }
 
 /// What is known of a panel.
@@ -286,7 +294,12 @@ impl Finder<'_> {
     }
 
     /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what each panel's row is multiplied by.
-    pub(super) fn gauss(&self, interfaces: Vec<Region>, lengths: &[f64]) -> Gauss {
+    pub(super) fn gauss(
+        &self,
+        interfaces: Vec<Region>,
+        lengths: &[f64],
+        panels: &Arc<Panels>,
+    ) -> Gauss {
         let mut candidates = interfaces;
         for body in self.bodies {
             let mut own = vec![false; self.whole.triangles.len()];
@@ -326,7 +339,8 @@ impl Finder<'_> {
             self.panels.iter().map(|panel| panel.permittivity).collect();
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
-        Gauss { clusters: self.clusters(free), means, metal: Metal { covered, solid } }
+        let metal = Metal { covered, solid };
+        Gauss { clusters: self.clusters(free), means, metal, panels: Arc::clone(panels) }
     }
 
     /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
@@ -469,6 +483,17 @@ impl Closed {
         }
         (-4.0 * PI * charge, size)
     }
+
+    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of others what they are seen under.
+    fn passing(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
+        let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
+        let area: f64 = own().map(|i| areas[i]).sum();
+        let centre = own().map(|i| areas[i] * panels.centroid(i)).sum::<Vec3>() / area;
+        let seen = |at: &Vec3| (area / (4.0 * PI * (at - centre).norm_squared())).min(1.0);
+        // Of all images in turn.
+        let charges = x.iter().cycle();
+        panels.centroids().iter().zip(charges).map(|(at, x)| x.abs() * seen(at)).sum()
+    }
 }
 
 impl Gauss {
@@ -478,15 +503,21 @@ impl Gauss {
     }
 
     /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
-    /// right, relative to the charge.
+    /// right, relative to the charge in and on a surface, or to that whose flux passes it.
     pub(super) fn put_right(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
         let mut defect = 0.0f64;
         for Cluster { surfaces, inverse } in &self.clusters {
             let missing = surfaces.iter().map(|surface| {
                 let (expected, size) = surface.expected(x);
                 let missing = expected - surface.flux(areas, y);
+                let lost = missing.abs() / (4.0 * PI);
+                let size = if lost > SUSPICIOUS * size {
+                    size.max(surface.passing(&self.panels, areas, x))
+                } else {
+                    size
+                };
                 if size > 0.0 {
-                    defect = defect.max(missing.abs() / (4.0 * PI * size));
+                    defect = defect.max(lost / size);
                 }
                 missing
             });

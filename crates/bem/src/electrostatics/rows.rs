@@ -73,7 +73,7 @@ impl System {
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
         let images = media.images;
         let panels = Panels::new(mesh, |t| conductor(t).is_some() || is_interface(t));
-        let panels = panels.with_images(images);
+        let panels = Arc::new(panels.with_images(images));
         let of = |i: usize| panels.triangles()[i] as usize;
         let n = panels.len();
         let mut panel_of = vec![u32::MAX; triangles];
@@ -117,7 +117,7 @@ impl System {
         part.iter().zip(panels.areas()).for_each(|(&p, a)| area[p as usize] += a);
         let length: Vec<f64> =
             part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
-        let gauss = finder.gauss(closed, &length);
+        let gauss = finder.gauss(closed, &length, &panels);
         let rows = Rows {
             kernels: (0..n)
                 .map(|i| if conductor(of(i)).is_some() { Kernel::Single } else { Kernel::Adjoint })
@@ -135,7 +135,7 @@ impl System {
             gauss,
         };
         Ok(Self {
-            panels: Arc::new(panels),
+            panels,
             rows,
             images: images.clone(),
             triangles,
