@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::scene::Scene;
-use super::vector::{Point, norm, sub};
+use super::vector::{Point, distance, norm, sub};
 
 /// Coulomb's constant, 1/(4 pi eps0).
 pub const COULOMB: f64 = 8.987_551_786_2e9;
@@ -188,7 +188,9 @@ pub enum Quantity {
 pub struct Scales {
     volt: f64,
     force: f64,
-    field: f64,
+    /// At each probe. A potential that is known to some digits has a field known to these digits of it over the distance to the nearest
+    /// surface, since it is harmonic up to there; that, too, is allowed for a tenth of it.
+    fields: Vec<f64>,
     /// Charges of both signs may take each other's energy away.
     energy: f64,
     /// In metres.
@@ -212,10 +214,15 @@ impl Scales {
         let fields = reference.probes.iter().map(|(_, field)| largest(field));
         // What bodies at such potentials exert on each other, a small part of it.
         let usual = 0.1 * scene.surroundings * volt * volt / COULOMB;
+        let field = fields.fold(0.1 * volt / body, f64::max);
+        let surface = |x: &Point| -> f64 {
+            let triangles = (0..scene.triangles.len()).map(|t| distance(*x, scene.corners(t)));
+            triangles.fold(f64::INFINITY, f64::min) * scene.unit.1
+        };
         Self {
             volt,
             force: forces.fold(usual, f64::max),
-            field: fields.fold(0.1 * volt / body, f64::max),
+            fields: scene.probes.iter().map(|x| field.max(0.1 * volt / surface(x))).collect(),
             energy: scene
                 .charges
                 .iter()
@@ -299,9 +306,9 @@ pub fn deviations(reference: &Outcome, other: &Outcome, scales: &Scales) -> Vec<
         note(Quantity::Force, norm(sub(*force, *force_b)) / scales.force);
         note(Quantity::Torque, norm(sub(*torque, *torque_b)) / (scales.force * scales.size));
     }
-    for (a, b) in reference.probes.iter().zip(&other.probes) {
+    for ((a, b), field) in reference.probes.iter().zip(&other.probes).zip(&scales.fields) {
         note(Quantity::ProbePotential, (a.0 - b.0).abs() / scales.volt.max(a.0.abs()));
-        note(Quantity::ProbeField, norm(sub(a.1, b.1)) / scales.field);
+        note(Quantity::ProbeField, norm(sub(a.1, b.1)) / field);
     }
     if let (Some(a), Some(b)) = (reference.polarisability, other.polarisability) {
         let largest = a.iter().flatten().fold(0.0f64, |m, x| m.max(x.abs()));

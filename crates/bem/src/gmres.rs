@@ -121,8 +121,8 @@ pub struct GmresInfo {
     pub history: Vec<f64>,
 }
 
-/// The relative size of a residual.
-pub type Measure<'a> = &'a dyn Fn(&[f64]) -> f64;
+/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that leaves.
+pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 
 /// How residuals are measured.
 #[derive(Clone, Copy)]
@@ -212,8 +212,13 @@ pub(crate) trait Space {
     fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
     /// x *= a.
     fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
-    /// The relative size of a true residual, if it is not its norm over that of b.
-    fn measure(&self, r: &Self::Vector) -> Result<Option<f64>, Error>;
+    /// The relative size of a right-hand side's true residual that `x` leaves, if it is not its norm over that of b.
+    fn measure(
+        &self,
+        column: usize,
+        x: &Self::Vector,
+        r: &Self::Vector,
+    ) -> Result<Option<f64>, Error>;
     /// The weighted norm.
     fn norm(&self, column: usize, v: &Self::Vector) -> Result<f64, Error> {
         Ok(self.dot(column, v, v)?.sqrt())
@@ -305,8 +310,8 @@ impl Space for Host<'_> {
         Ok(())
     }
 
-    fn measure(&self, r: &Vec<f64>) -> Result<Option<f64>, Error> {
-        Ok(self.metric.measure.map(|measure| measure(r)))
+    fn measure(&self, column: usize, x: &Vec<f64>, r: &Vec<f64>) -> Result<Option<f64>, Error> {
+        Ok(self.metric.measure.map(|measure| measure(column, x, r)))
     }
 }
 
@@ -406,7 +411,7 @@ impl<S: Space> Lockstep<'_, S> {
             self.space.scale(-1.0, &mut r)?;
             self.space.add(1.0, &b[column.index], &mut r)?;
             let size = self.space.norm(column.of_all, &r)?;
-            let measured = self.space.measure(&r)?;
+            let measured = self.space.measure(column.of_all, &x[column.index], &r)?;
             let relative = measured.unwrap_or_else(|| relative(size, column.norm_b));
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {

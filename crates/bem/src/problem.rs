@@ -392,7 +392,7 @@ impl Problem {
             Preconditioner::Host(preconditioner) => gmres(
                 operator,
                 preconditioner,
-                Metric { weights: &self.weights, measure: Some(&|r| self.measure(r)) },
+                Metric { weights: &self.weights, measure: Some(&|_, _, r| self.measure(r)) },
                 &excitations,
                 charges,
                 &params,

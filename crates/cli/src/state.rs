@@ -337,7 +337,14 @@ fn driven(case: &Case, problem: &Problem, answer: &bem::Electrostatics) -> Optio
     case.has_sources().then_some(count)
 }
 
-/// The state solved on for, where forces are asked for: they need the charges of each body relative to what acts on that body.
+/// Whether the state is solved on for until each body is exact relative to what acts on it: forces need that, and so do charges where
+/// an external field puts conductors at potentials that differ by more than what acts on each.
+fn is_refined(case: &Case, problem: &Problem) -> bool {
+    let has_field = case.field.iter().any(|component| *component != 0.0);
+    case.has_state() && (case.forces || (has_field && problem.conductors.names.len() > 1))
+}
+
+/// The state solved on for, where [`is_refined`] says so.
 pub(crate) fn refined(
     case: &Case,
     problem: &Problem,
@@ -345,7 +352,7 @@ pub(crate) fn refined(
     answer: &mut bem::Electrostatics,
     progress: &dyn bem::Progress,
 ) -> Result<Option<(bem::Excitation, bem::Response)>, Failure> {
-    if !case.forces || !case.has_state() {
+    if !is_refined(case, problem) {
         return Ok(None);
     }
     let driven = case.has_sources().then_some(problem.conductors.names.len());

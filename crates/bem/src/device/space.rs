@@ -145,7 +145,12 @@ impl Space for DeviceSpace<'_, '_> {
     }
 
     /// The largest over the conductors of the root of the weighted squares' sum.
-    fn measure(&self, r: &Buffer<f64>) -> Result<Option<f64>, Error> {
+    fn measure(
+        &self,
+        _column: usize,
+        _x: &Buffer<f64>,
+        r: &Buffer<f64>,
+    ) -> Result<Option<f64>, Error> {
         let sums = self.device.buffer::<f64>(self.conductors)?;
         sums.zero()?;
         let vectors = [self.conductor.arg(), self.weights.arg(), r.arg(), sums.arg()];

@@ -1,5 +1,6 @@
 //! The equations by a fast sum and a near field, solved by GMRES.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +8,7 @@ use fmm::Precision;
 
 use super::preconditioner::Preconditioner;
 use super::prepared::{Found, Solved, accuracy};
-use super::rows::{Rows, System};
+use super::rows::{Rows, System, weighted_norm};
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
 use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
@@ -35,6 +36,10 @@ const ERROR_SAMPLES: usize = 1000;
 /// What a state's residual relative to what acts on each body is at least promised to be: the fast sum is as exact as the largest
 /// action asks for.
 const OF_ACTION: f64 = 1e-3;
+
+/// Among sources, residuals of so many tolerances relative to what acts on a body are solved on for: in the largest potential of all
+/// the charge of others may have no digits.
+const WEAK: f64 = 3.0;
 
 /// How often a state is solved on for, before what is left is said to be.
 const REFINEMENTS: usize = 3;
@@ -219,11 +224,19 @@ impl Fast {
         let weights: Vec<f64> =
             b.chunks_exact(n.max(1)).flat_map(|b| system.rows.norm_weights(b)).collect();
         let mut preconditioner = close.preconditioner.for_rows(&system.rows);
+        // Of columns with sources: the last residual relative to what acts on each body.
+        let by_action = RefCell::new(vec![0.0; columns]);
+        let measure = |column: usize, x: &[f64], r: &[f64]| {
+            if excitations[column].has_sources() {
+                by_action.borrow_mut()[column] = system.rows.relative_to_action(x, r);
+            }
+            system.rows.measure(r)
+        };
         let mut iterate = |operator: &mut Operator<'_>, charges: &mut [f64]| {
             gmres(
                 operator,
                 &mut preconditioner,
-                Metric { weights: &weights, measure: Some(&|r: &[f64]| system.rows.measure(r)) },
+                Metric { weights: &weights, measure: Some(&measure) },
                 &b,
                 charges,
                 &params,
@@ -272,6 +285,16 @@ impl Fast {
             }
             error = check(&operator)?;
         }
+        for (column, info) in infos.iter_mut().enumerate() {
+            let is_weak = by_action.borrow()[column] > WEAK * options.tolerance;
+            if info.reason == StopReason::Converged && is_weak {
+                let of_column = column * n..(column + 1) * n;
+                let (b, x) = (&b[of_column.clone()], &mut charges[of_column]);
+                let more = solve_on(&mut operator, &mut preconditioner, b, x, options, progress)?;
+                info.iterations += more.iterations;
+                info.history.extend(more.history.iter().skip(1));
+            }
+        }
         let absolute = error.map_or(0.0, |error| error.absolute);
         if absolute > options.tolerance {
             tracing::warn!(error = absolute, "the fast sum's error exceeds the solver's tolerance");
@@ -311,46 +334,8 @@ impl Fast {
         let rows = &system.rows;
         let mut operator = Operator { layer: &mut self.layer, rows, defect: 0.0 };
         let mut preconditioner = close.preconditioner.for_rows(rows);
-        let norm = |r: &[f64], weights: &[f64]| -> f64 {
-            r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
-        };
-        let mut solved = Solved {
-            iterations: 0,
-            reason: StopReason::Converged,
-            relative_residual: 0.0,
-            history: vec![1.0],
-        };
-        for pass in 0..=REFINEMENTS {
-            let mut product = vec![0.0; x.len()];
-            operator.apply(&x, &mut product, 1)?;
-            let r: Vec<f64> = b.iter().zip(&product).map(|(b, y)| b - y).collect();
-            let weights = rows.weights_by_action(&x, &r);
-            solved.relative_residual = norm(&r, &weights);
-            if solved.relative_residual <= options.tolerance || pass == REFINEMENTS {
-                break;
-            }
-            let params = GmresParams {
-                // Actions change with the charges that change.
-                tolerance: 0.5 * options.tolerance / solved.relative_residual,
-                restart: options.restart.max(1),
-                max_iterations: options.max_iterations,
-                group: 1,
-            };
-            let mut correction = vec![0.0; x.len()];
-            let metric = Metric { weights: &weights, measure: None };
-            let unit = &mut preconditioner;
-            let infos =
-                gmres(&mut operator, unit, metric, &r, &mut correction, &params, &mut |i, r| {
-                    progress.residual(i, r);
-                    progress.advance(Stage::Solve, i as u64, 0)
-                })?;
-            for info in infos {
-                solved.iterations += info.iterations;
-                solved.reason = info.reason;
-                solved.history.extend(info.history.iter().skip(1));
-            }
-            x.iter_mut().zip(&correction).for_each(|(x, more)| *x += more);
-        }
+        let mut solved =
+            solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
         let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
         solved.reason = match solved.reason {
             StopReason::Stagnation if is_met => StopReason::Converged,
@@ -417,6 +402,57 @@ impl Fast {
         let plans = Ladder::fixed(plan);
         Ok(Layer::new(Arc::clone(&system.panels), rule, kernels.to_vec(), plans, near))
     }
+}
+
+/// Solves on from charges `x` until each conductor and interface meets its equations to the tolerance relative to what acts on it, or as
+/// well as the fast sum lets it.
+fn solve_on(
+    operator: &mut Operator<'_>,
+    preconditioner: &mut dyn LinearOperator,
+    b: &[f64],
+    x: &mut [f64],
+    options: &CapacitanceOptions,
+    progress: &dyn Progress,
+) -> Result<Solved, Error> {
+    let rows = operator.rows;
+    let mut solved = Solved {
+        iterations: 0,
+        reason: StopReason::Converged,
+        relative_residual: 0.0,
+        history: vec![1.0],
+    };
+    for pass in 0..=REFINEMENTS {
+        let mut product = vec![0.0; x.len()];
+        operator.apply(x, &mut product, 1)?;
+        let r: Vec<f64> = b.iter().zip(&product).map(|(b, y)| b - y).collect();
+        let weights = rows.weights_by_action(x, &r);
+        solved.relative_residual = weighted_norm(&weights, &r);
+        if solved.relative_residual <= options.tolerance || pass == REFINEMENTS {
+            break;
+        }
+        let params = GmresParams {
+            // Actions change with the charges that change.
+            tolerance: 0.5 * options.tolerance / solved.relative_residual,
+            restart: options.restart.max(1),
+            max_iterations: options.max_iterations,
+            group: 1,
+        };
+        let mut correction = vec![0.0; x.len()];
+        let metric = Metric { weights: &weights, measure: None };
+        let mut observe = |iteration: usize, residual: f64| {
+            progress.residual(iteration, residual);
+            progress.advance(Stage::Solve, iteration as u64, 0)
+        };
+        let correct = &mut correction;
+        let infos = gmres(operator, preconditioner, metric, &r, correct, &params, &mut observe)?;
+        for info in infos {
+            solved.iterations += info.iterations;
+            solved.reason = info.reason;
+            solved.history.extend(info.history.iter().skip(1));
+        }
+        x.iter_mut().zip(&correction).for_each(|(x, more)| *x += more);
+    }
+    Ok(solved)
 }
 
 /// Multiplies each column of `n` values by a function of its size, unless that is 0.

@@ -77,6 +77,13 @@ pub struct Excitation {
     pub origin: [f64; 3],
 }
 
+impl Excitation {
+    /// Whether there is anything beside conductors at potentials.
+    pub(crate) fn has_sources(&self) -> bool {
+        !self.charges.is_empty() || self.field != [0.0; 3]
+    }
+}
+
 /// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {

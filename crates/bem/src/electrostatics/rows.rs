@@ -181,6 +181,11 @@ fn factor([front, back]: [f64; 2]) -> f64 {
     (back - front) / (back + front)
 }
 
+/// The root of the weighted sum of squares.
+pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
+    r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
+}
+
 impl Rows {
     /// From potentials and normal derivatives `y` that charges `x` make to the equations' left-hand sides. Returns the largest
     /// defect of Gauss's law that was put right, relative to the charge.
@@ -252,6 +257,11 @@ impl Rows {
         }
         let square = |i: usize| action[self.part(i)].max(LEAST * largest).powi(2);
         self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
+    }
+
+    /// The norm of a residual in [`weights_by_action`](Self::weights_by_action).
+    pub(super) fn relative_to_action(&self, x: &[f64], r: &[f64]) -> f64 {
+        weighted_norm(&self.weights_by_action(x, r), r)
     }
 
     /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.
