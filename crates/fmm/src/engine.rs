@@ -61,7 +61,7 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
-    /// Whether inverse distances must be good to working precision.
+    /// Whether inverse distances in double precision must be good to its last digits.
     full: bool,
     /// Near pairs in single precision, if the rest is in double precision.
     near: Option<SingleNear>,
@@ -86,7 +86,7 @@ pub(crate) struct Parts {
     pub orders: Orders,
     pub source_order: Order,
     pub target_order: Option<Order>,
-    /// Whether inverse distances must be good to working precision.
+    /// Whether inverse distances in double precision must be good to its last digits.
     pub full: bool,
     /// Format of the near pairs.
     pub near: Precision,
@@ -351,15 +351,13 @@ impl<T: Real> Engine<T> {
 
     fn p2p(&mut self) {
         let Self { simd, root, tree, lists, sources, targets, strengths, .. } = self;
-        // Single precision is for sums in it, or a part of others that must not add to their errors.
-        let full = if T::IS_SINGLE { false } else { self.near.is_some() || self.full };
         let pairs = NearPairs {
             root,
             tree,
             lists,
             close: &self.close,
             strengths,
-            full,
+            full: self.full,
             derivatives: self.derivatives,
             sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
         };

@@ -3,27 +3,43 @@
 use std::ops::Range;
 
 use crate::near::Near;
-use crate::simd::{MAX_LANES, Real, Simd};
+use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
 use super::distances::square;
 use super::{Block, Group, PAIR};
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
-#[inline(always)]
-pub(super) fn general<
-    V: Simd,
+pub(super) struct General<
+    'a,
+    N,
+    T,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const FULL: bool,
+> {
+    pub(super) group: &'a Group<'a, N>,
+    pub(super) sums: &'a Sums<'a, T>,
+}
+
+impl<
+    N: Real,
     T: Real,
     const CHARGES: bool,
     const DIPOLES: bool,
     const GRADIENT: bool,
     const FULL: bool,
->(
-    group: &Group<'_, V::Scalar>,
-    sums: &Sums<'_, T>,
-) {
-    for first in group.range.clone().step_by(PAIR * V::LANES) {
-        general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+> Task<N> for General<'_, N, T, CHARGES, DIPOLES, GRADIENT, FULL>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = N>>(self) {
+        let Self { group, sums } = self;
+        for first in group.range.clone().step_by(PAIR * V::LANES) {
+            general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+        }
     }
 }
 

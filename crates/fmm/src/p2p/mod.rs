@@ -24,7 +24,7 @@ use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 use crate::tree::{Root, Tree};
 
-use derivatives::general;
+use derivatives::General;
 pub(crate) use distances::{displacements, square, squares};
 use potentials::{charges, charges_of_eight, charges_of_four};
 
@@ -37,7 +37,7 @@ pub(crate) struct NearPairs<'a, T> {
     pub(crate) close: &'a [CloseRows<T>],
     /// Of the close pairs.
     pub(crate) strengths: &'a Strengths<T>,
-    /// Whether inverse distances must be good to working precision.
+    /// Whether inverse distances in double precision must be good to its last digits.
     pub(crate) full: bool,
     /// Whether gradients or dipoles are summed.
     pub(crate) derivatives: bool,
@@ -102,7 +102,11 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
                 }
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
-                    if full {
+                    // In single precision inverse distances are good to working precision if they are a part of sums in double
+                    // precision, to whose errors they must not add. Each combination is code of its own: no more than are used.
+                    if N::IS_SINGLE && T::IS_SINGLE {
+                        p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
+                    } else if N::IS_SINGLE || full {
                         p2p::<V, T, true>(range.clone(), targets, near, sources, strengths, sums);
                     } else {
                         p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
@@ -151,13 +155,17 @@ unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
         return;
     }
     for density in 0..k {
-        let group = group(density);
+        let group = &group(density);
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => general::<V, T, true, false, true, FULL>(&group, sums),
-            (true, false, false) => general::<V, T, false, true, false, FULL>(&group, sums),
-            (true, false, true) => general::<V, T, false, true, true, FULL>(&group, sums),
-            (false, false, false) => general::<V, T, true, true, false, FULL>(&group, sums),
-            (false, false, true) => general::<V, T, true, true, true, FULL>(&group, sums),
+            (false, true, _) => V::run(General::<_, _, true, false, true, FULL> { group, sums }),
+            (true, false, false) => {
+                V::run(General::<_, _, false, true, false, FULL> { group, sums })
+            }
+            (true, false, true) => V::run(General::<_, _, false, true, true, FULL> { group, sums }),
+            (false, false, false) => {
+                V::run(General::<_, _, true, true, false, FULL> { group, sums })
+            }
+            (false, false, true) => V::run(General::<_, _, true, true, true, FULL> { group, sums }),
             (true, true, _) => {}
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::near::Near;
-use crate::simd::{MAX_LANES, Real, Simd};
+use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
 use super::distances::{displacements, square, squares};
@@ -24,10 +24,10 @@ pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
             _ => 4,
         };
         match block {
-            1 => charges_block::<V, T, 1, 1, FULL>(group, first, sums),
-            2 => charges_block::<V, T, 2, 1, FULL>(group, first, sums),
-            3 => charges_block::<V, T, 3, 1, FULL>(group, first, sums),
-            _ => charges_block::<V, T, 4, 1, FULL>(group, first, sums),
+            1 => V::run(Charges::<_, _, 1, 1, FULL> { group, first, sums }),
+            2 => V::run(Charges::<_, _, 2, 1, FULL> { group, first, sums }),
+            3 => V::run(Charges::<_, _, 3, 1, FULL> { group, first, sums }),
+            _ => V::run(Charges::<_, _, 4, 1, FULL> { group, first, sums }),
         }
         first += block * V::LANES;
     }
@@ -41,7 +41,7 @@ pub(super) fn charges_of_four<V: Simd, T: Real, const FULL: bool>(
     sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(PAIR * V::LANES) {
-        charges_block::<V, T, PAIR, 4, FULL>(group, first, sums);
+        V::run(Charges::<_, _, PAIR, 4, FULL> { group, first, sums });
     }
     4
 }
@@ -53,9 +53,27 @@ pub(super) fn charges_of_eight<V: Simd, T: Real, const FULL: bool>(
     sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(V::LANES) {
-        charges_block::<V, T, 1, 8, FULL>(group, first, sums);
+        V::run(Charges::<_, _, 1, 8, FULL> { group, first, sums });
     }
     8
+}
+
+/// `K` densities at a block of `B` vectors of targets from `first` on.
+struct Charges<'a, N, T, const B: usize, const K: usize, const FULL: bool> {
+    group: &'a Group<'a, N>,
+    first: usize,
+    sums: &'a Sums<'a, T>,
+}
+
+impl<N: Real, T: Real, const B: usize, const K: usize, const FULL: bool> Task<N>
+    for Charges<'_, N, T, B, K, FULL>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = N>>(self) {
+        charges_block::<V, T, B, K, FULL>(self.group, self.first, self.sums);
+    }
 }
 
 #[inline(always)]

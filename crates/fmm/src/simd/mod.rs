@@ -107,6 +107,9 @@ pub(crate) trait Simd: Copy + Send + Sync + 'static {
     /// Sum of the lanes.
     fn sum(self) -> Self::Scalar;
 
+    /// Runs a task with these vectors, compiled as a function of its own: the compiler's time grows faster than the function.
+    fn run<K: Task<Self::Scalar>>(task: K) -> K::Output;
+
     /// [`crate::product::product`], compiled once for this type.
     fn product<const B: usize>(
         matrix: Matrix<'_, Self::Scalar>,
@@ -248,7 +251,7 @@ macro_rules! real {
             fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output {
                 match level {
                     #[cfg(test)]
-                    Level::Scalar => task.run::<One<$scalar>>(),
+                    Level::Scalar => One::<$scalar>::run(task),
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: this crate takes a `Level` above the baseline from `Level::detect`, `Level::chosen` or
                     // `Level::available` alone, which ask the processor.
@@ -256,7 +259,7 @@ macro_rules! real {
                     #[cfg(target_arch = "x86_64")]
                     // SAFETY: as above.
                     Level::Avx512 => unsafe { x86::$avx512(task) },
-                    _ => task.run::<$base>(),
+                    _ => <$base>::run(task),
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without AVX2.
 
-use super::{Real, Simd};
+use super::{Real, Simd, Task};
 use crate::product::{Lanes, Matrix, product};
 
 /// One lane.
@@ -98,6 +98,11 @@ macro_rules! array {
                 y: (&mut [Lanes<Self, B>], usize),
             ) {
                 product(matrix, x, y);
+            }
+
+            #[inline(never)]
+            fn run<K: Task<$scalar>>(task: K) -> K::Output {
+                task.run::<Self>()
             }
 
             #[inline(always)]

@@ -13,6 +13,7 @@ macro_rules! runner {
         /// # Safety
         /// The processor has these features.
         #[target_feature(enable = $features)]
+        #[inline(never)]
         pub(super) unsafe fn $name<K: Task<$scalar>>(task: K) -> K::Output {
             task.run::<$vector>()
         }
@@ -239,6 +240,12 @@ impl Simd for F32x8 {
     }
 
     #[inline(always)]
+    fn run<K: Task<f32>>(task: K) -> K::Output {
+        // SAFETY: module documentation.
+        unsafe { with_avx2_f32(task) }
+    }
+
+    #[inline(always)]
     fn sum(self) -> f32 {
         // SAFETY: module documentation.
         unsafe {
@@ -346,6 +353,12 @@ impl Simd for F64x4 {
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx2_f64(matrix, x, y) }
+    }
+
+    #[inline(always)]
+    fn run<K: Task<f64>>(task: K) -> K::Output {
+        // SAFETY: module documentation.
+        unsafe { with_avx2_f64(task) }
     }
 
     #[inline(always)]
@@ -471,6 +484,12 @@ impl Simd for F32x16 {
     }
 
     #[inline(always)]
+    fn run<K: Task<f32>>(task: K) -> K::Output {
+        // SAFETY: module documentation.
+        unsafe { with_avx512_f32(task) }
+    }
+
+    #[inline(always)]
     fn sum(self) -> f32 {
         // SAFETY: module documentation.
         unsafe { _mm512_reduce_add_ps(self.0) }
@@ -564,6 +583,12 @@ impl Simd for F64x8 {
     ) {
         // SAFETY: module documentation.
         unsafe { product_avx512_f64(matrix, x, y) }
+    }
+
+    #[inline(always)]
+    fn run<K: Task<f64>>(task: K) -> K::Output {
+        // SAFETY: module documentation.
+        unsafe { with_avx512_f64(task) }
     }
 
     #[inline(always)]
