@@ -6,7 +6,9 @@ Headers in kernels/shared are passed by name, as the program does it. NVRTC come
 
 import ctypes
 import itertools
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,17 +85,21 @@ def main():
     nvrtc = load()
     headers = sorted((ROOT / "kernels").glob("shared/*.cuh"))
     only = sys.argv[1:]
-    count, failed = 0, 0
-    for path in sorted((ROOT / "kernels").glob("*.cu")):
-        if only and path.name not in only:
-            continue
-        for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name)):
-            passed, text = compile_kernel(nvrtc, path, headers, architecture, macros)
-            count += 1
+    jobs = [
+        (path, architecture, macros)
+        for path in sorted((ROOT / "kernels").glob("*.cu"))
+        if not only or path.name in only
+        for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name))
+    ]
+    # NVRTC compiles in threads side by side, and Python waits for it without its lock.
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = pool.map(lambda job: compile_kernel(nvrtc, job[0], headers, *job[1:]), jobs)
+        failed = 0
+        for (path, architecture, macros), (passed, text) in zip(jobs, results):
             if not passed or text.strip():
                 failed += 1
                 print(f"{path.name} {architecture} {' '.join(macros)}: FAILED\n{text}", file=sys.stderr)
-    print(f"{count} kernel files compiled for {', '.join(ARCHITECTURES)}, {failed} failed")
+    print(f"{len(jobs)} kernel files compiled for {', '.join(ARCHITECTURES)}, {failed} failed")
     sys.exit(failed > 0)
 
 

@@ -1,6 +1,6 @@
 //! Prints the tables of docs/validation.md on operators between spaces.
 //!
-//!     cargo run --release -p bem --example operator_orders
+//!     cargo run --release --example operator_orders
 
 #![allow(clippy::print_stdout)] // a program
 

@@ -1,6 +1,6 @@
 //! Fast sums under an iterative solver of one's own: 19,683 small metal balls that fill a cube, wired together.
 //!
-//!     cargo run --release -p fmm --example conjugate_gradients
+//!     cargo run --release --example conjugate_gradients
 //!
 //! Outside of itself a charged ball of radius a acts like a point, so ball i is at the potential q_i / a + sum_j q_j / |x_i - x_j|
 //! over the others. All are to be at 1, which is A q = 1; A is symmetric and, balls not overlapping, positive definite. The sum of
