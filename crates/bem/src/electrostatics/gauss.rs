@@ -531,6 +531,12 @@ impl Gauss {
         defect
     }
 
+    /// All closed surfaces of interfaces, with metal on them or without.
+    pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
+        let free = self.clusters.iter().flat_map(|cluster| &cluster.surfaces);
+        free.chain(&self.metal.covered)
+    }
+
     /// Divides the means of rows by what makes them small where permittivities differ much.
     pub(super) fn scale_means(&self, rows: &mut [f64]) {
         self.means.scale(rows);

@@ -1,10 +1,15 @@
 //! Free charge of metal that several media touch, from the normal derivatives on its sides (docs/math.md, "Gauss's law").
 
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 
 use super::gauss::{CANCELLED, Closed, Member};
 use super::rows::Rows;
 use super::{Excitation, PointCharge};
+
+/// The flux outside of a closed surface tells the free charge inside if permittivities there are this many times less than beside
+/// the metal.
+const AMPLIFIED: f64 = 10.0;
 
 /// Closed surfaces that metal takes part in.
 pub(super) struct Metal {
@@ -104,5 +109,58 @@ impl Metal {
                 sides[i][m.inner()] = 0.0;
             }
         }
+    }
+}
+
+/// Shifts the free charge of panels so that the flux outside of each closed surface is that of all free charge inside, wherever the
+/// permittivity outside amplifies errors less than that beside the metal. A shell of high permittivity with metal on both of its sides
+/// is the case in point: the field in it is next to none, but eps times that is what both sides' free charges differ by. Arguments as for
+/// [`Metal::put_right`].
+pub(super) fn put_totals_right<'a>(
+    rows: &Rows,
+    surfaces: impl Iterator<Item = &'a Closed>,
+    (x, sides): (&[f64], &[[f64; 2]]),
+    excitation: &Excitation,
+    scale: f64,
+    free: &mut [f64],
+) {
+    let mut surfaces: Vec<&Closed> = surfaces.collect();
+    surfaces.sort_by_key(|surface| surface.inside.len());
+    let mut is_fixed = vec![false; x.len()];
+    for surface in surfaces {
+        let outside = |m: &Member| rows.permittivity(m.panel as usize)[1 - m.inner()];
+        let amplifies = surface.members.iter().map(outside).fold(0.0, f64::max);
+        let on = surface.members.iter().map(|m| (m.panel, m.sign));
+        let metal = || {
+            let all = on.clone().chain(surface.inside.iter().copied());
+            all.map(|(i, sign)| (i as usize, sign)).filter(|(i, _)| rows.conductor[*i].is_some())
+        };
+        let weight = |i: usize| {
+            let beside = rows.permittivity_beside(i);
+            let may_move = !is_fixed[i] && beside > AMPLIFIED * amplifies;
+            if may_move { rows.areas[i] * beside } else { 0.0 }
+        };
+        let (mut enclosed, mut total) = (0.0, 0.0);
+        for (i, sign) in metal() {
+            enclosed += sign * free[i];
+            total += sign * weight(i);
+        }
+        if total <= 0.0 {
+            continue;
+        }
+        let within = |q: &&PointCharge| surface.region.contains(q.position);
+        enclosed +=
+            excitation.charges.iter().filter(within).map(|q| q.charge / scale).sum::<f64>();
+        let flux = |m: &Member| {
+            let i = m.panel as usize;
+            let slope = rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
+            m.sign * m.outward * rows.areas[i] * outside(m) * slope
+        };
+        let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
+        let shift = (told - enclosed) / total;
+        let own: BTreeSet<usize> = metal().map(|(i, _)| i).collect();
+        let shifts: Vec<(usize, f64)> = own.iter().map(|&i| (i, shift * weight(i))).collect();
+        shifts.into_iter().for_each(|(i, more)| free[i] += more);
+        own.into_iter().for_each(|i| is_fixed[i] = true);
     }
 }

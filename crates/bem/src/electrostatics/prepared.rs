@@ -6,6 +6,7 @@ use mesh::Mesh;
 
 use super::dense::Dense;
 use super::fast::Fast;
+use super::metal::put_totals_right;
 use super::rows::System;
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
@@ -199,12 +200,13 @@ impl Prepared {
                 let external = external::sheet_slopes(system, excitation);
                 slopes.iter_mut().zip(&external).for_each(|(slope, more)| *slope += more);
                 let mut sides = system.rows.sides(x, &slopes);
+                let (rows, gauss) = (&system.rows, &system.rows.gauss);
+                let all = system.images.excitation(excitation, |_| true);
                 if !slopes.is_empty() {
-                    let all = system.images.excitation(excitation, |_| true);
-                    let on_metal = (x, &mut sides[..]);
-                    system.rows.gauss.metal.put_right(&system.rows, on_metal, &all, scale);
+                    gauss.metal.put_right(rows, (x, &mut sides[..]), &all, scale);
                 }
-                let free = system.rows.free_charges(x, &sides);
+                let mut free = rows.free_charges(x, &sides);
+                put_totals_right(rows, gauss.closed(), (x, &sides), &all, scale, &mut free);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
                     potentials: excitation.potentials.clone(),

@@ -303,6 +303,11 @@ impl Rows {
         self.parts
     }
 
+    /// Relative permittivity on the normal's side and behind panel `i`.
+    pub(super) fn permittivity(&self, i: usize) -> [f64; 2] {
+        self.permittivity[i]
+    }
+
     /// The larger of the permittivities on both sides.
     pub(super) fn permittivity_beside(&self, i: usize) -> f64 {
         let [front, back] = self.permittivity[i];

@@ -179,8 +179,11 @@ fn residuals(
         for part in 0..rows.parts() {
             let own = residuals.root(part);
             let size = match relative_to {
-                // In a body of high permittivity the right-hand side of charges is small against what they induce on its surface.
-                RelativeTo::Largest if part >= system.conductors => largest.max(balanced[part]),
+                // The right-hand side of charges in a body of high permittivity is small against what they induce on its surface, and
+                // that on metal.
+                RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
+                    largest.max(balanced[part])
+                }
                 RelativeTo::Largest => largest,
                 RelativeTo::Action => balanced[part] + own,
             };
