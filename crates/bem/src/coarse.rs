@@ -4,6 +4,9 @@
 //! R^T A R with R that spreading. Being part of a preconditioner it may be rough: far clusters are points to each other, near
 //! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they are.
 //!
+//! A cluster lies on one sheet of one conductor. The faces of a plate carry charges of their own, and an even charge over both would leave
+//! to GMRES what sets them apart.
+//!
 //! Cells may lie over each other, as on the two sides of a thin plate, and their centres as close as rounding has it. So a cell is no
 //! point but a cloud of charge of its own spread: the energy of two Gaussian clouds of variances u and v whose centres are a
 //! distance r apart is erf(r / sqrt(2 (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
@@ -19,11 +22,23 @@ use crate::near::Near;
 use crate::panels::Panels;
 use crate::triangle::Vec3;
 
-/// Clusters at most, before they are parted by conductor: their matrix is dense and factorised.
-const MOST_CLUSTERS: usize = 2048;
+/// Boxes at most.
+const MOST_BOXES: usize = 2048;
 
-/// Panels in a cluster at least: about what a neighbourhood of the fine level holds.
+/// Clusters at most, unless a single box has more: their matrix is dense and factorised.
+const MOST_CLUSTERS: usize = 2560;
+
+/// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many where a box has several clusters.
 const LEAST_PANELS: usize = 24;
+
+/// Panels are of one sheet if the product of their normals is larger than this,
+const PARALLEL: f64 = 0.25;
+
+/// unless along the normal there is a gap between them of more than this share of their extent, which curved sheets do not have,
+const GAP: f64 = 0.25;
+
+/// and of more than this times a panel's radius: closer sheets are as good as one.
+const APART: f64 = 0.2;
 
 /// Panels in a cell at most.
 const CELL: usize = 8;
@@ -69,11 +84,11 @@ pub(crate) struct Coarse {
 }
 
 impl Coarse {
-    /// Clusters within conductors, from the exact entries on close pairs. `None` if there are too few panels for a coarse
+    /// Clusters within sheets of conductors, from the exact entries on close pairs. `None` if there are too few panels for a coarse
     /// level to help, or if its matrix is not positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         let clusters = Groups::clusters(panels, conductor)?;
-        let cells = Groups::cells(panels, conductor);
+        let cells = Groups::cells(panels, &clusters);
         let shares = clusters.shares(panels);
         let matrix = matrix(panels, &clusters, &cells, &shares, near);
         Some(Self { cluster: clusters.of, shares, factor: Factor::new(matrix)? })
@@ -100,7 +115,7 @@ impl Coarse {
     }
 }
 
-/// Panels in groups that are compact and of one conductor.
+/// Panels in compact groups.
 pub(crate) struct Groups {
     /// Group of each panel.
     pub(crate) of: Vec<u32>,
@@ -124,15 +139,34 @@ pub(crate) fn variance_of_panel(panels: &Panels, i: usize) -> f64 {
 impl Groups {
     /// The clusters; `None` if there are too few panels for a coarse level to help.
     pub(crate) fn clusters(panels: &Panels, conductor: &[u32]) -> Option<Self> {
-        let clusters = Self::new(panels, conductor, |range, all| {
-            range.len() / 2 < LEAST_PANELS || all / range.len() >= MOST_CLUSTERS
-        });
-        (clusters.len() >= 2).then_some(clusters)
+        let n = panels.len();
+        let parts = |range: Range<usize>| -> Vec<Vec<u32>> {
+            let of_conductors = parted(range, |i| conductor[i as usize]);
+            of_conductors.into_iter().flat_map(|members| sheets(panels, members)).collect()
+        };
+        let mut most = MOST_BOXES;
+        loop {
+            let whole = |range: &Range<usize>| {
+                // What is parted may be twice as large.
+                let is_small = |times: usize| {
+                    range.len() / 2 < times * LEAST_PANELS || times * n / range.len() >= most
+                };
+                is_small(1) || (is_small(2) && parts(range.clone()).len() > 1)
+            };
+            let members: Vec<Vec<u32>> =
+                boxes(0..n, &whole).into_par_iter().flat_map_iter(parts).collect();
+            if members.len() <= MOST_CLUSTERS || most == 1 {
+                return (members.len() >= 2).then(|| Self::new(panels, members));
+            }
+            most /= 2;
+        }
     }
 
-    /// Cells of a few panels; each lies in one cluster.
-    pub(crate) fn cells(panels: &Panels, conductor: &[u32]) -> Self {
-        Self::new(panels, conductor, |range, _| range.len() <= CELL)
+    /// Cells of a few panels; each lies in one of the clusters.
+    pub(crate) fn cells(panels: &Panels, clusters: &Self) -> Self {
+        let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
+        let part = |range| parted(range, |i| clusters.of[i as usize]);
+        Self::new(panels, cells.flat_map_iter(part).collect())
     }
 
     /// Each panel's share of its group's area.
@@ -141,34 +175,7 @@ impl Groups {
         self.of.iter().zip(panels.areas()).map(share).collect()
     }
 
-    /// Halves the tree's ranges until `whole(range, panels in all)`, then parts them by conductor.
-    fn new(
-        panels: &Panels,
-        conductor: &[u32],
-        whole: impl Fn(&Range<usize>, usize) -> bool,
-    ) -> Self {
-        let mut members: Vec<Vec<u32>> = Vec::new();
-        let mut open = vec![(0, panels.len())];
-        while let Some((start, end)) = open.pop() {
-            let range = start..end;
-            if range.len() > 1 && !whole(&range, panels.len()) {
-                let middle = start + range.len() / 2;
-                open.extend([(middle, end), (start, middle)]);
-                continue;
-            }
-            let mut known: Vec<(u32, usize)> = Vec::new();
-            for i in range {
-                let group = match known.iter().find(|&&(of, _)| of == conductor[i]) {
-                    Some(&(_, group)) => group,
-                    None => {
-                        known.push((conductor[i], members.len()));
-                        members.push(Vec::new());
-                        members.len() - 1
-                    }
-                };
-                members[group].push(i as u32);
-            }
-        }
+    fn new(panels: &Panels, members: Vec<Vec<u32>>) -> Self {
         let mut of = vec![0; panels.len()];
         for (group, members) in members.iter().enumerate() {
             members.iter().for_each(|&i| of[i as usize] = group as u32);
@@ -201,6 +208,49 @@ impl Groups {
         let of_clouds = |r2| of_clouds(r2, variance);
         panels.over_distances(&self.centres[a], &self.centres[b], of_clouds)
     }
+}
+
+/// Ranges of the tree, which are halved until they are `whole`.
+fn boxes(
+    range: Range<usize>,
+    whole: &(impl Fn(&Range<usize>) -> bool + Sync),
+) -> Vec<Range<usize>> {
+    if range.len() <= 1 || whole(&range) {
+        return vec![range];
+    }
+    let middle = range.start + range.len() / 2;
+    let (first, second) = (range.start..middle, middle..range.end);
+    let (mut found, others) = rayon::join(|| boxes(first, whole), || boxes(second, whole));
+    found.extend(others);
+    found
+}
+
+/// Panels of a range by their owner.
+fn parted(range: Range<usize>, owner: impl Fn(u32) -> u32) -> Vec<Vec<u32>> {
+    let mut members: Vec<u32> = range.map(|i| i as u32).collect();
+    members.sort_by_key(|&i| owner(i));
+    members.chunk_by(|&i, &j| owner(i) == owner(j)).map(<[u32]>::to_vec).collect()
+}
+
+/// Panels of a box and a conductor by the sheets that they lie on: panels of about one normal, up to its sign, where their places
+/// along it leave no gap.
+fn sheets(panels: &Panels, mut members: Vec<u32>) -> Vec<Vec<u32>> {
+    let mut found = Vec::new();
+    while let Some(&first) = members.first() {
+        let normal = panels.normal(first as usize);
+        let is_parallel =
+            |&i: &u32| i == first || normal.dot(&panels.normal(i as usize)).abs() > PARALLEL;
+        let (parallel, others) = members.into_iter().partition::<Vec<u32>, _>(is_parallel);
+        members = others;
+        let height = |&i: &u32| (normal.dot(&panels.centroid(i as usize)), i);
+        let mut heights: Vec<(f64, u32)> = parallel.iter().map(height).collect();
+        heights.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let extent = heights[heights.len() - 1].0 - heights[0].0;
+        let gap = (GAP * extent).max(APART * panels.radius(first as usize));
+        let sheets = heights.chunk_by(|a, b| b.0 - a.0 <= gap);
+        found.extend(sheets.map(|sheet| sheet.iter().map(|&(_, i)| i).collect()));
+    }
+    found
 }
 
 fn matrix(

@@ -366,6 +366,29 @@ fn iterations_stay_few_where_a_mesh_by_gmsh_is_refined() {
     }
 }
 
+/// Faces of a plate do not carry the charges of each other, least of all beside a narrow gap: one of a hundredth of the width here.
+#[test]
+fn iterations_stay_few_where_plates_nearly_touch() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../meshes/capacitor.msh");
+    let (mut mesh, _) = mesh::files::read(&path).unwrap();
+    for vertex in &mut mesh.vertices {
+        vertex[2] -= 0.9 * vertex[2].signum();
+    }
+    let mut turned = mesh.clone();
+    for (_, triangle) in turned.triangles.iter_mut().enumerate().filter(|(i, _)| i % 3 == 0) {
+        triangle.swap(0, 1);
+    }
+    for (mesh, orientation) in [(&mut mesh, "outward"), (&mut turned, "mixed")] {
+        for times in 0..2 {
+            let solves = solve_with(mesh, &options(Method::Fmm, 1e-6)).solves;
+            let iterations: Vec<usize> = solves.iter().map(|solve| solve.iterations).collect();
+            let few = iterations.iter().all(|&n| n <= 9);
+            assert!(few, "{orientation}, refined {times} times: {iterations:?}");
+            *mesh = mesh::refine::uniform(mesh, |_, middle| middle).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_conductor_that_there_is_not_is_an_error() {
     let mesh = sphere(32);

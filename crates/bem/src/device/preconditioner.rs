@@ -146,7 +146,7 @@ impl DeviceCoarse {
         conductor: &[u32],
     ) -> Result<Option<Self>, gpu::Error> {
         let Some(clusters) = Groups::clusters(panels, conductor) else { return Ok(None) };
-        let cells = Groups::cells(panels, conductor);
+        let cells = Groups::cells(panels, &clusters);
         let device = &near.geometry.device;
         let kernel = |name: &str, threads: u32| {
             Kernel::new(device, &PRECONDITIONER, &near.value, name, threads)
