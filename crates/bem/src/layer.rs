@@ -274,6 +274,41 @@ impl Layer {
         Ok((size > 0.0).then(|| SampledError { relative: (error / size).sqrt(), absolute }))
     }
 
+    /// Errors of the fast sum in the rows of some panels in the first column of the last product, against direct sums. Rows of
+    /// [`Kernel::Double`] and rows before the first product have none.
+    pub(crate) fn row_errors(&self, chosen: &[usize]) -> Vec<f64> {
+        let nodes = self.rule.nodes();
+        let count = self.panels.total() * nodes.len();
+        let Some(strengths) = self.strengths.get(..count) else { return vec![0.0; chosen.len()] };
+        let points = self.points();
+        let of_panel = |&i: &usize| i * nodes.len()..(i + 1) * nodes.len();
+        let error = |i: &usize| {
+            let targets: Vec<[f64; 3]> = of_panel(i).map(|p| points.at(p)).collect();
+            let mean = |differences: &mut dyn Iterator<Item = f64>| -> f64 {
+                nodes.iter().zip(differences).map(|(node, d)| node.weight * d).sum()
+            };
+            match self.kernels[*i] {
+                Kernel::Single => {
+                    let exact = points.direct_sums(strengths, &targets);
+                    let fast = &self.potential[of_panel(i)];
+                    mean(&mut fast.iter().zip(&exact).map(|(fast, exact)| fast - exact))
+                }
+                Kernel::Adjoint => {
+                    let exact = points.direct_slopes(strengths, &targets);
+                    let range = of_panel(i);
+                    let fast = &self.gradient[3 * range.start..3 * range.end];
+                    let along = |(fast, exact): (&[f64], &[f64])| {
+                        let differ = Vec3::from_fn(|k, _| fast[k] - exact[k]);
+                        differ.dot(&self.normals[*i])
+                    };
+                    mean(&mut fast.chunks_exact(3).zip(exact.chunks_exact(3)).map(along))
+                }
+                Kernel::Double | Kernel::None => 0.0,
+            }
+        };
+        chosen.par_iter().map(error).collect()
+    }
+
     fn points(&self) -> Points<'_> {
         Points::new(&self.panels, self.rule)
     }

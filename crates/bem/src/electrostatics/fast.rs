@@ -9,6 +9,7 @@ use fmm::Precision;
 use super::preconditioner::Preconditioner;
 use super::prepared::{Found, Solved, accuracy};
 use super::rows::{Rows, System, weighted_norm};
+use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
 use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
@@ -43,6 +44,9 @@ const WEAK: f64 = 3.0;
 
 /// How often a state is solved on for, before what is left is said to be.
 const REFINEMENTS: usize = 3;
+
+/// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless there are more bodies.
+const LOOKED_AT: usize = 64;
 
 /// Excitations that share one product with the operator at most.
 const GROUP: usize = 8;
@@ -336,6 +340,25 @@ impl Fast {
         let mut preconditioner = close.preconditioner.for_rows(rows);
         let mut solved =
             solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
+        // The fast sum's error is relative to the largest action of all.
+        let looked_at = chosen(system, LOOKED_AT.max(rows.parts()));
+        for _ in 0..TIGHTENINGS {
+            let errors = operator.layer.row_errors(&looked_at);
+            let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
+            if off.is_nan() || off <= 1.0 || self.tolerance <= TIGHTEST {
+                break;
+            }
+            self.tolerance = (FMM_SHARE * self.tolerance / off).max(TIGHTEST);
+            tracing::info!(fmm_tolerance = self.tolerance, "weak bodies ask for a tighter sum");
+            let of_plan = Self::plan_options(options, self.tolerance, self.precision, 1);
+            let tighter = plan(&system.panels, self.accuracy.rule, &rows.kernels, of_plan)?;
+            operator.layer.set_plan(tighter, self.tolerance);
+            let again =
+                solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
+            solved.iterations += again.iterations;
+            solved.history.extend(again.history.iter().skip(1));
+            (solved.reason, solved.relative_residual) = (again.reason, again.relative_residual);
+        }
         let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
         solved.reason = match solved.reason {
             StopReason::Stagnation if is_met => StopReason::Converged,

@@ -181,6 +181,16 @@ fn factor([front, back]: [f64; 2]) -> f64 {
     (back - front) / (back + front)
 }
 
+/// What is smaller than this share of the largest action has no digits left.
+const LEAST: f64 = 1e-10;
+
+/// Raises actions that have no digits left to the least that has; false where nothing acts.
+fn raised(action: &mut [f64]) -> bool {
+    let largest = action.iter().copied().fold(0.0, f64::max);
+    action.iter_mut().for_each(|action| *action = action.max(LEAST * largest));
+    largest > 0.0
+}
+
 /// The root of the weighted sum of squares.
 pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
     r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
@@ -246,17 +256,34 @@ impl Rows {
     /// what acts on each: the potential, or the normal field, that the others and the sources make there, which its own charge
     /// must balance. That is what it balances so far, by the diagonals of interfaces, and what is left.
     pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
-        /// What is smaller than this share of the largest action has no digits left.
-        const LEAST: f64 = 1e-10;
         let left = self.of_parts(r.iter().copied());
         let mut action = self.balanced(x);
         action.iter_mut().zip(left).for_each(|(action, left)| *action += left);
-        let largest = action.iter().copied().fold(0.0, f64::max);
-        if largest == 0.0 {
+        if !raised(&mut action) {
             return self.weights.clone();
         }
-        let square = |i: usize| action[self.part(i)].max(LEAST * largest).powi(2);
+        let square = |i: usize| action[self.part(i)].powi(2);
         self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
+    }
+
+    /// Largest over conductors and interfaces of the root mean square of errors in some rows relative to what acts there, given the
+    /// charges `x` that balance it. `errors` are those of potentials and normal derivatives.
+    pub(super) fn worst_by_action(&self, x: &[f64], chosen: &[usize], errors: &[f64]) -> f64 {
+        let mut action = self.balanced(x);
+        if !raised(&mut action) {
+            return 0.0;
+        }
+        let mut squares = vec![(0.0, 0.0); self.parts];
+        for (&i, error) in chosen.iter().zip(errors) {
+            let counts = if self.conductor[i].is_some() { 1.0 } else { self.coupling(i) };
+            let (sum, count) = &mut squares[self.part(i)];
+            *sum += (counts * error).powi(2);
+            *count += 1.0;
+        }
+        let relative = |(&(sum, count), action): (&(f64, f64), &f64)| {
+            if count > 0.0 { (sum / count).sqrt() / action } else { 0.0 }
+        };
+        squares.iter().zip(&action).map(relative).fold(0.0, f64::max)
     }
 
     /// The norm of a residual in [`weights_by_action`](Self::weights_by_action).

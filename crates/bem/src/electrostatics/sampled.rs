@@ -250,7 +250,7 @@ fn by_points(
 }
 
 /// Panels at equal steps of the area of each part.
-fn chosen(system: &System, rows: usize) -> Vec<usize> {
+pub(super) fn chosen(system: &System, rows: usize) -> Vec<usize> {
     let count = system.rows.parts();
     let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
     (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
