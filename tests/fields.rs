@@ -120,6 +120,37 @@ fn answers_in_a_field_do_not_depend_on_the_place() {
     }
 }
 
+/// A field puts a distant body at a potential beside which that of the others is small; their charges keep their digits all the same.
+#[test]
+fn charges_in_a_field_are_exact_whatever_lies_far_away() {
+    let place = Workplace::new("fields_far");
+    let (radius, distance, base) = (1.0, 1e5, SphereBase::Icosahedron);
+    let resolution = Resolution::Elements(320);
+    let spheres = TwoSpheres { radius, distance, base, resolution }.build().unwrap();
+    let mut file = Vec::new();
+    gmsh::write(&spheres, Encoding::LittleEndian, &mut file).unwrap();
+    place.write("spheres.msh", file);
+    // Around the first sphere the field's potential is about 0.
+    place.case(
+        "far.toml",
+        "spheres.msh",
+        "[[conductor]]\nname = \"left\"\ngroup = \"left\"\npotential = -2000.5\n\
+         [[conductor]]\nname = \"right\"\ngroup = \"right\"\npotential = 0.5\n\
+         [external]\nfield = [-0.04, 0.02, 0.01]\n[output]\nvtk = \"none\"",
+    );
+    let charges = |method: &str| -> Vec<f64> {
+        let results = place.solve(&format!("far.toml --overwrite --method {method}"));
+        let charges = results["charges"].as_array().unwrap();
+        charges.iter().map(|c| c["charge_c"].as_f64().unwrap() / UNIT).collect()
+    };
+    let (dense, fast) = (charges("dense"), charges("fmm"));
+    println!("{dense:?} {fast:?}");
+    for (dense, fast) in dense.iter().zip(&fast) {
+        // By superposition alone: 1e-3.
+        assert!((dense - fast).abs() < 3e-6 * dense.abs(), "{dense} {fast}");
+    }
+}
+
 /// Bodies on which nothing else acts exert no force in all: what is left is the quadrature of fields that change within a facet, which
 /// is told where bodies come closer to each other than their facets can follow.
 #[test]

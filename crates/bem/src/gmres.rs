@@ -129,8 +129,8 @@ pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 pub struct Metric<'a> {
     /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape (columns, len).
     pub weights: &'a [f64],
-    /// The relative size of a true residual that is compared with the tolerance, if it is not the weighted norm over that of
-    /// b. It should not exceed that, or the solve restarts in vain.
+    /// The relative size of a true residual that is compared with the tolerance, if it is not the weighted norm over that of b. Where it
+    /// is larger than that, the norm is reduced further after a restart.
     pub measure: Option<Measure<'a>>,
 }
 
@@ -330,6 +330,8 @@ struct Column<V> {
     /// Among all right-hand sides.
     of_all: usize,
     norm_b: f64,
+    /// Relative norm at which a cycle ends: the tolerance, less where the measure of the residual is larger than its norm.
+    target: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
     /// Columns of the triangular factor of the Hessenberg matrix.
@@ -364,7 +366,8 @@ impl<S: Space> Lockstep<'_, S> {
         let mut running = Vec::with_capacity(b.len());
         for (index, b) in b.iter().enumerate() {
             let of_all = self.first + index;
-            running.push(Column::new(index, of_all, self.space.norm(of_all, b)?));
+            let norm_b = self.space.norm(of_all, b)?;
+            running.push(Column::new(index, of_all, norm_b, self.params.tolerance));
         }
         let mut shared = 0;
         loop {
@@ -412,7 +415,11 @@ impl<S: Space> Lockstep<'_, S> {
             self.space.add(1.0, &b[column.index], &mut r)?;
             let size = self.space.norm(column.of_all, &r)?;
             let measured = self.space.measure(column.of_all, &x[column.index], &r)?;
-            let relative = measured.unwrap_or_else(|| relative(size, column.norm_b));
+            let norm = relative(size, column.norm_b);
+            let relative = measured.unwrap_or(norm);
+            if column.ended.is_some() && relative > norm {
+                column.target = column.target.min(self.params.tolerance * norm / relative);
+            }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
                     done[column.index] = Some(GmresInfo {
@@ -493,11 +500,12 @@ fn slack<V>(columns: &[&mut Column<V>], tolerance: f64) -> Slack {
 }
 
 impl<V> Column<V> {
-    fn new(index: usize, of_all: usize, norm_b: f64) -> Self {
+    fn new(index: usize, of_all: usize, norm_b: f64, target: f64) -> Self {
         Self {
             index,
             of_all,
             norm_b,
+            target,
             basis: Vec::new(),
             upper: Vec::new(),
             rotations: Vec::new(),
@@ -585,7 +593,7 @@ impl<V> Column<V> {
         self.rhs.push(-s * last);
         let relative = self.residual();
         self.history.push(relative);
-        self.ended = if relative <= params.tolerance {
+        self.ended = if relative <= self.target {
             Some(CycleEnd::Small)
         } else if closed {
             Some(CycleEnd::Closed)

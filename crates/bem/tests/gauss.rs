@@ -161,6 +161,42 @@ fn a_body_that_metal_covers_in_part() {
     }
 }
 
+/// A shell of high permittivity with the same metal on parts of its two sides is as good as one of metal, and a conductor in its cavity
+/// sees no more. What the two sides' free charges differ by is eps times a field in the shell that is next to none.
+#[test]
+fn a_shell_that_metal_covers_in_part_on_both_sides() {
+    let (mesh, each) = nested(&[0.5, 1.0, 2.0], 512);
+    let n = mesh.triangles.len();
+    let eps = 1e6;
+    let shell: Vec<u32> = (each as u32..n as u32).collect();
+    let body = Region::new(&mesh, &shell).unwrap();
+    let solve = |sides: &[Sides], bodies: &[Region], method: Method, volt: [f64; 2]| {
+        let excitation = Excitation { potentials: volt.to_vec(), ..Excitation::default() };
+        solve(&mesh, sides, bodies, excitation, method).responses[0].conductor_charge.clone()
+    };
+    let metal: Vec<Sides> = (0..n).map(|t| (Some(u32::from(t < each)), [1.0; 2])).collect();
+    let capped: Vec<Sides> = (0..n)
+        .map(|t| match t / each {
+            0 => (Some(1), [1.0; 2]),
+            layer => {
+                let media = if layer == 1 { [eps, 1.0] } else { [1.0, eps] };
+                ((height(&mesh, t) > 0.0).then_some(0), media)
+            }
+        })
+        .collect();
+    for method in [Method::Dense, Method::Fmm] {
+        for volt in [[1.0, 0.0], [0.0, 1.0]] {
+            let found = solve(&capped, std::slice::from_ref(&body), method, volt);
+            let whole = solve(&metal, &[], method, volt);
+            println!("{method:?} {volt:?}: {found:?} {whole:?}");
+            for (c, whole) in found.iter().zip(&whole) {
+                // Found: 2e-5, of the mesh.
+                assert!((c - whole).abs() < 6e-5 * whole.abs(), "{c} {whole}");
+            }
+        }
+    }
+}
+
 /// Two boxes that share a wall, where x is `wall`: the mesh, the triangles of each and `wall`.
 fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
     let resolution = Resolution::Elements(768);

@@ -353,8 +353,7 @@ impl Fast {
             let of_plan = Self::plan_options(options, self.tolerance, self.precision, 1);
             let tighter = plan(&system.panels, self.accuracy.rule, &rows.kernels, of_plan)?;
             operator.layer.set_plan(tighter, self.tolerance);
-            let again =
-                solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
+            let again = solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
             solved.iterations += again.iterations;
             solved.history.extend(again.history.iter().skip(1));
             (solved.reason, solved.relative_residual) = (again.reason, again.relative_residual);

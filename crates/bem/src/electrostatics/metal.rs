@@ -149,8 +149,7 @@ pub(super) fn put_totals_right<'a>(
             continue;
         }
         let within = |q: &&PointCharge| surface.region.contains(q.position);
-        enclosed +=
-            excitation.charges.iter().filter(within).map(|q| q.charge / scale).sum::<f64>();
+        enclosed += excitation.charges.iter().filter(within).map(|q| q.charge / scale).sum::<f64>();
         let flux = |m: &Member| {
             let i = m.panel as usize;
             let slope = rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];

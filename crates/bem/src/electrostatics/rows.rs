@@ -134,13 +134,7 @@ impl System {
             parts,
             gauss,
         };
-        Ok(Self {
-            panels,
-            rows,
-            images: images.clone(),
-            triangles,
-            conductors: media.conductors,
-        })
+        Ok(Self { panels, rows, images: images.clone(), triangles, conductors: media.conductors })
     }
 }
 
