@@ -137,6 +137,9 @@ pub struct Metric<'a> {
 /// A restart must lower the residual at least by this factor.
 const STAGNATION: f64 = 0.9;
 
+/// Where the measure of a residual is larger than its norm, this share of what their ratio asks for is: less than [`STAGNATION`].
+const BEYOND: f64 = 0.5;
+
 /// What is left of a vector after orthogonalisation, relative to it, that counts as nothing.
 const CLOSED: f64 = 1e-14;
 
@@ -418,7 +421,8 @@ impl<S: Space> Lockstep<'_, S> {
             let norm = relative(size, column.norm_b);
             let relative = measured.unwrap_or(norm);
             if column.ended.is_some() && relative > norm {
-                column.target = column.target.min(self.params.tolerance * norm / relative);
+                let target = BEYOND * self.params.tolerance * norm / relative;
+                column.target = column.target.min(target);
             }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {

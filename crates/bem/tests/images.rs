@@ -274,7 +274,7 @@ fn polarisability_does_not_depend_on_the_place() {
         let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
         // What floats takes the potential there.
         assert!((state.potentials[0] + shift).abs() < 10.0 * tolerance, "{:?}", state.potentials);
-        neutral_dipole_moment(&mesh, &state.charge)
+        neutral_dipole_moment(&mesh, &state.charge, tolerance)
     };
     let at_origin = along_x(0.0);
     // Of a conducting sphere of radius 1 under a coat to b = 1.5: b^3 (3 b^3 + 9) / (6 b^3 + 6). Facets take 3 % of the volume.

@@ -337,11 +337,11 @@ fn driven(case: &Case, problem: &Problem, answer: &bem::Electrostatics) -> Optio
     case.has_sources().then_some(count)
 }
 
-/// Whether the state is solved on for until each body is exact relative to what acts on it: forces need that, and so do charges where
-/// an external field puts conductors at potentials that differ by more than what acts on each.
+/// Whether the state is solved on for until each body is exact relative to what acts on it: forces need that, and so do charges and
+/// energies among sources, where conductors may be at potentials beside which what acts on the others is small.
 fn is_refined(case: &Case, problem: &Problem) -> bool {
-    let has_field = case.field.iter().any(|component| *component != 0.0);
-    case.has_state() && (case.forces || (has_field && problem.conductors.names.len() > 1))
+    let has_both = case.has_sources() && !problem.conductors.names.is_empty();
+    case.has_state() && (case.forces || has_both)
 }
 
 /// The state solved on for, where [`is_refined`] says so.
@@ -516,24 +516,24 @@ fn polarised(
     let floating = vec![bem::Condition::Charge(0.0); count];
     let mut over_4pi_eps0 = [[0.0; 3]; 3];
     let (along, across) = field_axes(case);
-    let images = &problem.symmetry.images;
+    let (images, tolerance) = (&problem.symmetry.images, case.solver.tolerance);
     for (index, &axis) in along.iter().enumerate() {
         let state = answer.state(&floating, Some(first + index))?;
-        let moment = moment(&problem.mesh, images, &state.charge);
+        let moment = moment(&problem.mesh, images, &state.charge, tolerance);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
     let responses = answer.responses.iter().skip(first + along.len());
     let solves = across_planes(case, problem);
     for ((axis, (images, _)), response) in across.into_iter().zip(solves).zip(responses) {
-        let moment = moment(&problem.mesh, &images, &response.charge);
+        let moment = moment(&problem.mesh, &images, &response.charge, tolerance);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
     Some(Polarisability { over_4pi_eps0, unit: case.mesh.unit })
 }
 
 /// Dipole moment of charges with their images.
-fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64]) -> [f64; 3] {
-    bem::neutral_dipole_moment(&images.mesh(mesh), &images.charges(charge))
+fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64], tolerance: f64) -> [f64; 3] {
+    bem::neutral_dipole_moment(&images.mesh(mesh), &images.charges(charge), tolerance)
 }
 
 /// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi eps) being a length.

@@ -115,10 +115,11 @@ pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
 ///
 /// What a solve leaves of a net charge, times the distance from the origin, would be taken for a moment, however far away the bodies
 /// lie. So the moment of each part of the mesh that hangs together is taken about its own centre, and that of parts which
-/// do have a net charge, as those of one body do that do not hang together, about the centre of all of them.
-pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
-    /// Share of the charges on a part that is no net charge but an error.
-    const NEUTRAL: f64 = 1e-3;
+/// do have a net charge, as those of one body do that do not hang together, about the centre of all of them. Charges were found to
+/// `tolerance`.
+pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f64; 3] {
+    /// A net charge of so many tolerances times the charges on a part is none but an error.
+    const NEUTRAL: f64 = 10.0;
     let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
     let part = panels::connected(mesh, &all);
     let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
@@ -133,7 +134,7 @@ pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
         let sum = &mut sums[p as usize];
         *sum = (sum.0 + area, sum.1 + x * area, sum.2 + charge[t], sum.3 + charge[t].abs());
     }
-    let charged = |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > NEUTRAL * sum.3;
+    let charged = |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > NEUTRAL * tolerance * sum.3;
     let (area, first) = sums
         .iter()
         .filter(charged)

@@ -1,6 +1,6 @@
 //! Free charge of metal that several media touch, from the normal derivatives on its sides (docs/math.md, "Gauss's law").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
 use super::gauss::{CANCELLED, Closed, Member};
@@ -112,40 +112,75 @@ impl Metal {
     }
 }
 
-/// Shifts the free charge of panels so that the flux outside of each closed surface is that of all free charge inside, wherever the
-/// permittivity outside amplifies errors less than that beside the metal. A shell of high permittivity with metal on both of its sides
-/// is the case in point: the field in it is next to none, but eps times that is what both sides' free charges differ by. Arguments as for
-/// [`Metal::put_right`].
-pub(super) fn put_totals_right<'a>(
+/// A closed surface outside of which permittivities amplify errors less than those beside some metal on it or inside.
+pub(super) struct Total<'a> {
+    surface: &'a Closed,
+    /// The largest relative permittivity outside.
+    amplifies: f64,
+    /// That metal's panels, and their weights: where errors are amplified most they are most.
+    weights: Vec<(usize, f64)>,
+}
+
+impl Total<'_> {
+    /// All metal on the surface and inside, images with their signs.
+    fn metal(&self, rows: &Rows) -> impl Iterator<Item = (usize, f64)> {
+        let on = self.surface.members.iter().map(|m| (m.panel, m.sign));
+        let all = on.chain(self.surface.inside.iter().copied());
+        all.map(|(i, sign)| (i as usize, sign)).filter(|(i, _)| rows.conductor[*i].is_some())
+    }
+}
+
+/// The side of a member that faces away from what the surface encloses: its relative permittivity.
+fn outside(rows: &Rows, m: &Member) -> f64 {
+    rows.permittivity(m.panel as usize)[1 - m.inner()]
+}
+
+/// All such surfaces, from the innermost on; each panel is with the first that it may be with.
+pub(super) fn totals<'a>(
     rows: &Rows,
     surfaces: impl Iterator<Item = &'a Closed>,
+) -> Vec<Total<'a>> {
+    let mut surfaces: Vec<&Closed> = surfaces.collect();
+    surfaces.sort_by_key(|surface| surface.inside.len());
+    let mut is_taken = vec![false; rows.areas.len()];
+    let mut found = Vec::new();
+    for surface in surfaces {
+        let amplifies = surface.members.iter().map(|m| outside(rows, m)).fold(0.0, f64::max);
+        let mut total = Total { surface, amplifies, weights: Vec::new() };
+        let metal: BTreeSet<usize> = total.metal(rows).map(|(i, _)| i).collect();
+        let is_amplified =
+            |i: &usize| !is_taken[*i] && rows.permittivity_beside(*i) > AMPLIFIED * amplifies;
+        let amplified = metal.iter().copied().filter(is_amplified);
+        total.weights =
+            amplified.map(|i| (i, rows.areas[i] * rows.permittivity_beside(i))).collect();
+        if !total.weights.is_empty() {
+            metal.into_iter().for_each(|i| is_taken[i] = true);
+            found.push(total);
+        }
+    }
+    found
+}
+
+/// Shifts the free charge of panels so that the flux outside of each of these surfaces is that of all free charge inside. A shell of high
+/// permittivity with metal on both of its sides is the case in point: the field in it is next to none, but eps times that is what both
+/// sides' free charges differ by. Other arguments as for [`Metal::put_right`].
+pub(super) fn put_totals_right(
+    rows: &Rows,
+    totals: &[Total<'_>],
     (x, sides): (&[f64], &[[f64; 2]]),
     excitation: &Excitation,
     scale: f64,
     free: &mut [f64],
 ) {
-    let mut surfaces: Vec<&Closed> = surfaces.collect();
-    surfaces.sort_by_key(|surface| surface.inside.len());
-    let mut is_fixed = vec![false; x.len()];
-    for surface in surfaces {
-        let outside = |m: &Member| rows.permittivity(m.panel as usize)[1 - m.inner()];
-        let amplifies = surface.members.iter().map(outside).fold(0.0, f64::max);
-        let on = surface.members.iter().map(|m| (m.panel, m.sign));
-        let metal = || {
-            let all = on.clone().chain(surface.inside.iter().copied());
-            all.map(|(i, sign)| (i as usize, sign)).filter(|(i, _)| rows.conductor[*i].is_some())
-        };
-        let weight = |i: usize| {
-            let beside = rows.permittivity_beside(i);
-            let may_move = !is_fixed[i] && beside > AMPLIFIED * amplifies;
-            if may_move { rows.areas[i] * beside } else { 0.0 }
-        };
-        let (mut enclosed, mut total) = (0.0, 0.0);
-        for (i, sign) in metal() {
+    for total in totals {
+        let surface = total.surface;
+        let weights: BTreeMap<usize, f64> = total.weights.iter().copied().collect();
+        let (mut enclosed, mut whole) = (0.0, 0.0);
+        for (i, sign) in total.metal(rows) {
             enclosed += sign * free[i];
-            total += sign * weight(i);
+            whole += sign * weights.get(&i).copied().unwrap_or(0.0);
         }
-        if total <= 0.0 {
+        if whole <= 0.0 {
             continue;
         }
         let within = |q: &&PointCharge| surface.region.contains(q.position);
@@ -153,13 +188,30 @@ pub(super) fn put_totals_right<'a>(
         let flux = |m: &Member| {
             let i = m.panel as usize;
             let slope = rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
-            m.sign * m.outward * rows.areas[i] * outside(m) * slope
+            m.sign * m.outward * rows.areas[i] * outside(rows, m) * slope
         };
         let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
-        let shift = (told - enclosed) / total;
-        let own: BTreeSet<usize> = metal().map(|(i, _)| i).collect();
-        let shifts: Vec<(usize, f64)> = own.iter().map(|&i| (i, shift * weight(i))).collect();
-        shifts.into_iter().for_each(|(i, more)| free[i] += more);
-        own.into_iter().for_each(|i| is_fixed[i] = true);
+        let shift = (told - enclosed) / whole;
+        total.weights.iter().for_each(|(i, weight)| free[*i] += shift * weight);
     }
+}
+
+/// How often errors of the field are multiplied in the free charge of each conductor: the mean permittivity beside it, or, where all of its
+/// metal beside a higher one is the only such metal in a surface, that outside.
+pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
+    let mut beside: Vec<f64> = (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
+    for total in totals {
+        let owners: BTreeSet<_> = total.weights.iter().map(|(i, _)| rows.conductor[*i]).collect();
+        if owners.len() == 1 {
+            total.weights.iter().for_each(|(i, _)| beside[*i] = total.amplifies);
+        }
+    }
+    let mut sums = vec![(0.0, 0.0); conductors];
+    for (i, conductor) in rows.conductor.iter().enumerate() {
+        if let Some(sum) = conductor.and_then(|k| sums.get_mut(k as usize)) {
+            sum.0 += rows.areas[i] * beside[i];
+            sum.1 += rows.areas[i];
+        }
+    }
+    sums.into_iter().map(|(sum, area)| if area > 0.0 { sum / area } else { 1.0 }).collect()
 }

@@ -6,7 +6,7 @@ use mesh::Mesh;
 
 use super::dense::Dense;
 use super::fast::Fast;
-use super::metal::put_totals_right;
+use super::metal::{put_totals_right, totals};
 use super::rows::System;
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
@@ -135,6 +135,7 @@ impl Prepared {
         let system = &self.system;
         let replaced = reciprocal::replace(
             &system.rows,
+            &totals(&system.rows, system.rows.gauss.closed()),
             system.panels.triangles(),
             system.images.copies() as f64,
             excitations,
@@ -187,6 +188,7 @@ impl Prepared {
         let Found { charges, slopes, solved, .. } = found;
         let system = &self.system;
         let n = system.panels.len().max(1);
+        let totals = totals(&system.rows, system.rows.gauss.closed());
         excitations
             .iter()
             .zip(solved)
@@ -206,7 +208,7 @@ impl Prepared {
                     gauss.metal.put_right(rows, (x, &mut sides[..]), &all, scale);
                 }
                 let mut free = rows.free_charges(x, &sides);
-                put_totals_right(rows, gauss.closed(), (x, &sides), &all, scale, &mut free);
+                put_totals_right(rows, &totals, (x, &sides), &all, scale, &mut free);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
                     potentials: excitation.potentials.clone(),

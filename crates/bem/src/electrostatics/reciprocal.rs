@@ -4,6 +4,7 @@
 //! conductor induces is a small difference of fields times that permittivity, and errors of the mesh are multiplied by it. The charge
 //! that this metal induces on the other one is no such difference, and both are the same number.
 
+use super::metal::{Total, amplification};
 use super::rows::Rows;
 use super::{Excitation, Response};
 
@@ -19,22 +20,11 @@ pub struct Replaced {
     pub was: f64,
 }
 
-/// How often errors of the field are multiplied in the free charge of each conductor: the mean permittivity beside it.
-fn amplification(rows: &Rows, conductors: usize) -> Vec<f64> {
-    let mut sums = vec![(0.0, 0.0); conductors];
-    for (i, conductor) in rows.conductor.iter().enumerate() {
-        if let Some(sum) = conductor.and_then(|k| sums.get_mut(k as usize)) {
-            sum.0 += rows.areas[i] * rows.permittivity_beside(i);
-            sum.1 += rows.areas[i];
-        }
-    }
-    sums.into_iter().map(|(sum, area)| if area > 0.0 { sum / area } else { 1.0 }).collect()
-}
-
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are
 /// those of panels, of which there are so many copies.
 pub(super) fn replace(
     rows: &Rows,
+    totals: &[Total<'_>],
     triangles: &[u32],
     copies: f64,
     excitations: &[Excitation],
@@ -50,7 +40,7 @@ pub(super) fn replace(
     if units.len() != conductors || !units.iter().enumerate().all(is_unit) {
         return Vec::new();
     }
-    let amplified = amplification(rows, conductors);
+    let amplified = amplification(rows, totals, conductors);
     let mut replaced = Vec::new();
     for i in 0..conductors {
         for j in (0..conductors).filter(|&j| amplified[i] > AMPLIFIED * amplified[j]) {
