@@ -7,9 +7,8 @@ use crate::preconditioner::NEIGHBOURS;
 use crate::product::Rule;
 use crate::quadrature::TriangleRule;
 
-/// Where solid angles of all pairs are integrated, not those of close ones alone, errors of many add up: below [`FINE`] they are this
-/// share of what those are.
-const OF_ALL_PAIRS: f64 = 0.03;
+/// Errors of the solid angles of many pairs add up: below [`FINE`] they are this share of the tolerance.
+const OF_SOLID_ANGLES: f64 = 0.03;
 
 /// Solver tolerances from here on are content with the coarser of two settings.
 const COARSE: f64 = 1e-5;
@@ -67,14 +66,9 @@ impl Accuracy {
             error: ERROR_SHARE * tolerance * 0.1f64.powi(increment as i32),
         };
         let pairs = PairQuadrature::new(pairs, increment);
-        let solid_angles = SOLID_ANGLES.min(tolerance);
+        let share = if tolerance < FINE { OF_SOLID_ANGLES } else { 1.0 };
+        let solid_angles = SOLID_ANGLES.min(share * tolerance);
         Self { rule, selection, pairs, solid_angles, neighbours: NEIGHBOURS }
-    }
-
-    /// The same where all pairs are integrated exactly.
-    pub(crate) fn for_all_pairs(self) -> Self {
-        let share = if self.solid_angles < FINE { OF_ALL_PAIRS } else { 1.0 };
-        Self { solid_angles: share * self.solid_angles, ..self }
     }
 
     /// The same for panels whose points come as close to each other as `closest`, in sizes of a panel.
