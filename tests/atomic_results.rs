@@ -198,14 +198,14 @@ fn kill_at_random(name: &str, count: u32) {
             killed += 1;
         } else {
             // The machine may have been busier when the time was taken.
-            usual = usual.mul_f64(0.9);
+            usual = usual.mul_f64(0.7);
         }
         let what = format!("kill {number}");
         let found = scene.found(&what);
         assert_ne!(found, Found::Unlisted, "{what}");
         assert_eq!(scene.found_by_the_next_run(&what), found, "{what}");
     }
-    assert!(3 * killed > count, "{killed} of {count} were killed before their end");
+    assert!(2 * killed > count, "{killed} of {count} were killed before their end");
 }
 
 #[test]

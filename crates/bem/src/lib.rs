@@ -57,10 +57,10 @@ pub use capacitance::{
     capacitance,
 };
 pub use electrostatics::{
-    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Reciprocity,
-    Replaced, Response, SampledResidual, State, SurfaceCharge, Values, coulomb_potentials,
-    dipole_moment, electrostatics, forces, neutral_dipole_moment, reciprocity, sampled_residual,
-    sampled_residual_of_state,
+    Body, Condition, Electrostatics, Excitation, Force, Media, OF_ACTION, PointCharge, Prepared,
+    Reciprocity, Replaced, Response, SampledResidual, State, SurfaceCharge, Values,
+    coulomb_potentials, dipole_moment, electrostatics, forces, neutral_dipole_moment, reciprocity,
+    sampled_residual, sampled_residual_of_state,
 };
 pub use error::Error;
 pub use gmres::{

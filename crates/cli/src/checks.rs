@@ -21,10 +21,6 @@ const ERROR: f64 = 10.0;
 /// was taken with a fast sum that may be off by a third of the tolerance.
 const RESIDUAL_SHARE: f64 = 5.0;
 
-/// Of a state that was solved on for forces the residual on each body is relative to what acts there, which may be a small part of
-/// what the fast sum adds up: a thousandth is promised, or the tolerance.
-const OF_ACTION: f64 = 1e-3;
-
 /// A fast sum's error is measured at some points; its tolerance is that of all.
 const FMM_SHARE: f64 = 3.0;
 
@@ -234,7 +230,7 @@ fn residual(
 ) -> Option<Warning> {
     let excitation = |index: usize| state::excitation_name(case, names, index);
     let asked = |index: usize| {
-        if excitation(index) == state::STATE { tolerance.max(OF_ACTION) } else { tolerance }
+        if excitation(index) == state::STATE { tolerance.max(bem::OF_ACTION) } else { tolerance }
     };
     type Found<'a> = (usize, &'a bem::SampledResidual);
     let times =

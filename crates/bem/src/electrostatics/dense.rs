@@ -35,7 +35,7 @@ impl Dense {
             "use method = \"fmm\" or a coarser mesh",
         )?;
         let started = Instant::now();
-        let accuracy = accuracy(system, options).0;
+        let (accuracy, _) = accuracy(system, options);
         let matrix = entries(system, &accuracy, &system.rows.kernels, progress)?;
         timings.near_field = started.elapsed().as_secs_f64();
         Ok(Self { accuracy, matrix, sheets: None })

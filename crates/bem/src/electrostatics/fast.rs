@@ -34,9 +34,9 @@ const TIGHTENINGS: usize = 2;
 /// Points at which the fast sum is compared with direct sums at the end.
 const ERROR_SAMPLES: usize = 1000;
 
-/// What a state's residual relative to what acts on each body is at least promised to be: the fast sum is as exact as the largest
-/// action asks for.
-const OF_ACTION: f64 = 1e-3;
+/// What the residual of a state that was solved on for ([`Prepared::refine`](super::Prepared::refine)) is promised to be, relative to what
+/// acts on each body, where the tolerance is smaller: action may be a small part of what the sums add up.
+pub const OF_ACTION: f64 = 1e-3;
 
 /// Among sources, residuals of so many tolerances relative to what acts on a body are solved on for: in the largest potential of all
 /// the charge of others may have no digits.

@@ -484,8 +484,14 @@ impl Closed {
         (-4.0 * PI * charge, size)
     }
 
-    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of others what they are seen under.
-    fn passing(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
+    /// Flux that passes the surface, whichever way.
+    fn passing_flux(&self, areas: &[f64], y: &[f64]) -> f64 {
+        self.members.iter().map(|m| areas[m.panel as usize] * y[m.panel as usize].abs()).sum()
+    }
+
+    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of others what they are seen under. Where
+    /// images cancel it is more than the flux tells.
+    fn passing_charge(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
         let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
         let area: f64 = own().map(|i| areas[i]).sum();
         let centre = own().map(|i| areas[i] * panels.centroid(i)).sum::<Vec3>() / area;
@@ -511,11 +517,14 @@ impl Gauss {
                 let (expected, size) = surface.expected(x);
                 let missing = expected - surface.flux(areas, y);
                 let lost = missing.abs() / (4.0 * PI);
-                let size = if lost > SUSPICIOUS * size {
-                    size.max(surface.passing(&self.panels, areas, x))
-                } else {
-                    size
-                };
+                // What takes longer last: hardly any surface needs it.
+                let mut size = size;
+                if lost > SUSPICIOUS * size {
+                    size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
+                }
+                if lost > SUSPICIOUS * size {
+                    size = size.max(surface.passing_charge(&self.panels, areas, x));
+                }
                 if size > 0.0 {
                     defect = defect.max(lost / size);
                 }

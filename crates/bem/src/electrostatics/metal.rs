@@ -118,7 +118,7 @@ pub(super) struct Total<'a> {
     /// The largest relative permittivity outside.
     amplifies: f64,
     /// That metal's panels, and their weights: where errors are amplified most they are most.
-    weights: Vec<(usize, f64)>,
+    weights: BTreeMap<usize, f64>,
 }
 
 impl Total<'_> {
@@ -146,7 +146,7 @@ pub(super) fn totals<'a>(
     let mut found = Vec::new();
     for surface in surfaces {
         let amplifies = surface.members.iter().map(|m| outside(rows, m)).fold(0.0, f64::max);
-        let mut total = Total { surface, amplifies, weights: Vec::new() };
+        let mut total = Total { surface, amplifies, weights: BTreeMap::new() };
         let metal: BTreeSet<usize> = total.metal(rows).map(|(i, _)| i).collect();
         let is_amplified =
             |i: &usize| !is_taken[*i] && rows.permittivity_beside(*i) > AMPLIFIED * amplifies;
@@ -174,11 +174,10 @@ pub(super) fn put_totals_right(
 ) {
     for total in totals {
         let surface = total.surface;
-        let weights: BTreeMap<usize, f64> = total.weights.iter().copied().collect();
         let (mut enclosed, mut whole) = (0.0, 0.0);
         for (i, sign) in total.metal(rows) {
             enclosed += sign * free[i];
-            whole += sign * weights.get(&i).copied().unwrap_or(0.0);
+            whole += sign * total.weights.get(&i).copied().unwrap_or(0.0);
         }
         if whole <= 0.0 {
             continue;
@@ -192,7 +191,7 @@ pub(super) fn put_totals_right(
         };
         let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
         let shift = (told - enclosed) / whole;
-        total.weights.iter().for_each(|(i, weight)| free[*i] += shift * weight);
+        total.weights.iter().for_each(|(&i, weight)| free[i] += shift * weight);
     }
 }
 
@@ -201,9 +200,9 @@ pub(super) fn put_totals_right(
 pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
     let mut beside: Vec<f64> = (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
     for total in totals {
-        let owners: BTreeSet<_> = total.weights.iter().map(|(i, _)| rows.conductor[*i]).collect();
+        let owners: BTreeSet<_> = total.weights.keys().map(|&i| rows.conductor[i]).collect();
         if owners.len() == 1 {
-            total.weights.iter().for_each(|(i, _)| beside[*i] = total.amplifies);
+            total.weights.keys().for_each(|&i| beside[i] = total.amplifies);
         }
     }
     let mut sums = vec![(0.0, 0.0); conductors];

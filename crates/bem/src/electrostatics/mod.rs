@@ -27,6 +27,7 @@ use crate::gmres::StopReason;
 use crate::{Capacitance, CapacitanceOptions, Error, Images, Method, Progress, Solve, Timings};
 pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
+pub use fast::OF_ACTION;
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::Prepared;
 pub use reciprocal::Replaced;
