@@ -13,6 +13,8 @@ pub(crate) struct Force {
     pub(crate) name: String,
     pub(crate) newton: [f64; 3],
     pub(crate) newton_metre: [f64; 3],
+    /// Sum of the sizes of the forces on its parts, in newton: it is to this that forces are known to the tolerance.
+    pub(crate) of_parts: f64,
     /// The point that the torque is about, in the mesh's unit.
     pub(crate) about: [f64; 3],
 }
@@ -82,7 +84,7 @@ fn balance(
         .then(|| Balance { force: norm(force) / scale, torque: norm(torque) / (scale * lever) })
 }
 
-/// Forces on every body that lies in one medium, and their balance, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
+/// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
 /// symmetry cuts is meant with its images across it.
 pub(crate) fn forces(
     case: &Case,
@@ -98,14 +100,17 @@ pub(crate) fn forces(
     let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
-    let force = |((name, body), force): ((String, &bem::Body), &bem::Force)| Force {
-        name,
-        newton: force.force.map(|f| f * newton),
-        newton_metre: force.torque.map(|t| t * newton * case.mesh.unit.metres()),
-        about: body.about,
+    let force = |((name, body), force): ((String, &bem::Body), &bem::Force)| {
+        force.is_resolved.then(|| Force {
+            name,
+            newton: force.force.map(|f| f * newton),
+            newton_metre: force.torque.map(|t| t * newton * case.mesh.unit.metres()),
+            of_parts: force.size * newton,
+            about: body.about,
+        })
     };
     let balance = balance(case, problem, charge, &bodies, &found);
-    Ok((names.into_iter().zip(&bodies).zip(&found).map(force).collect(), balance))
+    Ok((names.into_iter().zip(&bodies).zip(&found).filter_map(force).collect(), balance))
 }
 
 /// A body of these triangles and sources, with its images across planes that it touches; `None` if one of them is grounded.

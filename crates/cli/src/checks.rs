@@ -165,7 +165,7 @@ pub(crate) fn judge(
     measured: &Measured,
 ) -> Vec<Warning> {
     let names = &problem.conductors.names;
-    let residual = residual(case, names, answer.tolerance, &measured.residuals);
+    let residual = residual(case, names, answer, &measured.residuals);
     let fmm_error = fmm_error(case, answer, residual.is_some());
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
@@ -225,9 +225,10 @@ fn coincident_charges(problem: &Problem) -> Option<Warning> {
 fn residual(
     case: &Case,
     names: &[String],
-    tolerance: f64,
+    answer: &bem::Capacitance,
     found: &[bem::SampledResidual],
 ) -> Option<Warning> {
+    let tolerance = answer.tolerance;
     let excitation = |index: usize| state::excitation_name(case, names, index);
     let asked = |index: usize| {
         if excitation(index) == state::STATE { tolerance.max(bem::OF_ACTION) } else { tolerance }
@@ -243,10 +244,13 @@ fn residual(
         Some(name) => format!("conductor \"{name}\""),
         None => "an interface".to_owned(),
     };
+    let remedy = match answer.method {
+        bem::Method::Dense => "a smaller [solver] tolerance",
+        _ => "a tighter sum with [fmm] tolerance, or use method = \"dense\"",
+    };
     let message = format!(
         "the charges found for {excitation:?} do not meet the equations on {place}: the residual there, from integrals of whole \
-         rows, is {:.1e} where {asked:.1e} was asked for; ask for a tighter sum with [fmm] tolerance, or use method = \
-         \"dense\"",
+         rows, is {:.1e} where {asked:.1e} was asked for; ask for {remedy}",
         worst.relative,
     );
     Some(Warning::new("residual", excitation, [worst.relative, promise], message))

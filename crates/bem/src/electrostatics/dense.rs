@@ -121,7 +121,7 @@ fn entries(
 ) -> Result<DMatrix<f64>, Error> {
     let panels = &system.panels;
     let pairs = LayerPairs::new(panels, kernels, accuracy.pairs);
-    let pairs = pairs.with_solid_angles(accuracy.solid_angles);
+    let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
     let n = panels.len();
     let mut matrix = DMatrix::zeros(n, n);
     let done = std::sync::atomic::AtomicU64::new(0);

@@ -193,6 +193,29 @@ impl Fast {
         Ok(Close { needs, preconditioner })
     }
 
+    /// Takes points and close pairs for a tolerance this many times smaller.
+    pub(super) fn make_finer(
+        &mut self,
+        system: &System,
+        share: f64,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        // Before the next ones are made.
+        self.close = None;
+        self.sheets = None;
+        self.layer.set_correction(Near::none(system.panels.len()));
+        let finer = CapacitanceOptions {
+            tolerance: (share * options.tolerance).max(TIGHTEST),
+            fmm_tolerance: Some(self.tolerance),
+            relax: false,
+            ..options.clone()
+        };
+        tracing::info!(tolerance = finer.tolerance, "weak bodies ask for finer integrals");
+        *self = Self::new(system, 1, &finer, progress, &mut Timings::default())?;
+        Ok(())
+    }
+
     fn plan_options(
         options: &CapacitanceOptions,
         tolerance: f64,
@@ -354,9 +377,8 @@ impl Fast {
             let tighter = plan(&system.panels, self.accuracy.rule, &rows.kernels, of_plan)?;
             operator.layer.set_plan(tighter, self.tolerance);
             let again = solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
-            solved.iterations += again.iterations;
-            solved.history.extend(again.history.iter().skip(1));
-            (solved.reason, solved.relative_residual) = (again.reason, again.relative_residual);
+            let known = std::mem::replace(&mut solved, again);
+            solved.follow(known);
         }
         let is_met = solved.relative_residual <= options.tolerance.max(OF_ACTION);
         solved.reason = match solved.reason {

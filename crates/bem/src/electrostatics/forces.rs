@@ -7,6 +7,7 @@
 use mesh::Mesh;
 
 use super::evaluate::SurfaceCharge;
+use super::rows::LEAST;
 use super::{Excitation, PointCharge};
 use crate::Error;
 use crate::panels;
@@ -39,6 +40,8 @@ pub struct Force {
     pub torque: [f64; 3],
     /// Sum of the sizes of the forces on its parts, of which little may be left.
     pub size: f64,
+    /// False for a body whose charge is so much less than that of the others that what others exert on it has no digits.
+    pub is_resolved: bool,
 }
 
 /// Force and torque on each body, for the charges of `charge` (as in [`Response::charge`](crate::Response::charge)) and the sources
@@ -56,7 +59,25 @@ pub fn forces(
     if expected != found {
         return Err(Error::Length { what: "charge", expected, found });
     }
-    bodies.iter().map(|body| force_on(mesh, charge, excitation, body)).collect()
+    let strengths: Vec<f64> = bodies.iter().map(|body| strength(mesh, charge, body)).collect();
+    let strongest = strengths.iter().copied().fold(0.0, f64::max);
+    let force = |(body, strength): (&Body, &f64)| {
+        let force = force_on(mesh, charge, excitation, body)?;
+        // What is induced is as strong as what acts.
+        let is_resolved = *strength >= LEAST * strongest || !body.charges.is_empty();
+        Ok(Force { is_resolved, ..force })
+    };
+    bodies.iter().zip(&strengths).map(force).collect()
+}
+
+/// Root mean square of the density of charge on a body's triangles, times its size: what acts on it, if nothing else has charged it.
+fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
+    let square = |&t: &u32| {
+        let [a, b, c] = mesh.corners(t as usize).map(Vec3::from);
+        let area = 0.5 * (b - a).cross(&(c - a)).norm();
+        if area > 0.0 { charge[t as usize].powi(2) / area } else { 0.0 }
+    };
+    body.triangles.iter().map(square).sum::<f64>().sqrt()
 }
 
 fn force_on(
@@ -98,7 +119,7 @@ fn force_on(
         size += pull.norm();
         torque += (Vec3::from(*x) - about).cross(&pull);
     }
-    Ok(Force { force: force.into(), torque: torque.into(), size })
+    Ok(Force { force: force.into(), torque: torque.into(), size, is_resolved: true })
 }
 
 /// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.
@@ -120,6 +141,8 @@ pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
 pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f64; 3] {
     /// A net charge of so many tolerances times the charges on a part is none but an error.
     const NEUTRAL: f64 = 10.0;
+    /// None is beyond this share, however loose the tolerance.
+    const CHARGED: f64 = 1e-2;
     let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
     let part = panels::connected(mesh, &all);
     let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
@@ -134,7 +157,8 @@ pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f6
         let sum = &mut sums[p as usize];
         *sum = (sum.0 + area, sum.1 + x * area, sum.2 + charge[t], sum.3 + charge[t].abs());
     }
-    let charged = |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > NEUTRAL * tolerance * sum.3;
+    let charged =
+        |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > (NEUTRAL * tolerance).min(CHARGED) * sum.3;
     let (area, first) = sums
         .iter()
         .filter(charged)

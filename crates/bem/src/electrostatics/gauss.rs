@@ -316,7 +316,7 @@ impl Finder<'_> {
         // Each surface once, whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
-        let (mut free, mut covered) = (Vec::new(), Vec::new());
+        let (mut free, mut covered, mut grouped) = (Vec::new(), Vec::new(), Vec::new());
         for (index, region) in candidates.into_iter().enumerate() {
             let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
             triangles.sort_unstable();
@@ -327,10 +327,8 @@ impl Finder<'_> {
             if !surface.members.iter().any(is_metal) {
                 free.push(surface);
             } else if !surface.members.iter().all(is_metal) {
-                // What metal faces is one body; of groups the flux is a sum of theirs, less exact.
-                if index < bodies {
-                    covered.push(surface);
-                }
+                // What metal faces is one body.
+                if index < bodies { covered.push(surface) } else { grouped.push(surface) }
             }
         }
         let solid = self.solids(&covered);
@@ -339,7 +337,7 @@ impl Finder<'_> {
             self.panels.iter().map(|panel| panel.permittivity).collect();
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
-        let metal = Metal { covered, solid };
+        let metal = Metal { covered, grouped, solid };
         Gauss { clusters: self.clusters(free), means, metal, panels: Arc::clone(panels) }
     }
 
@@ -543,7 +541,7 @@ impl Gauss {
     /// All closed surfaces of interfaces, with metal on them or without.
     pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
         let free = self.clusters.iter().flat_map(|cluster| &cluster.surfaces);
-        free.chain(&self.metal.covered)
+        free.chain(&self.metal.covered).chain(&self.metal.grouped)
     }
 
     /// Divides the means of rows by what makes them small where permittivities differ much.

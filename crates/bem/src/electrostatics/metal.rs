@@ -15,6 +15,8 @@ const AMPLIFIED: f64 = 10.0;
 pub(super) struct Metal {
     /// Bodies that it covers in part.
     pub(super) covered: Vec<Closed>,
+    /// Groups of bodies that share walls, covered by it in part.
+    pub(super) grouped: Vec<Closed>,
     /// Metal with nothing inside, where several media lie around it or it covers a body.
     pub(super) solid: Vec<Closed>,
 }
@@ -135,26 +137,27 @@ fn outside(rows: &Rows, m: &Member) -> f64 {
     rows.permittivity(m.panel as usize)[1 - m.inner()]
 }
 
-/// All such surfaces, from the innermost on; each panel is with the first that it may be with.
-pub(super) fn totals<'a>(
-    rows: &Rows,
-    surfaces: impl Iterator<Item = &'a Closed>,
-) -> Vec<Total<'a>> {
-    let mut surfaces: Vec<&Closed> = surfaces.collect();
+/// All such surfaces, from the innermost on. One around others tells the sum of what they enclose again where it amplifies less.
+pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
+    let mut surfaces: Vec<&Closed> = rows.gauss.closed().collect();
     surfaces.sort_by_key(|surface| surface.inside.len());
-    let mut is_taken = vec![false; rows.areas.len()];
+    // No field is left inside of metal.
+    let solid = rows.gauss.metal.solid.iter().flat_map(|surface| &surface.members);
+    let buried: BTreeSet<(u32, usize)> = solid.map(|m| (m.panel, m.inner())).collect();
+    // How often errors of the field are multiplied in the free charge of each panel, by what tells it so far.
+    let mut amplified: Vec<f64> =
+        (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
     let mut found = Vec::new();
     for surface in surfaces {
-        let amplifies = surface.members.iter().map(|m| outside(rows, m)).fold(0.0, f64::max);
+        let has_field = |m: &&Member| !buried.contains(&(m.panel, 1 - m.inner()));
+        let beside = surface.members.iter().filter(has_field).map(|m| outside(rows, m));
+        let amplifies = beside.fold(0.0, f64::max);
         let mut total = Total { surface, amplifies, weights: BTreeMap::new() };
         let metal: BTreeSet<usize> = total.metal(rows).map(|(i, _)| i).collect();
-        let is_amplified =
-            |i: &usize| !is_taken[*i] && rows.permittivity_beside(*i) > AMPLIFIED * amplifies;
-        let amplified = metal.iter().copied().filter(is_amplified);
-        total.weights =
-            amplified.map(|i| (i, rows.areas[i] * rows.permittivity_beside(i))).collect();
+        let metal = metal.into_iter().filter(|&i| amplified[i] > AMPLIFIED * amplifies);
+        total.weights = metal.map(|i| (i, rows.areas[i] * amplified[i])).collect();
         if !total.weights.is_empty() {
-            metal.into_iter().for_each(|i| is_taken[i] = true);
+            total.weights.keys().for_each(|&i| amplified[i] = amplifies);
             found.push(total);
         }
     }

@@ -8,6 +8,7 @@ use super::dense::Dense;
 use super::fast::Fast;
 use super::metal::{put_totals_right, totals};
 use super::rows::System;
+use super::sampled::by_action;
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
@@ -16,6 +17,13 @@ use crate::{CapacitanceOptions, Error, Method, Progress, Timings, near};
 
 /// Above this many panels `auto` is the fast method: both take some 3 s of two cores here.
 const DENSE_PANELS: usize = 1500;
+
+/// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
+/// what acts on a body.
+const BY_WHOLE_ROWS: f64 = 3.0;
+
+/// Share of what is asked for that finer integrals aim at.
+const FINER: f64 = 0.1;
 
 /// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum, near field, local inverses.
 pub struct Prepared {
@@ -37,6 +45,15 @@ pub(super) struct Solved {
     pub(super) reason: StopReason,
     pub(super) relative_residual: f64,
     pub(super) history: Vec<f64>,
+}
+
+impl Solved {
+    /// Counts what went before.
+    pub(super) fn follow(&mut self, earlier: Self) {
+        self.iterations += earlier.iterations;
+        let own = std::mem::replace(&mut self.history, earlier.history);
+        self.history.extend(own.into_iter().skip(1));
+    }
 }
 
 /// Numbers of one solve.
@@ -135,7 +152,7 @@ impl Prepared {
         let system = &self.system;
         let replaced = reciprocal::replace(
             &system.rows,
-            &totals(&system.rows, system.rows.gauss.closed()),
+            &totals(&system.rows),
             system.panels.triangles(),
             system.images.copies() as f64,
             excitations,
@@ -180,7 +197,19 @@ impl Prepared {
         let b = external::right_hand_side(system, excitation);
         let scale = system.panels.scale();
         let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();
-        let found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
+        let mut found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
+        // What is left by whole rows; where the points are to blame, there must be more of them.
+        let asked = BY_WHOLE_ROWS * self.options.tolerance;
+        let left = by_action(system, excitation, &found.charges, self.options.tolerance);
+        if left > asked {
+            let x = found.charges;
+            fast.make_finer(system, FINER * asked / left, &self.options, progress)?;
+            let known = found.solved;
+            found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
+            for (solved, known) in found.solved.iter_mut().zip(known) {
+                solved.follow(known);
+            }
+        }
         Ok(self.responses(std::slice::from_ref(excitation), found).pop())
     }
 
@@ -188,7 +217,7 @@ impl Prepared {
         let Found { charges, slopes, solved, .. } = found;
         let system = &self.system;
         let n = system.panels.len().max(1);
-        let totals = totals(&system.rows, system.rows.gauss.closed());
+        let totals = totals(&system.rows);
         excitations
             .iter()
             .zip(solved)

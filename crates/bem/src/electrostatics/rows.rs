@@ -176,7 +176,7 @@ fn factor([front, back]: [f64; 2]) -> f64 {
 }
 
 /// What is smaller than this share of the largest action has no digits left.
-const LEAST: f64 = 1e-10;
+pub(super) const LEAST: f64 = 1e-10;
 
 /// Raises actions that have no digits left to the least that has; false where nothing acts.
 fn raised(action: &mut [f64]) -> bool {

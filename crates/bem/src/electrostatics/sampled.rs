@@ -3,9 +3,10 @@
 
 use rayon::prelude::*;
 
-use super::rows::System;
+use super::rows::{LEAST, System};
 use super::{Excitation, Media, SurfaceCharge, external};
-use crate::layer::{Kernel, LayerPairs, SOLID_ANGLES, Scratch};
+use crate::accuracy::Accuracy;
+use crate::layer::{Kernel, LayerPairs, Scratch};
 use crate::near::PairIntegrals;
 use crate::panels::Panels;
 use crate::points::Points;
@@ -33,7 +34,7 @@ const ACCURACY: f64 = 1e-8;
 /// 1e-6 of the entry.
 const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 
-/// The same to better than 1e-10, for tolerances below 1e-6.
+/// The same to better than 1e-10, for tolerances below 1e-6 and where what acts on a body is a small part of what adds up there.
 const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
@@ -103,25 +104,47 @@ fn residuals(
         }
     }
     let system = System::new(mesh, media)?;
+    let (triangles, scale) = (system.panels.triangles(), system.panels.scale());
+    let scaled =
+        |charge: &[f64]| triangles.iter().map(|&t| charge[t as usize] / scale).collect::<Vec<_>>();
+    let x: Vec<Vec<f64>> = solved.iter().map(|(_, charge)| scaled(charge)).collect();
+    let solved: Vec<(&Excitation, &[f64])> =
+        solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
+    Ok(of_system(&system, &solved, relative_to, tolerance))
+}
+
+/// The residual of a state with charges `x` of panels, relative to what acts on each conductor and interface.
+pub(super) fn by_action(
+    system: &System,
+    excitation: &Excitation,
+    x: &[f64],
+    tolerance: f64,
+) -> f64 {
+    let found = of_system(system, &[(excitation, x)], RelativeTo::Action, tolerance);
+    found.first().map_or(0.0, |found| found.relative)
+}
+
+/// [`residuals`] of charges of panels.
+fn of_system(
+    system: &System,
+    solved: &[(&Excitation, &[f64])],
+    relative_to: RelativeTo,
+    tolerance: f64,
+) -> Vec<SampledResidual> {
     let (panels, rows) = (&system.panels, &system.rows);
     let n = panels.len();
     let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
-    let chosen = chosen(&system, count.max(rows.parts().min(PARTS)));
-    let sized = self::chosen(&system, SIZED.max(chosen.len()));
+    let chosen = chosen(system, count.max(rows.parts().min(PARTS)));
+    let sized = self::chosen(system, SIZED.max(chosen.len()));
     let mut kernels = vec![Kernel::None; n];
     chosen.iter().chain(&sized).for_each(|&i| kernels[i] = rows.kernels[i]);
-    let x: Vec<Vec<f64>> = solved
-        .iter()
-        .map(|(_, charge)| {
-            panels.triangles().iter().map(|&t| charge[t as usize] / panels.scale()).collect()
-        })
-        .collect();
     // The right-hand sides before means are scaled, which these rows are not.
     let external: Vec<Vec<f64>> =
-        solved.iter().map(|(e, _)| external::on_panels(&system, e, &kernels)).collect();
+        solved.iter().map(|(e, _)| external::on_panels(system, e, &kernels)).collect();
     let pairs = LayerPairs::new(panels, &kernels, PairQuadrature::new(ACCURACY.min(tolerance), 0))
-        .with_solid_angles(SOLID_ANGLES.min(tolerance));
-    let far = if tolerance < 1e-6 { FAR_FINE } else { FAR };
+        .with_solid_angles(Accuracy::new(tolerance, 0).solid_angles_of_rows);
+    let is_fine = tolerance < 1e-6 || relative_to == RelativeTo::Action;
+    let far = if is_fine { FAR_FINE } else { FAR };
     let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
     let [(far, _), ..] = far;
     let entry = |i: usize, j: usize, distance: f64, scratch: &mut Scratch| {
@@ -156,16 +179,16 @@ fn residuals(
         }
         sums
     };
-    let products: Vec<Vec<f64>> = x.iter().map(|x| product(x)).collect();
+    let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| product(x)).collect();
     let residual = |column: usize| {
-        let excitation = solved[column].0;
+        let (excitation, x) = solved[column];
         let right = |i: usize| match rows.conductor[i] {
             Some(k) => excitation.potentials[k as usize] - external[column][i],
             None => -rows.coupling(i) * external[column][i],
         };
         let left = |i: usize, known: f64| match rows.conductor[i] {
             Some(_) => known,
-            None => rows.diagonal(i) * x[column][i] + rows.coupling(i) * known,
+            None => rows.diagonal(i) * x[i] + rows.coupling(i) * known,
         };
         let mut residuals = Squares::new(rows.parts());
         for (&i, &known) in chosen.iter().zip(&products[column]) {
@@ -174,7 +197,8 @@ fn residuals(
         let mut sizes = Squares::new(rows.parts());
         sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
         let largest = (0..rows.parts()).fold(0.0f64, |size, part| size.max(sizes.root(part)));
-        let balanced = rows.balanced(&x[column]);
+        let balanced = rows.balanced(x);
+        let strongest = balanced.iter().copied().fold(0.0, f64::max);
         let mut worst = SampledResidual { conductor: None, relative: 0.0 };
         for part in 0..rows.parts() {
             let own = residuals.root(part);
@@ -185,7 +209,7 @@ fn residuals(
                     largest.max(balanced[part])
                 }
                 RelativeTo::Largest => largest,
-                RelativeTo::Action => balanced[part] + own,
+                RelativeTo::Action => (balanced[part] + own).max(LEAST * strongest),
             };
             let relative = if size > 0.0 { own / size } else { own };
             if relative > worst.relative || relative.is_nan() {
@@ -195,7 +219,7 @@ fn residuals(
         }
         worst
     };
-    Ok((0..solved.len()).map(residual).collect())
+    (0..solved.len()).map(residual).collect()
 }
 
 /// Sums of squares on each part.

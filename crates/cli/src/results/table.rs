@@ -238,7 +238,7 @@ fn bodies(run: &Run<'_>) -> String {
         if !without.is_empty() {
             let _ = writeln!(
                 text,
-                "  no force is known on {}: several media lie around it, or it stands on a ground plane",
+                "  no force is known on {}: several media lie around it, it stands on a ground plane, or what acts on it is less than 1e-10 of what acts on others",
                 crate::case::quoted(without.iter().copied())
             );
         }
