@@ -258,3 +258,35 @@ fn lists_that_cannot_be_solved_say_why() {
         .farad("import bad.lst")
         .fails(3, &["bad.lst: line 1: expected the relative permittivity"]);
 }
+
+/// A list is a case itself: `check` refuses what `solve` does.
+#[test]
+fn check_judges_lists_as_solve_does() {
+    let place = Workplace::new("fastcap_check");
+    let square = |name: &str, x: f64| {
+        let y = x + 1.0;
+        format!("0 square\nQ {name} {x} {x} 0 {y} {x} 0 {y} {y} 0 {x} {y} 0\n")
+    };
+    place.write("a.qui", square("a", 0.0));
+    place.write("b.qui", square("b", 0.5));
+    place.write("far.qui", square("b", 2.0));
+    place.write("overlap.lst", "C a.qui 1 0 0 0\nC b.qui 1 0 0 0\n");
+    place.write("touch.lst", "C a.qui 1 0 0 0\nC a.qui 1 1 0 0\n");
+    place.write("one.lst", "C a.qui 1 0 0 0 +\nC a.qui 1 1 0 0\n");
+    place.write("apart.lst", "C a.qui 1 0 0 0\nC far.qui 1 0 0 0\n");
+    for (list, part) in [("overlap", "go through each other"), ("touch", "touch along a line")] {
+        for command in ["mesh check", "solve"] {
+            let ended = place.farad(&format!("{command} {list}.lst"));
+            ended.fails(3, &[part]);
+            assert!(!ended.stdout.contains("can be solved on"), "{}", ended.stdout);
+        }
+    }
+    for list in ["one", "apart"] {
+        let ended = place.must(&format!("mesh check {list}.lst"));
+        assert!(ended.stdout.contains("OK: the mesh can be solved on."), "{}", ended.stdout);
+        place.must(&format!("solve {list}.lst"));
+    }
+    // Of one quadrangle in the singular.
+    let note = "1 quadrangle is split along its shorter diagonal";
+    assert!(place.must("mesh info a.qui").stdout.contains(note));
+}

@@ -239,15 +239,29 @@ fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
         "grows with refinement",
     ];
     solved("edge", [1.0, 1.0, 0.0], "").fails(3, &parts);
-    let check = place.must("mesh check edge.off").stdout;
-    assert!(check.contains("\"body_1\" and \"body_2\" touch along a line"), "{check}");
+    // Without a case `check` says in which it can be solved on, and no more.
+    let is_told = |name: &str, parts: &[&str]| {
+        let check = place.must(&format!("mesh check {name}.off")).stdout;
+        let last = "The mesh can be solved on only in a case in which";
+        assert!(check.trim_end().lines().next_back().unwrap().starts_with(last), "{check}");
+        assert!(!check.contains("OK:") && parts.iter().all(|part| check.contains(part)), "{check}");
+    };
+    let touch = "\"body_1\" and \"body_2\" touch along a line or an area, at (";
+    is_told("edge", &[touch, "not of two conductors", "group = \"ungrouped\" makes them one"]);
     // Hanging: no vertices in common.
     solved("hanging", [1.0, 1.0, 0.25], "").fails(3, &parts);
+    is_told("hanging", &[touch]);
+    // Faces that lie on each other.
+    let covers = "cover each other in a plane";
+    solved("faces", [0.25, 0.25, 1.0], "").fails(3, &["conductors go through each other"]);
+    is_told("faces", &[touch, covers, "Of different surfaces:", "of one conductor"]);
+    assert!(place.path("faces.defects.vtu").exists());
     let one = "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"";
     assert_eq!(solved("joined", [1.0, 1.0, 0.25], one).code, 0);
     let corner = solved("corner", [1.0, 1.0, 1.0], "");
     assert!(corner.stderr.contains("touch at a point, at (1, 1, 1) m"), "{}", corner.stderr);
     assert_eq!(corner.code, 0);
+    assert!(place.must("mesh check corner.off").stdout.contains("OK: the mesh can be solved on."));
     let apart = solved("apart", [1.0, 1.000001, 0.25], "");
     assert!(!apart.stderr.contains("touch"), "{}", apart.stderr);
 }
@@ -344,8 +358,19 @@ fn conductors_that_go_through_each_other_are_an_error_and_parts_of_one_are_not()
         ["conductors go through each other", "\"body_1\"", "\"body_2\"", "farad mesh check"];
     place.farad("solve two.toml").fails(3, &parts);
     let text = place.must("mesh check two.off").stdout;
-    assert!(text.contains("Surfaces go through each other"), "{text}");
+    for part in [
+        "Surfaces go through each other (",
+        "Of different surfaces: ",
+        "of \"body_1\" and triangle ",
+        "They are in two.defects.vtu.\nThe mesh can be solved on only in a case in which surfaces that meet so are of one conductor \
+         (group = \"ungrouped\")",
+    ] {
+        assert!(text.contains(part), "no \"{part}\" in {text}");
+    }
     assert!(place.path("two.defects.vtu").exists());
+    // What the verdict asks for.
+    place.case("one.toml", "two.off", "[[conductor]]\nname = \"both\"\ngroup = \"ungrouped\"");
+    place.must("solve one.toml");
 }
 
 #[test]

@@ -290,6 +290,16 @@ fn tetrahedra(names: &[&str]) -> String {
     text + "$EndElements\n"
 }
 
+/// Two triangles with a common side, each a group of its own.
+fn touching(names: [&str; 2]) -> String {
+    let [a, b] = names;
+    format!(
+        "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"{a}\"\n2 2 \"{b}\"\n$EndPhysicalNames\n\
+         $Nodes\n4\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n$EndNodes\n\
+         $Elements\n2\n1 2 2 1 1 1 2 3\n2 2 2 2 2 1 2 4\n$EndElements\n"
+    )
+}
+
 #[test]
 fn names_do_nothing_but_be_read() {
     let place = Workplace::new("folder_names");
@@ -308,6 +318,11 @@ fn names_do_nothing_but_be_read() {
             let told = ended.stdout + &ended.stderr;
             assert!(!acts(&told), "{arguments}, {name:?}: {told:?}");
         }
+        // Verdicts on groups that are open and touch along a line.
+        place.write("open.msh", touching([name, "other"]));
+        let ended = place.must("mesh check open.msh");
+        assert!(ended.stdout.contains("touch along a line"), "{}", ended.stdout);
+        assert!(!acts(&ended.stdout), "{name:?}: {:?}", ended.stdout);
         // Errors too.
         let unknown = format!("{more}[[conductor]]\nname = \"a\"\ngroup = \"none\"\n");
         place.case("wrong.toml", "n.msh", &unknown);
@@ -321,6 +336,15 @@ fn names_do_nothing_but_be_read() {
         let header = table.lines().next().unwrap();
         let first = header.split(',').nth(1).unwrap().trim_start_matches('"');
         assert!(!first.starts_with(['=', '+', '-', '@']), "{header}");
+        // Nor does any table act on the terminal that shows it, or break its lines: as many fields everywhere.
+        let tables: Vec<String> =
+            place.list("n.out").into_iter().filter(|file| file.ends_with(".csv")).collect();
+        assert!(tables.len() >= 3, "{tables:?}");
+        for file in tables {
+            let table = place.read(&format!("n.out/{file}"));
+            assert!(!acts(&table) && !table.contains('\t'), "{file}, {name:?}: {table:?}");
+        }
+        assert_eq!(table.lines().count(), 3, "{table:?}");
         let surface = place.read("n.out/surface.vtu");
         let is_xml =
             |c: char| !"\u{fffe}\u{ffff}".contains(c) && (c >= ' ' || "\n\r\t".contains(c));

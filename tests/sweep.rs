@@ -218,7 +218,9 @@ fn probes_are_those_of_single_cases_and_time_is_the_parameter() {
     let set =
         "[[sweep]]\nname = \"eps\"\nvalues = [2, 3.5]\nset = \"medium.relative_permittivity\"\n";
     place.case("case.toml", "sphere.msh", &format!("{state}{set}"));
-    let results = sweep(&place, "case.toml");
+    let ended = place.must("sweep case.toml --json");
+    assert_eq!(ended.stderr, "");
+    let results: Value = serde_json::from_str(&ended.stdout).unwrap();
     for (run, eps) in [(1, 2.0), (2, 3.5)] {
         place.case("single.toml", "sphere.msh", &medium(eps));
         place.must("solve single.toml");

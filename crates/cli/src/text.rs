@@ -79,10 +79,10 @@ pub(crate) fn toml_string(text: &str) -> String {
     out + "\""
 }
 
-/// A name as a field of a table as RFC 4180 wants it, quoted where it must be.
+/// A name as a field of a CSV file as RFC 4180 wants it, quoted where it must be; what acts on terminals is written out.
 pub(crate) fn csv_name(name: &str) -> String {
     let name = harmless(name);
-    if name.contains([',', '"', '\n', '\r']) { quoted(&name) } else { name.into_owned() }
+    if name.contains([',', '"']) { quoted(&name) } else { name }
 }
 
 /// The same, always quoted.
@@ -94,10 +94,12 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What a spreadsheet would take for a formula gets an apostrophe, by which spreadsheets know text; numbers are left alone.
-fn harmless(name: &str) -> Cow<'_, str> {
-    let begins = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if begins && name.parse::<f64>().is_err() { format!("'{name}").into() } else { name.into() }
+/// The name on one line of its own characters; what a spreadsheet would take for a formula gets an apostrophe, by which spreadsheets
+/// know text, and numbers are left alone.
+fn harmless(name: &str) -> String {
+    let begins = name.starts_with(['=', '+', '-', '@']);
+    let mark = if begins && name.parse::<f64>().is_err() { "'" } else { "" };
+    format!("{mark}{}", printable_line(name))
 }
 
 #[cfg(test)]
@@ -138,5 +140,9 @@ mod tests {
             assert_eq!(csv_name(name), field);
             assert_eq!(csv_quoted(name).trim_matches('"'), field.trim_matches('"'));
         }
+        for field in [csv_name(HOSTILE), csv_quoted(HOSTILE)] {
+            assert_eq!(field, r#""a\u{1b}[31m\u{7}\u{9b}0m\u{202e}b\r\n\t""\""#);
+        }
+        assert_eq!(csv_name("\t=1"), "\\t=1");
     }
 }

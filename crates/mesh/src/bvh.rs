@@ -8,6 +8,9 @@ use crate::vector::Vector;
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;
 
+/// Stands for the label of a node with triangles of several labels.
+pub(crate) const MIXED: u32 = u32::MAX;
+
 /// An axis-parallel box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Box3 {
@@ -114,6 +117,23 @@ impl Bvh {
     /// The triangles of a leaf.
     pub fn members(&self, node: &Node) -> &[u32] {
         &self.order[node.start as usize..(node.start + node.count) as usize]
+    }
+
+    /// For each node what `label` says of all triangles under it, `MIXED` where it does not say the same of all.
+    pub fn common(&self, label: impl Fn(u32) -> u32) -> Vec<u32> {
+        let mut labels = vec![MIXED; self.nodes.len()];
+        // Children come after their parents.
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            let children = node.children as usize;
+            let joined = |a: u32, b: u32| if a == b { a } else { MIXED };
+            labels[index] = if node.count > 0 {
+                let each = self.members(node).iter().map(|&member| label(member));
+                each.reduce(joined).unwrap_or(MIXED)
+            } else {
+                joined(labels[children], labels[children + 1])
+            };
+        }
+        labels
     }
 
     /// Calls `visit` for every pair of leaves, a leaf with itself included, whose boxes overlap.

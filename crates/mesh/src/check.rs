@@ -6,6 +6,7 @@ use crate::surface::{InvalidMesh, Mesh};
 use crate::topology::{Orientation, Part, Topology};
 use crate::vector::{max_norm, norm, sub};
 use crate::weld::{self, ROUNDINGS};
+use crate::wording::counted;
 use std::fmt;
 
 /// A triangle whose height is less than this times its longest side has no area worth the name: its shape is noise.
@@ -72,7 +73,7 @@ impl fmt::Display for Defects {
 }
 
 fn count(triangles: usize) -> String {
-    if triangles == 1 { "1 triangle".into() } else { format!("{triangles} triangles") }
+    counted(triangles, "triangle", "triangles")
 }
 
 fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
@@ -198,7 +199,8 @@ impl fmt::Display for Warning {
             Self::Inconsistent { label, edges } => {
                 write!(
                     f,
-                    "\"{label}\": normals flip sides at {edges} edges; orient its surfaces alike"
+                    "\"{label}\": normals flip sides at {}; orient its surfaces alike",
+                    counted(*edges, "edge", "edges")
                 )
             }
             Self::Inward { label } => {
@@ -210,16 +212,19 @@ impl fmt::Display for Warning {
             Self::Open { label, edges } => {
                 write!(
                     f,
-                    "\"{label}\": the surface is open ({edges} boundary edges); it is taken as a thin sheet"
+                    "\"{label}\": the surface is open ({}); it is taken as a thin sheet",
+                    counted(*edges, "boundary edge", "boundary edges")
                 )
             }
             Self::NonManifold { edges } => {
-                write!(f, "{edges} edges have more than two triangles, as where sheets meet in a T")
+                let edges = counted(*edges, "edge has", "edges have");
+                write!(f, "{edges} more than two triangles, as where sheets meet in a T")
             }
             Self::Coincident { vertices } => write!(
                 f,
-                "{vertices} vertices lie on others without being shared, so that surfaces count as separate there; if they should \
-                 be joined, merge them (in Gmsh: `Coherence Mesh;`)"
+                "{} without being shared, so that surfaces count as separate there; if they should be joined, merge them (in \
+                 Gmsh: `Coherence Mesh;`)",
+                counted(*vertices, "vertex lies on another", "vertices lie on others")
             ),
             Self::Loose(loose) => loose.fmt(f),
         }

@@ -4,7 +4,7 @@
 //! its integral like the logarithm of the element size: refinement has no limit. At a point that two corners share the integral
 //! is finite. Vertices need not be shared: hanging nodes, walls that stand on plates and the like are found too.
 
-use crate::bvh::{Box3, Bvh};
+use crate::bvh::{Box3, Bvh, MIXED};
 use crate::locate::distance_squared;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
@@ -36,9 +36,6 @@ pub struct Contact {
     pub place: [f64; 3],
 }
 
-/// Stands for the owner of a node with triangles of several conductors.
-const MIXED: u32 = u32::MAX;
-
 /// Finds the contacts between triangles of different conductors of a valid mesh ([`Mesh::validate`]), lines first, each sort in the
 /// order of triangles. `conductor_of` has an entry for each triangle, `None` for those that are in no conductor.
 ///
@@ -53,7 +50,7 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let faces: Vec<Face> = members.iter().map(|&(t, _)| Face::of(mesh, t)).collect();
     let boxes: Vec<Box3> = faces.iter().map(Face::bounds).collect();
     let tree = Bvh::new(&boxes);
-    let owners = owners(&tree, &members);
+    let owners = tree.common(|member| members[member as usize].1);
     let mut found = Vec::new();
     tree.overlapping_leaves_but(
         |a, b| owners[a] == owners[b] && owners[a] != MIXED,
@@ -76,25 +73,6 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     );
     found.sort_unstable_by_key(|contact| (contact.touch, contact.triangles));
     found
-}
-
-/// For each node of the tree the conductor of all triangles under it.
-fn owners(tree: &Bvh, members: &[(u32, u32)]) -> Vec<u32> {
-    let mut owners = vec![MIXED; tree.nodes.len()];
-    // Children come after their parents.
-    for (index, node) in tree.nodes.iter().enumerate().rev() {
-        let one = |mut each: Box<dyn Iterator<Item = u32> + '_>| {
-            let first = each.next().unwrap_or(MIXED);
-            if each.all(|owner| owner == first) { first } else { MIXED }
-        };
-        owners[index] = if node.count > 0 {
-            one(Box::new(tree.members(node).iter().map(|&member| members[member as usize].1)))
-        } else {
-            let children = node.children as usize;
-            one(Box::new(owners[children..children + 2].iter().copied()))
-        };
-    }
-    owners
 }
 
 /// A triangle with what it is compared by.

@@ -1,9 +1,16 @@
 //! Triangles that cross each other, or cover each other in a plane.
 
-use crate::bvh::{Box3, Bvh};
+use crate::bvh::{Box3, Bvh, MIXED, Node};
 use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, scale, sub};
+use crate::vector::{Vector, add, cross, max_norm, norm, scale, sub};
 use robust::{Coord, Coord3D, orient2d, orient3d};
+
+/// Triangles around a vertex that are compared with each other by their boxes; the boxes of all of them meet, so that of more the
+/// directions are compared.
+const FAN: u32 = 32;
+
+/// More than directions are off by rounding.
+const ROUNDING: f64 = 1e-14;
 
 /// How two triangles meet that should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,27 +34,102 @@ pub struct Intersection {
 ///
 /// Signs are exact (J. Shewchuk's adaptive predicates), so that neighbours and bodies that merely touch are never reported, and
 /// sheets that overlap are where their coordinates put them in one plane exactly. Two triangles with the same corners are not
-/// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces.
+/// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of triangles around a
+/// vertex.
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
     let boxes: Vec<Box3> =
         (0..mesh.triangles.len()).map(|t| Box3::around(&mesh.corners(t))).collect();
     let tree = Bvh::new(&boxes);
+    let hubs = hubs(mesh);
+    let common = tree.common(|t| hubs[t as usize]);
     let mut found = Vec::new();
-    tree.overlapping_leaves(|a, b| {
-        let same = a.start == b.start;
-        for (i, &s) in tree.members(a).iter().enumerate() {
-            let others = tree.members(b);
-            for &t in if same { &others[i + 1..] } else { others } {
-                if boxes[s as usize].overlaps(&boxes[t as usize])
-                    && let Some(meeting) = meet(mesh.corners(s as usize), mesh.corners(t as usize))
-                {
-                    found.push(Intersection { triangles: [s.min(t), s.max(t)], meeting });
-                }
-            }
+    let mut compare = |s: u32, t: u32| {
+        if let Some(meeting) = meet(mesh.corners(s as usize), mesh.corners(t as usize)) {
+            found.push(Intersection { triangles: [s.min(t), s.max(t)], meeting });
         }
-    });
+    };
+    let in_one_fan = |s: u32, t: u32| s == t && s != MIXED;
+    tree.overlapping_leaves_but(
+        |a, b| in_one_fan(common[a], common[b]),
+        |a, b| {
+            pairs(&tree, a, b, |s, t| {
+                let one_fan = in_one_fan(hubs[s as usize], hubs[t as usize]);
+                if !one_fan && boxes[s as usize].overlaps(&boxes[t as usize]) {
+                    compare(s, t);
+                }
+            });
+        },
+    );
+    for fan in fans(&hubs) {
+        let directions: Vec<Box3> =
+            fan.iter().map(|&t| directions(mesh, t, hubs[t as usize])).collect();
+        let tree = Bvh::new(&directions);
+        tree.overlapping_leaves(|a, b| {
+            pairs(&tree, a, b, |s, t| {
+                let (s, t) = (s as usize, t as usize);
+                if directions[s].overlaps(&directions[t]) {
+                    compare(fan[s], fan[t]);
+                }
+            });
+        });
+    }
     found.sort_unstable();
     found
+}
+
+/// Calls `visit` for each pair of members of two leaves.
+fn pairs(tree: &Bvh, a: &Node, b: &Node, mut visit: impl FnMut(u32, u32)) {
+    let same = a.start == b.start;
+    for (i, &s) in tree.members(a).iter().enumerate() {
+        let others = tree.members(b);
+        others[if same { i + 1 } else { 0 }..].iter().for_each(|&t| visit(s, t));
+    }
+}
+
+/// For each triangle the vertex around which it is one of a fan, `MIXED` where there is none: of its vertices with many triangles
+/// that with the most.
+fn hubs(mesh: &Mesh) -> Vec<u32> {
+    let mut uses = vec![0u32; mesh.vertices.len()];
+    mesh.triangles.as_flattened().iter().for_each(|&v| uses[v as usize] += 1);
+    let busiest = |triangle: &[u32; 3]| {
+        let hub = triangle.iter().copied().max_by_key(|&v| uses[v as usize]);
+        hub.filter(|&v| uses[v as usize] > FAN).unwrap_or(MIXED)
+    };
+    mesh.triangles.iter().map(busiest).collect()
+}
+
+/// The triangles of each fan.
+fn fans(hubs: &[u32]) -> Vec<Vec<u32>> {
+    let mut members: Vec<(u32, u32)> =
+        hubs.iter().zip(0..).filter(|(hub, _)| **hub != MIXED).map(|(hub, t)| (*hub, t)).collect();
+    members.sort_unstable();
+    let fans = members.chunk_by(|a, b| a.0 == b.0);
+    fans.map(|fan| fan.iter().map(|member| member.1).collect()).collect()
+}
+
+/// A box around the directions in which a triangle is seen from one of its corners. The boxes of all triangles around a vertex meet
+/// there, but what two of them share beyond it lies in directions that they share.
+fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
+    let corners = mesh.triangles[triangle as usize].map(|v| mesh.vertices[v as usize]);
+    let at = mesh.vertices[hub as usize];
+    let mut ends = [[0.0; 3]; 2];
+    let others = corners.iter().map(|corner| sub(*corner, at)).filter(|along| *along != [0.0; 3]);
+    let mut count = 0;
+    for (end, along) in ends.iter_mut().zip(others) {
+        // Large or small lengths must not leave the range of numbers when they are squared.
+        let along = scale(1.0 / max_norm(along), along);
+        *end = scale(1.0 / norm(along), along);
+        count += 1;
+    }
+    if count < 2 {
+        // A triangle without area is seen as a line or a point; others may share any of that.
+        return Box3 { low: [-1.0; 3], high: [1.0; 3] };
+    }
+    // Between them directions are on an arc, which leaves its chord by as much as the middle is nearer than 1.
+    let [a, b] = ends;
+    let margin = 1.0 - 0.5 * norm(add(a, b)) + ROUNDING;
+    let Box3 { low, high } = Box3::around(&ends);
+    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
 }
 
 fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
@@ -258,6 +340,62 @@ mod tests {
             count += usize::from(expected);
         }
         assert!((2000..18_000).contains(&count), "{count}");
+    }
+
+    /// Around a vertex of many triangles as everywhere: the pairs are those of the definition.
+    #[test]
+    fn fans_are_searched_by_directions_and_nothing_is_missed() {
+        let mut seed = 7u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        // In space, where sectors cross along rays, in a plane, where they overlap, and of slivers and wide triangles; beside
+        // them, a few triangles of another place.
+        let kinds = [([1.0, 1.0, 1.0], 0.5), ([1.0, 1.0, 0.0], 0.1), ([1.0, 1.0, 1e-3], 4.0)];
+        for (flat, spread) in kinds {
+            let hub = [300.0, -20.0, 0.0];
+            let mut mesh = Mesh { vertices: vec![hub], ..Mesh::default() };
+            for triangle in 0..120u32 {
+                let near: Vector = std::array::from_fn(|i| random() * flat[i]);
+                let size = 2f64.powf(20.0 * random());
+                for _ in 0..2 {
+                    let corner = std::array::from_fn(|i| near[i] + spread * random() * flat[i]);
+                    mesh.vertices.push(add(hub, scale(size, corner)));
+                }
+                let first = 2 * triangle + 1;
+                let third = if triangle < 100 { 0 } else { first - 2 };
+                mesh.triangles.push([first, first + 1, third]);
+            }
+            mesh.membership = vec![0; mesh.triangles.len()];
+            assert_eq!(hubs(&mesh).iter().filter(|hub| **hub == 0).count(), 100);
+            let mut expected = Vec::new();
+            for t in 0..mesh.triangles.len() {
+                for s in 0..t {
+                    if let Some(meeting) = meet(mesh.corners(s), mesh.corners(t)) {
+                        expected.push(Intersection { triangles: [s as u32, t as u32], meeting });
+                    }
+                }
+            }
+            expected.sort_unstable();
+            assert!(expected.len() > 50, "{}", expected.len());
+            assert_eq!(intersections(&mesh), expected);
+        }
+    }
+
+    /// Every two of their boxes meet, but few of their directions do: 100,000 take a fraction of a second where all pairs take
+    /// half an hour.
+    #[test]
+    fn large_fans_take_no_time_of_pairs() {
+        let count = 100_000u32;
+        let mut mesh = Mesh { vertices: vec![[0.0; 3]], ..Mesh::default() };
+        for k in 0..count {
+            let angle = std::f64::consts::TAU * f64::from(k) / f64::from(count);
+            mesh.vertices.push([angle.cos(), angle.sin(), 0.3]);
+            mesh.triangles.push([0, k + 1, (k + 1) % count + 1]);
+        }
+        mesh.membership = vec![0; mesh.triangles.len()];
+        assert_eq!(intersections(&mesh), []);
     }
 
     #[test]

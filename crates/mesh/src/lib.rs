@@ -31,5 +31,6 @@ pub mod topology;
 pub mod transform;
 mod vector;
 mod weld;
+mod wording;
 
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, PhysicalGroup};

@@ -10,6 +10,7 @@ use crate::orient::{self, Facing};
 use crate::surface::Mesh;
 use crate::topology::{Sides, Topology, components_where};
 use crate::vector::{add, cross, dot, norm, scale, sub};
+use crate::wording::counted;
 
 /// Directions of lines from a triangle's centre, as shares of its sides: of no regular mesh.
 const TILTS: [[f64; 2]; 8] = [
@@ -34,7 +35,8 @@ const OPEN: f64 = 1e-2;
 pub enum Problem {
     /// Edges at which the surface ends.
     #[error(
-        "it is not closed: {edges} edges have an odd number of its triangles (the first is one of triangle {triangle})"
+        "it is not closed: {} an odd number of its triangles (the first is one of triangle {triangle})",
+        counted(*edges, "edge has", "edges have")
     )]
     Open {
         /// How many edges.

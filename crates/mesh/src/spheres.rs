@@ -8,6 +8,7 @@ use crate::generate::with_volumes;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::topology::{Sides, Topology};
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::wording::counted;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -62,8 +63,9 @@ impl fmt::Display for NoSphere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the body of triangle {} ({} triangles) is refined flat: ",
-            self.triangle, self.triangles
+            "the body of triangle {} ({}) is refined flat: ",
+            self.triangle,
+            counted(self.triangles, "triangle", "triangles")
         )?;
         if self.off > ON_SPHERE {
             write!(f, "its vertices are up to {:.1e} of the radius off a sphere", self.off)

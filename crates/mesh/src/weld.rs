@@ -1,7 +1,7 @@
 //! Points that are the same but for rounding.
 
 use crate::vector::{Vector, max_norm, norm, sub};
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 
 /// Roundings of a coordinate that computations with it may have gone through.
 pub(crate) const ROUNDINGS: f64 = 8.0;
@@ -30,17 +30,20 @@ const END: u32 = u32::MAX;
 /// For each point the first point kept within `tolerance` of it in every coordinate, which is itself where there is none yet.
 ///
 /// Points that are the same go to the same one whatever lies between them. O(n): kept points are more than a tolerance apart, so
-/// that a cell of the grid holds few.
+/// that a cell of the grid holds few, and with cells eight tolerances wide most points look into one cell or two.
 pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     if tolerance == 0.0 {
         // All points are at the origin.
         return vec![0; points.len()];
     }
     let [low, _] = bounds(points);
-    let width = 2.0 * tolerance;
+    let width = 8.0 * tolerance;
     let cell = |x: f64, i: usize| ((x - low[i]) / width + 0.5).floor() as i64;
-    // Each cell's kept points as a list: its last one here, those before it in `before`.
-    let mut last_in: HashMap<[i64; 3], u32> = HashMap::with_capacity(points.len());
+    // Kept points by the hash of their cell, as lists: the last one of each here, those before it in `before`. Cells of one hash
+    // share a list, since distances tell their points apart.
+    let hasher = RandomState::new();
+    let mut last_in: Vec<u32> = vec![END; (2 * points.len()).next_power_of_two()];
+    let list_of = |cell: [i64; 3], lists: usize| hasher.hash_one(cell) as usize & (lists - 1);
     let mut before: Vec<u32> = vec![END; points.len()];
     let mut welded: Vec<u32> = Vec::with_capacity(points.len());
     for (index, point) in points.iter().enumerate() {
@@ -50,7 +53,7 @@ pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
         for x in least[0]..=most[0] {
             for y in least[1]..=most[1] {
                 for z in least[2]..=most[2] {
-                    let mut kept = last_in.get(&[x, y, z]).copied().unwrap_or(END);
+                    let mut kept = last_in[list_of([x, y, z], last_in.len())];
                     while kept != END {
                         if max_norm(sub(points[kept as usize], *point)) <= tolerance {
                             first = first.min(kept);
@@ -62,8 +65,8 @@ pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
         }
         if first == END {
             first = index as u32;
-            let own: [i64; 3] = std::array::from_fn(|i| cell(point[i], i));
-            before[index] = last_in.insert(own, first).unwrap_or(END);
+            let own = list_of(std::array::from_fn(|i| cell(point[i], i)), last_in.len());
+            before[index] = std::mem::replace(&mut last_in[own], first);
         }
         welded.push(first);
     }

@@ -294,7 +294,7 @@ fn neutral_files_give_conductors_by_connection() {
     let area: f64 = mesh::quality::areas(&model.mesh).iter().sum();
     assert!((area - 5.0).abs() < 1e-12);
     assert_eq!(model.mesh.vertices[0], [-1.0; 3]);
-    assert!(model.notes.iter().any(|note| note.contains("1 elements that are no triangles")));
+    assert!(model.notes.iter().any(|note| note.contains("1 element that is no triangle")));
     // Alone too, without a list.
     let (mesh, reading) =
         mesh::files::read(&folder("alone", &[("n.neu", NEUTRAL)]).join("n.neu")).unwrap();
@@ -388,4 +388,16 @@ proptest! {
             prop_assert_eq!(model.mesh.groups.len(), model.parts.len());
         }
     }
+}
+
+/// No diagonal cuts such a panel in two: half of its area would count twice, the other half not at all.
+#[test]
+fn crossed_quadrangles_are_refused_with_their_line() {
+    let bowtie = "0 x\nQ c 0 0 0 1 0 0 1 1 0 0 1 0\nQ c 0 0 5 1 1 5 1 0 5 0 1 5\n";
+    let parts = ["a.qui: line 3: the sides of this quadrangle cross each other", "in their order"];
+    refused("bowtie", &[("a.qui", bowtie)], &parts);
+    // A notched one is cut inside, though its other diagonal is the shorter.
+    let arrow = read("arrow", &[("a.qui", "0 x\nQ c 0 10 0 -1 0 0 0 5 0 1 0 0\n")]);
+    let area = mesh::quality::areas(&arrow.mesh).iter().sum::<f64>();
+    assert!((area - 5.0).abs() < 1e-12, "{area}");
 }

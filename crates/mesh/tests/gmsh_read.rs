@@ -65,6 +65,23 @@ fn every_format_of_gmsh_gives_the_same_mesh() {
 }
 
 #[test]
+fn crossed_quadrangles_are_refused_with_their_place() {
+    let text = |corners: &str| {
+        format!(
+            "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n1 5 0 0\n2 6 0 0\n3 6 1 0\n4 5 1 0\n$EndNodes\n\
+             $Elements\n1\n1 3 2 0 1 {corners}\n$EndElements\n"
+        )
+    };
+    assert_eq!(
+        fine(&text("1 2 3 4")).1.notes.join(""),
+        "1 quadrangle is split along its shorter diagonal"
+    );
+    let found = fault(&text("1 3 2 4"));
+    assert_eq!(found.problem, Problem::Crossed([5.0, 0.0, 0.0]));
+    assert!(found.to_string().contains("(5, 0, 0) cross each other"), "{found}");
+}
+
+#[test]
 fn version_4_0_is_refused_with_the_way_out() {
     let message = gmsh::read(&data("v40")).unwrap_err().to_string();
     assert!(message.contains("squares_v40.msh: line 2: MSH version 4 is not read"), "{message}");

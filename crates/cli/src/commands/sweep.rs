@@ -22,7 +22,7 @@ use crate::output::Output;
 use crate::problem;
 use crate::results::{self, Folder, Matrices, Run};
 use crate::text::csv_quoted;
-use crate::units::{decimals, prefix, significant};
+use crate::units::{counted, decimals, prefix, significant};
 use crate::{interrupt, paths};
 
 const CSV: &str = "sweep.csv";
@@ -124,9 +124,6 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         .collect();
     names.extend(probes.iter().map(String::as_str));
     let mut folder = Folder::open(&path, &names, args.solving.overwrite)?;
-    if !case.probes.is_empty() {
-        output.note("a sweep does not evaluate [[probe]] tables; `farad solve` does, case by case");
-    }
 
     let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
     let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
@@ -260,9 +257,9 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     Err(Failure::with_help(
         Exit::NotConverged,
         format!(
-            "the results of {} of {} runs fail their self-checks: {}",
+            "the results of {} of {} fail their self-checks: {}",
             failed.len(),
-            document.runs.len(),
+            counted(document.runs.len(), "run"),
             failed.join("; ")
         ),
         format!("the results in {} are marked checks_failed", path.display()),
@@ -528,9 +525,13 @@ fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
     }
     let _ = writeln!(
         text,
-        "\n{} runs, of which {} were solved and the others follow from them\nResults in {}: {CSV}, results.json",
-        document.runs.len(),
-        document.solved,
+        "\n{}{}\nResults in {}: {CSV}, results.json",
+        counted(document.runs.len(), "run"),
+        match document.solved {
+            solved if solved == document.runs.len() => ", all solved".to_owned(),
+            1 => ", of which 1 was solved and the others follow from it".to_owned(),
+            solved => format!(", of which {solved} were solved and the others follow from them"),
+        },
         path.display(),
     );
     if document.files.iter().any(|file| file == PVD) {

@@ -15,6 +15,7 @@ use crate::files::{Assembly, Error, FormatError, Problem, in_file, load};
 use crate::gmsh::Place;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::wording::counted;
 use list::{Entry, Kind};
 use names::Names;
 use panels::Panel;
@@ -291,8 +292,8 @@ impl Builder {
         let welded = self.assembly.weld(WELD);
         if welded.collapsed > 0 {
             self.notes.push(format!(
-                "{} triangles are left out, since corners of theirs are one point",
-                welded.collapsed
+                "{} left out: two corners are one point",
+                counted(welded.collapsed, "triangle is", "triangles are")
             ));
         }
         if self.assembly.split > 0 {

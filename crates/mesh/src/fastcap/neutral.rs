@@ -11,6 +11,7 @@ use crate::files::{FormatError, Line, Lines, Problem, parse_real};
 use crate::surface::usable;
 use crate::vector::Vector;
 use crate::weld;
+use crate::wording::counted;
 use std::collections::HashMap;
 
 /// Entity types in packets of names.
@@ -139,8 +140,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
     }
     let mut notes = Vec::new();
     if other > 0 {
-        notes
-            .push(format!("{other} elements that are no triangles or quadrilaterals are left out"));
+        notes.push(counted(
+            other,
+            "element that is no triangle or quadrilateral is left out",
+            "elements that are no triangles or quadrilaterals are left out",
+        ));
     }
     Ok(Panels { title, panels, renames: Vec::new(), notes })
 }

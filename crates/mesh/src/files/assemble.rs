@@ -60,9 +60,8 @@ impl Assembly {
             [a, b, c] => self.push([a, b, c]),
             [a, b, c, d] => {
                 self.split += 1;
-                for half in split_quadrangle(&self.vertices, [a, b, c, d]) {
-                    self.push(half);
-                }
+                let halves = split_quadrangle(&self.vertices, [a, b, c, d]);
+                halves.ok_or(Problem::Crossed)?.into_iter().for_each(|half| self.push(half));
             }
             _ => return Err(Problem::Polygon(corners.len() as u64)),
         }

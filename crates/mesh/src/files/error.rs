@@ -150,6 +150,11 @@ pub enum Problem {
         "a face has {0} corners; triangles and quadrangles are read, so triangulate the surface before saving it"
     )]
     Polygon(u64),
+    /// A quadrangle that no diagonal cuts into two triangles.
+    #[error(
+        "the sides of this quadrangle cross each other; give its corners in their order around it"
+    )]
+    Crossed,
     /// More vertices or triangles than 32-bit indices can number.
     #[error("there are more {0} than 32-bit indices can number")]
     TooMany(&'static str),

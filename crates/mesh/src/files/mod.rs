@@ -22,6 +22,7 @@ use crate::fastcap;
 use crate::gmsh::{self, Encoding};
 use crate::stitch::stitch;
 use crate::surface::Mesh;
+use crate::wording::counted;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -106,10 +107,9 @@ impl Reading {
             notes.push(note_split(assembly.split));
         }
         if assembly.skipped > 0 {
-            notes.push(format!(
-                "{} faces of less than three corners are left out",
-                assembly.skipped
-            ));
+            let faces =
+                ["face of less than three corners is", "faces of less than three corners are"];
+            notes.push(counted(assembly.skipped, faces[0], faces[1]) + " left out");
         }
         Self {
             format: format!("{format}, {encoding}"),
@@ -125,7 +125,11 @@ impl Reading {
 
 /// What is said of quadrangles, in every format.
 pub(crate) fn note_split(quadrangles: usize) -> String {
-    format!("{quadrangles} quadrangles are split along their shorter diagonal")
+    counted(
+        quadrangles,
+        "quadrangle is split along its shorter diagonal",
+        "quadrangles are split along their shorter diagonals",
+    )
 }
 
 /// Reads a surface from a file of any [`Format`].
@@ -152,8 +156,13 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     let edges = stitch(&mut mesh);
     if edges > 0 {
         reading.notes.push(format!(
-            "{} vertices that lie on others are joined with them: {edges} edges of the surface were open there",
-            before - mesh.vertices.len()
+            "{} joined with them: {} open there",
+            counted(
+                before - mesh.vertices.len(),
+                "vertex that lies on others is",
+                "vertices that lie on others are"
+            ),
+            counted(edges, "edge of the surface was", "edges of the surface were"),
         ));
     }
     Ok((mesh, reading))

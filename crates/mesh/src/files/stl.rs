@@ -9,6 +9,7 @@ use super::lines::{Line, Lines};
 use super::{Assembly, Reading};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::{Mesh, usable};
+use crate::wording::counted;
 
 /// Corners closer than this times the diagonal of the bounding box are one vertex: a few units in the last place of the
 /// single precision, or of the six digits, that such files have.
@@ -32,8 +33,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let mesh = assembly.into_mesh().map_err(|problem| FormatError { place: end, problem })?;
     if welded.collapsed > 0 {
         reading.notes.push(format!(
-            "{} triangles are left out, since corners of theirs are one vertex within {WELD:e} of the size",
-            welded.collapsed
+            "{} left out: two corners are one vertex within {WELD:e} of the size",
+            counted(welded.collapsed, "triangle is", "triangles are")
         ));
     }
     Ok((mesh, reading))

@@ -194,6 +194,13 @@ pub enum Problem {
         /// The second name.
         name: String,
     },
+    /// A quadrangle that no diagonal cuts into two triangles, by a corner of it.
+    #[error(
+        "the sides of the quadrangle with a corner at ({}, {}, {}) cross each other; mesh the surface again, or give its nodes in their order \
+         around it",
+        .0[0], .0[1], .0[2]
+    )]
+    Crossed([f64; 3]),
     /// More vertices or triangles than 32-bit indices can number.
     #[error("there are more {0} than 32-bit indices can number")]
     TooMany(&'static str),

@@ -1,8 +1,10 @@
 //! Surface elements as they come from a file, and the mesh that they make.
 
+use super::error::Problem;
 use super::report::ReadReport;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
+use crate::wording::counted;
 use std::collections::{HashMap, HashSet};
 
 /// Stands for the missing fourth corner of a triangle, and for a vertex that is not used.
@@ -144,7 +146,7 @@ impl Faces {
         vertices: &[[f64; 3]],
         names: &HashMap<i64, String>,
         report: &mut ReadReport,
-    ) -> Mesh {
+    ) -> Result<Mesh, Problem> {
         let mut mesh = Mesh {
             groups: self
                 .groups
@@ -164,7 +166,8 @@ impl Faces {
                 continue;
             }
             report.split_quadrangles += 1;
-            let halves = split_quadrangle(vertices, [a, b, c, d]);
+            let halves = split_quadrangle(vertices, [a, b, c, d])
+                .ok_or_else(|| Problem::Crossed(vertices[a as usize]))?;
             mesh.triangles.extend(halves);
             mesh.membership.extend([set; 2]);
         }
@@ -183,16 +186,14 @@ impl Faces {
         }
         report.vertices = vertices.len();
         report.dropped_vertices = vertices.len() - mesh.vertices.len();
-        mesh
+        Ok(mesh)
     }
 }
 
 /// Elements that are in groups of both signs.
 pub(super) fn note_opposed(elements: usize) -> String {
-    format!(
-        "{elements} elements are in one physical group with their surface's orientation and in another against it; the first \
-         counts"
-    )
+    counted(elements, "element is", "elements are")
+        + " in one physical group with the surface's orientation and in another against it; the first counts"
 }
 
 /// Whether two faces with the same corners run through them in the same sense.
@@ -228,6 +229,6 @@ mod tests {
         let mut faces = Faces::new();
         faces.push(&[0, 1, 2, 3], 0, false);
         let mesh = faces.into_mesh(&vertices, &HashMap::new(), &mut ReadReport::default());
-        assert_eq!(mesh.triangles, [[0, 1, 3], [1, 2, 3]]);
+        assert_eq!(mesh.unwrap().triangles, [[0, 1, 3], [1, 2, 3]]);
     }
 }

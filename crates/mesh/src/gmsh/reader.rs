@@ -9,7 +9,9 @@ use super::scan::{
 };
 use super::tags::{Places, Refused, Tags};
 use super::{v2, v4};
+use crate::files::note_split;
 use crate::surface::Mesh;
+use crate::wording::counted;
 use nom::Parser;
 use nom::bytes::complete::{tag, take};
 use nom::number::Endianness;
@@ -315,9 +317,16 @@ impl Reader {
             .filter(|((dimension, _), name)| *dimension == 2 && !name.is_empty())
             .map(|((_, tag), name)| (tag, name))
             .collect();
-        let mesh = faces.into_mesh(&self.vertices, &names, &mut report);
-        report.take_notes();
-        Ok((mesh, report))
+        match faces.into_mesh(&self.vertices, &names, &mut report) {
+            Ok(mesh) => {
+                report.take_notes();
+                Ok((mesh, report))
+            }
+            Err(problem) => {
+                self.report = report;
+                fail(end, problem).map(|(_, never): (Input, _)| never)
+            }
+        }
     }
 
     fn describe_counts(&self) -> String {
@@ -414,20 +423,28 @@ impl ReadReport {
     /// Puts into words what people should know.
     fn take_notes(&mut self) {
         let notes = [
-            (self.flattened, "elements of higher order are read as flat: only their corners count"),
+            (
+                self.flattened,
+                "element of higher order is read as flat: only its corners count",
+                "elements of higher order are read as flat: only their corners count",
+            ),
             (
                 self.interfaces,
+                "element is left out that only separates partitions of a volume, as it belongs to no surface",
                 "elements are left out that only separate partitions of a volume, as they belong to no surface",
             ),
-            (self.split_quadrangles, "quadrangles are split along their shorter diagonal"),
             (
                 self.reversed,
+                "element is turned over, since its physical groups take it with a negative sign",
                 "elements are turned over, since their physical groups take them with a negative sign",
             ),
         ];
-        for (count, what) in notes {
+        if self.split_quadrangles > 0 {
+            self.notes.push(note_split(self.split_quadrangles));
+        }
+        for (count, one, many) in notes {
             if count > 0 {
-                self.notes.push(format!("{count} {what}"));
+                self.notes.push(counted(count, one, many));
             }
         }
     }

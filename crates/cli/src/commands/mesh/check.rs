@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use mesh::Mesh;
-use mesh::check::Defects;
-use mesh::conductors;
+use mesh::check::{Defects, Report};
+use mesh::conductors::{self, UNGROUPED};
 use mesh::contact::{Touch, contacts};
-use mesh::files::Format;
 use mesh::intersect::{Intersection, Meeting, intersections};
 
 use super::info;
+use crate::case::fastcap::is_list;
+use crate::case::{Case, Overrides};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::{files, vtk};
+use crate::text::printable;
+use crate::{files, problem, units, vtk};
 
 /// Arguments of `farad mesh check`.
 #[derive(Debug, clap::Args)]
@@ -27,7 +29,8 @@ pub(crate) struct Args {
     overwrite: bool,
 }
 
-/// Prints the description and the verdict; defects are an error.
+/// Prints the description and the verdict. Defects are an error whatever a case says of the mesh; whether surfaces may meet depends on
+/// what the case makes of them, so that the verdict says where they may. FastCap's files are cases themselves.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(target) = &args.output {
         check_target(target, args)?;
@@ -35,52 +38,122 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mesh, read, report) = info::study(&args.file)?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
-    if let Some(loose) = report.loose() {
+    let is_case = is_list(&args.file);
+    if let Some(loose) = report.loose().filter(|_| !is_case) {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
     }
-    if let Some(note) = touching(&mesh, &args.file) {
-        output.data(&format!("\n{note}"))?;
-    }
     let crossings = intersections(&mesh);
-    if report.defects.is_empty() && crossings.is_empty() {
-        return output.data("\nOK: the mesh can be solved on.");
-    }
+    let faulty = !report.defects.is_empty() || !crossings.is_empty();
     let target = args.output.clone().unwrap_or_else(|| default_output(&args.file));
-    let written = check_target(&target, args).and_then(|()| {
-        files::replace(&target, |out| write_defects(out, &mesh, &report.defects, &crossings))
-    });
-    if report.defects.is_empty() {
-        let verdict = describe(&crossings);
-        output.data(&format!("\n{verdict}; those of different conductors cannot be solved on."))?;
-        written?;
-        return output.data(&format!("They are in {}.", target.display()));
-    }
-    let where_they_are = match written {
-        Ok(()) => format!("the triangles are in {}", target.display()),
-        Err(failure) => format!("the triangles are not written: {failure}"),
+    let written = if faulty {
+        check_target(&target, args).and_then(|()| {
+            files::replace(&target, |out| write_defects(out, &mesh, &report.defects, &crossings))
+        })
+    } else {
+        Ok(())
     };
-    Err(Failure::with_help(
-        Exit::BadInput,
-        format!("the mesh cannot be solved on:\n{}", report.defects),
-        format!("{where_they_are}; mesh the geometry again without them"),
-    ))
+    if !report.defects.is_empty() {
+        let where_they_are = match written {
+            Ok(()) => format!("the triangles are in {}", target.display()),
+            Err(failure) => format!("the triangles are not written: {failure}"),
+        };
+        return Err(Failure::with_help(
+            Exit::BadInput,
+            format!("the mesh cannot be solved on:\n{}", report.defects),
+            format!("{where_they_are}; mesh the geometry again without them"),
+        ));
+    }
+    let (mut remarks, mut conditions, mut refused) = (Vec::new(), Vec::new(), None);
+    if is_case {
+        remarks.extend((!crossings.is_empty()).then(|| describe(&crossings)));
+        let case = Case::load(&args.file, &Overrides::default());
+        refused = case.and_then(|case| problem::prepare(&case, mesh)).err();
+    } else {
+        let meeting = [touching(&mesh), crossing(&mesh, &report, &crossings)];
+        for found in meeting.into_iter().flatten() {
+            remarks.push(found.what);
+            conditions.extend(found.condition);
+        }
+    }
+    if faulty && written.is_ok() {
+        remarks.push(format!("They are in {}.", target.display()));
+    }
+    match (&refused, conditions.is_empty()) {
+        (Some(_), _) => {}
+        (None, true) => remarks.push("OK: the mesh can be solved on.".to_owned()),
+        (None, false) => remarks.push(format!(
+            "The mesh can be solved on only in a case in which {}.",
+            conditions.join(", and ")
+        )),
+    }
+    output.data(&printable(&format!("\n{}", remarks.join("\n"))))?;
+    refused.map_or(written, Err)
 }
 
-/// What there is to know of groups or bodies that touch. Groups of FastCap's files are parts of conductors, which may touch.
-fn touching(mesh: &Mesh, file: &Path) -> Option<String> {
-    if Format::of(file) == Some(Format::FastCap) {
-        return None;
-    }
-    let parts = conductors::assign(mesh, &[], &[]).ok()?;
+/// Surfaces that meet, and where that may be.
+struct Found {
+    what: String,
+    /// What a case must make of them; `None` if they may meet in any.
+    condition: Option<String>,
+}
+
+/// Groups, or bodies of a mesh without groups, that touch along a line.
+fn touching(mesh: &Mesh) -> Option<Found> {
+    let ungrouped = || conductors::assign(mesh, &[], &[UNGROUPED.to_owned()]);
+    let parts = conductors::assign(mesh, &[], &[]).or_else(|_| ungrouped()).ok()?;
     let found = contacts(mesh, &parts.of_triangle);
     let first = found.first().filter(|contact| contact.touch == Touch::Line)?;
     let [a, b] = first.triangles.map(|t| {
         parts.of_triangle[t as usize].map_or("", |part| parts.names[part as usize].as_str())
     });
     let [x, y, z] = first.place;
-    Some(format!(
-        "\"{a}\" and \"{b}\" touch along a line or an area, at ({x}, {y}, {z}): as two conductors they cannot be solved on."
-    ))
+    Some(Found {
+        what: format!("\"{a}\" and \"{b}\" touch along a line or an area, at ({x}, {y}, {z})."),
+        condition: Some(format!(
+            "surfaces that touch so are not of two conductors (without [[conductor]] tables they are; {} makes them one)",
+            one_conductor(mesh, [a, b])
+        )),
+    })
+}
+
+/// Triangles that go through each other or cover each other.
+fn crossing(mesh: &Mesh, report: &Report, crossings: &[Intersection]) -> Option<Found> {
+    if crossings.is_empty() {
+        return None;
+    }
+    let mut what = describe(crossings);
+    let part = |t: u32| (mesh.membership[t as usize], report.component_of[t as usize]);
+    let of_two = |pair: &&Intersection| part(pair.triangles[0]) != part(pair.triangles[1]);
+    let Some(first) = crossings.iter().find(of_two) else {
+        what += " Each is of one part of the surface; values near them are in doubt.";
+        return Some(Found { what, condition: None });
+    };
+    let names = first.triangles.map(|t| match mesh.groups_of(t as usize).first() {
+        Some(group) => mesh.groups[*group as usize].label(),
+        None => report.components[report.component_of[t as usize] as usize].label.clone(),
+    });
+    let [(a, s), (b, t)] = [0, 1].map(|k| (names[k].as_str(), first.triangles[k]));
+    what += &format!(
+        " Of {}, first triangle {s} of \"{a}\" and triangle {t} of \"{b}\".",
+        match crossings.iter().filter(of_two).count() {
+            1 => "different surfaces: 1 pair".to_owned(),
+            count => format!("different surfaces: {} pairs", units::count(count as u64)),
+        }
+    );
+    let condition = format!(
+        "surfaces that meet so are of one conductor ({}) or ignored, not of two bodies or parts of a dielectric",
+        one_conductor(mesh, [a, b])
+    );
+    Some(Found { what, condition: Some(condition) })
+}
+
+/// What a case says to make two groups one conductor.
+fn one_conductor(mesh: &Mesh, [a, b]: [&str; 2]) -> String {
+    match (mesh.groups.is_empty(), a == b) {
+        (true, _) => format!("group = \"{UNGROUPED}\""),
+        (false, true) => format!("group = {a:?}"),
+        (false, false) => format!("group = [{a:?}, {b:?}]"),
+    }
 }
 
 /// Refuses to write over the mesh, whatever is asked for, and over another file unless that may be replaced.
@@ -103,9 +176,9 @@ fn check_target(target: &Path, args: &Args) -> Result<(), Failure> {
 fn describe(crossings: &[Intersection]) -> String {
     let count = |wanted: Meeting| crossings.iter().filter(|pair| pair.meeting == wanted).count();
     format!(
-        "Surfaces go through each other ({} pairs of triangles) or cover each other in a plane ({} pairs)",
-        count(Meeting::Crossing),
-        count(Meeting::Overlap)
+        "Surfaces go through each other ({} of triangles) or cover each other in a plane ({}).",
+        units::counted(count(Meeting::Crossing), "pair"),
+        units::counted(count(Meeting::Overlap), "pair")
     )
 }
 

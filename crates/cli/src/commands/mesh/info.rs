@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
 use crate::problem::unreadable;
+use crate::text::printable_line;
 use crate::units::{self, significant};
 
 /// Components beyond this are only counted.
@@ -74,7 +75,7 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
     }
     if report.ungrouped > 0 {
         let _ =
-            writeln!(text, "  {} triangles are in no group", units::count(report.ungrouped as u64));
+            writeln!(text, "  not in any group: {}", units::counted(report.ungrouped, "triangle"));
     }
     let _ = write!(text, "\n{}", parts("component", &report.components));
     let _ = write!(text, "\n{}", quality(report));
@@ -86,7 +87,7 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
         report.defects.zero_area.len()
     );
     for warning in report.warnings() {
-        let _ = writeln!(text, "warning: {warning}");
+        let _ = writeln!(text, "warning: {}", printable_line(&warning.to_string()));
     }
     text
 }
