@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::text::printable_line;
+
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 480.0;
 /// Around the frame: left, right, top, bottom.
@@ -182,7 +184,9 @@ fn tick(value: f64) -> String {
     if (0.009..=9999.0).contains(&value) { format!("{value}") } else { format!("{value:.0e}") }
 }
 
+/// Text as XML holds it, on one line.
 fn escape(text: &str) -> String {
+    let text = printable_line(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
@@ -197,10 +201,11 @@ mod tests {
     #[test]
     fn a_power_is_a_straight_line() {
         let points: Vec<_> = (0..4).map(|k| (0.5f64.powi(k), 0.1 * 0.25f64.powi(k))).collect();
-        let curve = Curve { label: "C & D".into(), points, is_guide: false };
+        let label = "C & D\u{1b}[0m\n\u{fffe}".into();
+        let curve = Curve { label, points, is_guide: false };
         let svg = svg(labels(), &[curve]);
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>\n"));
-        assert!(svg.contains("a &lt; b") && svg.contains("C &amp; D"));
+        assert!(svg.contains("a &lt; b") && svg.contains("C &amp; D\\u{1b}[0m\\n\u{fffd}<"));
         let line = svg.lines().find(|line| line.starts_with("<polyline")).unwrap();
         let places = line.split('"').nth(1).unwrap();
         let numbers: Vec<f64> = places.split([' ', ',']).map(|n| n.parse().unwrap()).collect();

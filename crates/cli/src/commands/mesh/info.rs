@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::grid::grid;
 use crate::output::Output;
 use crate::problem::unreadable;
-use crate::text::printable_line;
+use crate::text::{printable, printable_line};
 use crate::units::{self, significant};
 
 /// Components beyond this are only counted.
@@ -89,7 +89,7 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
     for warning in report.warnings() {
         let _ = writeln!(text, "warning: {}", printable_line(&warning.to_string()));
     }
-    text
+    printable(&text).into_owned()
 }
 
 fn parts(title: &str, parts: &[PartReport]) -> String {
