@@ -137,7 +137,7 @@ fn forces_polarisability_and_diffusion_are_those_of_spheres() {
 fn all_time_is_in_listed_parts() {
     let place = Workplace::new("probes_time");
     place.generate("sphere --elements 800", "sphere.msh");
-    let probe = "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [2, 2, 2]\nhigh = [3, 3, 3]\ncounts = [40, 40, 40]";
+    let probe = "[external]\nfield = [0, 0, 1]\n[[probe]]\nname = \"p\"\nlow = [2, 2, 2]\nhigh = [3, 3, 3]\ncounts = [60, 60, 60]";
     place.case("sphere.toml", "sphere.msh", probe);
     let ended = place.must("solve sphere.toml");
     assert!(ended.stdout.contains("evaluation "), "{}", ended.stdout);
