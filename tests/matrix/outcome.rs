@@ -38,6 +38,8 @@ pub struct Outcome {
     pub reaction: Vec<f64>,
     /// Force and torque on each body.
     pub forces: BTreeMap<String, (Point, Point)>,
+    /// What each of them is said to be known to, over the tolerance.
+    pub forces_relative_to: BTreeMap<String, f64>,
     /// Potential and field at each probe.
     pub probes: Vec<(f64, Point)>,
     pub polarisability: Option<[Point; 3]>,
@@ -136,6 +138,11 @@ fn read(folder: &Path) -> Outcome {
         let name = f["body"].as_str().unwrap_or_default().to_owned();
         (name, (point(&f["force_n"]), point(&f["torque_nm"])))
     };
+    let tolerance = number(&results["accuracy"]["solver_tolerance"]);
+    let relative_to = |f: &Value| {
+        let name = f["body"].as_str().unwrap_or_default().to_owned();
+        (name, number(&f["known_to_n"]) / tolerance)
+    };
     let numbers = |row: &Vec<String>| -> Vec<f64> {
         row.iter().map(|cell| cell.parse().unwrap_or(f64::NAN)).collect()
     };
@@ -150,6 +157,7 @@ fn read(folder: &Path) -> Outcome {
         energy: results["solvation"]["energy_j"].as_f64(),
         reaction: reaction(&folder.join("reaction_potential.csv")),
         forces: list(&results["forces"]).map(force).collect(),
+        forces_relative_to: list(&results["forces"]).map(relative_to).collect(),
         probes: rows(&folder.join("probe_p.csv")).iter().map(probe).collect(),
         polarisability: polarisability
             .is_array()
@@ -187,6 +195,8 @@ pub enum Quantity {
 #[derive(Clone, Debug)]
 pub struct Scales {
     volt: f64,
+    /// Of potentials at charges: what conductors make there is known to the tolerance of theirs, and a tenth of these is allowed.
+    reaction: f64,
     force: f64,
     /// At each probe. A potential that is known to some digits has a field known to these digits of it over the distance to the nearest
     /// surface, since it is harmonic up to there; that, too, is allowed for a tenth of it.
@@ -204,11 +214,13 @@ impl Scales {
         let least =
             scene.dielectrics.iter().map(|d| d.permittivity).fold(scene.surroundings, f64::min);
         let body = body_size(scene) * scene.unit.1;
-        let volts = reference.conductors.iter().map(|(volt, _)| volt.abs());
-        let reactions = reference.reaction.iter().map(|volt| volt.abs());
+        let volts = || reference.conductors.iter().map(|(volt, _)| volt.abs());
+        let reactions = || reference.reaction.iter().map(|volt| volt.abs());
+        let potential = 0.1 * volts().fold(0.0, f64::max);
+        let reaction = reactions().fold(potential, f64::max);
         let of_charges = scene.charges.iter().map(|q| COULOMB * q.coulomb.abs() / (least * body));
         let of_field = norm(scene.field) * body;
-        let volt = volts.chain(reactions).chain(of_charges).fold(of_field, f64::max);
+        let volt = volts().chain(reactions()).chain(of_charges).fold(of_field, f64::max);
         let largest = |x: &Point| x.iter().fold(0.0f64, |m, c| m.max(c.abs()));
         let forces = reference.forces.values().map(|(force, _)| largest(force));
         let fields = reference.probes.iter().map(|(_, field)| largest(field));
@@ -221,13 +233,14 @@ impl Scales {
         };
         Self {
             volt,
+            reaction,
             force: forces.fold(usual, f64::max),
             fields: scene.probes.iter().map(|x| field.max(0.1 * volt / surface(x))).collect(),
             energy: scene
                 .charges
                 .iter()
                 .zip(&reference.reaction)
-                .map(|(charge, volt)| 0.5 * (charge.coulomb * volt).abs())
+                .map(|(charge, volt)| 0.5 * charge.coulomb.abs() * volt.abs().max(potential))
                 .sum(),
             size,
         }
@@ -288,9 +301,8 @@ pub fn deviations(reference: &Outcome, other: &Outcome, scales: &Scales) -> Vec<
         let charge = (diagonal[i] * scales.volt).max(a.1.abs());
         note(Quantity::Charge, (a.1 - b.1).abs() / charge);
     }
-    let largest = reference.reaction.iter().fold(0.0f64, |m, volt| m.max(volt.abs()));
     for (a, b) in reference.reaction.iter().zip(&other.reaction) {
-        note(Quantity::Reaction, (a - b).abs() / largest);
+        note(Quantity::Reaction, (a - b).abs() / scales.reaction);
     }
     if let (Some(a), Some(b)) = (reference.energy, other.energy) {
         note(Quantity::Energy, (a - b).abs() / scales.energy.max(a.abs()));
@@ -299,12 +311,12 @@ pub fn deviations(reference: &Outcome, other: &Outcome, scales: &Scales) -> Vec<
         if other.other_bodies.contains(name) {
             continue;
         }
-        let Some((force_b, torque_b)) = other.forces.get(name) else {
-            note(Quantity::Force, f64::INFINITY);
-            continue;
-        };
-        note(Quantity::Force, norm(sub(*force, *force_b)) / scales.force);
-        note(Quantity::Torque, norm(sub(*torque, *torque_b)) / (scales.force * scales.size));
+        // A force that is not told for want of digits is as good as none.
+        let (force_b, torque_b) = other.forces.get(name).unwrap_or(&([0.0; 3], [0.0; 3]));
+        let said = [reference, other].map(|of| of.forces_relative_to.get(name).copied());
+        let scale = said.into_iter().flatten().fold(scales.force, f64::max);
+        note(Quantity::Force, norm(sub(*force, *force_b)) / scale);
+        note(Quantity::Torque, norm(sub(*torque, *torque_b)) / (scale * scales.size));
     }
     for ((a, b), field) in reference.probes.iter().zip(&other.probes).zip(&scales.fields) {
         note(Quantity::ProbePotential, (a.0 - b.0).abs() / scales.volt.max(a.0.abs()));

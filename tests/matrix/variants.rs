@@ -325,6 +325,7 @@ pub fn whole(scene: &Scene) -> Option<Variant> {
             energy: found.energy.map(|_| energy),
             reaction,
             forces: found.forces.clone(),
+            forces_relative_to: found.forces_relative_to.clone(),
             probes: found.probes.clone(),
             polarisability: found.polarisability,
             is_coarse: found.is_coarse,

@@ -6,6 +6,7 @@ use bem::{
     Body, CapacitanceOptions, Condition, Excitation, Force, Images, Media, Method, Prepared, Quiet,
     forces,
 };
+use bem::{PointCharge, neutral_dipole_moment, sampled_residual_of_state};
 use mesh::Mesh;
 use mesh::generate::{Resolution, SphereBase, TwoSpheres};
 
@@ -104,5 +105,84 @@ fn forces_on_what_is_far_away_are_as_exact_as_the_tolerance() {
                 assert!(sum < 1e-6 * fast[0].force[0].abs(), "{second:?} {distance}: {fast:?}");
             }
         }
+    }
+}
+
+/// Two unit spheres: of the charges on one next to nothing is left at the other. A net charge is none but an error to ten tolerances, but
+/// never more than a hundredth.
+#[test]
+fn a_body_without_action_has_no_force_and_a_net_charge_is_no_error() {
+    let (base, resolution, distance) = (SphereBase::Icosahedron, Resolution::Elements(640), 5.0);
+    let mesh: Mesh = TwoSpheres { radius: 1.0, distance, base, resolution }.build().unwrap();
+    let n = mesh.triangles.len();
+    let body = |second: bool, charges: Vec<usize>| Body {
+        triangles: (0..n as u32)
+            .filter(|&t| (mesh.groups_of(t as usize)[0] != 0) == second)
+            .collect(),
+        charges,
+        permittivity: 1.0,
+        about: [0.0; 3],
+    };
+    let bodies = |charges| [body(false, Vec::new()), body(true, charges)];
+    let each = 2.0 / n as f64;
+    let charge = |second: f64| -> Vec<f64> {
+        (0..n).map(|t| if mesh.groups_of(t)[0] == 0 { each } else { second * each }).collect()
+    };
+    let middle = [distance, 0.0, 0.0];
+    let source = PointCharge { position: middle, charge: 1.0, permittivity: 1.0 };
+    let sources = Excitation { charges: vec![source], ..Excitation::default() };
+    for (second, own, resolved) in
+        [(1e-9, vec![], true), (1e-12, vec![], false), (1e-12, vec![0], true)]
+    {
+        let found = forces(&mesh, &charge(second), &sources, &bodies(own)).unwrap();
+        assert_eq!([found[0].is_resolved, found[1].is_resolved], [true, resolved], "{second}");
+        // The field at the surface of a charge of 1, against half of itself everywhere; flat triangles have less area.
+        let stress = found[0].stress * 2.0;
+        assert!((1.0..1.05).contains(&stress), "{stress}");
+    }
+    // A charge of 1 on each, of opposite signs.
+    for tolerance in [1e-6, 0.1] {
+        let moment = neutral_dipole_moment(&mesh, &charge(-1.0), tolerance);
+        assert!((moment[0].abs() / distance - 1.0).abs() < 1e-9, "{tolerance}: {moment:?}");
+    }
+}
+
+/// A charge and its opposite under the surface of a sphere: at a distance fields are a small part of what triangles add up, whose
+/// integrals have to be that much better for the sphere that is there.
+#[test]
+fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
+    let (base, resolution, distance) = (SphereBase::Icosahedron, Resolution::Elements(640), 4.0);
+    let mesh: Mesh = TwoSpheres { radius: 1.0, distance, base, resolution }.build().unwrap();
+    let n = mesh.triangles.len();
+    let first = mesh.corners((0..n).find(|&t| mesh.groups_of(t)[0] == 0).unwrap())[0];
+    let side = (first[0] / distance).round() * distance;
+    let conductor = vec![None; n];
+    let permittivity: Vec<[f64; 2]> =
+        (0..n).map(|t| [78.5, if mesh.groups_of(t)[0] == 0 { 1.0 } else { 1.5 }]).collect();
+    let images = Images::default();
+    let media = Media {
+        conductor: &conductor,
+        conductors: 0,
+        permittivity: &permittivity,
+        images: &images,
+        bodies: &[],
+    };
+    let charge =
+        |z: f64, charge: f64| PointCharge { position: [side, 0.85, z], charge, permittivity: 1.0 };
+    let excitation = Excitation {
+        charges: vec![charge(0.01, 1.0), charge(-0.01, -1.0)],
+        ..Excitation::default()
+    };
+    for tolerance in [1e-3, 1e-4, 1e-5] {
+        let options =
+            CapacitanceOptions { method: Method::Fmm, tolerance, ..CapacitanceOptions::default() };
+        let mut prepared = Prepared::new(&mesh, media, 1, &options, &Quiet).unwrap();
+        let answer = prepared.solve(std::slice::from_ref(&excitation), &Quiet).unwrap();
+        let state = prepared.refine(&excitation, &answer.responses[0].charge, &Quiet).unwrap();
+        let charge = state.unwrap().charge;
+        let left =
+            sampled_residual_of_state(&mesh, media, &excitation, &charge, tolerance).unwrap();
+        println!("{tolerance:.0e}: {:.1e} of what acts", left.relative);
+        assert!(left.relative < 3.0 * tolerance, "{tolerance:.0e}: {:.1e}", left.relative);
     }
 }

@@ -13,8 +13,8 @@ pub(crate) struct Force {
     pub(crate) name: String,
     pub(crate) newton: [f64; 3],
     pub(crate) newton_metre: [f64; 3],
-    /// Sum of the sizes of the forces on its parts, in newton: it is to this that forces are known to the tolerance.
-    pub(crate) of_parts: f64,
+    /// About how exactly the force is known, in newton, whatever the mesh.
+    pub(crate) known_to: f64,
     /// The point that the torque is about, in the mesh's unit.
     pub(crate) about: [f64; 3],
 }
@@ -31,6 +31,23 @@ pub(crate) struct Balance {
 /// Forces of which less than this share of those on the parts of bodies is left count as this: they are nothing but rounding
 /// and quadrature where bodies shield each other.
 const LEFT: f64 = 1e-3;
+
+/// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
+fn parts(case: &Case, problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
+    let count = problem.mesh.triangles.len() * problem.symmetry.images.count();
+    let mut largest = vec![0; count];
+    for body in bodies {
+        for &t in &body.triangles {
+            let known = &mut largest[t as usize];
+            *known = body.triangles.len().max(*known);
+        }
+    }
+    let is_part = |body: &bem::Body| {
+        body.permittivity != case.relative_permittivity
+            || body.triangles.iter().any(|&t| largest[t as usize] > body.triangles.len())
+    };
+    bodies.iter().map(is_part).collect()
+}
 
 /// The balance of forces, if they are those on all there is: no field, no planes, no charge outside of the bodies, one medium around.
 fn balance(
@@ -100,17 +117,24 @@ pub(crate) fn forces(
     let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
-    let force = |((name, body), force): ((String, &bem::Body), &bem::Force)| {
+    // A force is what charges leave that are known to the tolerance; on a part of another body that is little of what its own charge
+    // would exert by itself.
+    let known_to = |force: &bem::Force, is_part: bool| {
+        let of = if is_part { force.size.max(force.stress) } else { force.size };
+        case.solver.tolerance * of
+    };
+    let parts = parts(case, problem, &bodies);
+    let force = |(((name, body), force), is_part): (((String, &bem::Body), &bem::Force), bool)| {
         force.is_resolved.then(|| Force {
             name,
             newton: force.force.map(|f| f * newton),
             newton_metre: force.torque.map(|t| t * newton * case.mesh.unit.metres()),
-            of_parts: force.size * newton,
+            known_to: known_to(force, is_part) * newton,
             about: body.about,
         })
     };
     let balance = balance(case, problem, charge, &bodies, &found);
-    Ok((names.into_iter().zip(&bodies).zip(&found).filter_map(force).collect(), balance))
+    Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 
 /// A body of these triangles and sources, with its images across planes that it touches; `None` if one of them is grounded.

@@ -209,7 +209,8 @@ impl Locator {
     }
 }
 
-/// Where a line meets a triangle: how far along it, and the least barycentric coordinate there. T. Möller and B. Trumbore, 1997.
+/// Where a line meets a triangle, or passes it so near that rounding decides: how far along it, and the least barycentric coordinate
+/// there. T. Möller and B. Trumbore, 1997.
 fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f64, f64)> {
     let (ab, ac) = (sub(b, a), sub(c, a));
     let p = cross(direction, ac);
@@ -223,7 +224,7 @@ fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f
     let v = dot(direction, q) / determinant;
     let along = dot(ac, q) / determinant;
     let margin = u.min(v).min(1.0 - u - v);
-    (margin >= 0.0 && along > 0.0).then_some((along, margin))
+    (margin >= -RIM && along > 0.0).then_some((along, margin))
 }
 
 /// The moments of all nodes; children come after their parents.
@@ -292,7 +293,7 @@ pub(crate) fn distance_squared(point: Vector, [a, b, c]: [Vector; 3]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{ConcentricSpheres, Resolution, Sphere, SphereBase, Torus};
+    use crate::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase, Torus};
     use proptest::prelude::*;
 
     const RESOLUTION: Resolution = Resolution::Elements(2000);
@@ -354,6 +355,46 @@ mod tests {
         // A triangle without area is a segment.
         let flat = [[0.0; 3], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]];
         assert_eq!(distance_squared([1.0, 0.0, 3.0], flat), 9.0);
+    }
+
+    /// A line through the edge between two triangles meets one of them or none for sure, but never what is behind them.
+    #[test]
+    fn no_line_slips_through_an_edge() {
+        let resolution = Resolution::Elements(48);
+        let cube = |edge: f64| Cube { edge, grade: 1.0, resolution }.build().unwrap();
+        let (inner, mut both) = (cube(1.0), cube(1.0));
+        let outer = cube(5.0);
+        let first = both.vertices.len() as u32;
+        both.vertices.extend(&outer.vertices);
+        both.triangles.extend(outer.triangles.iter().map(|t| t.map(|v| v + first)));
+        both.membership.resize(both.triangles.len(), 0);
+        let middle = [0, 1, 2].map(|k| {
+            inner.vertices.iter().map(|v| v[k]).sum::<f64>() / inner.vertices.len() as f64
+        });
+        let shift = [0, 1, 2].map(|k| {
+            outer.vertices.iter().map(|v| v[k]).sum::<f64>() / outer.vertices.len() as f64
+                - middle[k]
+        });
+        both.vertices[first as usize..].iter_mut().for_each(|v| *v = sub(*v, shift));
+        for turn in 0..50 {
+            let (s, c) = (0.1 * f64::from(turn) + 0.03).sin_cos();
+            let turned = |v: Vector| {
+                let [x, y, z] = [c * v[0] - s * v[1], s * v[0] + c * v[1], v[2]];
+                [x, 0.8 * y - 0.6 * z, 0.6 * y + 0.8 * z]
+            };
+            let mut mesh = both.clone();
+            mesh.vertices.iter_mut().for_each(|v| *v = turned(*v));
+            let locator = Locator::new(&mesh);
+            let from = turned(add(middle, [0.01, 0.02, 0.03]));
+            for triangle in &inner.triangles {
+                for (a, b) in [(0, 1), (1, 2), (2, 0)] {
+                    let [a, b] = [a, b].map(|k| turned(inner.vertices[triangle[k] as usize]));
+                    let to = scale(0.5, add(a, b));
+                    let hit = locator.first_hit(from, sub(to, from), u32::MAX);
+                    assert!(hit.is_none_or(|hit| hit.along < 1.0 + 1e-9), "{turn}: {hit:?}");
+                }
+            }
+        }
     }
 
     proptest! {

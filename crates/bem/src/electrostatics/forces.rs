@@ -4,6 +4,8 @@
 //! what it does to the body is eps times what the field of all charges outside does to all charges in the body, free and bound,
 //! in vacuum: the body's own field exerts nothing on it (docs/math.md, "Forces").
 
+use std::f64::consts::PI;
+
 use mesh::Mesh;
 
 use super::evaluate::SurfaceCharge;
@@ -40,6 +42,9 @@ pub struct Force {
     pub torque: [f64; 3],
     /// Sum of the sizes of the forces on its parts, of which little may be left.
     pub size: f64,
+    /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each triangle. Charges of a body that lies close
+    /// around leave their errors in the force on this one relative to it.
+    pub stress: f64,
     /// False for a body whose charge is so much less than that of the others that what others exert on it has no digits.
     pub is_resolved: bool,
 }
@@ -65,12 +70,13 @@ pub fn forces(
         let force = force_on(mesh, charge, excitation, body)?;
         // What is induced is as strong as what acts.
         let is_resolved = *strength >= LEAST * strongest || !body.charges.is_empty();
-        Ok(Force { is_resolved, ..force })
+        let stress = 2.0 * PI * body.permittivity * strength.powi(2);
+        Ok(Force { is_resolved, stress, ..force })
     };
     bodies.iter().zip(&strengths).map(force).collect()
 }
 
-/// Root mean square of the density of charge on a body's triangles, times its size: what acts on it, if nothing else has charged it.
+/// The root of the integral of the squared density of charge on a body's triangles: what acts on it, if nothing else has charged it.
 fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
     let square = |&t: &u32| {
         let [a, b, c] = mesh.corners(t as usize).map(Vec3::from);
@@ -119,7 +125,8 @@ fn force_on(
         size += pull.norm();
         torque += (Vec3::from(*x) - about).cross(&pull);
     }
-    Ok(Force { force: force.into(), torque: torque.into(), size, is_resolved: true })
+    let (force, torque) = (force.into(), torque.into());
+    Ok(Force { force, torque, size, stress: 0.0, is_resolved: true })
 }
 
 /// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.

@@ -201,6 +201,7 @@ impl Prepared {
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
         let left = by_action(system, excitation, &found.charges, self.options.tolerance);
+        tracing::debug!(left, "residual by whole rows, relative to what acts");
         if left > asked {
             let x = found.charges;
             fast.make_finer(system, FINER * asked / left, &self.options, progress)?;

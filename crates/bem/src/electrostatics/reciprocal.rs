@@ -20,6 +20,21 @@ pub struct Replaced {
     pub was: f64,
 }
 
+/// Of each conductor the size of errors in its free charge, those of the field multiplied over its surface, and whether it is told by the
+/// field at all: charges that are the densities themselves have a symmetric matrix.
+fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<(f64, bool)> {
+    let mut sums = vec![(0.0, false); amplified.len()];
+    let told = rows.told_by_slopes();
+    for (i, conductor) in rows.conductor.iter().enumerate() {
+        if let Some((area, is_told)) = conductor.and_then(|k| sums.get_mut(k as usize)) {
+            *area += rows.areas[i];
+            *is_told |= told[i];
+        }
+    }
+    let error = |((area, told), amplified): (&(f64, bool), &f64)| (amplified * area.sqrt(), *told);
+    sums.iter().zip(amplified).map(error).collect()
+}
+
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are
 /// those of panels, of which there are so many copies.
 pub(super) fn replace(
@@ -41,9 +56,16 @@ pub(super) fn replace(
         return Vec::new();
     }
     let amplified = amplification(rows, totals, conductors);
+    let errors = errors_of_charge(rows, &amplified);
+    let is_replaced = |i: usize, j: usize| {
+        let by_permittivity = |i: usize, j: usize| amplified[i] > AMPLIFIED * amplified[j];
+        // Of a small conductor beside a large one the small one's row has the smaller errors.
+        let by_size = || errors[i].1 && errors[i].0 > AMPLIFIED * errors[j].0;
+        by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
+    };
     let mut replaced = Vec::new();
     for i in 0..conductors {
-        for j in (0..conductors).filter(|&j| amplified[i] > AMPLIFIED * amplified[j]) {
+        for j in (0..conductors).filter(|&j| is_replaced(i, j)) {
             let was = responses[j].conductor_charge[i];
             let charge = responses[i].conductor_charge[j];
             responses[j].conductor_charge[i] = charge;

@@ -349,7 +349,7 @@ impl Rows {
 
     /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on
     /// [`metal`](super::metal) that several media touch.
-    fn told_by_slopes(&self) -> Vec<bool> {
+    pub(super) fn told_by_slopes(&self) -> Vec<bool> {
         let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
         told

@@ -109,7 +109,7 @@ struct Force {
     body: String,
     force_n: [f64; 3],
     torque_nm: [f64; 3],
-    of_parts_n: f64,
+    known_to_n: f64,
     about: [f64; 3],
 }
 
@@ -353,7 +353,7 @@ fn force(found: &crate::bodies::Force) -> Force {
         body: found.name.clone(),
         force_n: found.newton,
         torque_nm: found.newton_metre,
-        of_parts_n: found.of_parts,
+        known_to_n: found.known_to,
         about: found.about,
     }
 }

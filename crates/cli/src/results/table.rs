@@ -11,6 +11,9 @@ use crate::units::{self, decimals, prefix, significant};
 /// A matrix of more conductors is left to the files.
 const LARGEST_SHOWN: usize = 10;
 
+/// Forces that are not known better than to this share of themselves are said to be.
+const VAGUE: f64 = 1e-2;
+
 /// The whole text.
 pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> String {
     let mut text = heading(run);
@@ -228,6 +231,17 @@ fn bodies(run: &Run<'_>) -> String {
         let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
         let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+        for force in forces.iter().filter(|force| {
+            let size = force.newton.iter().map(|f| f * f).sum::<f64>().sqrt();
+            force.known_to > VAGUE * size
+        }) {
+            let _ = writeln!(
+                text,
+                "  the force on {} is known to about {:.0e} N: it is a small part of what charges exert there",
+                crate::case::quoted([force.name.as_str()]),
+                force.known_to
+            );
+        }
         let conductors = run.problem.conductors.names.iter();
         let dielectrics = run.case.dielectrics.iter().map(|dielectric| &dielectric.name.value);
         let without: Vec<&str> = conductors
