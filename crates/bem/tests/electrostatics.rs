@@ -412,3 +412,25 @@ fn tolerances_are_kept_down_to_1e_10() {
         assert!(worst.iter().all(|error| *error < 10.0 * tolerance), "{tolerance}: {worst:?}");
     }
 }
+
+/// Errors of the solid angles of all pairs of a row add up: 5e-6 on so many triangles, if each is good to the tolerance alone.
+#[test]
+fn dense_rows_are_as_exact_as_the_tolerance() {
+    let sphere = Sphere {
+        radius: 1.0,
+        base: SphereBase::Octahedron,
+        resolution: Resolution::Elements(1800),
+    };
+    let mesh = sphere.build().unwrap();
+    let excitation = Excitation { field: [0.3, 0.2, 1.0], ..Excitation::default() };
+    let [usual, fine] = [1e-6, 1e-9].map(|tolerance| {
+        let options = options(Method::Dense, tolerance);
+        let found = solve(&mesh, &[(None, 1.0, 4.0)], &[excitation.clone()], &options);
+        let charge = &found.responses[0].charge;
+        let surface = SurfaceCharge::new(&mesh, charge);
+        surface.potential([0.2, 0.1, 1.2])
+    });
+    let off = (usual / fine - 1.0).abs();
+    println!("{usual} {fine}: {off:.1e}");
+    assert!(off < 1e-7, "{off:.1e}");
+}
