@@ -425,7 +425,7 @@ fn dense_rows_are_as_exact_as_the_tolerance() {
     let excitation = Excitation { field: [0.3, 0.2, 1.0], ..Excitation::default() };
     let [usual, fine] = [1e-6, 1e-9].map(|tolerance| {
         let options = options(Method::Dense, tolerance);
-        let found = solve(&mesh, &[(None, 1.0, 4.0)], &[excitation.clone()], &options);
+        let found = solve(&mesh, &[(None, 1.0, 4.0)], std::slice::from_ref(&excitation), &options);
         let charge = &found.responses[0].charge;
         let surface = SurfaceCharge::new(&mesh, charge);
         surface.potential([0.2, 0.1, 1.2])
