@@ -58,9 +58,9 @@ pub use capacitance::{
 };
 pub use electrostatics::{
     Body, Condition, Electrostatics, Excitation, Force, Media, OF_ACTION, PointCharge, Prepared,
-    Reciprocity, Replaced, Response, SampledResidual, State, SurfaceCharge, Values,
+    Reciprocity, Refined, Replaced, Response, SampledResidual, State, SurfaceCharge, Values,
     coulomb_potentials, dipole_moment, electrostatics, forces, neutral_dipole_moment, reciprocity,
-    sampled_residual, sampled_residual_of_state,
+    sampled_residual,
 };
 pub use error::Error;
 pub use gmres::{

@@ -101,8 +101,8 @@ fn balance(
         .then(|| Balance { force: norm(force) / scale, torque: norm(torque) / (scale * lever) })
 }
 
-/// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges (over 4 pi eps0) and sources. A body that a plane of
-/// symmetry cuts is meant with its images across it.
+/// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges
+/// (over 4 pi eps0) and sources. A body that a plane of symmetry cuts is meant with its images across it.
 pub(crate) fn forces(
     case: &Case,
     problem: &Problem,

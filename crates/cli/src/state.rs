@@ -351,7 +351,7 @@ pub(crate) fn refined(
     prepared: &mut bem::Prepared,
     answer: &mut bem::Electrostatics,
     progress: &dyn bem::Progress,
-) -> Result<Option<(bem::Excitation, bem::Response)>, Failure> {
+) -> Result<Option<bem::Refined>, Failure> {
     if !is_refined(case, problem) {
         return Ok(None);
     }
@@ -360,9 +360,10 @@ pub(crate) fn refined(
     let potentials = state.potentials.clone();
     let excitation = bem::Excitation { potentials, ..sources(case, problem) };
     let started = Instant::now();
-    let response = prepared.refine(&excitation, &state.charge, progress)?;
+    let refined = prepared.refine(&excitation, &state.charge, progress)?;
     answer.timings.solve += started.elapsed().as_secs_f64();
-    Ok(response.map(|mut response| {
+    Ok(refined.map(|mut refined| {
+        let response = &mut refined.response;
         // Where entries of the matrix were replaced, free charge is that of the entries.
         for &bem::Replaced { at: [i, _], .. } in &answer.replaced {
             response.conductor_charge[i] = state.conductor_charge[i];
@@ -372,7 +373,7 @@ pub(crate) fn refined(
                 }
             }
         }
-        (excitation, response)
+        refined
     }))
 }
 

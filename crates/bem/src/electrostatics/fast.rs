@@ -193,7 +193,7 @@ impl Fast {
         Ok(Close { needs, preconditioner })
     }
 
-    /// Takes points and close pairs for a tolerance this many times smaller.
+    /// Takes points and close pairs for a tolerance this share of the usual one, for all that is solved for from now on.
     pub(super) fn make_finer(
         &mut self,
         system: &System,

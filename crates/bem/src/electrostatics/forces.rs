@@ -125,8 +125,7 @@ fn force_on(
         size += pull.norm();
         torque += (Vec3::from(*x) - about).cross(&pull);
     }
-    let (force, torque) = (force.into(), torque.into());
-    Ok(Force { force, torque, size, stress: 0.0, is_resolved: true })
+    Ok(Force { force: force.into(), torque: torque.into(), size, ..Force::default() })
 }
 
 /// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.

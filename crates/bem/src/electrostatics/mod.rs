@@ -29,11 +29,9 @@ pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
 pub use fast::OF_ACTION;
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
-pub use prepared::Prepared;
+pub use prepared::{Prepared, Refined};
 pub use reciprocal::Replaced;
-pub use sampled::{
-    Reciprocity, SampledResidual, reciprocity, sampled_residual, sampled_residual_of_state,
-};
+pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

@@ -8,7 +8,7 @@ use super::dense::Dense;
 use super::fast::Fast;
 use super::metal::{put_totals_right, totals};
 use super::rows::System;
-use super::sampled::by_action;
+use super::sampled::{SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
@@ -32,6 +32,15 @@ pub struct Prepared {
     work: Work,
     /// Of the preparation, until it has been told.
     timings: Timings,
+}
+
+/// A state that was solved on for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refined {
+    /// Its charges.
+    pub response: Response,
+    /// What these leave in the equations at some panels by another path than the solve's, relative to what acts there.
+    pub residual: SampledResidual,
 }
 
 enum Work {
@@ -183,7 +192,7 @@ impl Prepared {
         excitation: &Excitation,
         charge: &[f64],
         progress: &dyn Progress,
-    ) -> Result<Option<Response>, Error> {
+    ) -> Result<Option<Refined>, Error> {
         let system = &self.system;
         for (what, expected, found) in [
             ("excitation.potentials", system.conductors, excitation.potentials.len()),
@@ -200,18 +209,20 @@ impl Prepared {
         let mut found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
-        let left = by_action(system, excitation, &found.charges, self.options.tolerance);
-        tracing::debug!(left, "residual by whole rows, relative to what acts");
-        if left > asked {
+        let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
+        let mut residual = whole_rows(&found.charges);
+        if residual.relative > asked {
             let x = found.charges;
-            fast.make_finer(system, FINER * asked / left, &self.options, progress)?;
+            fast.make_finer(system, FINER * asked / residual.relative, &self.options, progress)?;
             let known = found.solved;
             found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
             for (solved, known) in found.solved.iter_mut().zip(known) {
                 solved.follow(known);
             }
+            residual = whole_rows(&found.charges);
         }
-        Ok(self.responses(std::slice::from_ref(excitation), found).pop())
+        let response = self.responses(std::slice::from_ref(excitation), found).pop();
+        Ok(response.map(|response| Refined { response, residual }))
     }
 
     fn responses(&self, excitations: &[Excitation], found: Found) -> Vec<Response> {

@@ -46,7 +46,8 @@ pub struct SampledResidual {
     /// The conductor on which it is largest; `None` = an interface.
     pub conductor: Option<u32>,
     /// Root mean square over the panels looked at of that conductor or interface, relative to that of the right-hand side where this
-    /// is largest, as in [`Response::relative_residual`](super::Response::relative_residual).
+    /// is largest, as in [`Response::relative_residual`](super::Response::relative_residual); of a [`Refined`](super::Refined) state to what
+    /// acts there.
     pub relative: f64,
 }
 
@@ -59,22 +60,6 @@ enum RelativeTo {
     Action,
 }
 
-/// The residual of a state that was solved on for ([`Prepared::refine`](super::Prepared::refine)), relative to what acts on each conductor
-/// and interface.
-///
-/// # Errors
-/// [`Error::Length`].
-pub fn sampled_residual_of_state(
-    mesh: &Mesh,
-    media: Media<'_>,
-    excitation: &Excitation,
-    charge: &[f64],
-    tolerance: f64,
-) -> Result<SampledResidual, Error> {
-    let found = residuals(mesh, media, &[(excitation, charge)], RelativeTo::Action, tolerance)?;
-    Ok(found.into_iter().next().unwrap_or(SampledResidual { conductor: None, relative: 0.0 }))
-}
-
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
 /// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge). It is as good as
 /// it takes to judge a solve with this `tolerance`.
@@ -85,16 +70,6 @@ pub fn sampled_residual(
     mesh: &Mesh,
     media: Media<'_>,
     solved: &[(&Excitation, &[f64])],
-    tolerance: f64,
-) -> Result<Vec<SampledResidual>, Error> {
-    residuals(mesh, media, solved, RelativeTo::Largest, tolerance)
-}
-
-fn residuals(
-    mesh: &Mesh,
-    media: Media<'_>,
-    solved: &[(&Excitation, &[f64])],
-    relative_to: RelativeTo,
     tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
     for (_, charge) in solved {
@@ -110,7 +85,7 @@ fn residuals(
     let x: Vec<Vec<f64>> = solved.iter().map(|(_, charge)| scaled(charge)).collect();
     let solved: Vec<(&Excitation, &[f64])> =
         solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
-    Ok(of_system(&system, &solved, relative_to, tolerance))
+    Ok(of_system(&system, &solved, RelativeTo::Largest, tolerance))
 }
 
 /// The residual of a state with charges `x` of panels, relative to what acts on each conductor and interface.
@@ -119,12 +94,12 @@ pub(super) fn by_action(
     excitation: &Excitation,
     x: &[f64],
     tolerance: f64,
-) -> f64 {
+) -> SampledResidual {
     let found = of_system(system, &[(excitation, x)], RelativeTo::Action, tolerance);
-    found.first().map_or(0.0, |found| found.relative)
+    found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 })
 }
 
-/// [`residuals`] of charges of panels.
+/// The residual that charges of panels leave in the equations of each excitation.
 fn of_system(
     system: &System,
     solved: &[(&Excitation, &[f64])],
