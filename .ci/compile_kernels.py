@@ -26,7 +26,7 @@ VARIANTS = {
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "sparse.cu": {"VALUE": ["float", "double"]},
-    "preconditioner.cu": {"VALUE": ["float", "double"]},
+    "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "truncation.cu": {"P_MAX": [24, 60]},
 }
 

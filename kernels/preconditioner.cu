@@ -1,5 +1,5 @@
 // Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's entries. CPU twins:
-// crates/bem/src/preconditioner.rs, local.rs, coarse.rs.
+// crates/bem/src/preconditioner.rs, local.rs, coarse.rs, slopes.rs.
 #include "shared/triangle.cuh"
 
 #ifndef VALUE
@@ -8,30 +8,61 @@
 #define THREADS 128
 #define WARPS (THREADS / 32)
 #define LANES 8
-// Panels of a neighbourhood at most.
+// local_inverse works rows of S with more panels than LEAST and at most MOST, by warps of LOCAL_WARPS in a block. Panels of pairs that the
+// near field has not are POINTS_OF_PANEL points each.
+#ifndef MOST
+#define LEAST 0
 #define MOST 30
-#define PITCH 31
+#define LOCAL_WARPS WARPS
+#define POINTS_OF_PANEL 1
+#endif
+#define PITCH (MOST + 1)
+#define SLOTS ((MOST + 31) / 32)
+// Panels that face each other: crates/bem/src/preconditioner.rs.
+#define FACING 0.55
+#define OUT_OF_PLANE 1e-3
+#define PARALLEL 0.25
 
-// Lengths of the rows of S: the panel with its neighbours, `neighbours` at most.
-extern "C" __global__ void local_lengths(u32 n, const u32* starts, u32 neighbours, u32* lengths) {
+__device__ __forceinline__ Vec at(const double* p) { return Vec{p[0], p[1], p[2]}; }
+
+__device__ __forceinline__ Vec normal_of(const double* vertices, u32 i) {
+    const double* p = vertices + 9 * (u64)i;
+    Vec normal = cross(at(p + 3) - at(p), at(p + 6) - at(p));
+    return normal * (1.0 / norm(normal));
+}
+
+// Lengths of the rows of S: the panel with its neighbours, `neighbours` at most, `of_facing` where it faces another.
+extern "C" __global__ void local_lengths(u32 n, const u32* starts, const u32* columns, const VALUE* values,
+                                         const double* diagonal, const double* vertices, const double* centroids,
+                                         u32 neighbours, u32 of_facing, u32* lengths) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
-    if (i < n) lengths[i] = min(starts[i + 1] - starts[i] + 1, neighbours);
+    if (i >= n) return;
+    double own = sqrt(diagonal[i]);
+    bool faces = false;
+    for (u32 k = starts[i]; k < starts[i + 1] && !faces; k++) {
+        u32 j = columns[k];
+        if ((double)values[k] <= FACING * own * sqrt(diagonal[j])) continue;
+        Vec normal = normal_of(vertices, i), apart = at(centroids + 4 * (u64)j) - at(centroids + 4 * (u64)i);
+        faces = fabs(dot(normal, normal_of(vertices, j))) > PARALLEL && fabs(dot(normal, apart)) > OUT_OF_PLANE * norm(apart);
+    }
+    lengths[i] = min(starts[i + 1] - starts[i] + 1, faces ? of_facing : neighbours);
 }
 
 // Row i of S, one warp each: the strongest neighbours, their matrix, the column of its inverse that belongs to i, by
 // A = L D L^T with i last.
 extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* columns, const VALUE* values,
-                                         const double* diagonal, const double* centroids, const u32* local_starts,
-                                         u32* local_columns, float* local_values) {
-    __shared__ double matrices[WARPS][MOST * PITCH];
-    __shared__ u32 lists[WARPS][32];
+                                         const double* diagonal, const double* vertices, const double* centroids,
+                                         const u32* local_starts, u32* local_columns, float* local_values) {
+    __shared__ double matrices[LOCAL_WARPS][MOST * PITCH];
+    __shared__ u32 lists[LOCAL_WARPS][MOST + 2];
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    u32 i = blockIdx.x * WARPS + warp;
+    u32 i = blockIdx.x * LOCAL_WARPS + warp;
     if (i >= n) return;
     double* a = matrices[warp];
     u32* chosen = lists[warp];
     u32 begin = starts[i], length = starts[i + 1] - begin;
     u32 out = local_starts[i], m = local_starts[i + 1] - out, others = m - 1;
+    if (m <= LEAST || m > MOST) return;
     // Columns increase, so the chosen ones do.
     auto strength = [&](u32 k) { return (double)values[begin + k] * rsqrt(diagonal[columns[begin + k]]); };
     u32 count = 0;
@@ -48,21 +79,30 @@ extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* co
             take = stronger < others;
         }
         u32 votes = __ballot_sync(~0u, take);
-        u32 at = count + __popc(votes & ((1u << lane) - 1));
-        if (take && at < others) chosen[at] = columns[begin + k];
+        u32 place = count + __popc(votes & ((1u << lane) - 1));
+        if (take && place < others) chosen[place] = columns[begin + k];
         count += __popc(votes);
     }
     // NaN among the strengths must not leave places empty.
     for (u32 k = min(count, others) + lane; k < others; k += 32) chosen[k] = i;
     if (lane == 0) chosen[others] = i;
     __syncwarp();
-    // Points to each other, unless the near field has the pair.
+    // A point or a few for each panel, unless the near field has the pair.
     for (u32 k = lane; k < m * m; k += 32) {
         u32 r = k / m, c = k % m;
         if (c > r) continue;
-        const double *p = centroids + 4 * (u64)chosen[r], *q = centroids + 4 * (u64)chosen[c];
-        double r2 = norm2(Vec{p[0] - q[0], p[1] - q[1], p[2] - q[2]});
-        a[r * PITCH + c] = r == c ? diagonal[chosen[r]] : r2 > 0.0 ? rsqrt(r2) : 0.0;
+        double sum = 0.0;
+        for (u32 p = 0; p < POINTS_OF_PANEL; p++)
+            for (u32 q = 0; q < POINTS_OF_PANEL; q++) {
+                Vec x = at(centroids + 4 * (u64)chosen[r]), y = at(centroids + 4 * (u64)chosen[c]);
+                if (POINTS_OF_PANEL > 1) {
+                    x = (x + at(vertices + 9 * (u64)chosen[r] + 3 * p)) * 0.5;
+                    y = (y + at(vertices + 9 * (u64)chosen[c] + 3 * q)) * 0.5;
+                }
+                double r2 = norm2(x - y);
+                sum += r2 > 0.0 ? rsqrt(r2) : 0.0;
+            }
+        a[r * PITCH + c] = r == c ? diagonal[chosen[r]] : sum / (POINTS_OF_PANEL * POINTS_OF_PANEL);
     }
     __syncwarp();
     for (u32 r = 0; r < m; r++) {
@@ -83,24 +123,32 @@ extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* co
     for (u32 j = 0; j < m; j++) {
         double pivot = a[j * PITCH + j];
         definite = definite && pivot > 0.0;
-        if (lane > j && lane < m) {
-            double factor = a[lane * PITCH + j] / pivot;
-            for (u32 k = j + 1; k <= lane; k++) a[lane * PITCH + k] -= factor * a[k * PITCH + j];
+        for (u32 r = lane; r < m; r += 32) {
+            if (r <= j) continue;
+            double factor = a[r * PITCH + j] / pivot;
+            for (u32 k = j + 1; k <= r; k++) a[r * PITCH + k] -= factor * a[k * PITCH + j];
         }
         __syncwarp();
     }
-    // L^T x = D^-1 e, the columns still without their 1 / pivot.
-    double x = lane == others ? 1.0 / a[others * PITCH + others] : 0.0;
+    // L^T x = D^-1 e, the columns still without their 1 / pivot; entry r is lane r % 32's.
+    double x[SLOTS] = {};
+    if (lane == others % 32) x[others / 32] = 1.0 / a[others * PITCH + others];
     for (u32 r = others; r-- > 0;) {
-        double term = lane > r && lane < m ? a[lane * PITCH + r] * x : 0.0;
+        double term = 0.0;
+        for (u32 slot = 0; slot < SLOTS; slot++) {
+            u32 s = 32 * slot + lane;
+            if (s > r && s < m) term += a[s * PITCH + r] * x[slot];
+        }
         for (u32 d = 16; d > 0; d /= 2) term += __shfl_xor_sync(~0u, term, d);
-        if (lane == r) x = -term / a[r * PITCH + r];
+        if (lane == r % 32) x[r / 32] = -term / a[r * PITCH + r];
     }
-    if (lane < m) {
+    for (u32 slot = 0; slot < SLOTS; slot++) {
+        u32 s = 32 * slot + lane;
+        if (s >= m) continue;
         // Should the neighbours be no positive definite system, the panel goes alone.
-        double alone = lane == others ? 1.0 / diagonal[i] : 0.0;
-        local_columns[out + lane] = chosen[lane];
-        local_values[out + lane] = (float)(definite ? x : alone);
+        double alone = s == others ? 1.0 / diagonal[i] : 0.0;
+        local_columns[out + s] = chosen[s];
+        local_values[out + s] = (float)(definite ? x[slot] : alone);
     }
 }
 
@@ -120,21 +168,40 @@ extern "C" __global__ void coarse_means(u32 clusters, const u32* starts, const u
     means[(u64)blockIdx.y * clusters + blockIdx.x] = sum;
 }
 
-// z = S (v - means of v) + shares times solution, by clusters; without clusters z = S v.
+// Slope in each cluster of a potential with these means, by the weights of its neighbours': slopes: [columns][clusters][3].
+extern "C" __global__ void coarse_slopes(u32 clusters, const u32* starts, const u32* neighbours, const double* weights,
+                                         const double* means, double* slopes) {
+    u32 c = blockIdx.x * THREADS + threadIdx.x;
+    if (c >= clusters) return;
+    means += (u64)blockIdx.y * clusters;
+    Vec slope{0.0, 0.0, 0.0};
+    for (u32 k = starts[c]; k < starts[c + 1]; k++)
+        slope = slope + at(weights + 3 * (u64)k) * (means[neighbours[k]] - means[c]);
+    double* to = slopes + 3 * ((u64)blockIdx.y * clusters + c);
+    to[0] = slope.x, to[1] = slope.y, to[2] = slope.z;
+}
+
+// What means and slopes leave of v; offsets: places of the panels from the centres of their clusters.
+extern "C" __global__ void coarse_remove(u32 n, u32 clusters, const u32* cluster, const float* offsets, const double* means,
+                                         const double* slopes, const double* v, double* rest) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    u64 c = (u64)blockIdx.y * clusters + cluster[i], k = (u64)blockIdx.y * n + i;
+    const float* offset = offsets + 3 * (u64)i;
+    rest[k] = v[k] - means[c] - dot(at(slopes + 3 * c), Vec{offset[0], offset[1], offset[2]});
+}
+
+// z = S v + shares times solution, by clusters; without clusters z = S v.
 extern "C" __global__ void preconditioner_apply(u32 n, const u32* starts, const u32* columns, const float* values,
                                                 const double* v, u32 clusters, const u32* cluster, const double* shares,
-                                                const double* means, const double* solution, double* z) {
+                                                const double* solution, double* z) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
     v += (u64)blockIdx.y * n;
     z += (u64)blockIdx.y * n;
-    means += (u64)blockIdx.y * clusters;
     solution += (u64)blockIdx.y * clusters;
     double sum = 0.0;
     if (row < n)
-        for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) {
-            u32 j = columns[k];
-            sum += (double)values[k] * (clusters ? v[j] - means[cluster[j]] : v[j]);
-        }
+        for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) sum += (double)values[k] * v[columns[k]];
     for (u32 d = LANES / 2; d > 0; d /= 2) sum += __shfl_down_sync(~0u, sum, d, LANES);
     if (row < n && lane == 0) z[row] = clusters ? sum + shares[row] * solution[cluster[row]] : sum;
 }

@@ -7,6 +7,9 @@
 //! A cluster lies on one sheet of one conductor. The faces of a plate carry charges of their own, and an even charge over both would leave
 //! to GMRES what sets them apart.
 //!
+//! What the clusters stand for in a potential is its mean over each of them and, as smooth potentials change from cluster to cluster, the
+//! slope that the means around it have (`slopes`).
+//!
 //! Cells may lie over each other, as on the two sides of a thin plate, and their centres as close as rounding has it. So a cell is no
 //! point but a cloud of charge of its own spread: the energy of two Gaussian clouds of variances u and v whose centres are a
 //! distance r apart is erf(r / sqrt(2 (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
@@ -20,6 +23,7 @@ use rayon::prelude::*;
 use crate::cholesky::Factor;
 use crate::near::Near;
 use crate::panels::Panels;
+use crate::slopes::Slopes;
 use crate::triangle::Vec3;
 
 /// Boxes at most.
@@ -32,7 +36,7 @@ const MOST_CLUSTERS: usize = 2560;
 const LEAST_PANELS: usize = 24;
 
 /// Panels are of one sheet if the product of their normals is larger than this,
-const PARALLEL: f64 = 0.25;
+pub(crate) const PARALLEL: f64 = 0.25;
 
 /// unless along the normal there is a gap between them of more than this share of their extent, which curved sheets do not have,
 const GAP: f64 = 0.25;
@@ -80,6 +84,7 @@ pub(crate) struct Coarse {
     cluster: Vec<u32>,
     /// Each panel's share of its cluster's area.
     shares: Vec<f64>,
+    slopes: Slopes,
     factor: Factor,
 }
 
@@ -91,17 +96,19 @@ impl Coarse {
         let cells = Groups::cells(panels, &clusters);
         let shares = clusters.shares(panels);
         let matrix = matrix(panels, &clusters, &cells, &shares, near);
-        Some(Self { cluster: clusters.of, shares, factor: Factor::new(matrix)? })
+        let slopes = Slopes::new(panels, &clusters, conductor);
+        Some(Self { cluster: clusters.of, shares, slopes, factor: Factor::new(matrix)? })
     }
 
-    /// Means of a potential over the clusters, which are taken out of it.
-    pub(crate) fn remove_means(&self, v: &mut [f64]) -> Vec<f64> {
+    /// Means of a potential over the clusters, which are taken out of it together with their slopes.
+    pub(crate) fn remove_smooth(&self, v: &mut [f64]) -> Vec<f64> {
         let mut means = vec![0.0; self.factor.len()];
         for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
             means[c as usize] += share * v;
         }
-        for (&c, v) in self.cluster.iter().zip(v) {
-            *v -= means[c as usize];
+        let slopes = self.slopes.of(&means);
+        for ((&c, offset), v) in self.cluster.iter().zip(self.slopes.offsets()).zip(v) {
+            *v -= means[c as usize] + slopes[c as usize].dot(&Vec3::from(offset.map(f64::from)));
         }
         means
     }

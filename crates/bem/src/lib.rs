@@ -44,11 +44,14 @@ mod problem;
 mod product;
 mod quadrature;
 mod single_layer;
+mod slopes;
 mod solid_angle_pair;
 mod space_layer;
 mod space_near;
 mod spaces;
 mod surface;
+#[cfg(test)]
+mod testing;
 mod triangle;
 
 pub use algebra::Operator;

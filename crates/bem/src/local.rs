@@ -48,36 +48,42 @@ impl<V: Lanes> Local<V> {
         self.matrix[at] = value;
     }
 
-    /// Sets all entries (a, b), a < b, to the inverse distances of `places[a]` and `places[b]`, summed over the images of the
-    /// latter, 0 where they coincide or one of them is no number.
+    /// Sets all entries (a, b), a < b, to the mean inverse distance of the `points` places of `a` and those of `b`, which are places
+    /// `a * points` and on: summed over the images of the latter, 0 where they coincide or one of them is no number.
     #[inline(always)]
-    pub(crate) fn set_points(&mut self, places: &[[V; 3]], images: &[Image]) {
+    pub(crate) fn set_points(&mut self, places: &[[V; 3]], points: usize, images: &[Image]) {
         /// Columns that are worked side by side.
         const BLOCK: usize = 4;
-        for (b, place) in places.iter().enumerate() {
+        let weight = 1.0 / (points * points) as f64;
+        for (b, own) in places.chunks_exact(points).enumerate() {
             for first in (0..b).step_by(BLOCK) {
-                let columns = BLOCK.min(b - first);
                 let mut sums = [V::zero(); BLOCK];
                 for image in images {
-                    let mut seen = *place;
-                    for axis in 0..3 {
-                        if let Some(flip) = image.flips[axis] {
-                            seen[axis] = V::splat(flip).sub(seen[axis]);
+                    let sign = V::splat(image.sign * weight);
+                    for place in own {
+                        let mut seen = *place;
+                        for axis in 0..3 {
+                            if let Some(flip) = image.flips[axis] {
+                                seen[axis] = V::splat(flip).sub(seen[axis]);
+                            }
                         }
-                    }
-                    let mut r2 = [V::zero(); BLOCK];
-                    for axis in 0..3 {
-                        for k in 0..BLOCK {
-                            let d = places[(first + k).min(b)][axis].sub(seen[axis]);
-                            r2[k] = d.mul_add(d, r2[k]);
+                        for point in 0..points {
+                            let mut r2 = [V::zero(); BLOCK];
+                            for axis in 0..3 {
+                                for k in 0..BLOCK {
+                                    let place = &places[(first + k).min(b) * points + point];
+                                    let d = place[axis].sub(seen[axis]);
+                                    r2[k] = d.mul_add(d, r2[k]);
+                                }
+                            }
+                            let inverse = V::rsqrts_or_zero(r2);
+                            for k in 0..BLOCK {
+                                sums[k] = sign.mul_add(inverse[k], sums[k]);
+                            }
                         }
-                    }
-                    let inverse = V::rsqrts_or_zero(r2);
-                    for k in 0..BLOCK {
-                        sums[k] = V::splat(image.sign).mul_add(inverse[k], sums[k]);
                     }
                 }
-                for (k, sum) in sums.iter().enumerate().take(columns) {
+                for (k, sum) in sums.iter().enumerate().take(BLOCK.min(b - first)) {
                     let at = self.at(self.size - 1 - (first + k), self.size - 1 - b);
                     sum.store(&mut self.matrix[at..]);
                 }

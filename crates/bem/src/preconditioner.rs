@@ -7,7 +7,7 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::coarse::Coarse;
+use crate::coarse::{Coarse, PARALLEL};
 use crate::gmres::LinearOperator;
 use crate::lanes::{self, Lanes, Task};
 use crate::local::Local;
@@ -16,6 +16,20 @@ use crate::panels::Panels;
 
 /// Panels of a neighbourhood, itself among them.
 pub(crate) const NEIGHBOURS: usize = 30;
+
+/// The same of a panel that faces another, whose neighbourhood is spread over several sheets.
+pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
+
+/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) is larger than this (panels side by side have 0.5, slivers
+/// up to 0.85; on sheets a tenth of a triangle's side apart it is 0.75),
+pub(crate) const FACING: f64 = 0.55;
+
+/// they are parallel, and off each other's plane by more than this share of their distance.
+pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
+
+/// Points that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
+/// vertex, a rule of degree 2. Potentials of charges on two sheets all but cancel, and so must their errors.
+pub(crate) const POINTS: usize = 3;
 
 /// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world were empty.
 pub(crate) struct LocalInverse {
@@ -68,14 +82,20 @@ impl Task for RowsOfInverse<'_> {
         let mut chosen = vec![Vec::new(); V::COUNT];
         let panels: Vec<usize> = full.rows.clone().collect();
         for panels in panels.chunks(V::COUNT) {
+            let mut points = 1;
             for (&i, chosen) in panels.iter().zip(&mut chosen) {
-                self.choose(&full, i, chosen);
+                let faces = self.faces_another(&full, i);
+                if faces {
+                    points = POINTS;
+                }
+                let most = if faces { NEIGHBOURS_OF_FACING } else { self.neighbours };
+                self.choose(&full, i, most, chosen);
             }
             let chosen = &chosen[..panels.len()];
             local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
-            // Points to each other, unless the near field has the pair.
-            self.places(chosen, &mut places);
-            local.set_points(&places, self.panels.images());
+            // A point or a few for each panel, unless the near field has the pair.
+            self.places(chosen, points, &mut places);
+            local.set_points(&places, points, self.panels.images());
             for (lane, chosen) in chosen.iter().enumerate() {
                 self.fill(&full, chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
             }
@@ -99,17 +119,21 @@ impl Task for RowsOfInverse<'_> {
 }
 
 impl RowsOfInverse<'_> {
-    /// Centroids of the chosen panels, each lane's own; none where a lane has fewer.
+    /// Points on the chosen panels, each lane's own; none where a lane has fewer.
     #[inline(always)]
-    fn places<V: Lanes>(&self, chosen: &[Vec<u32>], places: &mut Vec<[V; 3]>) {
+    fn places<V: Lanes>(&self, chosen: &[Vec<u32>], points: usize, places: &mut Vec<[V; 3]>) {
         places.clear();
-        for a in 0..chosen.iter().map(Vec::len).max().unwrap_or(0) {
+        let most = chosen.iter().map(Vec::len).max().unwrap_or(0);
+        for (a, point) in (0..most).flat_map(|a| (0..points).map(move |point| (a, point))) {
             let mut lanes = [[f64::NAN; lanes::MOST]; 3];
             for (lane, chosen) in chosen.iter().enumerate() {
                 if let Some(&i) = chosen.get(a) {
-                    let centroid = self.panels.centroid(i as usize);
+                    let mut place = self.panels.centroid(i as usize);
+                    if points > 1 {
+                        place = 0.5 * (place + self.panels.vertices(i as usize)[point]);
+                    }
                     for axis in 0..3 {
-                        lanes[axis][lane] = centroid[axis];
+                        lanes[axis][lane] = place[axis];
                     }
                 }
             }
@@ -117,14 +141,28 @@ impl RowsOfInverse<'_> {
         }
     }
 
-    /// Panel `i`, then its strongest neighbours in decreasing order.
-    fn choose(&self, full: &FullRows, i: usize, chosen: &mut Vec<u32>) {
+    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours.
+    fn faces_another(&self, full: &FullRows, i: usize) -> bool {
+        let (panels, own) = (self.panels, self.near.diagonal(i).sqrt());
+        full.row(i).iter().any(|&(j, entry)| {
+            let j = j as usize;
+            if j == i || entry <= FACING * own * self.near.diagonal(j).sqrt() {
+                return false;
+            }
+            let (normal, apart) = (panels.normal(i), panels.centroid(j) - panels.centroid(i));
+            normal.dot(&panels.normal(j)).abs() > PARALLEL
+                && normal.dot(&apart).abs() > OUT_OF_PLANE * apart.norm()
+        })
+    }
+
+    /// Panel `i`, then its strongest neighbours in decreasing order, `most` in all.
+    fn choose(&self, full: &FullRows, i: usize, most: usize, chosen: &mut Vec<u32>) {
         let strength = |&(j, v): &(u32, f64)| (-v / self.near.diagonal(j as usize).sqrt(), j);
         let others = full.row(i).iter().filter(|(j, _)| *j as usize != i);
         let mut ranked: Vec<(f64, u32)> = others.map(strength).collect();
-        if ranked.len() >= self.neighbours {
-            ranked.select_nth_unstable_by(self.neighbours - 1, |a, b| a.0.total_cmp(&b.0));
-            ranked.truncate(self.neighbours - 1);
+        if ranked.len() >= most {
+            ranked.select_nth_unstable_by(most - 1, |a, b| a.0.total_cmp(&b.0));
+            ranked.truncate(most - 1);
         }
         chosen.clear();
         chosen.extend(ranked.iter().map(|&(_, j)| j));
@@ -170,10 +208,11 @@ impl LocalInverse {
     }
 }
 
-/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - mean of v over its cluster).
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each cluster the mean of v there and the slope
+/// that the means around it have.
 ///
-/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge;
-/// the clusters' means keep these from them.
+/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge; E keeps
+/// these from them.
 pub(crate) struct TwoLevel {
     local: LocalInverse,
     coarse: Option<Coarse>,
@@ -199,7 +238,7 @@ impl LinearOperator for TwoLevel {
                 continue;
             };
             let mut rest = x.to_vec();
-            let means = coarse.remove_means(&mut rest);
+            let means = coarse.remove_smooth(&mut rest);
             self.local.add_product(&rest, y);
             coarse.add_solution(means, y);
         }

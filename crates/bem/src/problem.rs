@@ -61,7 +61,7 @@ const ERROR_SAMPLES: usize = 1000;
 
 /// Local inverses over a coarse level, and where they are.
 enum Preconditioner {
-    Host(TwoLevel),
+    Host(Box<TwoLevel>),
     Device(Box<DevicePreconditioner>),
 }
 
@@ -272,7 +272,7 @@ impl Problem {
                 assembled = started.elapsed().as_secs_f64();
                 let local = LocalInverse::new(&near, panels, neighbours);
                 let coarse = Coarse::new(panels, &self.conductor, &near);
-                let two_level = Preconditioner::Host(TwoLevel::new(local, coarse));
+                let two_level = Preconditioner::Host(Box::new(TwoLevel::new(local, coarse)));
                 near.subtract_points(panels, &integrals, rule);
                 (near.entries(), Correction::Host(near), two_level)
             }
@@ -391,7 +391,7 @@ impl Problem {
         let infos = match preconditioner {
             Preconditioner::Host(preconditioner) => gmres(
                 operator,
-                preconditioner,
+                preconditioner.as_mut(),
                 Metric { weights: &self.weights, measure: Some(&|_, _, r| self.measure(r)) },
                 &excitations,
                 charges,

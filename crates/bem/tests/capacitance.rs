@@ -389,6 +389,29 @@ fn iterations_stay_few_where_plates_nearly_touch() {
     }
 }
 
+/// Eight sheets, each next one turned, an eighth and a twentieth of a triangle's side apart: errors of what the preconditioner takes for
+/// potentials must cancel as potentials do, and neighbourhoods reach over several triangles of each sheet.
+#[test]
+fn iterations_stay_few_where_many_sheets_face_each_other() {
+    let resolution = Resolution::Elements(800);
+    let square = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
+    for (share, most) in [(8.0, 12), (20.0, 21)] {
+        let sheet = |k: usize| {
+            let (sin, cos) = (0.37 * k as f64).sin_cos();
+            let mut mesh = square.clone();
+            for [x, y, z] in &mut mesh.vertices {
+                let height = 0.05 / share * k as f64;
+                [*x, *y, *z] = [cos * *x - sin * *y, sin * *x + cos * *y, height];
+            }
+            (format!("sheet_{k}"), mesh)
+        };
+        let mesh = mesh::join::joined((0..8).map(sheet).collect());
+        let solves = solve_with(&mesh, &options(Method::Fmm, 1e-6)).solves;
+        let iterations: Vec<usize> = solves.iter().map(|solve| solve.iterations).collect();
+        assert!(iterations.iter().all(|&n| n <= most), "1/{share}: {iterations:?}");
+    }
+}
+
 #[test]
 fn a_conductor_that_there_is_not_is_an_error() {
     let mesh = sphere(32);

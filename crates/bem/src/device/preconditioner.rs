@@ -10,6 +10,8 @@ use crate::cholesky::Factor;
 use crate::coarse::{Groups, variance_of_panel};
 use crate::gmres::LinearOperator;
 use crate::panels::Panels;
+use crate::preconditioner::{NEIGHBOURS_OF_FACING, POINTS};
+use crate::slopes::Slopes;
 
 /// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
 const SOLVERS: u32 = 1024;
@@ -24,9 +26,11 @@ pub(crate) struct DevicePreconditioner {
     values: Buffer<f32>,
     coarse: Option<DeviceCoarse>,
     apply: Kernel,
-    /// Room for the potentials and charges of the clusters.
+    /// Room for potentials, slopes and charges of the clusters, and for what they leave to S.
     means: Buffer<f64>,
+    slopes: Buffer<f64>,
     solution: Buffer<f64>,
+    rest: Buffer<f64>,
 }
 
 /// Clusters of panels and the factor of their matrix.
@@ -38,7 +42,14 @@ struct DeviceCoarse {
     starts: Buffer<u32>,
     members: Buffer<u32>,
     factor: Buffer<f64>,
+    /// [`Slopes`] on the device.
+    slope_starts: Buffer<u32>,
+    slope_neighbours: Buffer<u32>,
+    slope_weights: Buffer<f64>,
+    offsets: Buffer<[f32; 3]>,
     means: Kernel,
+    slopes: Kernel,
+    remove: Kernel,
     solve: Kernel,
 }
 
@@ -57,20 +68,48 @@ impl DevicePreconditioner {
         let n = near.len();
         let kernel = |name: &str| Kernel::new(&device, &PRECONDITIONER, &near.value, name, THREADS);
         let lengths = device.buffer::<u32>(n)?;
-        let args = [count(n), near.starts.arg(), count(neighbours), lengths.arg()];
+        let geometry = [near.geometry.vertices.arg(), near.geometry.centroids.arg()];
+        let mut args = near.args();
+        args.extend(geometry);
+        args.extend([count(neighbours), count(NEIGHBOURS_OF_FACING), lengths.arg()]);
         kernel("local_lengths")?.over(n, 1, &args)?;
-        let (starts, total) = prefix_sums(&lengths.to_vec()?);
+        let lengths = lengths.to_vec()?;
+        let some_face = lengths.iter().any(|&length| length as usize > neighbours);
+        let (starts, total) = prefix_sums(&lengths);
         let starts = device.upload(&starts)?;
         let columns = device.buffer(total as usize)?;
         let values = device.buffer(total as usize)?;
         let mut args = near.args();
-        args.extend([near.geometry.centroids.arg(), starts.arg(), columns.arg(), values.arg()]);
-        // A warp each.
+        args.extend(geometry);
+        args.extend([starts.arg(), columns.arg(), values.arg()]);
+        // A warp each; the larger neighbourhoods by a kernel of their own, of which a block has room for one.
         kernel("local_inverse")?.over(32 * n, 1, &args)?;
+        if some_face {
+            let (least, most) = (neighbours, NEIGHBOURS_OF_FACING);
+            let sizes =
+                [("LEAST", least), ("MOST", most), ("LOCAL_WARPS", 1), ("POINTS_OF_PANEL", POINTS)];
+            let sizes = sizes.map(|(name, value)| format!("{name}={value}"));
+            let macros = [&near.value[..], &sizes].concat();
+            let larger = Kernel::new(&device, &PRECONDITIONER, &macros, "local_inverse", 32)?;
+            larger.over(32 * n, 1, &args)?;
+        }
         let coarse = DeviceCoarse::new(near, panels, conductor)?;
         let apply = kernel("preconditioner_apply")?;
-        let (means, solution) = (device.buffer(0)?, device.buffer(0)?);
-        Ok(Self { device, panels: n, starts, columns, values, coarse, apply, means, solution })
+        let room = || device.buffer(0);
+        let (means, slopes, solution, rest) = (room()?, room()?, room()?, room()?);
+        Ok(Self {
+            device,
+            panels: n,
+            starts,
+            columns,
+            values,
+            coarse,
+            apply,
+            means,
+            slopes,
+            solution,
+            rest,
+        })
     }
 
     pub(crate) fn device(&self) -> &Device {
@@ -88,16 +127,18 @@ impl DevicePreconditioner {
         columns: usize,
     ) -> Result<(), gpu::Error> {
         let n = self.panels;
-        let local = [count(n), self.starts.arg(), self.columns.arg(), self.values.arg(), v.arg()];
+        let local = [count(n), self.starts.arg(), self.columns.arg(), self.values.arg()];
         let Some(coarse) = &self.coarse else {
-            let none = [count(0)].into_iter().chain([Arg::Pointer(0); 4]);
-            let args: Vec<Arg> = local.into_iter().chain(none).chain([z.arg()]).collect();
-            return self.apply.over(LANES * n, columns, &args);
+            let none = [count(0)].into_iter().chain([Arg::Pointer(0); 3]);
+            let args: Vec<Arg> = local.into_iter().chain([v.arg()]).chain(none).collect();
+            return self.apply.over(LANES * n, columns, &[&args[..], &[z.arg()]].concat());
         };
         let clusters = coarse.clusters;
-        if self.means.len() < columns * clusters {
+        if self.rest.len() < columns * n {
             self.means = self.device.buffer(columns * clusters)?;
+            self.slopes = self.device.buffer(3 * columns * clusters)?;
             self.solution = self.device.buffer(columns * clusters)?;
+            self.rest = self.device.buffer(columns * n)?;
         }
         let args = [
             count(clusters),
@@ -109,14 +150,34 @@ impl DevicePreconditioner {
             self.means.arg(),
         ];
         coarse.means.blocks(clusters, columns, &args)?;
+        let args = [
+            count(clusters),
+            coarse.slope_starts.arg(),
+            coarse.slope_neighbours.arg(),
+            coarse.slope_weights.arg(),
+            self.means.arg(),
+            self.slopes.arg(),
+        ];
+        coarse.slopes.over(clusters, columns, &args)?;
+        let args = [
+            count(n),
+            count(clusters),
+            coarse.cluster.arg(),
+            coarse.offsets.arg(),
+            self.means.arg(),
+            self.slopes.arg(),
+            v.arg(),
+            self.rest.arg(),
+        ];
+        coarse.remove.over(n, columns, &args)?;
         self.solution.copy_from(&self.means, columns * clusters)?;
         let args = [coarse.factor.arg(), count(clusters), self.solution.arg()];
         coarse.solve.blocks(columns, 1, &args)?;
         let of_clusters = [
+            self.rest.arg(),
             count(clusters),
             coarse.cluster.arg(),
             coarse.shares.arg(),
-            self.means.arg(),
             self.solution.arg(),
             z.arg(),
         ];
@@ -215,6 +276,9 @@ impl DeviceCoarse {
         matrix.write(factor.columns())?;
         let lengths: Vec<u32> = clusters.members.iter().map(|own| own.len() as u32).collect();
         let all: Vec<u32> = clusters.members.concat();
+        let slopes = Slopes::new(panels, &clusters, conductor);
+        let weights: Vec<f64> =
+            slopes.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
         Ok(Some(Self {
             clusters: m,
             cluster,
@@ -222,7 +286,13 @@ impl DeviceCoarse {
             starts: device.upload(&prefix_sums(&lengths).0)?,
             members: device.upload(&all)?,
             factor: matrix,
+            slope_starts: device.upload(&slopes.starts)?,
+            slope_neighbours: device.upload(&slopes.neighbours)?,
+            slope_weights: device.upload(&weights)?,
+            offsets: device.upload(&slopes.offsets)?,
             means: kernel("coarse_means", THREADS)?,
+            slopes: kernel("coarse_slopes", THREADS)?,
+            remove: kernel("coarse_remove", THREADS)?,
             solve: kernel("coarse_solve", SOLVERS)?,
         }))
     }

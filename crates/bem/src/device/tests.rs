@@ -15,6 +15,7 @@ use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS, TwoLevel};
 use crate::single_layer::{Correction, SingleLayer, SingleLayerPairs};
+use crate::testing::sheets;
 use crate::{CapacitanceOptions, Conductors, Method, Quiet, capacitance};
 
 /// The GPU, or `None` after saying why the test is skipped.
@@ -32,7 +33,7 @@ fn meshes() -> Vec<Mesh> {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
     };
-    let mut meshes = vec![sphere.build().unwrap(), cube(1.0), cube(30.0)];
+    let mut meshes = vec![sphere.build().unwrap(), cube(1.0), cube(30.0), sheets(4, 800, 0.005)];
     for mesh in &mut meshes {
         for vertex in &mut mesh.vertices {
             vertex.iter_mut().for_each(|x| *x += 1e-4 * random());
