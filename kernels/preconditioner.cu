@@ -1,5 +1,5 @@
 // Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's entries. CPU twins:
-// crates/bem/src/preconditioner.rs, local.rs, coarse.rs, slopes.rs.
+// crates/bem/src/preconditioner.rs, local.rs, coarse.rs, entries.rs, slopes.rs.
 #include "shared/triangle.cuh"
 
 #ifndef VALUE
@@ -285,17 +285,37 @@ __device__ __forceinline__ double of_clouds(double r, double variance) {
     return x < 1e-3 ? (1.0 - x * x / 3.0) * sqrt(0.636619772367581343 / variance) : erf(x) / r;
 }
 
-// Entries (c, d) of the coarse matrix, one warp each, from distances alone. clusters: centre and radius; cells: centre and share of
-// the cluster's area; cell_starts: cells of each cluster; member_starts: panels of each cell; variances of the clouds: of cells, of
-// panels and of clusters.
-extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, const double* cells, const u32* cell_starts,
-                                         const u32* member_starts, const u32* members, const double* shares,
-                                         const double* centroids, const double* cell_variances,
-                                         const double* panel_variances, const double* cluster_variances, double* matrix) {
+// Where d is in row c, columns in increasing order; ~0 if it is not.
+__device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u32 c, u32 d) {
+    u32 low = starts[c], end = starts[c + 1], high = end;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (columns[middle] < d) low = middle + 1;
+        else high = middle;
+    }
+    return low < end && columns[low] == d ? low : ~0u;
+}
+
+// Entries of pairs (c, d) of clusters, in rows of `count` clusters, one warp each, from distances alone. clusters: centre and radius;
+// cells: centre and share of the cluster's area; cell_starts: cells of each cluster; member_starts: panels of each cell; variances of the
+// clouds: of cells, of panels and of clusters.
+extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u32* columns, const double* clusters,
+                                          const double* cells, const u32* cell_starts, const u32* member_starts,
+                                          const u32* members, const double* shares, const double* centroids,
+                                          const double* cell_variances, const double* panel_variances,
+                                          const double* cluster_variances, double* entries) {
     u64 entry = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
     u32 lane = threadIdx.x % 32;
-    u32 c = (u32)(entry / count), d = (u32)(entry % count);
-    if (c >= count || d > c) return;
+    if (entry >= starts[count]) return;
+    // The row: the last that begins here or before.
+    u32 c = 0, end = count;
+    while (end - c > 1) {
+        u32 middle = c + (end - c) / 2;
+        if (starts[middle] <= entry) c = middle;
+        else end = middle;
+    }
+    u32 d = columns[entry];
+    if (d > c) return;
     const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
     double distance = between(at_c, at_d), sum = 0.0;
     if (c != d && far_apart(at_c, at_d, distance)) {
@@ -320,28 +340,36 @@ extern "C" __global__ void coarse_matrix(u32 count, const double* clusters, cons
         }
     }
     for (u32 l = 16; l > 0; l /= 2) sum += __shfl_xor_sync(~0u, sum, l);
-    if (lane == 0) matrix[(u64)c * count + d] = matrix[(u64)d * count + c] = sum;
+    if (lane) return;
+    entries[entry] = sum;
+    u32 mirrored = place_of(starts, columns, d, c);
+    if (mirrored != ~0u) entries[mirrored] = sum;
 }
 
-// Puts the near field's entries in the place of what distances say.
+// Puts the near field's entries in the place of what distances say; pair_starts, pair_columns: the pairs of clusters.
 extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* columns, const VALUE* values,
-                                          const double* diagonal, u32 count, const double* clusters, const u32* cluster,
-                                          const double* cells, const u32* cell, const double* shares,
-                                          const double* centroids, const double* cell_variances,
-                                          const double* panel_variances, double* matrix) {
+                                          const double* diagonal, const u32* pair_starts, const u32* pair_columns,
+                                          const double* clusters, const u32* cluster, const double* cells, const u32* cell,
+                                          const double* shares, const double* centroids, const double* cell_variances,
+                                          const double* panel_variances, double* entries) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, i = thread / LANES, lane = thread % LANES;
     if (i >= n) return;
     u32 c = cluster[i];
-    if (lane == 0) atomicAdd(matrix + (u64)c * count + c, shares[i] * shares[i] * diagonal[i]);
+    if (lane == 0) {
+        u32 place = place_of(pair_starts, pair_columns, c, c);
+        if (place != ~0u) atomicAdd(entries + place, shares[i] * shares[i] * diagonal[i]);
+    }
     for (u32 k = starts[i] + lane; k < starts[i + 1]; k += LANES) {
         u32 j = columns[k], d = cluster[j];
         const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
         if (c != d && far_apart(at_c, at_d, between(at_c, at_d))) continue;
+        u32 place = place_of(pair_starts, pair_columns, c, d);
+        if (place == ~0u) continue;
         u32 a = cell[i], b = cell[j];
         double rough = a == b ? of_clouds(between(centroids + 4 * (u64)i, centroids + 4 * (u64)j),
                                           panel_variances[i] + panel_variances[j])
                               : of_clouds(between(cells + 4 * (u64)a, cells + 4 * (u64)b),
                                           cell_variances[a] + cell_variances[b]);
-        atomicAdd(matrix + (u64)c * count + d, shares[i] * shares[j] * ((double)values[k] - rough));
+        atomicAdd(entries + place, shares[i] * shares[j] * ((double)values[k] - rough));
     }
 }

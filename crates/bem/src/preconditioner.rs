@@ -7,7 +7,9 @@
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::coarse::{Coarse, PARALLEL};
+use crate::clusters::{Groups, PARALLEL};
+use crate::coarse::Coarse;
+use crate::entries::Adjacency;
 use crate::gmres::LinearOperator;
 use crate::lanes::{self, Lanes, Task};
 use crate::local::Local;
@@ -45,6 +47,34 @@ impl LocalInverse {
             |block: usize| lanes::dispatch(RowsOfInverse { near, panels, block, neighbours });
         Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
+
+    /// The same over clusters in place of panels, from entries on close pairs; those of other pairs are clouds to each other.
+    pub(crate) fn of_clusters(
+        panels: &Panels,
+        clusters: &Groups,
+        adjacency: &Adjacency,
+        entries: &[f64],
+    ) -> Self {
+        let len = clusters.len();
+        let work = |block: usize| {
+            let rows = near::BLOCK * block..len.min(near::BLOCK * (block + 1));
+            lanes::dispatch(RowsOfClusters { panels, clusters, adjacency, entries, rows })
+        };
+        Self { len, parts: (0..len.div_ceil(near::BLOCK)).into_par_iter().map(work).collect() }
+    }
+
+    /// Where each row begins and ends, its columns and values.
+    pub(crate) fn rows(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
+        let mut starts = vec![0];
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for part in &self.parts {
+            let first = columns.len() as u32;
+            starts.extend(part.starts[1..].iter().map(|start| first + start));
+            columns.extend_from_slice(&part.columns);
+            values.extend_from_slice(&part.values);
+        }
+        (starts, columns, values)
+    }
 }
 
 /// Consecutive rows of S.
@@ -54,6 +84,41 @@ struct Rows {
     columns: Vec<u32>,
     /// Single precision: a preconditioner need not be exact, and it is half the memory.
     values: Vec<f32>,
+}
+
+impl Rows {
+    fn with_room(count: usize, neighbours: usize) -> Self {
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0);
+        let room = count * neighbours;
+        Self { starts, columns: Vec::with_capacity(room), values: Vec::with_capacity(room) }
+    }
+
+    /// Appends a row for each lane.
+    fn push<V: Lanes>(
+        &mut self,
+        local: &Local<V>,
+        chosen: &[Vec<u32>],
+        diagonal: impl Fn(u32) -> f64,
+    ) {
+        for (lane, chosen) in chosen.iter().enumerate() {
+            self.columns.extend(chosen);
+            self.starts.push(self.columns.len() as u32);
+            // Should the neighbours be no positive definite system, the panel goes alone.
+            let alone = 1.0 / diagonal(chosen[0]);
+            self.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
+                (true, a) => local.solution(a, lane) as f32,
+                (false, 0) => alone as f32,
+                (false, _) => 0.0,
+            }));
+        }
+    }
+
+    fn shrunk(mut self) -> Self {
+        self.columns.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self
+    }
 }
 
 /// The rows of S that belong to a block of the near field, as many at a time as there are lanes.
@@ -71,57 +136,44 @@ impl Task for RowsOfInverse<'_> {
     fn run<V: Lanes>(self) -> Rows {
         let full = self.near.full_rows(self.block);
         let count = full.rows.len();
-        let mut rows = Rows {
-            starts: Vec::with_capacity(count + 1),
-            columns: Vec::with_capacity(count * self.neighbours),
-            values: Vec::with_capacity(count * self.neighbours),
-        };
-        rows.starts.push(0);
+        let mut rows = Rows::with_room(count, self.neighbours);
         let mut places = Vec::new();
         let mut local = Local::<V>::new();
         let mut chosen = vec![Vec::new(); V::COUNT];
+        let mut face = vec![false; V::COUNT];
         let panels: Vec<usize> = full.rows.clone().collect();
         for panels in panels.chunks(V::COUNT) {
-            let mut points = 1;
-            for (&i, chosen) in panels.iter().zip(&mut chosen) {
-                let faces = self.faces_another(&full, i);
-                if faces {
-                    points = POINTS;
-                }
-                let most = if faces { NEIGHBOURS_OF_FACING } else { self.neighbours };
+            for ((&i, chosen), face) in panels.iter().zip(&mut chosen).zip(&mut face) {
+                *face = self.faces_another(&full, i);
+                let most = if *face { NEIGHBOURS_OF_FACING } else { self.neighbours };
                 self.choose(&full, i, most, chosen);
             }
-            let chosen = &chosen[..panels.len()];
+            let (chosen, face) = (&chosen[..panels.len()], &face[..panels.len()]);
             local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
             // A point or a few for each panel, unless the near field has the pair.
-            self.places(chosen, points, &mut places);
+            let points = if face.contains(&true) { POINTS } else { 1 };
+            self.places(chosen, face, points, &mut places);
             local.set_points(&places, points, self.panels.images());
             for (lane, chosen) in chosen.iter().enumerate() {
                 self.fill(&full, chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
             }
             local.solve();
-            for (lane, chosen) in chosen.iter().enumerate() {
-                rows.columns.extend(chosen);
-                rows.starts.push(rows.columns.len() as u32);
-                // Should the neighbours be no positive definite system, the panel goes alone.
-                let alone = 1.0 / self.near.diagonal(panels[lane]);
-                rows.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
-                    (true, a) => local.solution(a, lane) as f32,
-                    (false, 0) => alone as f32,
-                    (false, _) => 0.0,
-                }));
-            }
+            rows.push(&local, chosen, |i| self.near.diagonal(i as usize));
         }
-        rows.columns.shrink_to_fit();
-        rows.values.shrink_to_fit();
-        rows
+        rows.shrunk()
     }
 }
 
 impl RowsOfInverse<'_> {
-    /// Points on the chosen panels, each lane's own; none where a lane has fewer.
+    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
     #[inline(always)]
-    fn places<V: Lanes>(&self, chosen: &[Vec<u32>], points: usize, places: &mut Vec<[V; 3]>) {
+    fn places<V: Lanes>(
+        &self,
+        chosen: &[Vec<u32>],
+        face: &[bool],
+        points: usize,
+        places: &mut Vec<[V; 3]>,
+    ) {
         places.clear();
         let most = chosen.iter().map(Vec::len).max().unwrap_or(0);
         for (a, point) in (0..most).flat_map(|a| (0..points).map(move |point| (a, point))) {
@@ -129,7 +181,7 @@ impl RowsOfInverse<'_> {
             for (lane, chosen) in chosen.iter().enumerate() {
                 if let Some(&i) = chosen.get(a) {
                     let mut place = self.panels.centroid(i as usize);
-                    if points > 1 {
+                    if face[lane] {
                         place = 0.5 * (place + self.panels.vertices(i as usize)[point]);
                     }
                     for axis in 0..3 {
@@ -196,6 +248,79 @@ impl RowsOfInverse<'_> {
     }
 }
 
+/// Rows of S over clusters.
+struct RowsOfClusters<'a> {
+    panels: &'a Panels,
+    clusters: &'a Groups,
+    adjacency: &'a Adjacency,
+    entries: &'a [f64],
+    rows: std::ops::Range<usize>,
+}
+
+impl Task for RowsOfClusters<'_> {
+    type Output = Rows;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Rows {
+        let mut rows = Rows::with_room(self.rows.len(), NEIGHBOURS);
+        let mut local = Local::<V>::new();
+        let mut chosen = vec![Vec::new(); V::COUNT];
+        let clusters: Vec<usize> = self.rows.clone().collect();
+        for clusters in clusters.chunks(V::COUNT) {
+            clusters.iter().zip(&mut chosen).for_each(|(&c, chosen)| self.choose(c, chosen));
+            let chosen = &chosen[..clusters.len()];
+            local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
+            for (lane, chosen) in chosen.iter().enumerate() {
+                self.fill(chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
+            }
+            local.solve();
+            rows.push(&local, chosen, |c| self.diagonal(c as usize));
+        }
+        rows.shrunk()
+    }
+}
+
+impl RowsOfClusters<'_> {
+    fn entry(&self, c: usize, d: u32) -> Option<f64> {
+        let place = self.adjacency.row(c).binary_search(&d).ok()?;
+        Some(self.entries[self.adjacency.range(c).start + place])
+    }
+
+    fn diagonal(&self, c: usize) -> f64 {
+        self.entry(c, c as u32).unwrap_or(1.0)
+    }
+
+    /// Cluster `c`, then its strongest neighbours in increasing order.
+    fn choose(&self, c: usize, chosen: &mut Vec<u32>) {
+        let strength = |(&d, entry): (&u32, &f64)| (-entry / self.diagonal(d as usize).sqrt(), d);
+        let row = self.adjacency.row(c).iter().zip(&self.entries[self.adjacency.range(c)]);
+        let mut ranked: Vec<(f64, u32)> =
+            row.filter(|(d, _)| **d as usize != c).map(strength).collect();
+        if ranked.len() >= NEIGHBOURS {
+            let by_strength = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0);
+            ranked.select_nth_unstable_by(NEIGHBOURS - 1, by_strength);
+            ranked.truncate(NEIGHBOURS - 1);
+        }
+        chosen.clear();
+        chosen.push(c as u32);
+        chosen.extend(ranked.iter().map(|&(_, d)| d));
+        chosen[1..].sort_unstable();
+    }
+
+    /// Entries (a, b), a <= b, between the chosen clusters.
+    fn fill(&self, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64)) {
+        for (a, &c) in chosen.iter().enumerate() {
+            let c = c as usize;
+            set(a, a, self.diagonal(c));
+            for (b, &d) in chosen.iter().enumerate().skip(a + 1) {
+                let entry = self.entry(c, d);
+                let of_clouds = || self.clusters.inverse_distance(self.panels, c, d as usize);
+                set(a, b, entry.unwrap_or_else(of_clouds));
+            }
+        }
+    }
+}
+
 impl LocalInverse {
     fn add_product(&self, x: &[f64], y: &mut [f64]) {
         self.parts.par_iter().zip(y.par_chunks_mut(near::BLOCK)).for_each(|(part, y)| {
@@ -233,14 +358,14 @@ impl LinearOperator for TwoLevel {
         let n = self.len();
         y.fill(0.0);
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-            let Some(coarse) = &self.coarse else {
+            let Some(coarse) = &mut self.coarse else {
                 self.local.add_product(x, y);
                 continue;
             };
             let mut rest = x.to_vec();
             let means = coarse.remove_smooth(&mut rest);
             self.local.add_product(&rest, y);
-            coarse.add_solution(means, y);
+            coarse.add_solution(means, y)?;
         }
         Ok(())
     }

@@ -5,7 +5,8 @@
 use nalgebra::{Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
-use crate::coarse::{Groups, PARALLEL};
+use crate::clusters::{Groups, PARALLEL};
+use crate::entries::Adjacency;
 use crate::panels::Panels;
 use crate::triangle::Vec3;
 
@@ -25,18 +26,27 @@ pub(crate) struct Slopes {
     pub(crate) neighbours: Vec<u32>,
     /// The slope if one neighbour's mean is 1 and all others, its own too, are 0.
     pub(crate) weights: Vec<Vec3>,
-    /// Place of each panel from the centre of its cluster.
+    /// Place of each panel, or cluster, from the centre of its cluster, or union.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
 impl Slopes {
-    pub(crate) fn new(panels: &Panels, clusters: &Groups, conductor: &[u32]) -> Self {
+    /// Of clusters of panels; `places` of what has potentials, panels or clusters, and the cluster or union that each is part `of`.
+    pub(crate) fn new(
+        panels: &Panels,
+        clusters: &Groups,
+        conductor: &[u32],
+        places: &[Vec3],
+        of: &[u32],
+    ) -> Self {
         let count = clusters.len();
         let normals: Vec<Vec3> = clusters.members.iter().map(|own| normal(panels, own)).collect();
+        let close = Adjacency::close(clusters);
         let owner = |c: usize| conductor[clusters.members[c][0] as usize];
         let of_cluster = |c: usize| {
             let at = &clusters.centres[c];
-            let candidate = |d: usize| {
+            let candidate = |&d: &u32| {
+                let d = d as usize;
                 let apart = clusters.centres[d] - at;
                 let distance = apart.norm();
                 let is_on_sheet = distance > 0.0
@@ -46,7 +56,7 @@ impl Slopes {
                     && normals[d].dot(&apart).abs() <= OFF * distance;
                 is_on_sheet.then_some((distance, d))
             };
-            let mut near: Vec<(f64, usize)> = (0..count).filter_map(candidate).collect();
+            let mut near: Vec<(f64, usize)> = close.row(c).iter().filter_map(candidate).collect();
             if near.len() > MOST {
                 near.select_nth_unstable_by(MOST - 1, |a, b| a.0.total_cmp(&b.0));
                 near.truncate(MOST);
@@ -58,7 +68,7 @@ impl Slopes {
         let offset = |(x, &c): (&Vec3, &u32)| {
             (x - clusters.centres[c as usize]).map(|offset| offset as f32).into()
         };
-        let offsets = panels.centroids().iter().zip(&clusters.of).map(offset).collect();
+        let offsets = places.iter().zip(of).map(offset).collect();
         let mut slopes =
             Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new(), offsets };
         for row in rows {
@@ -69,7 +79,7 @@ impl Slopes {
         slopes
     }
 
-    /// Place of each panel from the centre of its cluster.
+    /// Place of each panel, or cluster, from the centre of its cluster, or union.
     pub(crate) fn offsets(&self) -> &[[f32; 3]] {
         &self.offsets
     }
@@ -121,6 +131,7 @@ fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Groups) -> Vec<(u32, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clusters::Clusters;
     use crate::testing::sheets;
 
     #[test]
@@ -134,9 +145,9 @@ mod tests {
         let conductor_of = |triangle: u32| mesh.groups_of(triangle as usize)[0];
         let panels = Panels::new(&mesh, |_| true);
         let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
-        let clusters = Groups::clusters(&panels, &conductor).unwrap();
+        let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
         let shares = clusters.shares(&panels);
-        let slopes = Slopes::new(&panels, &clusters, &conductor);
+        let slopes = Slopes::new(&panels, &clusters, &conductor, panels.centroids(), &clusters.of);
         let along = Vec3::new(0.3, -1.0, 2.0);
         // A step from sheet to sheet, as their conductors may have it, is none of the slope.
         let v = |i: usize| along.dot(&panels.centroid(i)) + 100.0 * f64::from(conductor[i]);

@@ -7,10 +7,11 @@ use super::near::DeviceNear;
 use super::{LANES, THREADS};
 use crate::Error;
 use crate::cholesky::Factor;
-use crate::coarse::{Groups, variance_of_panel};
+use crate::clusters::{Clusters, Groups, variance_of_panel};
+use crate::entries::Adjacency;
 use crate::gmres::LinearOperator;
 use crate::panels::Panels;
-use crate::preconditioner::{NEIGHBOURS_OF_FACING, POINTS};
+use crate::preconditioner::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
 use crate::slopes::Slopes;
 
 /// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
@@ -33,24 +34,33 @@ pub(crate) struct DevicePreconditioner {
     rest: Buffer<f64>,
 }
 
-/// Clusters of panels and the factor of their matrix.
+/// Clusters of panels, or unions of clusters, and what solves for their charges.
 #[derive(Debug)]
 struct DeviceCoarse {
     clusters: usize,
     cluster: Buffer<u32>,
     shares: Buffer<f64>,
+    /// Members of each cluster.
     starts: Buffer<u32>,
     members: Buffer<u32>,
-    factor: Buffer<f64>,
     /// [`Slopes`] on the device.
     slope_starts: Buffer<u32>,
     slope_neighbours: Buffer<u32>,
     slope_weights: Buffer<f64>,
     offsets: Buffer<[f32; 3]>,
+    inverse: Inverse,
     means: Kernel,
     slopes: Kernel,
     remove: Kernel,
     solve: Kernel,
+}
+
+#[derive(Debug)]
+enum Inverse {
+    /// The factor of all clusters' matrix.
+    Dense(Buffer<f64>),
+    /// A coarser level.
+    Levels(Box<DevicePreconditioner>),
 }
 
 impl DevicePreconditioner {
@@ -94,12 +104,23 @@ impl DevicePreconditioner {
             larger.over(32 * n, 1, &args)?;
         }
         let coarse = DeviceCoarse::new(near, panels, conductor)?;
-        let apply = kernel("preconditioner_apply")?;
+        Self::of_rows(&device, &near.value, [starts, columns], values, coarse)
+    }
+
+    /// From rows of S that are there: where each begins, their columns and values.
+    fn of_rows(
+        device: &Device,
+        value: &[String],
+        [starts, columns]: [Buffer<u32>; 2],
+        values: Buffer<f32>,
+        coarse: Option<DeviceCoarse>,
+    ) -> Result<Self, gpu::Error> {
+        let apply = Kernel::new(device, &PRECONDITIONER, value, "preconditioner_apply", THREADS)?;
         let room = || device.buffer(0);
         let (means, slopes, solution, rest) = (room()?, room()?, room()?, room()?);
         Ok(Self {
-            device,
-            panels: n,
+            device: device.clone(),
+            panels: starts.len() - 1,
             starts,
             columns,
             values,
@@ -128,7 +149,7 @@ impl DevicePreconditioner {
     ) -> Result<(), gpu::Error> {
         let n = self.panels;
         let local = [count(n), self.starts.arg(), self.columns.arg(), self.values.arg()];
-        let Some(coarse) = &self.coarse else {
+        let Some(coarse) = &mut self.coarse else {
             let none = [count(0)].into_iter().chain([Arg::Pointer(0); 3]);
             let args: Vec<Arg> = local.into_iter().chain([v.arg()]).chain(none).collect();
             return self.apply.over(LANES * n, columns, &[&args[..], &[z.arg()]].concat());
@@ -170,9 +191,14 @@ impl DevicePreconditioner {
             self.rest.arg(),
         ];
         coarse.remove.over(n, columns, &args)?;
-        self.solution.copy_from(&self.means, columns * clusters)?;
-        let args = [coarse.factor.arg(), count(clusters), self.solution.arg()];
-        coarse.solve.blocks(columns, 1, &args)?;
+        match &mut coarse.inverse {
+            Inverse::Dense(factor) => {
+                self.solution.copy_from(&self.means, columns * clusters)?;
+                let args = [factor.arg(), count(clusters), self.solution.arg()];
+                coarse.solve.blocks(columns, 1, &args)?;
+            }
+            Inverse::Levels(levels) => levels.apply_there(&self.means, &self.solution, columns)?,
+        }
         let of_clusters = [
             self.rest.arg(),
             count(clusters),
@@ -206,94 +232,169 @@ impl DeviceCoarse {
         panels: &Panels,
         conductor: &[u32],
     ) -> Result<Option<Self>, gpu::Error> {
-        let Some(clusters) = Groups::clusters(panels, conductor) else { return Ok(None) };
-        let cells = Groups::cells(panels, &clusters);
+        let Some(Clusters { groups: clusters, unions }) = Clusters::new(panels, conductor) else {
+            return Ok(None);
+        };
+        let inverse = match &unions {
+            None => Inverse::dense(near, panels, &clusters)?,
+            Some((unions, union_of)) => {
+                let Some(inverse) = Inverse::dense(near, panels, unions)? else { return Ok(None) };
+                let shares = union_of.iter().zip(&clusters.areas);
+                let shares: Vec<f64> =
+                    shares.map(|(&union, area)| area / unions.areas[union as usize]).collect();
+                let slopes = Slopes::new(panels, unions, conductor, &clusters.centres, union_of);
+                let coarser =
+                    Self::of_parts(near, unions.len(), union_of, &shares, &slopes, inverse)?;
+                let adjacency = Adjacency::close(&clusters);
+                let entries = entries(near, panels, &clusters, &adjacency)?.to_vec()?;
+                // A thirtieth of the panels: the processor does it, with the code that it has.
+                let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
+                let (device, (starts, columns, values)) = (&near.geometry.device, local.rows());
+                let rows = [device.upload(&starts)?, device.upload(&columns)?];
+                let values = device.upload(&values)?;
+                let levels = DevicePreconditioner::of_rows(
+                    device,
+                    &near.value,
+                    rows,
+                    values,
+                    Some(coarser),
+                )?;
+                Some(Inverse::Levels(Box::new(levels)))
+            }
+        };
+        let Some(inverse) = inverse else { return Ok(None) };
+        let slopes = Slopes::new(panels, &clusters, conductor, panels.centroids(), &clusters.of);
+        let shares = clusters.shares(panels);
+        Self::of_parts(near, clusters.len(), &clusters.of, &shares, &slopes, inverse).map(Some)
+    }
+
+    /// So many clusters, `of` which each panel is one's.
+    fn of_parts(
+        near: &DeviceNear,
+        clusters: usize,
+        of: &[u32],
+        shares: &[f64],
+        slopes: &Slopes,
+        inverse: Inverse,
+    ) -> Result<Self, gpu::Error> {
         let device = &near.geometry.device;
         let kernel = |name: &str, threads: u32| {
             Kernel::new(device, &PRECONDITIONER, &near.value, name, threads)
         };
-        let m = clusters.len();
-        let shares = clusters.shares(panels);
-
-        // Cells in the order of their clusters.
-        let of_cell = |cell: usize| clusters.of[cells.members[cell][0] as usize] as usize;
-        let mut order: Vec<usize> = (0..cells.len()).collect();
-        order.sort_by_key(|&cell| of_cell(cell));
-        let mut per_cluster = vec![0; m];
-        let (mut at, mut lengths, mut members) = (Vec::new(), Vec::new(), Vec::new());
-        let mut variances = Vec::with_capacity(cells.len());
-        let mut renamed = vec![0; cells.len()];
-        for (place, &cell) in order.iter().enumerate() {
-            per_cluster[of_cell(cell)] += 1;
-            renamed[cell] = place as u32;
-            let own = &cells.members[cell];
-            let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
-            let c = cells.centres[cell];
-            at.push([c.x, c.y, c.z, share]);
-            variances.push(cells.variances[cell]);
-            lengths.push(own.len() as u32);
-            members.extend_from_slice(own);
-        }
-        let cell_of: Vec<u32> = cells.of.iter().map(|&cell| renamed[cell as usize]).collect();
-        let places = |k: usize| {
-            let c = clusters.centres[k];
-            [c.x, c.y, c.z, clusters.radii[k]]
-        };
-        let at_clusters = device.upload(&(0..m).map(places).collect::<Vec<_>>())?;
-        let at_cells = device.upload(&at)?;
-        let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
-        let member_starts = device.upload(&prefix_sums(&lengths).0)?;
-        let members_of_cells = device.upload(&members)?;
-        let shares = device.upload(&shares)?;
-        let cluster = device.upload(&clusters.of)?;
-        let cell_of = device.upload(&cell_of)?;
-        let of_panels: Vec<f64> = (0..near.len()).map(|i| variance_of_panel(panels, i)).collect();
-        let (of_cells, of_panels) = (device.upload(&variances)?, device.upload(&of_panels)?);
-        let of_clusters = device.upload(&clusters.variances)?;
-        let matrix = device.buffer::<f64>(m * m)?;
-        let centroids = near.geometry.centroids.arg();
-        let args = [
-            count(m),
-            at_clusters.arg(),
-            at_cells.arg(),
-            cell_starts.arg(),
-            member_starts.arg(),
-            members_of_cells.arg(),
-            shares.arg(),
-            centroids,
-            of_cells.arg(),
-            of_panels.arg(),
-            of_clusters.arg(),
-            matrix.arg(),
-        ];
-        kernel("coarse_matrix", THREADS)?.over(32 * m * m, 1, &args)?;
-        let mut args = near.args();
-        args.extend([count(m), at_clusters.arg(), cluster.arg(), at_cells.arg(), cell_of.arg()]);
-        args.extend([shares.arg(), centroids, of_cells.arg(), of_panels.arg(), matrix.arg()]);
-        kernel("coarse_correct", THREADS)?.over(LANES * near.len(), 1, &args)?;
-
-        let Some(factor) = Factor::of_columns(m, matrix.to_vec()?) else { return Ok(None) };
-        matrix.write(factor.columns())?;
-        let lengths: Vec<u32> = clusters.members.iter().map(|own| own.len() as u32).collect();
-        let all: Vec<u32> = clusters.members.concat();
-        let slopes = Slopes::new(panels, &clusters, conductor);
+        let mut members: Vec<u32> = (0..of.len() as u32).collect();
+        members.sort_by_key(|&i| of[i as usize]);
+        let mut lengths = vec![0; clusters];
+        of.iter().for_each(|&c| lengths[c as usize] += 1);
         let weights: Vec<f64> =
             slopes.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
-        Ok(Some(Self {
-            clusters: m,
-            cluster,
-            shares,
+        Ok(Self {
+            clusters,
+            cluster: device.upload(of)?,
+            shares: device.upload(shares)?,
             starts: device.upload(&prefix_sums(&lengths).0)?,
-            members: device.upload(&all)?,
-            factor: matrix,
+            members: device.upload(&members)?,
             slope_starts: device.upload(&slopes.starts)?,
             slope_neighbours: device.upload(&slopes.neighbours)?,
             slope_weights: device.upload(&weights)?,
-            offsets: device.upload(&slopes.offsets)?,
+            offsets: device.upload(slopes.offsets())?,
+            inverse,
             means: kernel("coarse_means", THREADS)?,
             slopes: kernel("coarse_slopes", THREADS)?,
             remove: kernel("coarse_remove", THREADS)?,
             solve: kernel("coarse_solve", SOLVERS)?,
-        }))
+        })
     }
+}
+
+impl Inverse {
+    /// `None` if the matrix is not positive definite.
+    fn dense(
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Groups,
+    ) -> Result<Option<Self>, gpu::Error> {
+        let matrix = entries(near, panels, clusters, &Adjacency::all(clusters.len()))?;
+        let Some(factor) = Factor::of_columns(clusters.len(), matrix.to_vec()?) else {
+            return Ok(None);
+        };
+        matrix.write(factor.columns())?;
+        Ok(Some(Self::Dense(matrix)))
+    }
+}
+
+/// Entries of these pairs of clusters: the twin of [`Entries`](crate::entries::Entries).
+fn entries(
+    near: &DeviceNear,
+    panels: &Panels,
+    clusters: &Groups,
+    adjacency: &Adjacency,
+) -> Result<Buffer<f64>, gpu::Error> {
+    let cells = Groups::cells(panels, clusters);
+    let device = &near.geometry.device;
+    let kernel = |name: &str| Kernel::new(device, &PRECONDITIONER, &near.value, name, THREADS);
+    let m = clusters.len();
+    let shares = clusters.shares(panels);
+
+    // Cells in the order of their clusters.
+    let of_cell = |cell: usize| clusters.of[cells.members[cell][0] as usize] as usize;
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by_key(|&cell| of_cell(cell));
+    let mut per_cluster = vec![0; m];
+    let (mut at, mut lengths, mut members) = (Vec::new(), Vec::new(), Vec::new());
+    let mut variances = Vec::with_capacity(cells.len());
+    let mut renamed = vec![0; cells.len()];
+    for (place, &cell) in order.iter().enumerate() {
+        per_cluster[of_cell(cell)] += 1;
+        renamed[cell] = place as u32;
+        let own = &cells.members[cell];
+        let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
+        let c = cells.centres[cell];
+        at.push([c.x, c.y, c.z, share]);
+        variances.push(cells.variances[cell]);
+        lengths.push(own.len() as u32);
+        members.extend_from_slice(own);
+    }
+    let cell_of: Vec<u32> = cells.of.iter().map(|&cell| renamed[cell as usize]).collect();
+    let places = |k: usize| {
+        let c = clusters.centres[k];
+        [c.x, c.y, c.z, clusters.radii[k]]
+    };
+    let starts = device.upload(&adjacency.starts)?;
+    let columns = device.upload(&adjacency.columns)?;
+    let at_clusters = device.upload(&(0..m).map(places).collect::<Vec<_>>())?;
+    let at_cells = device.upload(&at)?;
+    let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
+    let member_starts = device.upload(&prefix_sums(&lengths).0)?;
+    let members_of_cells = device.upload(&members)?;
+    let shares = device.upload(&shares)?;
+    let cluster = device.upload(&clusters.of)?;
+    let cell_of = device.upload(&cell_of)?;
+    let of_panels: Vec<f64> = (0..near.len()).map(|i| variance_of_panel(panels, i)).collect();
+    let (of_cells, of_panels) = (device.upload(&variances)?, device.upload(&of_panels)?);
+    let of_clusters = device.upload(&clusters.variances)?;
+    let entries = device.buffer::<f64>(adjacency.columns.len())?;
+    let centroids = near.geometry.centroids.arg();
+    let args = [
+        count(m),
+        starts.arg(),
+        columns.arg(),
+        at_clusters.arg(),
+        at_cells.arg(),
+        cell_starts.arg(),
+        member_starts.arg(),
+        members_of_cells.arg(),
+        shares.arg(),
+        centroids,
+        of_cells.arg(),
+        of_panels.arg(),
+        of_clusters.arg(),
+        entries.arg(),
+    ];
+    kernel("coarse_entries")?.over(32 * adjacency.columns.len(), 1, &args)?;
+    let mut args = near.args();
+    args.extend([starts.arg(), columns.arg(), at_clusters.arg(), cluster.arg(), at_cells.arg()]);
+    args.extend([cell_of.arg(), shares.arg(), centroids, of_cells.arg(), of_panels.arg()]);
+    args.push(entries.arg());
+    kernel("coarse_correct")?.over(LANES * near.len(), 1, &args)?;
+    Ok(entries)
 }
