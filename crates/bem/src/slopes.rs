@@ -1,23 +1,25 @@
 //! Slopes of a potential along sheets, from its means over clusters of panels.
 //!
-//! They are those of the planes through a cluster's own mean that fit the means of the clusters next to it on the same sheet best.
+//! They are those of the planes through a cluster's own mean that fit the means of the clusters around it best: those that share vertices
+//! with it and are about parallel. Sheets that face each other share none, and their potentials may have little to do with each other.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use nalgebra::{Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
 use crate::clusters::{Groups, PARALLEL};
-use crate::entries::Adjacency;
 use crate::panels::Panels;
 use crate::triangle::Vec3;
 
-/// Clusters that a slope is taken from at most.
-const MOST: usize = 8;
+/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about slopes.
+const APART: f64 = 0.3;
 
-/// Clusters lie on one sheet if they are parallel and no centre is off the other's plane by more than this share of the distance.
-const OFF: f64 = 0.5;
+/// The middle of a fan, which more clusters than this share, makes no neighbours.
+const MOST_AT_A_VERTEX: usize = 32;
 
 /// There is no slope in directions in which neighbours lie spread (by squares) less than this share of what they do in others.
-const FLAT: f64 = 0.02;
+const FLAT: f64 = 0.1;
 
 /// For each cluster what its neighbours' means count in its slope, and where its panels are.
 pub(crate) struct Slopes {
@@ -41,28 +43,21 @@ impl Slopes {
     ) -> Self {
         let count = clusters.len();
         let normals: Vec<Vec3> = clusters.members.iter().map(|own| normal(panels, own)).collect();
-        let close = Adjacency::close(clusters);
         let owner = |c: usize| conductor[clusters.members[c][0] as usize];
+        let touching = touching(panels, clusters);
         let of_cluster = |c: usize| {
             let at = &clusters.centres[c];
-            let candidate = |&d: &u32| {
+            let first = touching.partition_point(|&(other, _)| (other as usize) < c);
+            let own = touching[first..].iter().take_while(|&&(other, _)| other as usize == c);
+            let neighbour = |&(_, d): &(u32, u32)| {
                 let d = d as usize;
-                let apart = clusters.centres[d] - at;
-                let distance = apart.norm();
-                let is_on_sheet = distance > 0.0
+                let distance = (clusters.centres[d] - at).norm();
+                let is_on_sheet = distance > APART * (clusters.radii[c] + clusters.radii[d])
                     && owner(d) == owner(c)
-                    && normals[c].dot(&normals[d]).abs() > PARALLEL
-                    && normals[c].dot(&apart).abs() <= OFF * distance
-                    && normals[d].dot(&apart).abs() <= OFF * distance;
+                    && normals[c].dot(&normals[d]).abs() > PARALLEL;
                 is_on_sheet.then_some((distance, d))
             };
-            let mut near: Vec<(f64, usize)> = close.row(c).iter().filter_map(candidate).collect();
-            if near.len() > MOST {
-                near.select_nth_unstable_by(MOST - 1, |a, b| a.0.total_cmp(&b.0));
-                near.truncate(MOST);
-            }
-            near.sort_by_key(|&(_, d)| d);
-            weights(at, &near, clusters)
+            weights(at, &own.filter_map(neighbour).collect::<Vec<_>>(), clusters)
         };
         let rows: Vec<Vec<(u32, Vec3)>> = (0..count).into_par_iter().map(of_cluster).collect();
         let offset = |(x, &c): (&Vec3, &u32)| {
@@ -93,6 +88,33 @@ impl Slopes {
         };
         self.starts.windows(2).enumerate().map(slope).collect()
     }
+}
+
+/// Pairs of clusters that share a vertex, either way round, in increasing order.
+fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
+    let of_panel = |i: usize| {
+        let vertex = move |v: &Vec3| {
+            let mut hasher = DefaultHasher::new();
+            // -0 and 0 are one place.
+            v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
+            (hasher.finish(), clusters.of[i])
+        };
+        panels.vertices(i).iter().map(vertex)
+    };
+    let mut vertices: Vec<(u64, u32)> =
+        (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect();
+    vertices.par_sort_unstable();
+    vertices.dedup();
+    let of_vertex = |own: &[(u64, u32)]| {
+        let pairs = own.iter().flat_map(|&(_, c)| own.iter().map(move |&(_, d)| (c, d)));
+        pairs.filter(|(c, d)| c != d).collect::<Vec<_>>()
+    };
+    let few = |own: &&[(u64, u32)]| (2..=MOST_AT_A_VERTEX).contains(&own.len());
+    let shared = vertices.chunk_by(|a, b| a.0 == b.0).filter(few);
+    let mut pairs: Vec<(u32, u32)> = shared.flat_map(of_vertex).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Mean normal of panels of a sheet, whichever way each of them faces.
@@ -135,6 +157,30 @@ mod tests {
     use crate::testing::sheets;
 
     #[test]
+    fn slopes_are_no_larger_than_differences_over_distances() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../meshes/capacitor.msh");
+        let (mut plates, _) = mesh::files::read(std::path::Path::new(path)).unwrap();
+        // Faces of thin plates, whose clusters lie over each other.
+        plates.vertices.iter_mut().for_each(|vertex| vertex[2] *= 0.1);
+        let plates = mesh::refine::uniform(&plates, |_, middle| middle).unwrap();
+        for mesh in [plates, sheets(3, 1200, 0.002)] {
+            let panels = Panels::new(&mesh, |_| true);
+            let group = |&t: &u32| mesh.groups_of(t as usize)[0];
+            let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
+            let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
+            let slopes =
+                Slopes::new(&panels, &clusters, &conductor, panels.centroids(), &clusters.of);
+            let terms = |c: usize| slopes.starts[c] as usize..slopes.starts[c + 1] as usize;
+            let across = |c: usize| {
+                let sum: f64 = terms(c).map(|k| slopes.weights[k].norm()).sum();
+                sum * clusters.radii[c]
+            };
+            let most = (0..clusters.len()).map(across).fold(0.0, f64::max);
+            assert!(most > 0.5 && most < 10.0, "{most}");
+        }
+    }
+
+    #[test]
     fn planes_have_their_slope_along_each_sheet() {
         // Three sheets a third of a triangle apart, each of its own conductor, turned out of the axes.
         let mut mesh = sheets(3, 1200, 0.02);
@@ -155,9 +201,12 @@ mod tests {
         (0..panels.len()).for_each(|i| means[clusters.of[i] as usize] += shares[i] * v(i));
         let normal = turn * Vec3::z();
         let in_sheets = along - normal * normal.dot(&along);
-        for slope in slopes.of(&means) {
-            assert!((slope - in_sheets).norm() < 1e-9, "{slope} for {in_sheets}");
-        }
+        // Clusters in corners may have neighbours in one direction alone.
+        let found = slopes.of(&means);
+        let is_exact = |slope: &&Vec3| (*slope - in_sheets).norm() < 1e-9;
+        let exact = found.iter().filter(is_exact).count();
+        assert!(exact * 10 >= found.len() * 9, "{exact} of {}", found.len());
+        assert!(found.iter().all(|slope| slope.norm() < in_sheets.norm() * (1.0 + 1e-9)));
         for (i, offset) in slopes.offsets().iter().enumerate() {
             let c = clusters.of[i] as usize;
             let smooth = means[c] + in_sheets.dot(&Vec3::from(offset.map(f64::from)));
