@@ -71,7 +71,7 @@ fn erf(x: f64) -> f64 {
 pub(crate) struct Clusters {
     /// Those that the finest level leaves smooth potentials to.
     pub(crate) groups: Groups,
-    /// Where they are more than a dense matrix may have: unions of them, and the union that each is part of.
+    /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union that each is part of.
     pub(crate) unions: Option<(Groups, Vec<u32>)>,
 }
 
@@ -102,14 +102,17 @@ impl Clusters {
             unions[part_of[members[0] as usize]].push(c);
         }
         unions.retain(|clusters| !clusters.is_empty());
-        let mut union_of = vec![0; small.len()];
-        for (union, clusters) in unions.iter().enumerate() {
-            clusters.iter().for_each(|&c| union_of[c] = union as u32);
-        }
-        let panels_of = |clusters: &Vec<usize>| {
-            clusters.iter().flat_map(|&c| small[c].iter().copied()).collect()
-        };
-        let unions = Groups::new(panels, unions.iter().map(panels_of).collect());
+        // In the order of the unions.
+        let union_of: Vec<u32> =
+            unions.iter().zip(0..).flat_map(|(own, k)| own.iter().map(move |_| k)).collect();
+        let mut small: Vec<Option<Vec<u32>>> = small.into_iter().map(Some).collect();
+        let small: Vec<Vec<u32>> =
+            unions.iter().flatten().filter_map(|&c| small[c].take()).collect();
+        let mut clusters = small.iter();
+        let panels_of =
+            |own: &Vec<usize>| clusters.by_ref().take(own.len()).flatten().copied().collect();
+        let members = unions.iter().map(panels_of).collect();
+        let unions = Groups::new(panels, members);
         Some(Self { groups: Groups::new(panels, small), unions: Some((unions, union_of)) })
     }
 }
@@ -136,6 +139,12 @@ pub(crate) fn variance_of_panel(panels: &Panels, i: usize) -> f64 {
 }
 
 impl Groups {
+    /// The share that each of these groups has in the area of the union that it is part of.
+    pub(crate) fn shares_of(&self, unions: &Self, union_of: &[u32]) -> Vec<f64> {
+        let share = |(&union, area): (&u32, &f64)| area / unions.areas[union as usize];
+        union_of.iter().zip(&self.areas).map(share).collect()
+    }
+
     fn new(panels: &Panels, members: Vec<Vec<u32>>) -> Self {
         let mut of = vec![0; panels.len()];
         for (group, members) in members.iter().enumerate() {
@@ -159,11 +168,13 @@ impl Groups {
         Self { of, members, areas, centres, radii, variances }
     }
 
-    /// Cells of a few panels; each lies in one of the clusters.
+    /// Cells of a few panels, each in one of the clusters and in their order.
     pub(crate) fn cells(panels: &Panels, clusters: &Self) -> Self {
         let cells = boxes(0..panels.len(), &|range| range.len() <= CELL).into_par_iter();
         let part = |range| parted(range, |i| clusters.of[i as usize]);
-        Self::new(panels, cells.flat_map_iter(part).collect())
+        let mut members: Vec<Vec<u32>> = cells.flat_map_iter(part).collect();
+        members.par_sort_by_key(|own| clusters.of[own[0] as usize]);
+        Self::new(panels, members)
     }
 
     /// Each panel's share of its group's area.

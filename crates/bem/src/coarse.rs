@@ -15,7 +15,7 @@ use crate::gmres::LinearOperator;
 use crate::near::Near;
 use crate::panels::Panels;
 use crate::preconditioner::{LocalInverse, TwoLevel};
-use crate::slopes::Slopes;
+use crate::slopes::{Slopes, touching, touching_unions};
 use crate::triangle::Vec3;
 
 /// Clusters of panels, or unions of clusters, and what solves for their charges.
@@ -40,31 +40,28 @@ impl Coarse {
     /// positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         let Clusters { groups: clusters, unions } = Clusters::new(panels, conductor)?;
-        let Some((unions, union_of)) = unions else {
-            let inverse = Inverse::dense(panels, &clusters, near)?;
-            return Some(Self::of_panels(panels, &clusters, conductor, inverse));
+        let cells = Groups::cells(panels, &clusters);
+        let touching = touching(panels, &clusters);
+        let inverse = match unions {
+            None => Inverse::dense(panels, &clusters, &cells, near)?,
+            Some((unions, union_of)) => {
+                let touching = touching_unions(&touching, &union_of);
+                let centres = &clusters.centres;
+                let coarser = Self {
+                    shares: clusters.shares_of(&unions, &union_of),
+                    slopes: Slopes::new(panels, &unions, conductor, &touching, centres, &union_of),
+                    cluster: union_of,
+                    inverse: Inverse::dense(panels, &unions, &cells, near)?,
+                };
+                let adjacency = Adjacency::close(&clusters);
+                let entries = Entries::new(panels, &clusters, &cells).on(&adjacency, near);
+                let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
+                Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))
+            }
         };
-        let shares = union_of.iter().zip(&clusters.areas);
-        let coarser = Self {
-            shares: shares.map(|(&union, area)| area / unions.areas[union as usize]).collect(),
-            slopes: Slopes::new(panels, &unions, conductor, &clusters.centres, &union_of),
-            cluster: union_of,
-            inverse: Inverse::dense(panels, &unions, near)?,
-        };
-        let adjacency = Adjacency::close(&clusters);
-        let entries = Entries::new(panels, &clusters).on(&adjacency, near);
-        let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
-        let inverse = Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))));
-        Some(Self::of_panels(panels, &clusters, conductor, inverse))
-    }
-
-    fn of_panels(panels: &Panels, clusters: &Groups, conductor: &[u32], inverse: Inverse) -> Self {
-        Self {
-            shares: clusters.shares(panels),
-            slopes: Slopes::new(panels, clusters, conductor, panels.centroids(), &clusters.of),
-            cluster: clusters.of.clone(),
-            inverse,
-        }
+        let (places, of) = (panels.centroids(), &clusters.of);
+        let slopes = Slopes::new(panels, &clusters, conductor, &touching, places, of);
+        Some(Self { shares: clusters.shares(panels), slopes, cluster: clusters.of, inverse })
     }
 
     fn len(&self) -> usize {
@@ -112,8 +109,9 @@ impl Coarse {
 }
 
 impl Inverse {
-    fn dense(panels: &Panels, clusters: &Groups, near: &Near) -> Option<Self> {
-        let entries = Entries::new(panels, clusters).on(&Adjacency::all(clusters.len()), near);
+    fn dense(panels: &Panels, clusters: &Groups, cells: &Groups, near: &Near) -> Option<Self> {
+        let entries =
+            Entries::new(panels, clusters, cells).on(&Adjacency::all(clusters.len()), near);
         Factor::of_columns(clusters.len(), entries).map(Self::Dense)
     }
 }

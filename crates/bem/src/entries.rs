@@ -76,7 +76,7 @@ const ROWS: usize = 256;
 pub(crate) struct Entries<'a> {
     panels: &'a Panels,
     clusters: &'a Groups,
-    cells: Groups,
+    cells: &'a Groups,
     /// Each panel's share of its cluster's area.
     shares: Vec<f64>,
     /// Cells of each cluster, with their shares of its area.
@@ -84,8 +84,8 @@ pub(crate) struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(panels: &'a Panels, clusters: &'a Groups) -> Self {
-        let cells = Groups::cells(panels, clusters);
+    /// Of clusters, each of whole cells.
+    pub(crate) fn new(panels: &'a Panels, clusters: &'a Groups, cells: &'a Groups) -> Self {
         let shares = clusters.shares(panels);
         let mut cells_of = vec![Vec::new(); clusters.len()];
         for (cell, members) in cells.members.iter().enumerate() {
@@ -141,7 +141,7 @@ impl<'a> Entries<'a> {
 
     /// What a pair of panels counts unless the near-field matrix has it.
     fn rough(&self, i: usize, j: usize) -> f64 {
-        let (panels, cells) = (self.panels, &self.cells);
+        let (panels, cells) = (self.panels, self.cells);
         let (a, b) = (cells.of[i] as usize, cells.of[j] as usize);
         if a != b {
             return cells.inverse_distance(panels, a, b);
@@ -155,7 +155,7 @@ impl<'a> Entries<'a> {
         if self.are_far(c, d) {
             return self.clusters.inverse_distance(self.panels, c, d);
         }
-        let (cells, shares) = (&self.cells, &self.shares);
+        let (cells, shares) = (self.cells, &self.shares);
         let mut sum = 0.0;
         for &(a, share_a) in &self.cells_of[c] {
             for &(b, share_b) in &self.cells_of[d] {

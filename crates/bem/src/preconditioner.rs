@@ -193,8 +193,12 @@ impl RowsOfInverse<'_> {
         }
     }
 
-    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours.
+    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours, and more panels are close than a neighbourhood has.
     fn faces_another(&self, full: &FullRows, i: usize) -> bool {
+        let others = full.row(i).iter().filter(|(j, _)| *j as usize != i).count();
+        if others < self.neighbours {
+            return false;
+        }
         let (panels, own) = (self.panels, self.near.diagonal(i).sqrt());
         full.row(i).iter().any(|&(j, entry)| {
             let j = j as usize;

@@ -33,18 +33,20 @@ pub(crate) struct Slopes {
 }
 
 impl Slopes {
-    /// Of clusters of panels; `places` of what has potentials, panels or clusters, and the cluster or union that each is part `of`.
+    /// Of clusters of panels that touch in these pairs, increasing; `places` of what has potentials, panels or clusters, and the cluster or
+    /// union that each is part `of`.
     pub(crate) fn new(
         panels: &Panels,
         clusters: &Groups,
         conductor: &[u32],
+        touching: &[(u32, u32)],
         places: &[Vec3],
         of: &[u32],
     ) -> Self {
         let count = clusters.len();
-        let normals: Vec<Vec3> = clusters.members.iter().map(|own| normal(panels, own)).collect();
+        let normals: Vec<Vec3> =
+            clusters.members.par_iter().map(|own| normal(panels, own)).collect();
         let owner = |c: usize| conductor[clusters.members[c][0] as usize];
-        let touching = touching(panels, clusters);
         let of_cluster = |c: usize| {
             let at = &clusters.centres[c];
             let first = touching.partition_point(|&(other, _)| (other as usize) < c);
@@ -63,7 +65,8 @@ impl Slopes {
         let offset = |(x, &c): (&Vec3, &u32)| {
             (x - clusters.centres[c as usize]).map(|offset| offset as f32).into()
         };
-        let offsets = places.iter().zip(of).map(offset).collect();
+        let offsets =
+            places[..of.len()].par_iter().zip(of).with_min_len(1024).map(offset).collect();
         let mut slopes =
             Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new(), offsets };
         for row in rows {
@@ -91,7 +94,7 @@ impl Slopes {
 }
 
 /// Pairs of clusters that share a vertex, either way round, in increasing order.
-fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
+pub(crate) fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
     let of_panel = |i: usize| {
         let vertex = move |v: &Vec3| {
             let mut hasher = DefaultHasher::new();
@@ -104,14 +107,31 @@ fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
     let mut vertices: Vec<(u64, u32)> =
         (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect();
     vertices.par_sort_unstable();
-    vertices.dedup();
     let of_vertex = |own: &[(u64, u32)]| {
-        let pairs = own.iter().flat_map(|&(_, c)| own.iter().map(move |&(_, d)| (c, d)));
-        pairs.filter(|(c, d)| c != d).collect::<Vec<_>>()
+        // Most vertices are within one cluster.
+        let mut clusters: Vec<u32> = Vec::new();
+        if own[0].1 != own[own.len() - 1].1 {
+            clusters.extend(own.iter().map(|&(_, c)| c));
+            clusters.dedup();
+        }
+        if clusters.len() > MOST_AT_A_VERTEX {
+            clusters.clear();
+        }
+        let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
+        clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
     };
-    let few = |own: &&[(u64, u32)]| (2..=MOST_AT_A_VERTEX).contains(&own.len());
-    let shared = vertices.chunk_by(|a, b| a.0 == b.0).filter(few);
-    let mut pairs: Vec<(u32, u32)> = shared.flat_map(of_vertex).collect();
+    let mut pairs: Vec<(u32, u32)> =
+        vertices.par_chunk_by(|a, b| a.0 == b.0).flat_map_iter(of_vertex).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The same of unions of clusters, from those of the clusters.
+pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
+    let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
+    let mut pairs: Vec<(u32, u32)> =
+        touching.par_iter().map(union).filter(|(c, d)| c != d).collect();
     pairs.par_sort_unstable();
     pairs.dedup();
     pairs
@@ -156,6 +176,11 @@ mod tests {
     use crate::clusters::Clusters;
     use crate::testing::sheets;
 
+    fn of_panels(panels: &Panels, clusters: &Groups, conductor: &[u32]) -> Slopes {
+        let touching = touching(panels, clusters);
+        Slopes::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
+    }
+
     #[test]
     fn slopes_are_no_larger_than_differences_over_distances() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../meshes/capacitor.msh");
@@ -168,8 +193,7 @@ mod tests {
             let group = |&t: &u32| mesh.groups_of(t as usize)[0];
             let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
             let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
-            let slopes =
-                Slopes::new(&panels, &clusters, &conductor, panels.centroids(), &clusters.of);
+            let slopes = of_panels(&panels, &clusters, &conductor);
             let terms = |c: usize| slopes.starts[c] as usize..slopes.starts[c + 1] as usize;
             let across = |c: usize| {
                 let sum: f64 = terms(c).map(|k| slopes.weights[k].norm()).sum();
@@ -193,7 +217,7 @@ mod tests {
         let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
         let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
         let shares = clusters.shares(&panels);
-        let slopes = Slopes::new(&panels, &clusters, &conductor, panels.centroids(), &clusters.of);
+        let slopes = of_panels(&panels, &clusters, &conductor);
         let along = Vec3::new(0.3, -1.0, 2.0);
         // A step from sheet to sheet, as their conductors may have it, is none of the slope.
         let v = |i: usize| along.dot(&panels.centroid(i)) + 100.0 * f64::from(conductor[i]);

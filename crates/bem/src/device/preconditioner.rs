@@ -1,6 +1,7 @@
 //! Local inverses over a coarse level, on the device.
 
 use gpu::{Arg, Buffer, Device};
+use rayon::prelude::*;
 
 use super::kernels::{Kernel, PRECONDITIONER, count, prefix_sums};
 use super::near::DeviceNear;
@@ -12,7 +13,8 @@ use crate::entries::Adjacency;
 use crate::gmres::LinearOperator;
 use crate::panels::Panels;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
-use crate::slopes::Slopes;
+use crate::slopes::{Slopes, touching, touching_unions};
+use crate::triangle::Vec3;
 
 /// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
 const SOLVERS: u32 = 1024;
@@ -235,18 +237,21 @@ impl DeviceCoarse {
         let Some(Clusters { groups: clusters, unions }) = Clusters::new(panels, conductor) else {
             return Ok(None);
         };
+        let cells = Cells::new(near, panels, &clusters)?;
+        let touching = touching(panels, &clusters);
         let inverse = match &unions {
-            None => Inverse::dense(near, panels, &clusters)?,
+            None => Inverse::dense(near, panels, &clusters, &cells)?,
             Some((unions, union_of)) => {
-                let Some(inverse) = Inverse::dense(near, panels, unions)? else { return Ok(None) };
-                let shares = union_of.iter().zip(&clusters.areas);
-                let shares: Vec<f64> =
-                    shares.map(|(&union, area)| area / unions.areas[union as usize]).collect();
-                let slopes = Slopes::new(panels, unions, conductor, &clusters.centres, union_of);
+                let Some(inverse) = Inverse::dense(near, panels, unions, &cells)? else {
+                    return Ok(None);
+                };
+                let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
+                let touching = touching_unions(&touching, union_of);
+                let slopes = Slopes::new(panels, unions, conductor, &touching, centres, union_of);
                 let coarser =
                     Self::of_parts(near, unions.len(), union_of, &shares, &slopes, inverse)?;
                 let adjacency = Adjacency::close(&clusters);
-                let entries = entries(near, panels, &clusters, &adjacency)?.to_vec()?;
+                let entries = cells.entries(near, panels, &clusters, &adjacency)?.to_vec()?;
                 // A thirtieth of the panels: the processor does it, with the code that it has.
                 let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
                 let (device, (starts, columns, values)) = (&near.geometry.device, local.rows());
@@ -263,9 +268,10 @@ impl DeviceCoarse {
             }
         };
         let Some(inverse) = inverse else { return Ok(None) };
-        let slopes = Slopes::new(panels, &clusters, conductor, panels.centroids(), &clusters.of);
+        let (places, of) = (panels.centroids(), &clusters.of);
+        let slopes = Slopes::new(panels, &clusters, conductor, &touching, places, of);
         let shares = clusters.shares(panels);
-        Self::of_parts(near, clusters.len(), &clusters.of, &shares, &slopes, inverse).map(Some)
+        Self::of_parts(near, clusters.len(), of, &shares, &slopes, inverse).map(Some)
     }
 
     /// So many clusters, `of` which each panel is one's.
@@ -281,10 +287,14 @@ impl DeviceCoarse {
         let kernel = |name: &str, threads: u32| {
             Kernel::new(device, &PRECONDITIONER, &near.value, name, threads)
         };
-        let mut members: Vec<u32> = (0..of.len() as u32).collect();
-        members.sort_by_key(|&i| of[i as usize]);
         let mut lengths = vec![0; clusters];
         of.iter().for_each(|&c| lengths[c as usize] += 1);
+        let mut ends = prefix_sums(&lengths).0;
+        let mut members = vec![0u32; of.len()];
+        for (i, &c) in of.iter().enumerate() {
+            members[ends[c as usize] as usize] = i as u32;
+            ends[c as usize] += 1;
+        }
         let weights: Vec<f64> =
             slopes.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
         Ok(Self {
@@ -312,8 +322,10 @@ impl Inverse {
         near: &DeviceNear,
         panels: &Panels,
         clusters: &Groups,
+        cells: &Cells,
     ) -> Result<Option<Self>, gpu::Error> {
-        let matrix = entries(near, panels, clusters, &Adjacency::all(clusters.len()))?;
+        let all = Adjacency::all(clusters.len());
+        let matrix = cells.entries(near, panels, clusters, &all)?;
         let Some(factor) = Factor::of_columns(clusters.len(), matrix.to_vec()?) else {
             return Ok(None);
         };
@@ -322,79 +334,90 @@ impl Inverse {
     }
 }
 
-/// Entries of these pairs of clusters: the twin of [`Entries`](crate::entries::Entries).
-fn entries(
-    near: &DeviceNear,
-    panels: &Panels,
-    clusters: &Groups,
-    adjacency: &Adjacency,
-) -> Result<Buffer<f64>, gpu::Error> {
-    let cells = Groups::cells(panels, clusters);
-    let device = &near.geometry.device;
-    let kernel = |name: &str| Kernel::new(device, &PRECONDITIONER, &near.value, name, THREADS);
-    let m = clusters.len();
-    let shares = clusters.shares(panels);
+/// Cells of clusters and what stands for panels, on the device.
+struct Cells {
+    groups: Groups,
+    members: Buffer<u32>,
+    member_starts: Buffer<u32>,
+    cell_of: Buffer<u32>,
+    variances: Buffer<f64>,
+    of_panels: Buffer<f64>,
+}
 
-    // Cells in the order of their clusters.
-    let of_cell = |cell: usize| clusters.of[cells.members[cell][0] as usize] as usize;
-    let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by_key(|&cell| of_cell(cell));
-    let mut per_cluster = vec![0; m];
-    let (mut at, mut lengths, mut members) = (Vec::new(), Vec::new(), Vec::new());
-    let mut variances = Vec::with_capacity(cells.len());
-    let mut renamed = vec![0; cells.len()];
-    for (place, &cell) in order.iter().enumerate() {
-        per_cluster[of_cell(cell)] += 1;
-        renamed[cell] = place as u32;
-        let own = &cells.members[cell];
-        let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
-        let c = cells.centres[cell];
-        at.push([c.x, c.y, c.z, share]);
-        variances.push(cells.variances[cell]);
-        lengths.push(own.len() as u32);
-        members.extend_from_slice(own);
+impl Cells {
+    fn new(near: &DeviceNear, panels: &Panels, clusters: &Groups) -> Result<Self, gpu::Error> {
+        let groups = Groups::cells(panels, clusters);
+        let device = &near.geometry.device;
+        let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
+        let of_panels: Vec<f64> =
+            (0..near.len()).into_par_iter().map(|i| variance_of_panel(panels, i)).collect();
+        Ok(Self {
+            members: device.upload(&groups.members.concat())?,
+            member_starts: device.upload(&prefix_sums(&lengths).0)?,
+            cell_of: device.upload(&groups.of)?,
+            variances: device.upload(&groups.variances)?,
+            of_panels: device.upload(&of_panels)?,
+            groups,
+        })
     }
-    let cell_of: Vec<u32> = cells.of.iter().map(|&cell| renamed[cell as usize]).collect();
-    let places = |k: usize| {
-        let c = clusters.centres[k];
-        [c.x, c.y, c.z, clusters.radii[k]]
-    };
-    let starts = device.upload(&adjacency.starts)?;
-    let columns = device.upload(&adjacency.columns)?;
-    let at_clusters = device.upload(&(0..m).map(places).collect::<Vec<_>>())?;
-    let at_cells = device.upload(&at)?;
-    let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
-    let member_starts = device.upload(&prefix_sums(&lengths).0)?;
-    let members_of_cells = device.upload(&members)?;
-    let shares = device.upload(&shares)?;
-    let cluster = device.upload(&clusters.of)?;
-    let cell_of = device.upload(&cell_of)?;
-    let of_panels: Vec<f64> = (0..near.len()).map(|i| variance_of_panel(panels, i)).collect();
-    let (of_cells, of_panels) = (device.upload(&variances)?, device.upload(&of_panels)?);
-    let of_clusters = device.upload(&clusters.variances)?;
-    let entries = device.buffer::<f64>(adjacency.columns.len())?;
-    let centroids = near.geometry.centroids.arg();
-    let args = [
-        count(m),
-        starts.arg(),
-        columns.arg(),
-        at_clusters.arg(),
-        at_cells.arg(),
-        cell_starts.arg(),
-        member_starts.arg(),
-        members_of_cells.arg(),
-        shares.arg(),
-        centroids,
-        of_cells.arg(),
-        of_panels.arg(),
-        of_clusters.arg(),
-        entries.arg(),
-    ];
-    kernel("coarse_entries")?.over(32 * adjacency.columns.len(), 1, &args)?;
-    let mut args = near.args();
-    args.extend([starts.arg(), columns.arg(), at_clusters.arg(), cluster.arg(), at_cells.arg()]);
-    args.extend([cell_of.arg(), shares.arg(), centroids, of_cells.arg(), of_panels.arg()]);
-    args.push(entries.arg());
-    kernel("coarse_correct")?.over(LANES * near.len(), 1, &args)?;
-    Ok(entries)
+
+    /// Entries of pairs of clusters, or of unions of them: the twin of [`Entries`](crate::entries::Entries).
+    fn entries(
+        &self,
+        near: &DeviceNear,
+        panels: &Panels,
+        clusters: &Groups,
+        adjacency: &Adjacency,
+    ) -> Result<Buffer<f64>, gpu::Error> {
+        let device = &near.geometry.device;
+        let kernel = |name: &str| Kernel::new(device, &PRECONDITIONER, &near.value, name, THREADS);
+        let shares = clusters.shares(panels);
+        let cells = &self.groups;
+        let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
+            let share: f64 = own.iter().map(|&i| shares[i as usize]).sum();
+            [c.x, c.y, c.z, share]
+        };
+        let at_cells: Vec<[f64; 4]> =
+            cells.members.par_iter().zip(&cells.centres).map(at_cell).collect();
+        let mut per_cluster = vec![0; clusters.len()];
+        for own in &cells.members {
+            per_cluster[clusters.of[own[0] as usize] as usize] += 1;
+        }
+        let at_cluster = |(c, radius): (&Vec3, &f64)| [c.x, c.y, c.z, *radius];
+        let at_clusters: Vec<[f64; 4]> =
+            clusters.centres.iter().zip(&clusters.radii).map(at_cluster).collect();
+
+        let (starts, columns) =
+            (device.upload(&adjacency.starts)?, device.upload(&adjacency.columns)?);
+        let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
+        let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
+        let (shares, cluster) = (device.upload(&shares)?, device.upload(&clusters.of)?);
+        let of_clusters = device.upload(&clusters.variances)?;
+        let entries = device.buffer::<f64>(adjacency.columns.len())?;
+        let centroids = near.geometry.centroids.arg();
+        let (of_cells, of_panels) = (self.variances.arg(), self.of_panels.arg());
+        let args = [
+            count(clusters.len()),
+            starts.arg(),
+            columns.arg(),
+            at_clusters.arg(),
+            at_cells.arg(),
+            cell_starts.arg(),
+            self.member_starts.arg(),
+            self.members.arg(),
+            shares.arg(),
+            centroids,
+            of_cells,
+            of_panels,
+            of_clusters.arg(),
+            entries.arg(),
+        ];
+        kernel("coarse_entries")?.over(32 * adjacency.columns.len(), 1, &args)?;
+        let mut args = near.args();
+        args.extend([starts.arg(), columns.arg(), at_clusters.arg(), cluster.arg()]);
+        args.extend([at_cells.arg(), self.cell_of.arg(), shares.arg(), centroids]);
+        args.extend([of_cells, of_panels, entries.arg()]);
+        kernel("coarse_correct")?.over(LANES * near.len(), 1, &args)?;
+        Ok(entries)
+    }
 }
