@@ -39,6 +39,9 @@ const LEFT_OUT: &[(usize, &str)] = &[
     (21, "takes a minute of a core"),
 ];
 
+/// Cases beyond the slice that did not hold once and take seconds: images that are conductors of their own where they do not touch.
+const ONCE_WRONG: &[usize] = &[793];
+
 fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
@@ -119,7 +122,7 @@ fn features_in_pairs_agree_however_they_are_asked() {
     let features = features::list(SEED, SLICE);
     let is_slow = |index: &usize| features[*index].tolerance() == features::Tolerance::E8;
     let chosen = (0..SLICE).filter(|index| !is_known(index) && !is_slow(index));
-    let indices: Vec<usize> = chosen.collect();
+    let indices: Vec<usize> = chosen.chain(ONCE_WRONG.iter().copied()).collect();
     assert!(indices.len() >= 10);
     let machine = Machine::of_this();
     println!("{}", machine.told());

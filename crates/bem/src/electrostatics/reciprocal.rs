@@ -20,19 +20,16 @@ pub struct Replaced {
     pub was: f64,
 }
 
-/// Of each conductor the size of errors in its free charge, those of the field multiplied over its surface, and whether it is told by the
-/// field at all: charges that are the densities themselves have a symmetric matrix.
-fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<(f64, bool)> {
-    let mut sums = vec![(0.0, false); amplified.len()];
-    let told = rows.told_by_slopes();
-    for (i, conductor) in rows.conductor.iter().enumerate() {
-        if let Some((area, is_told)) = conductor.and_then(|k| sums.get_mut(k as usize)) {
-            *area += rows.areas[i];
-            *is_told |= told[i];
+/// Of each conductor, with images joined to it, the size of errors in its free charge: those of the field multiplied over its surface.
+fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
+    let mut areas = vec![0.0; amplified.len()];
+    for (conductor, area) in rows.conductor.iter().zip(&rows.areas) {
+        if let Some(sum) = conductor.and_then(|k| areas.get_mut(k as usize)) {
+            *sum += area;
         }
     }
-    let error = |((area, told), amplified): (&(f64, bool), &f64)| (amplified * area.sqrt(), *told);
-    sums.iter().zip(amplified).map(error).collect()
+    let error = |(k, area): (usize, &f64)| amplified[k] * (rows.joined[k] as f64 * area).sqrt();
+    areas.iter().enumerate().map(error).collect()
 }
 
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are
@@ -60,7 +57,7 @@ pub(super) fn replace(
     let is_replaced = |i: usize, j: usize| {
         let by_permittivity = |i: usize, j: usize| amplified[i] > AMPLIFIED * amplified[j];
         // Of a small conductor beside a large one the small one's row has the smaller errors.
-        let by_size = || errors[i].1 && errors[i].0 > AMPLIFIED * errors[j].0;
+        let by_size = || errors[i] > AMPLIFIED * errors[j];
         by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
     };
     let mut replaced = Vec::new();
