@@ -69,12 +69,6 @@ impl Images {
         (0..self.count()).filter(|&g| self.reflect(g, x) == x).count()
     }
 
-    /// The images in planes of symmetry that a point lies in, as bits: what has the point is one piece with its images there.
-    pub fn joined(&self, x: [f64; 3]) -> usize {
-        let is_in = |m: &Mirror| !m.odd && m.plane.reflect(x) == x;
-        self.mirrors.iter().enumerate().filter(|(_, m)| is_in(m)).map(|(k, _)| 1 << k).sum()
-    }
-
     /// The mesh with its images, image by image.
     pub fn mesh(&self, mesh: &Mesh) -> Mesh {
         let planes: Vec<Plane> = self.mirrors.iter().map(|mirror| mirror.plane).collect();

@@ -199,16 +199,13 @@ pub(super) fn put_totals_right(
 }
 
 /// How often errors of the field are multiplied in the free charge of each conductor: the mean permittivity beside it, or, where all of its
-/// metal beside a higher one is the only such metal in a surface, that outside. Images that a conductor does not touch are others.
+/// metal beside a higher one is the only such piece of metal in a surface, that outside.
 pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
     let mut beside: Vec<f64> = (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
     for total in totals {
-        let owners: BTreeSet<_> = total.weights.keys().map(|&i| rows.conductor[i]).collect();
         let mut images: BTreeMap<usize, usize> = BTreeMap::new();
         total.metal(rows).for_each(|(i, _)| *images.entry(i).or_default() += 1);
-        let is_one =
-            |i: &usize| images[i] <= rows.conductor[*i].map_or(1, |k| rows.joined[k as usize]);
-        if owners.len() == 1 && total.weights.keys().all(is_one) {
+        if rows.pieces.is_one(total.weights.keys().map(|&i| (i, images[&i]))) {
             total.weights.keys().for_each(|&i| beside[i] = total.amplifies);
         }
     }

@@ -12,6 +12,7 @@ mod fast;
 mod forces;
 mod gauss;
 mod metal;
+mod pieces;
 mod preconditioner;
 mod prepared;
 mod reciprocal;

@@ -20,16 +20,15 @@ pub struct Replaced {
     pub was: f64,
 }
 
-/// Of each conductor, with images joined to it, the size of errors in its free charge: those of the field multiplied over its surface.
+/// Of each conductor the size of errors in its free charge: those of the field multiplied over its largest piece.
 fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
-    let mut areas = vec![0.0; amplified.len()];
-    for (conductor, area) in rows.conductor.iter().zip(&rows.areas) {
-        if let Some(sum) = conductor.and_then(|k| areas.get_mut(k as usize)) {
-            *sum += area;
+    let mut areas = vec![0.0f64; amplified.len()];
+    for (i, conductor) in rows.conductor.iter().enumerate() {
+        if let Some(area) = conductor.and_then(|k| areas.get_mut(k as usize)) {
+            *area = area.max(rows.pieces.area(i));
         }
     }
-    let error = |(k, area): (usize, &f64)| amplified[k] * (rows.joined[k] as f64 * area).sqrt();
-    areas.iter().enumerate().map(error).collect()
+    amplified.iter().zip(areas).map(|(amplified, area)| amplified * area.sqrt()).collect()
 }
 
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are

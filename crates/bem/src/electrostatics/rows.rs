@@ -19,6 +19,7 @@ use mesh::regions;
 
 use super::Media;
 use super::gauss::{Equations, Finder, Gauss, PanelInfo};
+use super::pieces::Pieces;
 use crate::capacitance::check_conductors;
 use crate::layer::Kernel;
 use crate::panels::Panels;
@@ -53,8 +54,7 @@ pub(super) struct Rows {
     /// Conductor, or number of conductors plus interface, of each panel.
     part: Vec<u32>,
     parts: usize,
-    /// How many images of each conductor are one piece with it.
-    pub(super) joined: Vec<usize>,
+    pub(super) pieces: Pieces,
     pub(super) gauss: Gauss,
 }
 
@@ -120,11 +120,6 @@ impl System {
         let length: Vec<f64> =
             part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
         let gauss = finder.gauss(closed, &length, &panels);
-        let mut joined = vec![0; media.conductors];
-        for (k, t) in (0..triangles).filter_map(|t| Some((conductor(t)?, t))) {
-            let corners = mesh.triangles[t].map(|v| images.joined(mesh.vertices[v as usize]));
-            corners.iter().for_each(|planes| joined[k as usize] |= planes);
-        }
         let rows = Rows {
             kernels: (0..n)
                 .map(|i| if conductor(of(i)).is_some() { Kernel::Single } else { Kernel::Adjoint })
@@ -139,7 +134,7 @@ impl System {
             length,
             part,
             parts,
-            joined: joined.iter().map(|planes: &usize| 1 << planes.count_ones()).collect(),
+            pieces: Pieces::new(whole, triangles, panels.triangles(), &infos),
             gauss,
         };
         Ok(Self { panels, rows, images: images.clone(), triangles, conductors: media.conductors })
