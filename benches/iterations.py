@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Iterations on meshes that Gmsh makes, refined again and again: the table `gmsh iterations` of docs/validation.md.
+"""Iterations on meshes that Gmsh makes, refined again and again: the table of docs/validation.md.
 
     cargo build --release
     pip install gmsh            # Debian: apt install libglu1-mesa libxrender1 libxcursor1 libxft2 libxinerama1 libxi6

@@ -100,9 +100,8 @@ fn near_field_and_preconditioner_match_the_processors() {
                 DevicePreconditioner::new(&there, &panels, &conductor, NEIGHBOURS).unwrap();
             preconditioner.apply(&v, &mut found, 2).unwrap();
             let off = relative(&found, &expected);
-            // Single precision, and the few pairs that one of the two has alone: between sheets potentials all but cancel, and what
-            // such a pair changes counts the more.
-            let bound = if mesh.groups.len() > 1 { 3e-3 } else { 1e-4 };
+            // Rounding of sums in another order: 1.3e-9 on an H200. Of the few pairs that one of the two may have alone each changes more.
+            let bound = if single == 0 { 4e-9 } else { 1e-4 };
             println!("preconditioner off by {off:e}, {single} of {common} pairs in one alone");
             assert!(off < bound, "preconditioner off by {off:e}");
 
