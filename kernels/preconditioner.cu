@@ -285,9 +285,10 @@ __device__ __forceinline__ double of_clouds(double r, double variance) {
     return x < 1e-3 ? (1.0 - x * x / 3.0) * sqrt(0.636619772367581343 / variance) : erf(x) / r;
 }
 
-// Where d is in row c, columns in increasing order; ~0 if it is not.
+// Where d is in row c, columns in increasing order, or all of them if there are none given; ~0 if it is not.
 __device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u32 c, u32 d) {
     u32 low = starts[c], end = starts[c + 1], high = end;
+    if (!columns) return low + d;
     while (low < high) {
         u32 middle = low + (high - low) / 2;
         if (columns[middle] < d) low = middle + 1;
@@ -314,7 +315,7 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
         if (starts[middle] <= entry) c = middle;
         else end = middle;
     }
-    u32 d = columns[entry];
+    u32 d = columns ? columns[entry] : (u32)(entry - starts[c]);
     if (d > c) return;
     const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
     double distance = between(at_c, at_d), sum = 0.0;

@@ -54,7 +54,7 @@ impl Coarse {
                     inverse: Inverse::dense(panels, &unions, &cells, near)?,
                 };
                 let adjacency = Adjacency::close(&clusters);
-                let entries = Entries::new(panels, &clusters, &cells).on(&adjacency, near);
+                let entries = Entries::new(panels, &clusters, &cells).of_pairs(&adjacency, near);
                 let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
                 Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))
             }
@@ -110,8 +110,8 @@ impl Coarse {
 
 impl Inverse {
     fn dense(panels: &Panels, clusters: &Groups, cells: &Groups, near: &Near) -> Option<Self> {
-        let entries =
-            Entries::new(panels, clusters, cells).on(&Adjacency::all(clusters.len()), near);
+        let entries = Entries::new(panels, clusters, cells).of_all(near);
+        // Rows of the upper triangle are columns of the lower one, which is all that the factor needs.
         Factor::of_columns(clusters.len(), entries).map(Self::Dense)
     }
 }

@@ -24,15 +24,6 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// All pairs of so many clusters.
-    pub(crate) fn all(count: usize) -> Self {
-        let count = count as u32;
-        Self {
-            starts: (0..=count).map(|c| c * count).collect(),
-            columns: (0..count).flat_map(|_| 0..count).collect(),
-        }
-    }
-
     /// Those that are close.
     pub(crate) fn close(clusters: &Groups) -> Self {
         let reach: Vec<f64> = clusters.radii.iter().map(|radius| CLOSE * radius).collect();
@@ -96,32 +87,28 @@ impl<'a> Entries<'a> {
         Self { panels, clusters, cells, shares, cells_of }
     }
 
-    /// Entries of these pairs, with what the near field has.
-    pub(crate) fn on(&self, adjacency: &Adjacency, near: &Near) -> Vec<f64> {
+    /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in place of the others.
+    pub(crate) fn of_all(&self, near: &Near) -> Vec<f64> {
+        let count = self.clusters.len();
+        let mut entries = vec![0.0; count * count];
+        entries.par_chunks_mut(count).enumerate().for_each(|(c, row)| {
+            (c..count).for_each(|d| row[d] = self.by_distances(c, d));
+        });
+        self.correct(near, &mut entries, |c, d| Some(c * count + d));
+        entries
+    }
+
+    /// The same of these pairs, both entries of each.
+    pub(crate) fn of_pairs(&self, adjacency: &Adjacency, near: &Near) -> Vec<f64> {
         let row = |c: usize| {
             adjacency.row(c).iter().map(move |&d| {
                 let d = d as usize;
-                // The other entry of the pair is the same.
                 if d < c { 0.0 } else { self.by_distances(c, d) }
             })
         };
         let mut entries: Vec<f64> =
             (0..self.clusters.len()).into_par_iter().flat_map_iter(row).collect();
-        let corrections: Vec<_> =
-            (0..self.clusters.len()).into_par_iter().map(|c| self.of_near(c, near)).collect();
-        for (c, (own, others)) in corrections.into_iter().enumerate() {
-            let mut add = |c: usize, d: usize, more: f64| {
-                let (c, d) = (c.min(d), c.max(d));
-                if let Some(place) = adjacency.place(c, d as u32) {
-                    entries[place] += more;
-                }
-            };
-            add(c, c, own);
-            for (d, more) in others {
-                // Pairs of panels of one cluster are there once and count twice.
-                add(c, d, if c == d { 2.0 * more } else { more });
-            }
-        }
+        self.correct(near, &mut entries, |c, d| adjacency.place(c, d as u32));
         for c in 0..self.clusters.len() {
             for k in adjacency.range(c) {
                 let d = adjacency.columns[k] as usize;
@@ -131,6 +118,29 @@ impl<'a> Entries<'a> {
             }
         }
         entries
+    }
+
+    /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at `place`.
+    fn correct(
+        &self,
+        near: &Near,
+        entries: &mut [f64],
+        place: impl Fn(usize, usize) -> Option<usize>,
+    ) {
+        let corrections: Vec<_> =
+            (0..self.clusters.len()).into_par_iter().map(|c| self.of_near(c, near)).collect();
+        for (c, (own, others)) in corrections.into_iter().enumerate() {
+            let mut add = |c: usize, d: usize, more: f64| {
+                if let Some(place) = place(c.min(d), c.max(d)) {
+                    entries[place] += more;
+                }
+            };
+            add(c, c, own);
+            for (d, more) in others {
+                // Pairs of panels of one cluster are there once and count twice.
+                add(c, d, if c == d { 2.0 * more } else { more });
+            }
+        }
     }
 
     fn are_far(&self, c: usize, d: usize) -> bool {

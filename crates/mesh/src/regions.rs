@@ -3,6 +3,8 @@
 //! Stored orientations are not trusted: surfaces are turned by what they enclose ([`crate::orient`]), and what lies inside is
 //! told by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
 
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use crate::locate::Locator;
@@ -75,7 +77,7 @@ pub struct Region {
     pub boundary: Vec<(u32, bool)>,
     /// Volume, in the cube of the mesh's unit.
     pub volume: f64,
-    surface: Locator,
+    surface: Arc<Locator>,
     /// Longest side of its bounding box.
     size: f64,
 }
@@ -157,7 +159,7 @@ impl Region {
         Self {
             boundary: triangles.iter().zip(&own.triangles).map(turned).collect(),
             volume,
-            surface: Locator::new(own),
+            surface: Arc::new(Locator::new(own)),
             size: (0..3).map(|k| high[k] - low[k]).fold(f64::MIN_POSITIVE, f64::max),
         }
     }

@@ -251,7 +251,8 @@ impl DeviceCoarse {
                 let coarser =
                     Self::of_parts(near, unions.len(), union_of, &shares, &slopes, inverse)?;
                 let adjacency = Adjacency::close(&clusters);
-                let entries = cells.entries(near, panels, &clusters, &adjacency)?.to_vec()?;
+                let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
+                let entries = entries.to_vec()?;
                 // A thirtieth of the panels: the processor does it, with the code that it has.
                 let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
                 let (device, (starts, columns, values)) = (&near.geometry.device, local.rows());
@@ -324,8 +325,7 @@ impl Inverse {
         clusters: &Groups,
         cells: &Cells,
     ) -> Result<Option<Self>, gpu::Error> {
-        let all = Adjacency::all(clusters.len());
-        let matrix = cells.entries(near, panels, clusters, &all)?;
+        let matrix = cells.entries(near, panels, clusters, None)?;
         let Some(factor) = Factor::of_columns(clusters.len(), matrix.to_vec()?) else {
             return Ok(None);
         };
@@ -361,13 +361,13 @@ impl Cells {
         })
     }
 
-    /// Entries of pairs of clusters, or of unions of them: the twin of [`Entries`](crate::entries::Entries).
+    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of [`Entries`](crate::entries::Entries).
     fn entries(
         &self,
         near: &DeviceNear,
         panels: &Panels,
         clusters: &Groups,
-        adjacency: &Adjacency,
+        adjacency: Option<&Adjacency>,
     ) -> Result<Buffer<f64>, gpu::Error> {
         let device = &near.geometry.device;
         let kernel = |name: &str| Kernel::new(device, &PRECONDITIONER, &near.value, name, THREADS);
@@ -387,19 +387,26 @@ impl Cells {
         let at_clusters: Vec<[f64; 4]> =
             clusters.centres.iter().zip(&clusters.radii).map(at_cluster).collect();
 
-        let (starts, columns) =
-            (device.upload(&adjacency.starts)?, device.upload(&adjacency.columns)?);
+        let starts = match adjacency {
+            Some(pairs) => pairs.starts.clone(),
+            None => (0..=clusters.len()).map(|c| (c * clusters.len()) as u32).collect(),
+        };
+        let pairs = starts[clusters.len()] as usize;
+        let starts = device.upload(&starts)?;
+        let columns = adjacency.map(|pairs| device.upload(&pairs.columns)).transpose()?;
+        // None: all columns, in each row.
+        let columns = columns.as_ref().map_or(Arg::Pointer(0), Buffer::arg);
         let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
         let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
         let (shares, cluster) = (device.upload(&shares)?, device.upload(&clusters.of)?);
         let of_clusters = device.upload(&clusters.variances)?;
-        let entries = device.buffer::<f64>(adjacency.columns.len())?;
+        let entries = device.buffer::<f64>(pairs)?;
         let centroids = near.geometry.centroids.arg();
         let (of_cells, of_panels) = (self.variances.arg(), self.of_panels.arg());
         let args = [
             count(clusters.len()),
             starts.arg(),
-            columns.arg(),
+            columns,
             at_clusters.arg(),
             at_cells.arg(),
             cell_starts.arg(),
@@ -412,9 +419,9 @@ impl Cells {
             of_clusters.arg(),
             entries.arg(),
         ];
-        kernel("coarse_entries")?.over(32 * adjacency.columns.len(), 1, &args)?;
+        kernel("coarse_entries")?.over(32 * pairs, 1, &args)?;
         let mut args = near.args();
-        args.extend([starts.arg(), columns.arg(), at_clusters.arg(), cluster.arg()]);
+        args.extend([starts.arg(), columns, at_clusters.arg(), cluster.arg()]);
         args.extend([at_cells.arg(), self.cell_of.arg(), shares.arg(), centroids]);
         args.extend([of_cells, of_panels, entries.arg()]);
         kernel("coarse_correct")?.over(LANES * near.len(), 1, &args)?;

@@ -305,7 +305,9 @@ impl Finder<'_> {
             let mut own = vec![false; self.whole.triangles.len()];
             body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
             let parts = self.parts(|t| own[t]);
-            if parts.iter().all(|(_, region)| region.is_some()) {
+            if parts.len() == 1 {
+                candidates.push(body.clone());
+            } else if parts.iter().all(|(_, region)| region.is_some()) {
                 candidates.extend(parts.into_iter().filter_map(|(_, region)| region));
             } else {
                 candidates.push(body.clone());
@@ -343,6 +345,12 @@ impl Finder<'_> {
 
     /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
     fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
+        let metal = || self.panels.iter().filter(|panel| panel.conductor.is_some());
+        let only = metal().next().map_or([0.0; 2], |panel| panel.permittivity);
+        let is_only = |panel: &PanelInfo| panel.permittivity == only;
+        if covered.is_empty() && only[0] == only[1] && metal().all(is_only) {
+            return Vec::new();
+        }
         let mut covers = vec![false; self.panels.len()];
         let members = covered.iter().flat_map(|surface| &surface.members);
         members.for_each(|m| covers[m.panel as usize] = true);
