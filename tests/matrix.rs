@@ -46,24 +46,30 @@ fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok()?.parse().ok()
 }
 
-/// Does each of some things, as many at once as there are cores or FARAD_MATRIX_JOBS says.
-fn each<T: Send>(things: &[usize], act: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = environment("FARAD_MATRIX_JOBS").unwrap_or(cores);
+/// So many cases at once: as many as there are cores, or FARAD_MATRIX_JOBS.
+fn jobs() -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    environment("FARAD_MATRIX_JOBS").unwrap_or_else(cores)
+}
+
+/// Does each of some things, so many at once.
+fn each<T: Sync, U: Send>(things: &[T], at_once: usize, act: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..jobs {
+        for _ in 0..at_once.clamp(1, things.len().max(1)) {
             scope.spawn(|| {
-                while let Some(&thing) = things.get(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(thing) = things.get(index) else { return };
                     let found = act(thing);
-                    done.lock().unwrap().push((thing, found));
+                    done.lock().unwrap().push((index, found));
                 }
             });
         }
     });
     let mut done = done.into_inner().unwrap();
-    done.sort_by_key(|(thing, _)| *thing);
+    done.sort_by_key(|(index, _)| *index);
     done.into_iter().map(|(_, found)| found).collect()
 }
 
@@ -72,7 +78,7 @@ fn each<T: Send>(things: &[usize], act: impl Fn(usize) -> T + Sync) -> Vec<T> {
 fn judged(seed: u64, indices: &[usize], machine: &Machine, folder: &Path) -> Vec<Verdict> {
     let last = indices.iter().max().copied().unwrap_or(0);
     let features = features::list(seed, last + 1);
-    each(indices, |index| {
+    each(indices, jobs(), |&index| {
         let verdict = judge::judge(seed, index, &features[index], machine, folder);
         if verdict.failed() {
             println!("{}", table::told(&verdict));
@@ -92,8 +98,9 @@ fn judged(seed: u64, indices: &[usize], machine: &Machine, folder: &Path) -> Vec
 fn orders(seed: u64, count: usize, folder: &Path) -> (Vec<Order>, Vec<String>) {
     let indices: Vec<usize> = (0..count).collect();
     let (mut all, mut wrong) = (Vec::new(), Vec::new());
-    for (index, found) in
-        each(&indices, |index| convergence::orders(seed, index, folder)).into_iter().enumerate()
+    for (index, found) in each(&indices, jobs(), |&index| convergence::orders(seed, index, folder))
+        .into_iter()
+        .enumerate()
     {
         match found {
             Ok(orders) => {

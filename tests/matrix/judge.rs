@@ -125,7 +125,9 @@ pub fn judge(
     };
     verdict.is_coarse = reference.is_coarse;
     let judge = Judge { folder, scales: Scales::of(&scene, &reference), scene, reference };
-    verdict.checks = judge.all(machine, &mut random);
+    let asked = judge.asked(machine, &mut random);
+    let at_once = super::environment("FARAD_MATRIX_CHECKS").unwrap_or(1);
+    verdict.checks = super::each(&asked, at_once, |asked| judge.check(asked));
     verdict
 }
 
@@ -140,39 +142,44 @@ struct Judge {
     scales: Scales,
 }
 
+/// A check to be done: what it is called, the name of its file, the case said another way, and how it is solved.
+struct Asked {
+    name: &'static str,
+    file: &'static str,
+    variant: Variant,
+    way: Way,
+}
+
 impl Judge {
-    fn all(&self, machine: &Machine, random: &mut Random) -> Vec<Check> {
+    /// What there is to check, in the order in which random numbers are drawn.
+    fn asked(&self, machine: &Machine, random: &mut Random) -> Vec<Asked> {
+        let ask = |name, file, variant, way| Asked { name, file, variant, way };
         let same = |scene: &Scene| Variant { scene: scene.clone(), back: Box::new(Outcome::clone) };
         let scene = &self.scene;
-        let mut checks = vec![self.check("fast = dense", "fast", &same(scene), &Way::new("fmm"))];
+        let mut asked = vec![ask("fast = dense", "fast", same(scene), Way::new("fmm"))];
         if let Some(whole) = variants::whole(scene) {
-            checks.push(self.check("whole = part", "whole", &whole, &Way::new(either(random))));
+            asked.push(ask("whole = part", "whole", whole, Way::new(either(random))));
         }
         let turned = variants::turned(scene, random);
-        checks.push(self.check("turned", "turned", &turned, &Way::new(either(random))));
+        asked.push(ask("turned", "turned", turned, Way::new(either(random))));
         let factor = random.of_these(&[1e-9, 1e9]);
         let scaled = variants::scaled_by(scene, factor, ("m", 1.0));
-        checks.push(self.check("scaled", "scaled", &scaled, &Way::new(either(random))));
+        asked.push(ask("scaled", "scaled", scaled, Way::new(either(random))));
         let unit = random.of_these(&[("nm", 1e-9), ("um", 1e-6), ("mm", 1e-3), ("cm", 1e-2)]);
         let other = variants::scaled_by(scene, unit.1, unit);
-        checks.push(self.check("other unit", "unit", &other, &Way::new(either(random))));
+        asked.push(ask("other unit", "unit", other, Way::new(either(random))));
         let far = random.log_between(1.0, 1e4) * scene.size();
         let shifted = variants::shifted(scene, random.direction().map(|x| far * x));
-        checks.push(self.check("shifted", "shifted", &shifted, &Way::new(either(random))));
+        asked.push(ask("shifted", "shifted", shifted, Way::new(either(random))));
         let renumbered = variants::renumbered(scene, false, random);
-        checks.push(self.check("renumbered", "renumbered", &renumbered, &Way::new(either(random))));
+        asked.push(ask("renumbered", "renumbered", renumbered, Way::new(either(random))));
         let flipped = variants::renumbered(scene, true, random);
-        checks.push(self.check("flipped", "flipped", &flipped, &Way::new(either(random))));
+        asked.push(ask("flipped", "flipped", flipped, Way::new(either(random))));
         if let Some(relisted) = variants::relisted(scene) {
-            checks.push(self.check("relisted", "relisted", &relisted, &Way::new(either(random))));
+            asked.push(ask("relisted", "relisted", relisted, Way::new(either(random))));
         }
         if let Some(by_sides) = variants::by_sides(scene) {
-            checks.push(self.check(
-                "by surfaces",
-                "surfaces",
-                &by_sides,
-                &Way::new(either(random)),
-            ));
+            asked.push(ask("by surfaces", "surfaces", by_sides, Way::new(either(random))));
         }
         for &level in &machine.simd {
             let way = Way { simd: Some(level), ..Way::new("fmm") };
@@ -181,16 +188,17 @@ impl Judge {
                 "avx2" => "SIMD avx2",
                 _ => "SIMD avx512",
             };
-            checks.push(self.check(name, level, &same(scene), &way));
+            asked.push(ask(name, level, same(scene), way));
         }
         for &backend in &machine.backends {
             let way = Way { backend, ..Way::new("fmm") };
-            checks.push(self.check(backend, backend, &same(scene), &way));
+            asked.push(ask(backend, backend, same(scene), way));
         }
-        checks
+        asked
     }
 
-    fn check(&self, name: &'static str, file: &str, variant: &Variant, way: &Way) -> Check {
+    fn check(&self, asked: &Asked) -> Check {
+        let Asked { name, file, variant, way } = asked;
         let file = format!("{file}_{}", way.method);
         variant.scene.write(&self.folder, &file);
         match outcome::run(&self.folder, &file, way) {

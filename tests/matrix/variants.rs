@@ -8,7 +8,7 @@ use super::random::Random;
 use super::scene::{Charge, Conductor, Dielectric, Plane, Scene, Setting};
 use super::vector::{Point, dot, norm, scaled, sub, times};
 
-type Back = Box<dyn Fn(&Outcome) -> Outcome>;
+type Back = Box<dyn Fn(&Outcome) -> Outcome + Send + Sync>;
 
 /// Another way to say a case.
 pub struct Variant {

@@ -100,17 +100,22 @@ impl Measured {
     }
 }
 
-/// Measures a solve: the first excitations of the case are each conductor in turn at 1 V, and those with sources come after.
+/// Measures a solve, of what was `prepared` if it still is: the first excitations of the case are each conductor in turn at 1 V, and those
+/// with sources come after.
 pub(crate) fn measure(
     case: &Case,
     problem: &Problem,
     media: bem::Media<'_>,
+    prepared: Option<&bem::Prepared>,
     excitations: &[bem::Excitation],
     answer: &bem::Electrostatics,
 ) -> Result<Measured, bem::Error> {
     let charges = answer.responses.iter().map(|response| response.charge.as_slice());
     let solved: Vec<(&bem::Excitation, &[f64])> = excitations.iter().zip(charges).collect();
-    let residuals = bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?;
+    let residuals = match prepared {
+        Some(prepared) => prepared.sampled_residual(&solved, answer.tolerance)?,
+        None => bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?,
+    };
     let units = media.conductors;
     let mut induced = Vec::new();
     if case.has_sources() && units > 0 && solved.len() > units {

@@ -8,7 +8,7 @@ use super::dense::Dense;
 use super::fast::Fast;
 use super::metal::{put_totals_right, totals};
 use super::rows::System;
-use super::sampled::{SampledResidual, by_action};
+use super::sampled::{self, SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
@@ -111,6 +111,18 @@ impl Prepared {
     /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed, where interfaces would come or go.
     pub fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
         self.system.set_permittivity(permittivity)
+    }
+
+    /// [`sampled_residual`](super::sampled_residual) of solves of this geometry.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn sampled_residual(
+        &self,
+        solved: &[(&Excitation, &[f64])],
+        tolerance: f64,
+    ) -> Result<Vec<SampledResidual>, Error> {
+        sampled::of_triangles(&self.system, solved, tolerance)
     }
 
     /// Solves for the charges under each excitation.

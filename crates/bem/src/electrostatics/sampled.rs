@@ -72,20 +72,28 @@ pub fn sampled_residual(
     solved: &[(&Excitation, &[f64])],
     tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
+    of_triangles(&System::new(mesh, media)?, solved, tolerance)
+}
+
+/// The same of a system that is there.
+pub(super) fn of_triangles(
+    system: &System,
+    solved: &[(&Excitation, &[f64])],
+    tolerance: f64,
+) -> Result<Vec<SampledResidual>, Error> {
     for (_, charge) in solved {
-        let (expected, found) = (mesh.triangles.len(), charge.len());
+        let (expected, found) = (system.triangles, charge.len());
         if expected != found {
             return Err(Error::Length { what: "charge", expected, found });
         }
     }
-    let system = System::new(mesh, media)?;
     let (triangles, scale) = (system.panels.triangles(), system.panels.scale());
     let scaled =
         |charge: &[f64]| triangles.iter().map(|&t| charge[t as usize] / scale).collect::<Vec<_>>();
     let x: Vec<Vec<f64>> = solved.iter().map(|(_, charge)| scaled(charge)).collect();
     let solved: Vec<(&Excitation, &[f64])> =
         solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
-    Ok(of_system(&system, &solved, RelativeTo::Largest, tolerance))
+    Ok(of_system(system, &solved, RelativeTo::Largest, tolerance))
 }
 
 /// The residual of a state with charges `x` of panels, relative to what acts on each conductor and interface.

@@ -190,7 +190,8 @@ pub(super) fn solve_on(
     };
     let mut answer = prepared.solve(&excitations, &bars)?;
     let started = Instant::now();
-    let mut measured = checks::measure(case, problem, media, &excitations, &answer)?;
+    let mut measured =
+        checks::measure(case, problem, media, Some(prepared), &excitations, &answer)?;
     let mut check_seconds = started.elapsed().as_secs_f64();
     let refined = state::refined(case, problem, prepared, &mut answer, &bars)?;
     for (images, excitation) in state::across_planes(case, problem) {
@@ -199,7 +200,7 @@ pub(super) fn solve_on(
         let excitation = [excitation];
         let more = bem::electrostatics(&problem.mesh, media, &excitation, &options, &bars)?;
         let started = Instant::now();
-        measured.add(checks::measure(case, problem, media, &excitation, &more)?);
+        measured.add(checks::measure(case, problem, media, None, &excitation, &more)?);
         check_seconds += started.elapsed().as_secs_f64();
         answer.responses.extend(more.responses);
         answer.gauss_defect = answer.gauss_defect.max(more.gauss_defect);
