@@ -1,7 +1,7 @@
 //! How exactly the Galerkin matrix is worked.
 
 use crate::layer::SOLID_ANGLES;
-use crate::near::Selection;
+use crate::near::{Precision, Selection};
 use crate::pair::PairQuadrature;
 use crate::preconditioner::NEIGHBOURS;
 use crate::product::Rule;
@@ -26,6 +26,14 @@ const SIDE_BY_SIDE: f64 = 0.1;
 /// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
 
+/// Solver tolerances from here on let the near field be stored in single precision: rounding takes 6e-8 of the potential of
+/// close panels, which is itself a small share.
+const SINGLE: f64 = 1e-6;
+
+/// Unless points come closer than this share of their panels' width, and potentials cancel (measured: at 0.014, 4e-6 in C of
+/// two plates).
+const FACING: f64 = 0.03;
+
 /// How exactly the Galerkin matrix is worked.
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy {
@@ -39,6 +47,8 @@ pub(crate) struct Accuracy {
     pub(crate) solid_angles: f64,
     /// The same where all pairs of a row are integrated.
     pub(crate) solid_angles_of_rows: f64,
+    /// Format of the near field.
+    pub(crate) precision: Precision,
     /// Panels in a neighbourhood of the preconditioner.
     pub(crate) neighbours: usize,
 }
@@ -71,7 +81,9 @@ impl Accuracy {
         let pairs = PairQuadrature::new(pairs, increment);
         let solid_angles_of_rows = SOLID_ANGLES.min(OF_SOLID_ANGLES * tolerance);
         let solid_angles = if tolerance < FINE { solid_angles_of_rows } else { SOLID_ANGLES };
-        Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, neighbours: NEIGHBOURS }
+        let precision = if tolerance >= SINGLE { Precision::Single } else { Precision::Double };
+        let neighbours = NEIGHBOURS;
+        Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, precision, neighbours }
     }
 
     /// The same for panels whose points come as close to each other as `closest`, in sizes of a panel.
@@ -82,6 +94,7 @@ impl Accuracy {
     pub(crate) fn for_closest(self, closest: f64) -> Self {
         let share = (closest / SIDE_BY_SIDE).min(1.0).powi(2);
         let selection = Selection { error: self.selection.error * share, ..self.selection };
-        Self { selection, pairs: self.pairs.tightened(share), ..self }
+        let precision = if closest < FACING { Precision::Double } else { self.precision };
+        Self { selection, pairs: self.pairs.tightened(share), precision, ..self }
     }
 }

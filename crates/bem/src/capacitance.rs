@@ -187,7 +187,7 @@ pub fn capacitance(
     let n = problem.len();
     let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
     let method = match options.method {
-        Method::Auto if cost::dense_is_faster(n, conductors.count) => Method::Dense,
+        Method::Auto if cost::dense_is_faster(n, 1, conductors.count, false) => Method::Dense,
         Method::Auto => Method::Fmm,
         asked => asked,
     };

@@ -118,8 +118,12 @@ impl<'a> LayerPairs<'a> {
 }
 
 impl PairIntegrals for LayerPairs<'_> {
-    const SYMMETRIC: bool = false;
     type Scratch = Scratch;
+
+    /// Images of panels come in groups of reflections, which leave it so.
+    fn is_symmetric(&self) -> bool {
+        self.kernels.iter().all(|&kernel| kernel == Kernel::Single)
+    }
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
         let forth = self.entry(i, j, scratch);
@@ -221,6 +225,11 @@ impl Layer {
     /// Mean seconds of a product, over all its columns together.
     pub(crate) fn mean_seconds(&self) -> f64 {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
+    }
+
+    /// Entries of its near field.
+    pub(crate) fn correction_entries(&self) -> usize {
+        self.correction.entries()
     }
 
     /// Takes another near field.

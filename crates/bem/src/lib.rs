@@ -24,6 +24,7 @@ mod edge;
 mod electrostatics;
 mod entries;
 mod error;
+mod fast_sum;
 mod gmres;
 mod images;
 mod ladder;

@@ -19,21 +19,8 @@ use crate::preconditioner::{LocalInverse, TwoLevel};
 use crate::single_layer::{Correction, SingleLayer, SingleLayerPairs};
 use crate::{
     Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Solve, Stage, Timings,
-    cost,
+    cost, fast_sum,
 };
-
-/// The fast sum's tolerance as a share of the solver's.
-const FMM_SHARE: f64 = 0.3;
-
-/// The least tolerance that a fast sum can meet.
-const TIGHTEST: f64 = 1e-12;
-
-/// How often a fast sum that proves too rough is replaced by a tighter one.
-const TIGHTENINGS: usize = 2;
-
-/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few digits for how closely sheets face
-/// each other, however tight the sum.
-pub(crate) const HOPELESS: f64 = 10.0;
 
 /// Points nearer than this share of their panels' size add terms that dwarf what the correction leaves of them.
 const COINCIDENT: f64 = 1e-3;
@@ -42,22 +29,8 @@ const COINCIDENT: f64 = 1e-3;
 /// at 0.014, between plates).
 const ROUNDING: f64 = 3e-8;
 
-/// Solver tolerances from here on let the near field be stored in single precision: rounding takes 6e-8 of the potential of
-/// close panels, which is itself a small share.
-const SINGLE: f64 = 1e-6;
-
-/// Unless points come closer than this share of their panels' width, and potentials cancel (measured: at 0.014, 4e-6 in C of
-/// two plates).
-const FACING: f64 = 0.03;
-
 /// Panels from which on a GPU pays.
 const WORTH_A_GPU: usize = 10_000;
-
-/// Excitations that share one product with the operator at most.
-pub(crate) const GROUP: usize = 8;
-
-/// Points at which the fast sum is compared with direct sums at the end.
-const ERROR_SAMPLES: usize = 1000;
 
 /// Local inverses over a coarse level, and where they are.
 enum Preconditioner {
@@ -180,19 +153,19 @@ impl Problem {
         progress: &dyn Progress,
     ) -> Result<Capacitance, Error> {
         let n = self.panels.len();
-        let check = |entries: usize| {
-            cost::check(
-                "the fast solve",
-                cost::fast_bytes(n, accuracy.rule.len(), entries, self.count),
-                options.memory_limit,
-                "use a coarser mesh or fewer conductors",
-            )
+        let memory = cost::Fast {
+            panels: [n; 2],
+            points: accuracy.rule.len(),
+            entries: n * cost::REGULAR_ROW,
+            precision: accuracy.precision,
+            is_symmetric: true,
+            gradient: false,
+            columns: self.count,
+            limit: options.memory_limit,
         };
-        check(n * cost::REGULAR_ROW)?;
-        let usual = FMM_SHARE * options.tolerance;
-        let mut fmm_tolerance = options.fmm_tolerance.unwrap_or(usual).clamp(TIGHTEST, 0.1);
-        // Who asks for another tolerance than the usual one has it.
-        let asked = options.fmm_tolerance.is_some_and(|t| (t / usual - 1.0).abs() > 1e-6);
+        let check = |entries: usize| memory.check(entries);
+        check(memory.entries)?;
+        let mut fmm_tolerance = fast_sum::tolerance(options);
         let mut timings = Timings::default();
         go_on(progress.advance(Stage::Plan, 0, 1))?;
         let started = Instant::now();
@@ -206,13 +179,13 @@ impl Problem {
         let all_points = points.all();
         let points_s = started.elapsed().as_secs_f64() - closest_s;
         let plan = |tolerance: f64| -> Result<fmm::Plan, Error> {
-            let least = options.tolerance.max(tolerance / FMM_SHARE);
+            let least = options.tolerance.max(fast_sum::serves(tolerance));
             let plan_options = fmm::Options {
                 tolerance,
                 // What close points add to the sum the correction takes away again: that needs digits, all if they nearly coincide.
                 precision: (closest < COINCIDENT.max(ROUNDING / least))
                     .then_some(Precision::Double),
-                densities: self.count.clamp(1, GROUP),
+                densities: self.count.clamp(1, fast_sum::GROUP),
                 backend: options.backend,
                 gpu: options.gpu,
                 ..fmm::Options::default()
@@ -230,14 +203,9 @@ impl Problem {
         go_on(progress.advance(Stage::Plan, 1, 1))?;
 
         let started = Instant::now();
-        let Accuracy { rule, selection, pairs, neighbours, .. } =
+        let Accuracy { rule, selection, pairs, precision, neighbours, .. } =
             accuracy.clone().for_closest(closest);
         let integrals = SingleLayerPairs { panels: &self.panels, quadrature: pairs };
-        let precision = if options.tolerance >= SINGLE && closest >= FACING {
-            near::Precision::Single
-        } else {
-            near::Precision::Double
-        };
         let mut assembled = 0.0;
         let mut on_device =
             |geometry: DeviceGeometry| -> Result<(usize, Correction, Preconditioner), Error> {
@@ -299,24 +267,15 @@ impl Problem {
         let mut checking = 0.0;
         let mut check = |operator: &SingleLayer<'_>| {
             let started = Instant::now();
-            let error = operator.sampled_error(ERROR_SAMPLES);
+            let error = operator.sampled_error(fast_sum::SAMPLES);
             checking += started.elapsed().as_secs_f64();
             error
         };
         let mut error = check(&operator)?;
-        // Charges that face each other closely cancel, and the sum's relative error is large against what is left.
-        for _ in 0..TIGHTENINGS {
-            let absolute = error.map_or(0.0, |error| error.absolute);
-            let off = absolute / options.tolerance;
-            if off.is_nan() || off <= 1.0 || asked || fmm_tolerance <= TIGHTEST {
-                break;
-            }
-            fmm_tolerance = (FMM_SHARE * fmm_tolerance / off).max(TIGHTEST);
-            tracing::info!(
-                error_v = absolute,
-                fmm_tolerance,
-                "charges nearly cancel: solving on with a tighter sum"
-            );
+        for _ in 0..fast_sum::TIGHTENINGS {
+            let tighter = fast_sum::tighter_for(fmm_tolerance, error, options);
+            let Some(tolerance) = tighter else { break };
+            fmm_tolerance = tolerance;
             operator.set_plan(plan(fmm_tolerance)?, fmm_tolerance);
             let again =
                 self.iterate(&mut operator, &mut preconditioner, &mut charges, options, progress)?;
@@ -331,14 +290,7 @@ impl Problem {
             }
             error = check(&operator)?;
         }
-        let absolute = error.map_or(0.0, |error| error.absolute);
-        if absolute > options.tolerance {
-            tracing::warn!(
-                error_v = absolute,
-                "the fast sum's error exceeds the solver's tolerance"
-            );
-        }
-        if absolute > HOPELESS * options.tolerance || absolute.is_nan() {
+        if fast_sum::is_hopeless(error, options.tolerance) {
             solves.iter_mut().for_each(|solve| solve.reason = StopReason::Breakdown);
         }
         timings.fmm_check = checking;
@@ -381,7 +333,7 @@ impl Problem {
             tolerance: options.tolerance,
             restart: options.restart.max(1),
             max_iterations: options.max_iterations,
-            group: GROUP,
+            group: fast_sum::GROUP,
         };
         let mut observe = |iteration: usize, residual: f64| {
             progress.residual(iteration, residual);

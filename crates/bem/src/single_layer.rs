@@ -26,8 +26,11 @@ pub(crate) struct Scratch {
 }
 
 impl PairIntegrals for SingleLayerPairs<'_> {
-    const SYMMETRIC: bool = true;
     type Scratch = Scratch;
+
+    fn is_symmetric(&self) -> bool {
+        true
+    }
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
         let last = scratch.last.take();

@@ -24,12 +24,6 @@ const RESIDUAL_SHARE: f64 = 5.0;
 /// A fast sum's error is measured at some points; its tolerance is that of all.
 const FMM_SHARE: f64 = 3.0;
 
-/// The fast sum's tolerance unless a case asks for another, as a share of the solver's.
-const USUAL_FMM: f64 = 0.3;
-
-/// Nor tighter than this.
-const TIGHTEST_FMM: f64 = 1e-12;
-
 /// Gauss's law is put right in each product. What that hides is a defect of quadrature or sums, which is small against the charge.
 const GAUSS: f64 = 1e-2;
 
@@ -265,8 +259,7 @@ fn residual(
 /// charges nearly cancel its error relative to what is left says little.
 fn fmm_error(case: &Case, answer: &bem::Capacitance, equations_broken: bool) -> Option<Warning> {
     let (tolerance, error) = (answer.fmm_tolerance?, answer.fmm_error_sampled?);
-    let usual = (USUAL_FMM * case.solver.tolerance).max(TIGHTEST_FMM);
-    let is_asked_for = (case.fmm_tolerance / usual - 1.0).abs() > 1e-6;
+    let is_asked_for = case.fmm_tolerance.is_some();
     let promise = FMM_SHARE * tolerance;
     if ratio(error, promise) <= 1.0 || !(is_asked_for || equations_broken || error.is_nan()) {
         return None;

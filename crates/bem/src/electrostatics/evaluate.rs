@@ -9,6 +9,7 @@ use rayon::prelude::*;
 
 use super::recovery::{Recovered, recover};
 use super::{Excitation, PointCharge};
+use crate::fast_sum::TIGHTEST;
 use crate::neighbours::Neighbours;
 use crate::panels::Panels;
 use crate::product::Rule;
@@ -37,9 +38,6 @@ const FAR_DEGREE: usize = 6;
 
 /// Relative L2 error of the fast sum unless asked for otherwise.
 const TOLERANCE: f64 = 1e-6;
-
-/// And at least.
-const TIGHTEST: f64 = 1e-12;
 
 /// Charges on triangles, for evaluation at any points.
 ///

@@ -12,27 +12,15 @@ use super::rows::{Rows, System, weighted_norm};
 use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
+use crate::fast_sum::{self, GROUP, TIGHTENINGS, TIGHTEST};
 use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
 use crate::ladder::Ladder;
 use crate::layer::{self, Kernel, Layer, LayerPairs};
-use crate::near::{self, Near, Needs, Sources};
+use crate::near::{Near, Needs, Sources};
 use crate::panels::Panels;
 use crate::points::Points;
-use crate::problem::HOPELESS;
 use crate::product::Rule;
 use crate::{CapacitanceOptions, Error, Progress, Stage, Timings, cost};
-
-/// The fast sum's tolerance as a share of the solver's.
-const FMM_SHARE: f64 = 0.3;
-
-/// The least tolerance that a fast sum can meet.
-const TIGHTEST: f64 = 1e-12;
-
-/// How often a fast sum that proves too rough is replaced by a tighter one.
-const TIGHTENINGS: usize = 2;
-
-/// Points at which the fast sum is compared with direct sums at the end.
-const ERROR_SAMPLES: usize = 1000;
 
 /// What the residual of a state that was solved on for ([`Prepared::refine`](super::Prepared::refine)) is promised to be, relative to what
 /// acts on each body, where the tolerance is smaller: action may be a small part of what the sums add up.
@@ -48,12 +36,10 @@ const REFINEMENTS: usize = 3;
 /// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless there are more bodies.
 const LOOKED_AT: usize = 64;
 
-/// Excitations that share one product with the operator at most.
-const GROUP: usize = 8;
-
 /// Fast sum, near field and local inverses.
 pub(super) struct Fast {
     accuracy: Accuracy,
+    memory: cost::Fast,
     pub(super) tolerance: f64,
     precision: Option<Precision>,
     pub(super) layer: Layer,
@@ -74,13 +60,14 @@ fn near(
     accuracy: &Accuracy,
     needs: &Needs,
     kernels: &[Kernel],
+    check: impl Fn(usize) -> Result<(), Error> + Sync,
     progress: &dyn Progress,
 ) -> Result<Near, Error> {
     let panels = &system.panels;
     let pairs = LayerPairs::new(panels, kernels, accuracy.pairs);
     let pairs = pairs.with_solid_angles(accuracy.solid_angles).with_needs(needs);
-    let double = near::Precision::Double;
-    Near::new(panels, &accuracy.selection, &pairs, double, |_| Ok(()), progress)
+    let (selection, precision) = (&accuracy.selection, accuracy.precision);
+    Near::new(panels, selection, &pairs, precision, check, progress)
 }
 
 /// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask for nothing: their densities and the
@@ -131,15 +118,18 @@ impl Fast {
         let kernels = &system.rows.kernels;
         let (accuracy, closest) = accuracy(system, options);
         let rule = accuracy.rule;
-        cost::check(
-            "the fast solve",
-            // Gradients are three more numbers a point.
-            2 * cost::fast_bytes(system.panels.total(), rule.len(), n * cost::REGULAR_ROW, columns),
-            options.memory_limit,
-            "use a coarser mesh or fewer conductors",
-        )?;
-        let tolerance =
-            options.fmm_tolerance.unwrap_or(FMM_SHARE * options.tolerance).clamp(TIGHTEST, 0.1);
+        let memory = cost::Fast {
+            panels: [n, system.panels.total()],
+            points: rule.len(),
+            entries: n * cost::REGULAR_ROW,
+            precision: accuracy.precision,
+            is_symmetric: !kernels.contains(&Kernel::Adjoint),
+            gradient: kernels.contains(&Kernel::Adjoint),
+            columns,
+            limit: options.memory_limit,
+        };
+        memory.check(memory.entries)?;
+        let tolerance = fast_sum::tolerance(options);
         let go_on = |done: u64| {
             let on = progress.advance(Stage::Plan, done, 1);
             if on { Ok(()) } else { Err(Error::Interrupted) }
@@ -162,7 +152,7 @@ impl Fast {
             Ladder::fixed(first_plan)
         };
         let layer = Layer::new(panels, rule, kernels.clone(), plans, Near::none(n));
-        Ok(Self { accuracy, tolerance, precision, layer, close: None, sheets: None })
+        Ok(Self { accuracy, memory, tolerance, precision, layer, close: None, sheets: None })
     }
 
     /// Close pairs as these excitations need them, with right-hand sides `b`: those that are known, if they serve.
@@ -183,7 +173,8 @@ impl Fast {
             needs = needs.with(&known.needs);
         }
         let (accuracy, kernels) = (&self.accuracy, &system.rows.kernels);
-        let mut near = near(system, accuracy, &needs, kernels, progress)?;
+        let check = |entries| self.memory.check(entries);
+        let mut near = near(system, accuracy, &needs, kernels, check, progress)?;
         let preconditioner = Preconditioner::new(system, &near, accuracy);
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, accuracy.rule);
@@ -277,29 +268,17 @@ impl Fast {
         let mut checking = 0.0;
         let mut check = |operator: &Operator<'_>| {
             let started = Instant::now();
-            let error = operator.layer.sampled_error(ERROR_SAMPLES);
+            let error = operator.layer.sampled_error(fast_sum::SAMPLES);
             checking += started.elapsed().as_secs_f64();
             error
         };
         // Where there is no charge nothing was summed.
         let charged = charges.iter().any(|&q| q != 0.0);
         let mut error = if charged { check(&operator)? } else { None };
-        let usual = FMM_SHARE * options.tolerance;
-        // Who asks for another tolerance than the usual one has it.
-        let asked = options.fmm_tolerance.is_some_and(|t| (t / usual - 1.0).abs() > 1e-6);
-        // Charges that face each other closely cancel, and the sum's relative error is large against what is left.
         for _ in 0..TIGHTENINGS {
-            let absolute = error.map_or(0.0, |error| error.absolute);
-            let off = absolute / options.tolerance;
-            if off.is_nan() || off <= 1.0 || asked || self.tolerance <= TIGHTEST {
-                break;
-            }
-            self.tolerance = (FMM_SHARE * self.tolerance / off).max(TIGHTEST);
-            tracing::info!(
-                error = absolute,
-                fmm_tolerance = self.tolerance,
-                "charges nearly cancel: solving on with a tighter sum"
-            );
+            let tighter = fast_sum::tighter_for(self.tolerance, error, options);
+            let Some(tolerance) = tighter else { break };
+            self.tolerance = tolerance;
             let densities = columns.clamp(1, GROUP);
             let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
             let tighter = plan(&system.panels, self.accuracy.rule, &system.rows.kernels, of_plan)?;
@@ -322,11 +301,7 @@ impl Fast {
                 info.history.extend(more.history.iter().skip(1));
             }
         }
-        let absolute = error.map_or(0.0, |error| error.absolute);
-        if absolute > options.tolerance {
-            tracing::warn!(error = absolute, "the fast sum's error exceeds the solver's tolerance");
-        }
-        if absolute > HOPELESS * options.tolerance || absolute.is_nan() {
+        if fast_sum::is_hopeless(error, options.tolerance) {
             infos.iter_mut().for_each(|info| info.reason = StopReason::Breakdown);
         }
         let defect = operator.defect;
@@ -368,10 +343,8 @@ impl Fast {
         for _ in 0..TIGHTENINGS {
             let errors = operator.layer.row_errors(&looked_at);
             let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
-            if off.is_nan() || off <= 1.0 || self.tolerance <= TIGHTEST {
-                break;
-            }
-            self.tolerance = (FMM_SHARE * self.tolerance / off).max(TIGHTEST);
+            let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
+            self.tolerance = tolerance;
             tracing::info!(fmm_tolerance = self.tolerance, "weak bodies ask for a tighter sum");
             let of_plan = Self::plan_options(options, self.tolerance, self.precision, 1);
             let tighter = plan(&system.panels, self.accuracy.rule, &rows.kernels, of_plan)?;
@@ -437,7 +410,10 @@ impl Fast {
         progress: &dyn Progress,
     ) -> Result<Layer, Error> {
         let (accuracy, rule) = (&self.accuracy, self.accuracy.rule);
-        let mut near = near(system, accuracy, needs, kernels, progress)?;
+        let known = self.layer.correction_entries();
+        let with_slopes = cost::Fast { is_symmetric: false, gradient: true, ..self.memory };
+        let check = |entries| with_slopes.check(known + entries);
+        let mut near = near(system, accuracy, needs, kernels, check, progress)?;
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, rule);
         let densities = columns.clamp(1, GROUP);

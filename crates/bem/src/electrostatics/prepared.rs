@@ -12,11 +12,9 @@ use super::sampled::{self, SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
+use crate::layer::Kernel;
 use crate::single_layer::SampledError;
-use crate::{CapacitanceOptions, Error, Method, Progress, Timings, near};
-
-/// Above this many panels `auto` is the fast method: both take some 3 s of two cores here.
-const DENSE_PANELS: usize = 1500;
+use crate::{CapacitanceOptions, Error, Method, Progress, Timings, cost, near};
 
 /// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
 /// what acts on a body.
@@ -94,7 +92,11 @@ impl Prepared {
         let dense = match options.method {
             // Without surfaces there is nothing to solve for.
             _ if system.panels.len() == 0 => true,
-            Method::Auto => system.panels.len() < DENSE_PANELS,
+            Method::Auto => {
+                let (n, images) = (system.panels.len(), system.images.count());
+                let has_slopes = system.rows.kernels.contains(&Kernel::Adjoint);
+                cost::dense_is_faster(n, images, excitations, has_slopes)
+            }
             Method::Dense => true,
             Method::Fmm => false,
         };

@@ -25,10 +25,10 @@ pub(crate) use select::{Selection, closest};
 
 /// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
 pub(crate) trait PairIntegrals: Sync {
-    /// Whether (i, j) and (j, i) are the same.
-    const SYMMETRIC: bool;
     /// Room that many pairs share.
     type Scratch: Default;
+    /// Whether (i, j) and (j, i) are the same, for all pairs.
+    fn is_symmetric(&self) -> bool;
     /// Entries (i, j) and (j, i), integrated; j may be i.
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [f64; 2];
     /// The same entries summed over the points of the first rule on panel i and of the second on j; coincident points
@@ -126,12 +126,13 @@ impl Near {
     ) -> Result<Vec<Block<V>>, Error> {
         let n = panels.len();
         let with_images = panels.total() > n;
+        let symmetric = integrals.is_symmetric();
         let reach = selection.reach(panels);
         let search = Neighbours::new(panels.centroids(), &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
         let block = |first: usize| -> Result<Block<V>, Error> {
             let rows = first..n.min(first + BLOCK);
-            let mut block = Builder::new(rows.clone(), n, I::SYMMETRIC);
+            let mut block = Builder::new(rows.clone(), n, symmetric);
             let mut scratch = I::Scratch::default();
             let (mut candidates, mut pairs) = (Vec::new(), Vec::new());
             let mut choice = Choice::default();
@@ -277,8 +278,11 @@ mod tests {
     struct Numbers;
 
     impl PairIntegrals for Numbers {
-        const SYMMETRIC: bool = false;
         type Scratch = ();
+
+        fn is_symmetric(&self) -> bool {
+            false
+        }
 
         fn exact(&self, i: usize, j: usize, (): &mut ()) -> [f64; 2] {
             [(i * 7 + j) as f64, (j * 7 + i) as f64]

@@ -45,7 +45,8 @@ pub(crate) struct Case {
     /// Whether a diffusion constant is wanted, and in what.
     pub(crate) diffusion: Option<Diffusion>,
     pub(crate) solver: Solver,
-    pub(crate) fmm_tolerance: f64,
+    /// `None` follows the solver's.
+    pub(crate) fmm_tolerance: Option<f64>,
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,

@@ -9,7 +9,7 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::{
     Case, Charge, Conductor, Dielectric, Diffusion, MeshInput, Method, Overrides, Setting, Solver,
-    Source, VtkMode, fastcap, foreign, plane, probe, schema, surface, sweep,
+    Source, VtkMode, fastcap, foreign, plane, probe, surface, sweep,
 };
 use crate::exit::{Exit, Failure};
 use crate::files;
@@ -18,9 +18,6 @@ use crate::units::LengthUnit;
 
 /// No case file is this long; a mesh given by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
-
-/// The FMM's share of the solver's tolerance: its error must not be what the residual is made of.
-const FMM_SHARE: f64 = 0.3;
 
 /// What results call the medium of `[medium]`.
 pub(crate) const SURROUNDINGS: &str = "surroundings";
@@ -116,10 +113,7 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
     }
     let field = top.section("external").vector("field").map_or([0.0; 3], |field| field.value);
     let solver = read_solver(&top.section("solver"), overrides);
-    let fmm_tolerance = top.section("fmm").number("tolerance").map_or_else(
-        || (FMM_SHARE * solver.tolerance).max(schema::TOLERANCES.0),
-        |number| number.value,
-    );
+    let fmm_tolerance = top.section("fmm").number("tolerance").map(|number| number.value);
     let output = top.section("output");
     let directory = output
         .text("directory")
@@ -336,7 +330,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::case::schema::{FORMAT, KEYS};
+    use crate::case::schema::{self, FORMAT, KEYS};
 
     /// The messages of all defects, in order of place.
     fn messages(text: &str) -> Vec<String> {
@@ -360,7 +354,7 @@ mod tests {
         assert_eq!(case.title, "two");
         assert_eq!(case.directory, Path::new("two.out"));
         assert_eq!(case.solver.tolerance, 1e-6);
-        assert_eq!(format!("{:e}", case.fmm_tolerance), "3e-7");
+        assert_eq!(case.fmm_tolerance, None);
         assert_eq!(case.vtk, VtkMode::Compressed);
         let options = bem::CapacitanceOptions::default();
         assert_eq!(case.solver.restart, options.restart);

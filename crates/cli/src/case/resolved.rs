@@ -129,9 +129,15 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         format!("restart = {}", case.solver.restart),
         format!("max_iterations = {}", case.solver.max_iterations),
         String::new(),
-        "[fmm]".to_owned(),
-        format!("tolerance = {}", number(case.fmm_tolerance)),
-        String::new(),
+    ]);
+    if let Some(tolerance) = case.fmm_tolerance {
+        lines.extend([
+            "[fmm]".to_owned(),
+            format!("tolerance = {}", number(tolerance)),
+            String::new(),
+        ]);
+    }
+    lines.extend([
         "[output]".to_owned(),
         "directory = \".\"".to_owned(),
         format!("vtk = {}", string(case.vtk.name())),

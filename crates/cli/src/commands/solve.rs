@@ -127,7 +127,7 @@ pub(super) fn solve_on(
             Method::Dense => bem::Method::Dense,
         },
         tolerance: case.solver.tolerance,
-        fmm_tolerance: Some(case.fmm_tolerance),
+        fmm_tolerance: case.fmm_tolerance,
         restart: case.solver.restart,
         max_iterations: case.solver.max_iterations,
         memory_limit: memory_limit.or_else(machine::available_memory),
