@@ -2,9 +2,7 @@
 
 use mesh::Mesh;
 
-use crate::accuracy::Accuracy;
-use crate::problem::Problem;
-use crate::{Error, StopReason, cost};
+use crate::{Error, Excitation, Images, Media, StopReason, electrostatics};
 
 /// Which conductor each triangle belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -183,16 +181,22 @@ pub fn capacitance(
     options: &CapacitanceOptions,
     progress: &dyn Progress,
 ) -> Result<Capacitance, Error> {
-    let problem = Problem::new(mesh, conductors)?;
-    let n = problem.len();
-    let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
-    let method = match options.method {
-        Method::Auto if cost::dense_is_faster(n, 1, conductors.count, false) => Method::Dense,
-        Method::Auto => Method::Fmm,
-        asked => asked,
-    };
-    match method {
-        Method::Dense => problem.dense(options, &accuracy, progress),
-        _ => problem.fast(options, &accuracy, progress),
+    let (expected, found) = (mesh.triangles.len(), conductors.of_triangle.len());
+    if found != expected {
+        return Err(Error::Length { what: "conductors.of_triangle", expected, found });
     }
+    let media = Media {
+        conductor: conductors.of_triangle,
+        conductors: conductors.count,
+        permittivity: &vec![[1.0; 2]; expected],
+        images: &Images::default(),
+        bodies: &[],
+    };
+    let excitation = |k: usize| Excitation {
+        potentials: (0..conductors.count).map(|c| if c == k { 1.0 } else { 0.0 }).collect(),
+        ..Excitation::default()
+    };
+    let excitations: Vec<Excitation> = (0..conductors.count).map(excitation).collect();
+    let answer = electrostatics(mesh, media, &excitations, options, progress)?;
+    Ok(answer.into_capacitance(1.0, &mesh::quality::areas(mesh)))
 }

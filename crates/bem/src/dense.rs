@@ -9,7 +9,7 @@ use crate::panels::Panels;
 use crate::single_layer::{Scratch, SingleLayerPairs};
 use crate::{Error, Progress, Stage};
 
-/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y| and its factor, in one square.
+/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y|, summed over images of j, and its factor, in one square.
 pub(crate) struct Dense {
     factor: Factor,
     diagonal: Vec<f64>,
@@ -37,7 +37,11 @@ impl Dense {
             let mut scratch = Scratch::default();
             for (i, entry) in column.iter_mut().enumerate().skip(j) {
                 let (first, second) = panels.ordered(i, j);
-                *entry = integrals.exact(first, second, &mut scratch)[0];
+                let exact = |i, j| {
+                    let (i, j) = panels.ordered(i, j);
+                    integrals.exact(i, j, &mut scratch)
+                };
+                *entry = panels.over_images(first, second, exact)[0];
             }
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             progress.advance(Stage::NearField, done, n as u64)

@@ -1,7 +1,7 @@
 //! How exact the fast sums of a solve are, and when they are made more so.
 
 use crate::CapacitanceOptions;
-use crate::single_layer::SampledError;
+use crate::layer::SampledError;
 
 /// The fast sum's tolerance as a share of the solver's: its error must not be what the residual is made of.
 const SHARE: f64 = 0.3;

@@ -16,6 +16,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::device::DeviceProduct;
 use crate::gmres::{LinearOperator, Slack};
 use crate::ladder::Ladder;
 use crate::near::{Near, Needs, PairIntegrals};
@@ -24,9 +25,9 @@ use crate::panels::Panels;
 use crate::points::Points;
 use crate::potentials::Nodes;
 use crate::product::{self, Rule};
-use crate::single_layer::{self, SampledError, SingleLayerPairs};
+use crate::single_layer::{self, SingleLayerPairs};
 use crate::solid_angle_pair::solid_angle_over;
-use crate::triangle::Vec3;
+use crate::triangle::{Triangle, Vec3};
 
 /// Accuracy of exact solid angles, unless a solve asks for more.
 pub(crate) const SOLID_ANGLES: f64 = 1e-6;
@@ -34,6 +35,13 @@ pub(crate) const SOLID_ANGLES: f64 = 1e-6;
 /// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
 /// correction leaves of them: that needs all digits.
 pub(crate) const COINCIDENT: f64 = 0.03;
+
+/// The same where there are potentials alone, of which the sum has no more than the difference between points.
+const COINCIDENT_POTENTIALS: f64 = 1e-3;
+
+/// What near pairs in single precision leave in potentials, times the share of the panels' size that points are apart (measured: 2e-6
+/// at 0.014, between plates).
+const ROUNDING: f64 = 3e-8;
 
 /// Rows that one task works at a time.
 const ROWS: usize = 64;
@@ -56,6 +64,8 @@ pub(crate) struct LayerPairs<'a> {
     panels: &'a Panels,
     /// One a panel.
     kernels: &'a [Kernel],
+    /// Whether all of them are [`Kernel::Single`].
+    are_potentials: bool,
     single: SingleLayerPairs<'a>,
     /// What charges in space ask for beyond the panels' own weights.
     needs: Option<&'a Needs>,
@@ -67,6 +77,7 @@ pub(crate) struct LayerPairs<'a> {
 pub(crate) struct Scratch {
     single: single_layer::Scratch,
     nodes: Nodes,
+    last: Option<(usize, Triangle)>,
 }
 
 impl<'a> LayerPairs<'a> {
@@ -77,7 +88,8 @@ impl<'a> LayerPairs<'a> {
         quadrature: PairQuadrature,
     ) -> Self {
         let single = SingleLayerPairs { panels, quadrature };
-        Self { panels, kernels, single, needs: None, solid_angles: SOLID_ANGLES }
+        let are_potentials = kernels.iter().all(|&kernel| kernel == Kernel::Single);
+        Self { panels, kernels, are_potentials, single, needs: None, solid_angles: SOLID_ANGLES }
     }
 
     /// The same with solid angles to this accuracy.
@@ -97,23 +109,46 @@ impl<'a> LayerPairs<'a> {
     /// Entry (i, j), exact to the accuracy asked for; either may be an image.
     pub(crate) fn entry(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
         match self.kernel(i) {
-            Kernel::Single => {
-                let (first, second) = self.panels.ordered(i, j);
-                self.single.exact(first, second, &mut scratch.single)[0]
+            Kernel::Single => self.potential(i, j, scratch),
+            Kernel::Double | Kernel::Adjoint => {
+                let [s, t] = self.triangles(i, j, scratch);
+                self.field(i, [i, j], [&s, &t], scratch)
             }
-            Kernel::Double => self.double(i, j, &mut scratch.nodes),
-            Kernel::Adjoint => self.double(j, i, &mut scratch.nodes),
             Kernel::None => 0.0,
         }
     }
 
-    /// Mean over panel `i` of the solid angle of panel `j`, over the area of `j`.
-    fn double(&self, i: usize, j: usize, nodes: &mut Nodes) -> f64 {
-        let (s, t) = (self.panels.panel(i), self.panels.panel(j));
-        if i == j {
-            return 0.0;
-        }
-        solid_angle_over(&s, &t, self.solid_angles, nodes) / (s.area * t.area)
+    fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
+        let (first, second) = self.panels.ordered(i, j);
+        self.single.exact(first, second, &mut scratch.single)[0]
+    }
+
+    /// Both panels, of which the first is kept for pairs to come.
+    fn triangles(&self, i: usize, j: usize, scratch: &mut Scratch) -> [Triangle; 2] {
+        let first = match scratch.last {
+            Some((known, triangle)) if known == i => triangle,
+            _ => self.panels.panel(i),
+        };
+        scratch.last = Some((i, first));
+        [first, self.panels.panel(j)]
+    }
+
+    /// The entry of row `row`, one of a pair of panels: the mean over the one of the solid angle of the other, over its area.
+    fn field(
+        &self,
+        row: usize,
+        pair: [usize; 2],
+        [s, t]: [&Triangle; 2],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let (own, other) = if row == pair[0] { (s, t) } else { (t, s) };
+        let (over, of) = match self.kernel(row) {
+            _ if pair[0] == pair[1] => return 0.0,
+            Kernel::Double => (own, other),
+            Kernel::Adjoint => (other, own),
+            Kernel::Single | Kernel::None => return 0.0,
+        };
+        solid_angle_over(over, of, self.solid_angles, &mut scratch.nodes) / (s.area * t.area)
     }
 }
 
@@ -122,13 +157,23 @@ impl PairIntegrals for LayerPairs<'_> {
 
     /// Images of panels come in groups of reflections, which leave it so.
     fn is_symmetric(&self) -> bool {
-        self.kernels.iter().all(|&kernel| kernel == Kernel::Single)
+        self.are_potentials
     }
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
-        let forth = self.entry(i, j, scratch);
-        let same = [i, j].iter().all(|&k| self.kernel(k) == Kernel::Single);
-        [forth, if same || i == j { forth } else { self.entry(j, i, scratch) }]
+        let kernels = [i, j].map(|k| self.kernel(k));
+        if kernels == [Kernel::Single; 2] {
+            return [self.potential(i, j, scratch); 2];
+        }
+        let triangles = self.triangles(i, j, scratch);
+        let potential =
+            if kernels.contains(&Kernel::Single) { self.potential(i, j, scratch) } else { 0.0 };
+        let mut entry = |row| match self.kernel(row) {
+            Kernel::Single => potential,
+            _ => self.field(row, [i, j], triangles.each_ref(), scratch),
+        };
+        let forth = entry(i);
+        [forth, if i == j { forth } else { entry(j) }]
     }
 
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
@@ -141,6 +186,34 @@ impl PairIntegrals for LayerPairs<'_> {
             }
         };
         [weight([i, j], 0), weight([j, i], 1)]
+    }
+
+    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        if self.are_potentials {
+            return self.single.errors(rules, pairs, errors);
+        }
+        let vertices = self.panels.all_vertices();
+        let has = |pair: &&[usize; 2], kernel| pair.iter().any(|&k| self.kernel(k) == kernel);
+        let potentials = |pair: &&[usize; 2]| has(pair, Kernel::Single);
+        let fields = |pair: &&[usize; 2]| has(pair, Kernel::Adjoint) || has(pair, Kernel::Double);
+        let (mut of_potentials, mut of_fields) = (Vec::new(), Vec::new());
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(potentials).copied().collect();
+        product::errors(rules, vertices, &chosen, &mut of_potentials);
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(fields).copied().collect();
+        product::field_errors(rules, vertices, &chosen, &mut of_fields);
+        let (mut of_potentials, mut of_fields) = (of_potentials.into_iter(), of_fields.into_iter());
+        errors.extend(pairs.iter().map(|pair| {
+            let none = [0.0; 2];
+            let potential =
+                if potentials(&pair) { of_potentials.next().unwrap_or(0.0) } else { 0.0 };
+            let field = if fields(&pair) { of_fields.next().unwrap_or(none) } else { none };
+            [0, 1].map(|row| match self.kernel(pair[row]) {
+                Kernel::Single => potential,
+                Kernel::Adjoint => field[row],
+                Kernel::Double => field[1 - row],
+                Kernel::None => 0.0,
+            })
+        }));
     }
 
     fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
@@ -166,6 +239,19 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 }
 
+/// The format of a fast sum for rows of these kinds and a solver's `tolerance`, over points that come as close to each other as `closest`:
+/// what close points add the correction takes away again, which needs digits. `None` leaves it to the sum.
+pub(crate) fn precision(
+    kernels: &[Kernel],
+    closest: f64,
+    tolerance: f64,
+) -> Option<fmm::Precision> {
+    let has_slopes = kernels.iter().any(|k| matches!(k, Kernel::Adjoint | Kernel::Double));
+    let least =
+        if has_slopes { COINCIDENT } else { COINCIDENT_POTENTIALS.max(ROUNDING / tolerance) };
+    (closest < least).then_some(fmm::Precision::Double)
+}
+
 /// Options of the fast sum for rows of these kinds.
 pub(crate) fn plan_options(kernels: &[Kernel], tolerance: f64, densities: usize) -> fmm::Options {
     fmm::Options {
@@ -177,6 +263,32 @@ pub(crate) fn plan_options(kernels: &[Kernel], tolerance: f64, densities: usize)
     }
 }
 
+/// Exact minus quadrature on close pairs, and where it is.
+pub(crate) enum Correction {
+    /// In the processor's memory.
+    Host(Near),
+    /// In a GPU's, with the fast sum: of rows that are all [`Kernel::Single`], without images.
+    Device(Box<DeviceProduct>),
+}
+
+impl Correction {
+    fn entries(&self) -> usize {
+        match self {
+            Self::Host(near) => near.entries(),
+            Self::Device(product) => product.entries(),
+        }
+    }
+}
+
+/// How far a fast sum is off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SampledError {
+    /// L2 norm of the error over that of the sum.
+    pub(crate) relative: f64,
+    /// Root mean square, as a potential.
+    pub(crate) absolute: f64,
+}
+
 /// The operator.
 pub(crate) struct Layer {
     panels: Arc<Panels>,
@@ -184,7 +296,7 @@ pub(crate) struct Layer {
     kernels: Vec<Kernel>,
     normals: Vec<Vec3>,
     plans: Ladder<'static>,
-    correction: Near,
+    correction: Correction,
     strengths: Vec<f64>,
     potential: Vec<f64>,
     gradient: Vec<f64>,
@@ -200,7 +312,7 @@ impl Layer {
         rule: &'static Rule,
         kernels: Vec<Kernel>,
         plans: Ladder<'static>,
-        correction: Near,
+        correction: Correction,
     ) -> Self {
         Self {
             normals: (0..panels.len()).map(|i| panels.normal(i)).collect(),
@@ -233,8 +345,8 @@ impl Layer {
     }
 
     /// Takes another near field.
-    pub(crate) fn set_correction(&mut self, near: Near) {
-        self.correction = near;
+    pub(crate) fn set_correction(&mut self, correction: Correction) {
+        self.correction = correction;
     }
 
     /// Takes another plan of true residuals over the same points.
@@ -244,12 +356,10 @@ impl Layer {
 
     /// Error of the fast sum in the first column of the last product, at about `samples` points, against direct sums: of the
     /// gradient if there is no potential. `None` for dipoles and before the first product.
+    ///
+    /// # Errors
+    /// The GPU's.
     pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
-        let count = self.panels.total() * self.rule.len();
-        let strengths = match self.strengths.get(..count) {
-            Some(strengths) if !self.kernels.contains(&Kernel::Double) => strengths,
-            _ => return Ok(None),
-        };
         let points = self.points();
         // An odd stride visits all points of the rule in turn.
         let step = ((points.len() / samples).max(1) - 1) | 1;
@@ -257,18 +367,18 @@ impl Layer {
         let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| points.at(p)).collect();
         let potential = self.kernels.contains(&Kernel::Single);
         let width = if potential { 1 } else { 3 };
-        let exact = if potential {
-            points.direct_sums(strengths, &targets)
-        } else {
-            points.direct_slopes(strengths, &targets)
+        let sums = match &self.correction {
+            Correction::Device(product) => product.samples(&chosen, &targets)?,
+            Correction::Host(_) => self.samples(&chosen, &targets),
         };
-        let fast = if potential { &self.potential } else { &self.gradient };
+        let Some([fast, exact]) = sums else { return Ok(None) };
         let (mut error, mut size) = (0.0, 0.0);
         // Of rows that are potentials.
         let (mut error_there, mut count_there) = (0.0, 0);
-        for (&p, exact) in chosen.iter().zip(exact.chunks_exact(width)) {
+        let both = fast.chunks_exact(width).zip(exact.chunks_exact(width));
+        for (&p, (fast, exact)) in chosen.iter().zip(both) {
             let is_potential = self.kernels[p / self.rule.len()] == Kernel::Single;
-            for (fast, exact) in fast[width * p..].iter().zip(exact) {
+            for (fast, exact) in fast.iter().zip(exact) {
                 let square = (fast - exact).powi(2);
                 error += square;
                 size += exact * exact;
@@ -283,13 +393,69 @@ impl Layer {
         Ok((size > 0.0).then(|| SampledError { relative: (error / size).sqrt(), absolute }))
     }
 
+    /// The first column of the last product at some points, and direct sums there: potentials, or gradients where there are none.
+    fn samples(&self, chosen: &[usize], targets: &[[f64; 3]]) -> Option<[Vec<f64>; 2]> {
+        let count = self.panels.total() * self.rule.len();
+        let strengths = self.strengths.get(..count)?;
+        if self.kernels.contains(&Kernel::Double) {
+            return None;
+        }
+        let points = self.points();
+        if self.kernels.contains(&Kernel::Single) {
+            let fast = chosen.iter().map(|&p| self.potential[p]).collect();
+            return Some([fast, points.direct_sums(strengths, targets)]);
+        }
+        let slopes = |&p: &usize| self.gradient[3 * p..3 * p + 3].iter().copied();
+        let fast = chosen.iter().flat_map(slopes).collect();
+        Some([fast, points.direct_slopes(strengths, targets)])
+    }
+
+    /// y = A x for `columns` vectors on the device where the near field is.
+    ///
+    /// # Errors
+    /// Those of the fast sum and the GPU; [`fmm::Error::NotPlanned`] if the near field is not there.
+    pub(crate) fn apply_there(
+        &mut self,
+        x: &gpu::Buffer<f64>,
+        y: &gpu::Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), Error> {
+        let started = Instant::now();
+        let Correction::Device(product) = &mut self.correction else {
+            return Err(fmm::Error::NotPlanned { what: "device" }.into());
+        };
+        product.apply(self.plans.plan(None, columns)?, x, y, columns)?;
+        product.device().stream().synchronize()?;
+        self.products += 1;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
+    }
+
     /// Errors of the fast sum in the rows of some panels in the first column of the last product, against direct sums. Rows of
     /// [`Kernel::Double`] and rows before the first product have none.
-    pub(crate) fn row_errors(&self, chosen: &[usize]) -> Vec<f64> {
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
         let nodes = self.rule.nodes();
         let count = self.panels.total() * nodes.len();
-        let Some(strengths) = self.strengths.get(..count) else { return vec![0.0; chosen.len()] };
         let points = self.points();
+        if let Correction::Device(product) = &self.correction {
+            let of_panel = |&i: &usize| i * nodes.len()..(i + 1) * nodes.len();
+            let chosen: Vec<usize> = chosen.iter().flat_map(of_panel).collect();
+            let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| points.at(p)).collect();
+            let Some([fast, exact]) = product.samples(&chosen, &targets)? else {
+                return Ok(vec![0.0; chosen.len() / nodes.len()]);
+            };
+            let mean = |(fast, exact): (&[f64], &[f64])| {
+                let differences = fast.iter().zip(exact).zip(nodes);
+                differences.map(|((fast, exact), node)| node.weight * (fast - exact)).sum()
+            };
+            let both = fast.chunks_exact(nodes.len()).zip(exact.chunks_exact(nodes.len()));
+            return Ok(both.map(mean).collect());
+        }
+        let none = || vec![0.0; chosen.len()];
+        let Some(strengths) = self.strengths.get(..count) else { return Ok(none()) };
         let of_panel = |&i: &usize| i * nodes.len()..(i + 1) * nodes.len();
         let error = |i: &usize| {
             let targets: Vec<[f64; 3]> = of_panel(i).map(|p| points.at(p)).collect();
@@ -315,7 +481,7 @@ impl Layer {
                 Kernel::Double | Kernel::None => 0.0,
             }
         };
-        chosen.par_iter().map(error).collect()
+        Ok(chosen.par_iter().map(error).collect())
     }
 
     fn points(&self) -> Points<'_> {
@@ -354,6 +520,12 @@ impl Layer {
         columns: usize,
         slack: Option<Slack>,
     ) -> Result<(), Error> {
+        if let Correction::Device(product) = &self.correction {
+            let there = product.device().upload(x)?;
+            let result = product.device().buffer(y.len())?;
+            self.apply_there(&there, &result, columns)?;
+            return Ok(result.read(0, y)?);
+        }
         // Before the clock starts: it may be new.
         self.plans.plan(slack, columns)?;
         let started = Instant::now();
@@ -396,7 +568,9 @@ impl Layer {
                 }
             };
         });
-        self.correction.multiply_add(x, y);
+        if let Correction::Host(near) = &self.correction {
+            near.multiply_add(x, y);
+        }
         self.products += 1;
         self.seconds += started.elapsed().as_secs_f64();
         Ok(())
@@ -446,6 +620,8 @@ mod tests {
             for tolerance in [1e-5, 1e-6] {
                 let accuracy = Accuracy::new(tolerance, 0);
                 let pairs = LayerPairs::new(&panels, &kernels, accuracy.pairs);
+                // Here the pairs of whole rows are integrated.
+                let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
                 let reach = accuracy.selection.reach(&panels);
                 let mut scratch = Scratch::default();
                 let mut kept = 0;

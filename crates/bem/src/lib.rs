@@ -43,7 +43,6 @@ mod panels;
 mod points;
 mod potentials;
 mod preconditioner;
-mod problem;
 mod product;
 mod quadrature;
 mod single_layer;

@@ -83,11 +83,7 @@ impl<const N: usize, F: Fn(&mut Nodes) -> Values<N>> Outer<'_, N, F> {
 
     /// The integrals over a part by one rule.
     pub(crate) fn by_rule(&mut self, v: &[Vec3; 3], area: f64, rule: &[TriangleNode]) -> Values<N> {
-        self.nodes.clear();
-        for q in rule {
-            let [a, b, c] = q.barycentric;
-            self.nodes.push(&(v[0] * a + v[1] * b + v[2] * c), q.weight);
-        }
+        self.nodes.set_rule(v, rule);
         (self.sum)(self.nodes).map(|sum| area * sum)
     }
 

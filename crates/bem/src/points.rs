@@ -115,14 +115,6 @@ impl<'a> Points<'a> {
             }
         }
     }
-
-    /// Potentials of points, shape (k, points), to means over panels, shape (k, panels).
-    pub(crate) fn average(&self, points: &[f64], panels: &mut [f64]) {
-        let nodes = self.rule.nodes();
-        for (phi, y) in points.chunks_exact(nodes.len()).zip(panels) {
-            *y = phi.iter().zip(nodes).map(|(phi, node)| phi * node.weight).sum();
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The closed-form potential of a triangle at many points, in lanes: the vector twin of [`Triangle::potential`].
 
 use crate::lanes::{self, Lanes, Task};
+use crate::quadrature::TriangleNode;
 use crate::triangle::{ON_EDGE, Triangle, Vec3};
 
 /// Points with weights, coordinate by coordinate.
@@ -25,6 +26,19 @@ impl Nodes {
         self.y.push(at.y);
         self.z.push(at.z);
         self.weights.push(weight);
+    }
+
+    /// Takes the points of a rule on the triangle with corners `v` in place of all.
+    pub(crate) fn set_rule(&mut self, v: &[Vec3; 3], rule: &[TriangleNode]) {
+        self.clear();
+        for (k, values) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
+            let [a, b, c] = v.map(|v| v[k]);
+            values.extend(
+                rule.iter()
+                    .map(|TriangleNode { barycentric: [u, v, w], .. }| a * u + b * v + c * w),
+            );
+        }
+        self.weights.extend(rule.iter().map(|node| node.weight));
     }
 
     /// sum_p w_p Phi(x_p) with Phi the potential of unit density on `source`.

@@ -9,7 +9,7 @@ use crate::accuracy::Accuracy;
 use crate::algebra::Operator;
 use crate::gmres::LinearOperator;
 use crate::ladder::Ladder;
-use crate::layer::{self, Kernel, Layer, LayerPairs};
+use crate::layer::{self, Correction, Kernel, Layer, LayerPairs};
 use crate::near::{self, Near};
 use crate::panels::Panels;
 use crate::points::Points;
@@ -312,8 +312,8 @@ impl Surface {
             ..layer::plan_options(&kernels, options.tolerance, options.columns)
         };
         let plan = fmm::Plan::new(&Points::new(panels, accuracy.rule).all(), None, &plan_options)?;
-        let layer =
-            Layer::new(Arc::clone(panels), accuracy.rule, kernels, Ladder::fixed(plan), near);
+        let (plans, correction) = (Ladder::fixed(plan), Correction::Host(near));
+        let layer = Layer::new(Arc::clone(panels), accuracy.rule, kernels, plans, correction);
         Ok(Operator::new(OfDensities {
             panels: Arc::clone(panels),
             layer,

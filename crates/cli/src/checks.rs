@@ -137,25 +137,6 @@ pub(crate) fn measure(
     Ok(Measured { residuals, induced, gauss_defect })
 }
 
-/// All broken promises of a capacitance in one medium.
-pub(crate) fn of_capacitance(
-    case: &Case,
-    problem: &Problem,
-    media: bem::Media<'_>,
-    answer: &bem::Capacitance,
-) -> Result<Vec<Warning>, bem::Error> {
-    let excitations = state::excitations(case, problem);
-    let charge = |density: &Vec<f64>| -> Vec<f64> {
-        let each = density.iter().zip(&problem.areas);
-        each.map(|(density, area)| density * area / (4.0 * std::f64::consts::PI)).collect()
-    };
-    let charges: Vec<Vec<f64>> = answer.density.iter().map(charge).collect();
-    let solved: Vec<(&bem::Excitation, &[f64])> =
-        excitations.iter().zip(charges.iter().map(Vec::as_slice)).collect();
-    let residuals = bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?;
-    Ok(judge(case, problem, answer, &Measured { residuals, ..Measured::default() }))
-}
-
 /// All broken promises of a solve.
 pub(crate) fn judge(
     case: &Case,

@@ -46,10 +46,6 @@ impl DeviceProduct {
         })
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.near.len()
-    }
-
     /// Entries of the near field.
     pub(crate) fn entries(&self) -> usize {
         self.near.entries()

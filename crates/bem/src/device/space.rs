@@ -6,7 +6,7 @@ use super::DevicePreconditioner;
 use super::kernels::{Kernel, VECTORS, count};
 use crate::Error;
 use crate::gmres::Space;
-use crate::single_layer::SingleLayer;
+use crate::layer::Layer;
 
 /// Threads of a block, as `kernels/vectors.cu` has it.
 const THREADS: u32 = 256;
@@ -15,8 +15,8 @@ const THREADS: u32 = 256;
 const PARTS: usize = 512;
 
 /// The operator with all that GMRES needs in the device's memory.
-pub(crate) struct DeviceSpace<'a, 'b> {
-    operator: &'a mut SingleLayer<'b>,
+pub(crate) struct DeviceSpace<'a> {
+    operator: &'a mut Layer,
     preconditioner: &'a mut DevicePreconditioner,
     device: Device,
     n: usize,
@@ -33,13 +33,13 @@ pub(crate) struct DeviceSpace<'a, 'b> {
     parts: Buffer<f64>,
 }
 
-impl<'a, 'b> DeviceSpace<'a, 'b> {
+impl<'a> DeviceSpace<'a> {
     /// For an operator whose near field is on the device.
     ///
     /// # Errors
     /// The GPU's.
     pub(crate) fn new(
-        operator: &'a mut SingleLayer<'b>,
+        operator: &'a mut Layer,
         preconditioner: &'a mut DevicePreconditioner,
         weights: &[f64],
         conductor: &[u32],
@@ -85,7 +85,7 @@ impl<'a, 'b> DeviceSpace<'a, 'b> {
     }
 }
 
-impl Space for DeviceSpace<'_, '_> {
+impl Space for DeviceSpace<'_> {
     type Vector = Buffer<f64>;
 
     fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {

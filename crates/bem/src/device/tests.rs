@@ -1,6 +1,8 @@
 //! Kernels against what processor cores compute. They skip with a printed reason where there is no GPU, unless
 //! FARAD_REQUIRE_GPU=1.
 
+use std::sync::Arc;
+
 use gpu::Device;
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -10,11 +12,12 @@ use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
 use crate::ladder::Ladder;
+use crate::layer::{Correction, Kernel, Layer};
 use crate::near::{self, Near, Precision};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS, TwoLevel};
-use crate::single_layer::{Correction, SingleLayer, SingleLayerPairs};
+use crate::single_layer::SingleLayerPairs;
 use crate::testing::sheets;
 use crate::{CapacitanceOptions, Conductors, Method, Quiet, capacitance};
 
@@ -146,7 +149,8 @@ fn products_and_samples_match_the_processors() {
                 Correction::Host(near)
             }
         };
-        let mut operator = SingleLayer::new(points, Ladder::fixed(plan), correction);
+        let (panels, kernels) = (Arc::new(Panels::new(mesh, |_| true)), vec![Kernel::Single; n]);
+        let mut operator = Layer::new(panels, rule, kernels, Ladder::fixed(plan), correction);
         let mut y = vec![0.0; n];
         operator.apply(&x, &mut y, 1).unwrap();
         let error = operator.sampled_error(500).unwrap().unwrap();

@@ -11,13 +11,27 @@ use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
 use crate::layer::{Kernel, LayerPairs, Scratch};
 use crate::lu::Lu;
-use crate::{CapacitanceOptions, Error, Progress, Stage, Timings, cost};
+use crate::single_layer::SingleLayerPairs;
+use crate::{CapacitanceOptions, Error, Progress, Stage, Timings, cost, dense};
 
 /// Entries of all rows.
+enum Matrix {
+    /// Of conductors alone, factorised.
+    Symmetric(dense::Dense),
+    /// Potentials and normal derivatives, whatever the media are.
+    General(DMatrix<f64>),
+}
+
+/// A matrix that solves for charges.
+trait Solves {
+    /// A^-1 b, and A times that.
+    fn solve(&self, b: &[f64]) -> [Vec<f64>; 2];
+}
+
+/// The equations in full.
 pub(super) struct Dense {
     accuracy: Accuracy,
-    /// Potentials and normal derivatives.
-    matrix: DMatrix<f64>,
+    matrix: Matrix,
     sheets: Option<(Vec<Kernel>, DMatrix<f64>)>,
 }
 
@@ -28,15 +42,26 @@ impl Dense {
         progress: &dyn Progress,
         timings: &mut Timings,
     ) -> Result<Self, Error> {
+        let kernels = &system.rows.kernels;
+        let is_symmetric = !kernels.contains(&Kernel::Adjoint);
+        let squares = if is_symmetric { 1 } else { 3 };
         cost::check(
             "the dense matrix",
-            3 * 8 * (system.panels.len() as u64).pow(2),
+            squares * dense::Dense::bytes(system.panels.len()),
             options.memory_limit,
             "use method = \"fmm\" or a coarser mesh",
         )?;
         let started = Instant::now();
         let (accuracy, _) = accuracy(system, options);
-        let matrix = entries(system, &accuracy, &system.rows.kernels, progress)?;
+        let panels = &system.panels;
+        let pairs = SingleLayerPairs { panels, quadrature: accuracy.pairs };
+        let symmetric =
+            if is_symmetric { dense::Dense::new(panels, &pairs, progress)? } else { None };
+        let matrix = match symmetric {
+            Some(matrix) => Matrix::Symmetric(matrix),
+            // Or what overlaps is not positive definite.
+            None => Matrix::General(entries(system, &accuracy, kernels, progress)?),
+        };
         timings.near_field = started.elapsed().as_secs_f64();
         Ok(Self { accuracy, matrix, sheets: None })
     }
@@ -50,15 +75,22 @@ impl Dense {
         progress: &dyn Progress,
     ) -> Result<Found, Error> {
         let n = system.panels.len();
-        let mut matrix = self.matrix.clone();
         let mut defect = 0.0f64;
-        let mut unit = vec![0.0; n];
-        for (j, column) in matrix.as_mut_slice().chunks_exact_mut(n.max(1)).enumerate() {
-            unit[j] = 1.0;
-            defect = defect.max(system.rows.complete(&unit, column));
-            unit[j] = 0.0;
-        }
-        let factor = Lu::new(matrix.clone());
+        let completed;
+        let solves: Option<&dyn Solves> = match &self.matrix {
+            Matrix::Symmetric(matrix) => Some(matrix),
+            Matrix::General(matrix) => {
+                let mut matrix = matrix.clone();
+                let mut unit = vec![0.0; n];
+                for (j, column) in matrix.as_mut_slice().chunks_exact_mut(n.max(1)).enumerate() {
+                    unit[j] = 1.0;
+                    defect = defect.max(system.rows.complete(&unit, column));
+                    unit[j] = 0.0;
+                }
+                completed = Lu::new(matrix.clone()).map(|factor| Completed { factor, matrix });
+                completed.as_ref().map(|completed| completed as &dyn Solves)
+            }
+        };
         let mut solved = Vec::new();
         if n == 0 {
             solved.extend((0..columns).map(|_| Solved {
@@ -70,11 +102,9 @@ impl Dense {
         }
         for b in charges.chunks_exact_mut(n.max(1)) {
             let measure = system.rows.measure(b);
-            let residual = match &factor {
-                Some(factor) => {
-                    let mut x = b.to_vec();
-                    factor.solve(&mut x);
-                    let product = &matrix * DVector::from_column_slice(&x);
+            let residual = match solves {
+                Some(matrix) => {
+                    let [x, product] = matrix.solve(b);
                     let r: Vec<f64> = b.iter().zip(product.iter()).map(|(b, y)| b - y).collect();
                     b.copy_from_slice(&x);
                     relative(system.rows.measure(&r), measure)
@@ -109,6 +139,29 @@ impl Dense {
             }
         }
         Ok(Found { charges, slopes, solved, defect, sizes: Vec::new(), error: None, checking: 0.0 })
+    }
+}
+
+/// The equations with these media.
+struct Completed {
+    matrix: DMatrix<f64>,
+    factor: Lu,
+}
+
+impl Solves for Completed {
+    fn solve(&self, b: &[f64]) -> [Vec<f64>; 2] {
+        let mut x = b.to_vec();
+        self.factor.solve(&mut x);
+        let product = &self.matrix * DVector::from_column_slice(&x);
+        [x, product.as_slice().to_vec()]
+    }
+}
+
+impl Solves for dense::Dense {
+    fn solve(&self, b: &[f64]) -> [Vec<f64>; 2] {
+        let x = self.solve(b);
+        let product = self.multiply(&x);
+        [x, product]
     }
 }
 

@@ -4,19 +4,20 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 
-use fmm::Precision;
-
 use super::preconditioner::Preconditioner;
-use super::prepared::{Found, Solved, accuracy};
+use super::prepared::{Found, Solved};
 use super::rows::{Rows, System, weighted_norm};
 use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
+use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
 use crate::fast_sum::{self, GROUP, TIGHTENINGS, TIGHTEST};
-use crate::gmres::{GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres};
+use crate::gmres::{
+    GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres, gmres_in,
+};
 use crate::ladder::Ladder;
-use crate::layer::{self, Kernel, Layer, LayerPairs};
-use crate::near::{Near, Needs, Sources};
+use crate::layer::{self, Correction, Kernel, Layer, LayerPairs};
+use crate::near::{self, Near, Needs, Sources};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::product::Rule;
@@ -36,13 +37,17 @@ const REFINEMENTS: usize = 3;
 /// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless there are more bodies.
 const LOOKED_AT: usize = 64;
 
+/// Panels from which on a GPU pays.
+const WORTH_A_GPU: usize = 10_000;
+
 /// Fast sum, near field and local inverses.
 pub(super) struct Fast {
     accuracy: Accuracy,
     memory: cost::Fast,
-    pub(super) tolerance: f64,
-    precision: Option<Precision>,
+    pub(super) sum: Sum,
     pub(super) layer: Layer,
+    /// The panels on a GPU, if that is to do the whole solve.
+    geometry: Option<DeviceGeometry>,
     /// Once there was something to solve for.
     close: Option<Close>,
     sheets: Option<(Vec<Kernel>, Layer)>,
@@ -51,7 +56,33 @@ pub(super) struct Fast {
 /// What close pairs are good for beside the products, and what they were chosen for.
 struct Close {
     needs: Needs,
-    preconditioner: Preconditioner,
+    inverses: Inverses,
+}
+
+/// The preconditioner, where the near field is.
+enum Inverses {
+    Host(Box<Preconditioner>),
+    Device(Box<DevicePreconditioner>),
+}
+
+/// The panels on the GPU, if that is to do the whole solve: it knows conductors without images.
+fn geometry_on_device(
+    system: &System,
+    options: &CapacitanceOptions,
+    diameters: f64,
+) -> Result<Option<DeviceGeometry>, Error> {
+    let panels = &system.panels;
+    let is_known = |kernel: &Kernel| *kernel == Kernel::Single;
+    if panels.total() > panels.len() || !system.rows.kernels.iter().all(is_known) {
+        return Ok(None);
+    }
+    let open = || DeviceGeometry::new(&gpu::Device::open(options.gpu)?, panels, diameters);
+    match options.backend {
+        fmm::Backend::Cuda => Ok(Some(open()?)),
+        // Should there be no GPU, the plan says so.
+        fmm::Backend::Auto if panels.len() >= WORTH_A_GPU => Ok(open().ok()),
+        _ => Ok(None),
+    }
 }
 
 /// Exact entries on close pairs.
@@ -84,26 +115,38 @@ fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
     Needs::new(&system.panels, if has_metal { &sources } else { &[] }, parts, shares)
 }
 
-/// The fast sum for rows of these kinds.
-fn plan(
-    panels: &Panels,
+/// The fast sum, whatever it sums for.
+#[derive(Clone, Copy)]
+pub(super) struct Sum {
     rule: &'static Rule,
-    kernels: &[Kernel],
-    options: fmm::Options,
-) -> Result<fmm::Plan, Error> {
-    let points = Points::new(panels, rule);
-    let targets = points.all();
-    let of_rows = layer::plan_options(kernels, options.tolerance, options.densities);
-    let options = fmm::Options {
-        precision: options.precision,
-        backend: options.backend,
-        gpu: options.gpu,
-        ..of_rows
-    };
-    Ok(match points.with_images() {
-        Some(sources) => fmm::Plan::new(&sources, Some(&targets), &options)?,
-        None => fmm::Plan::new(&targets, None, &options)?,
-    })
+    /// How close points come to each other, in sizes of a panel.
+    closest: f64,
+    pub(super) tolerance: f64,
+}
+
+impl Sum {
+    /// Its plan for rows of these kinds and so many columns at once.
+    fn plan(
+        &self,
+        panels: &Panels,
+        kernels: &[Kernel],
+        columns: usize,
+        options: &CapacitanceOptions,
+    ) -> Result<fmm::Plan, Error> {
+        let points = Points::new(panels, self.rule);
+        let targets = points.all();
+        let least = options.tolerance.max(fast_sum::serves(self.tolerance));
+        let options = fmm::Options {
+            precision: layer::precision(kernels, self.closest, least),
+            backend: options.backend,
+            gpu: options.gpu,
+            ..layer::plan_options(kernels, self.tolerance, columns.clamp(1, GROUP))
+        };
+        Ok(match points.with_images() {
+            Some(sources) => fmm::Plan::new(&sources, Some(&targets), &options)?,
+            None => fmm::Plan::new(&targets, None, &options)?,
+        })
+    }
 }
 
 impl Fast {
@@ -116,7 +159,13 @@ impl Fast {
     ) -> Result<Self, Error> {
         let n = system.panels.len();
         let kernels = &system.rows.kernels;
-        let (accuracy, closest) = accuracy(system, options);
+        let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
+        let geometry = geometry_on_device(system, options, accuracy.selection.diameters)?;
+        let closest = match &geometry {
+            Some(geometry) => geometry.closest(accuracy.rule)?,
+            None => near::closest(&system.panels, accuracy.rule),
+        };
+        let accuracy = accuracy.for_closest(closest);
         let rule = accuracy.rule;
         let memory = cost::Fast {
             panels: [n, system.panels.total()],
@@ -129,30 +178,34 @@ impl Fast {
             limit: options.memory_limit,
         };
         memory.check(memory.entries)?;
-        let tolerance = fast_sum::tolerance(options);
+        let sum = Sum { rule, closest, tolerance: fast_sum::tolerance(options) };
         let go_on = |done: u64| {
             let on = progress.advance(Stage::Plan, done, 1);
             if on { Ok(()) } else { Err(Error::Interrupted) }
         };
         go_on(0)?;
         let started = Instant::now();
-        let precision = (closest < layer::COINCIDENT).then_some(Precision::Double);
-        let densities = columns.clamp(1, GROUP);
-        let of_plan = Self::plan_options(options, tolerance, precision, densities);
-        let first_plan = plan(&system.panels, rule, kernels, of_plan.clone())?;
+        let make = {
+            let (panels, kernels) = (Arc::clone(&system.panels), kernels.clone());
+            let options = options.clone();
+            move |tolerance: f64| {
+                Sum { tolerance, ..sum }.plan(&panels, &kernels, columns, &options)
+            }
+        };
+        let first_plan = make(sum.tolerance)?;
         timings.plan = started.elapsed().as_secs_f64();
         go_on(1)?;
         let panels = Arc::clone(&system.panels);
         let plans = if options.relax {
-            let (panels, kernels) = (Arc::clone(&panels), kernels.clone());
-            Ladder::new(first_plan, tolerance, move |tolerance| {
-                plan(&panels, rule, &kernels, fmm::Options { tolerance, ..of_plan.clone() })
-            })
+            Ladder::new(first_plan, sum.tolerance, make)
         } else {
             Ladder::fixed(first_plan)
         };
-        let layer = Layer::new(panels, rule, kernels.clone(), plans, Near::none(n));
-        Ok(Self { accuracy, memory, tolerance, precision, layer, close: None, sheets: None })
+        let layer =
+            Layer::new(panels, rule, kernels.clone(), plans, Correction::Host(Near::none(n)));
+        // Unless the plan had to do without it.
+        let geometry = geometry.filter(|_| layer.plan().device().is_some());
+        Ok(Self { accuracy, memory, sum, layer, geometry, close: None, sheets: None })
     }
 
     /// Close pairs as these excitations need them, with right-hand sides `b`: those that are known, if they serve.
@@ -161,6 +214,7 @@ impl Fast {
         system: &System,
         excitations: &[Excitation],
         b: &[f64],
+        options: &CapacitanceOptions,
         progress: &dyn Progress,
         timings: &mut Timings,
     ) -> Result<Close, Error> {
@@ -172,16 +226,51 @@ impl Fast {
             }
             needs = needs.with(&known.needs);
         }
+        self.sheets = None;
+        // What sources ask of the near field is known on the processor alone.
+        let geometry = self.geometry.take();
+        let geometry = geometry.filter(|_| !excitations.iter().any(Excitation::has_sources));
+        let there = geometry.map(|geometry| self.close_there(system, geometry, progress));
+        let there = match there {
+            Some(Err(Error::Gpu(error))) if options.backend == fmm::Backend::Auto => {
+                tracing::warn!(%error, "the near field is evaluated on the processor");
+                None
+            }
+            other => other.transpose()?,
+        };
+        if let Some(preconditioner) = there {
+            timings.near_field += started.elapsed().as_secs_f64();
+            return Ok(Close { needs, inverses: Inverses::Device(Box::new(preconditioner)) });
+        }
         let (accuracy, kernels) = (&self.accuracy, &system.rows.kernels);
         let check = |entries| self.memory.check(entries);
         let mut near = near(system, accuracy, &needs, kernels, check, progress)?;
         let preconditioner = Preconditioner::new(system, &near, accuracy);
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, accuracy.rule);
-        self.layer.set_correction(near);
-        self.sheets = None;
+        self.layer.set_correction(Correction::Host(near));
         timings.near_field += started.elapsed().as_secs_f64();
-        Ok(Close { needs, preconditioner })
+        Ok(Close { needs, inverses: Inverses::Host(Box::new(preconditioner)) })
+    }
+
+    /// Close pairs on the device, for excitations without sources.
+    fn close_there(
+        &mut self,
+        system: &System,
+        geometry: DeviceGeometry,
+        progress: &dyn Progress,
+    ) -> Result<DevicePreconditioner, Error> {
+        let Accuracy { rule, selection, pairs, precision, neighbours, .. } = &self.accuracy;
+        let stream = geometry.device().clone();
+        let check = |entries| self.memory.check(entries);
+        let mut near = DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)?;
+        let (parts, _) = system.rows.shares();
+        let preconditioner = DevicePreconditioner::new(&near, &system.panels, parts, *neighbours)?;
+        near.subtract_points(rule)?;
+        stream.stream().synchronize()?;
+        let product = DeviceProduct::new(near, rule)?;
+        self.layer.set_correction(Correction::Device(Box::new(product)));
+        Ok(preconditioner)
     }
 
     /// Takes points and close pairs for a tolerance this share of the usual one, for all that is solved for from now on.
@@ -195,26 +284,16 @@ impl Fast {
         // Before the next ones are made.
         self.close = None;
         self.sheets = None;
-        self.layer.set_correction(Near::none(system.panels.len()));
+        self.layer.set_correction(Correction::Host(Near::none(system.panels.len())));
         let finer = CapacitanceOptions {
             tolerance: (share * options.tolerance).max(TIGHTEST),
-            fmm_tolerance: Some(self.tolerance),
+            fmm_tolerance: Some(self.sum.tolerance),
             relax: false,
             ..options.clone()
         };
         tracing::info!(tolerance = finer.tolerance, "weak bodies ask for finer integrals");
         *self = Self::new(system, 1, &finer, progress, &mut Timings::default())?;
         Ok(())
-    }
-
-    fn plan_options(
-        options: &CapacitanceOptions,
-        tolerance: f64,
-        precision: Option<Precision>,
-        densities: usize,
-    ) -> fmm::Options {
-        let (backend, gpu) = (options.backend, options.gpu);
-        fmm::Options { tolerance, precision, densities, backend, gpu, ..fmm::Options::default() }
     }
 
     pub(super) fn solve(
@@ -227,8 +306,9 @@ impl Fast {
         timings: &mut Timings,
     ) -> Result<Found, Error> {
         let (n, columns) = (system.panels.len(), excitations.len());
-        let mut close = self.close(system, excitations, &b, progress, timings)?;
-        let mut operator = Operator { layer: &mut self.layer, rows: &system.rows, defect: 0.0 };
+        let mut close = self.close(system, excitations, &b, options, progress, timings)?;
+        let rows = &system.rows;
+        let mut operator = Operator { layer: &mut self.layer, rows, defect: 0.0 };
         let mut charges = vec![0.0; columns * n];
         let params = GmresParams {
             tolerance: options.tolerance,
@@ -239,9 +319,11 @@ impl Fast {
         // Every column is measured by its own right-hand side, so that they can advance together.
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| system.rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
-        let weights: Vec<f64> =
-            b.chunks_exact(n.max(1)).flat_map(|b| system.rows.norm_weights(b)).collect();
-        let mut preconditioner = close.preconditioner.for_rows(&system.rows);
+        let has_sources = excitations.iter().any(Excitation::has_sources);
+        let weights = |b: &[f64]| {
+            if has_sources { rows.norm_weights(b) } else { rows.weights.clone() }
+        };
+        let weights: Vec<f64> = b.chunks_exact(n.max(1)).flat_map(weights).collect();
         // Of columns with sources: the last residual relative to what acts on each body.
         let by_action = RefCell::new(vec![0.0; columns]);
         let measure = |column: usize, x: &[f64], r: &[f64]| {
@@ -250,19 +332,22 @@ impl Fast {
             }
             system.rows.measure(r)
         };
+        let mut observe = |iteration: usize, residual: f64| {
+            progress.residual(iteration, residual);
+            progress.advance(Stage::Solve, iteration as u64, 0)
+        };
+        let metric = || Metric { weights: &weights, measure: Some(&measure) };
         let mut iterate = |operator: &mut Operator<'_>, charges: &mut [f64]| {
-            gmres(
-                operator,
-                &mut preconditioner,
-                Metric { weights: &weights, measure: Some(&measure) },
-                &b,
-                charges,
-                &params,
-                &mut |iteration, residual| {
-                    progress.residual(iteration, residual);
-                    progress.advance(Stage::Solve, iteration as u64, 0)
-                },
-            )
+            let observe = &mut observe;
+            match &mut close.inverses {
+                Inverses::Host(inverses) => {
+                    let mut inverses = inverses.for_rows(&system.rows);
+                    gmres(operator, &mut inverses, metric(), &b, charges, &params, observe)
+                }
+                Inverses::Device(inverses) => {
+                    solve_there(operator, inverses, &b, charges, &params, observe)
+                }
+            }
         };
         let mut infos = iterate(&mut operator, &mut charges)?;
         let mut checking = 0.0;
@@ -276,13 +361,11 @@ impl Fast {
         let charged = charges.iter().any(|&q| q != 0.0);
         let mut error = if charged { check(&operator)? } else { None };
         for _ in 0..TIGHTENINGS {
-            let tighter = fast_sum::tighter_for(self.tolerance, error, options);
+            let tighter = fast_sum::tighter_for(self.sum.tolerance, error, options);
             let Some(tolerance) = tighter else { break };
-            self.tolerance = tolerance;
-            let densities = columns.clamp(1, GROUP);
-            let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
-            let tighter = plan(&system.panels, self.accuracy.rule, &system.rows.kernels, of_plan)?;
-            operator.layer.set_plan(tighter, self.tolerance);
+            self.sum.tolerance = tolerance;
+            let tighter = self.sum.plan(&system.panels, &rows.kernels, columns, options)?;
+            operator.layer.set_plan(tighter, self.sum.tolerance);
             for (info, again) in infos.iter_mut().zip(iterate(&mut operator, &mut charges)?) {
                 let earlier = info.iterations;
                 let mut history = std::mem::take(&mut info.history);
@@ -296,7 +379,7 @@ impl Fast {
             if info.reason == StopReason::Converged && is_weak {
                 let of_column = column * n..(column + 1) * n;
                 let (b, x) = (&b[of_column.clone()], &mut charges[of_column]);
-                let more = solve_on(&mut operator, &mut preconditioner, b, x, options, progress)?;
+                let more = close.inverses.solve_on(&mut operator, b, x, options, progress)?;
                 info.iterations += more.iterations;
                 info.history.extend(more.history.iter().skip(1));
             }
@@ -332,24 +415,21 @@ impl Fast {
         progress: &dyn Progress,
     ) -> Result<Found, Error> {
         let (one, timings) = (std::slice::from_ref(excitation), &mut Timings::default());
-        let mut close = self.close(system, one, b, progress, timings)?;
+        let mut close = self.close(system, one, b, options, progress, timings)?;
         let rows = &system.rows;
         let mut operator = Operator { layer: &mut self.layer, rows, defect: 0.0 };
-        let mut preconditioner = close.preconditioner.for_rows(rows);
-        let mut solved =
-            solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
+        let mut solved = close.inverses.solve_on(&mut operator, b, &mut x, options, progress)?;
         // The fast sum's error is relative to the largest action of all.
         let looked_at = chosen(system, LOOKED_AT.max(rows.parts()));
         for _ in 0..TIGHTENINGS {
-            let errors = operator.layer.row_errors(&looked_at);
+            let errors = operator.layer.row_errors(&looked_at)?;
             let off = rows.worst_by_action(&x, &looked_at, &errors) / options.tolerance;
-            let Some(tolerance) = fast_sum::tighter(self.tolerance, off) else { break };
-            self.tolerance = tolerance;
-            tracing::info!(fmm_tolerance = self.tolerance, "weak bodies ask for a tighter sum");
-            let of_plan = Self::plan_options(options, self.tolerance, self.precision, 1);
-            let tighter = plan(&system.panels, self.accuracy.rule, &rows.kernels, of_plan)?;
-            operator.layer.set_plan(tighter, self.tolerance);
-            let again = solve_on(&mut operator, &mut preconditioner, b, &mut x, options, progress)?;
+            let Some(tolerance) = fast_sum::tighter(self.sum.tolerance, off) else { break };
+            self.sum.tolerance = tolerance;
+            tracing::info!(fmm_tolerance = self.sum.tolerance, "weak bodies ask for a tighter sum");
+            let tighter = self.sum.plan(&system.panels, &rows.kernels, 1, options)?;
+            operator.layer.set_plan(tighter, self.sum.tolerance);
+            let again = close.inverses.solve_on(&mut operator, b, &mut x, options, progress)?;
             let known = std::mem::replace(&mut solved, again);
             solved.follow(known);
         }
@@ -416,11 +496,51 @@ impl Fast {
         let mut near = near(system, accuracy, needs, kernels, check, progress)?;
         let pairs = LayerPairs::new(&system.panels, kernels, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, rule);
-        let densities = columns.clamp(1, GROUP);
-        let of_plan = Self::plan_options(options, self.tolerance, self.precision, densities);
-        let plan = plan(&system.panels, rule, kernels, of_plan)?;
-        let plans = Ladder::fixed(plan);
-        Ok(Layer::new(Arc::clone(&system.panels), rule, kernels.to_vec(), plans, near))
+        let plans = Ladder::fixed(self.sum.plan(&system.panels, kernels, columns, options)?);
+        let (panels, correction) = (Arc::clone(&system.panels), Correction::Host(near));
+        Ok(Layer::new(panels, rule, kernels.to_vec(), plans, correction))
+    }
+}
+
+/// GMRES with all vectors on the device, for conductors alone: each row's weight is its share of its conductor's area.
+fn solve_there(
+    operator: &mut Operator<'_>,
+    inverses: &mut DevicePreconditioner,
+    b: &[f64],
+    charges: &mut [f64],
+    params: &GmresParams,
+    observe: &mut dyn FnMut(usize, f64) -> bool,
+) -> Result<Vec<GmresInfo>, Error> {
+    let (parts, weights) = operator.rows.shares();
+    let (n, count) = (weights.len().max(1), operator.rows.parts());
+    let mut space = DeviceSpace::new(operator.layer, inverses, weights, parts, count)?;
+    let (b, mut x) = (space.upload(b)?, space.upload(charges)?);
+    let infos = gmres_in(&mut space, &b, &mut x, params, observe)?;
+    for (x, charges) in x.iter().zip(charges.chunks_exact_mut(n)) {
+        x.read(0, charges)?;
+    }
+    Ok(infos)
+}
+
+impl Inverses {
+    /// As [`solve_on`].
+    fn solve_on(
+        &mut self,
+        operator: &mut Operator<'_>,
+        b: &[f64],
+        x: &mut [f64],
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Solved, Error> {
+        match self {
+            Self::Host(inverses) => {
+                let mut inverses = inverses.for_rows(operator.rows);
+                solve_on(operator, &mut inverses, b, x, options, progress)
+            }
+            Self::Device(inverses) => {
+                solve_on(operator, inverses.as_mut(), b, x, options, progress)
+            }
+        }
     }
 }
 

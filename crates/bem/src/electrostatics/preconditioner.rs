@@ -44,15 +44,20 @@ impl Preconditioner {
         conductors.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let mut two_level = None;
         if !conductors.is_empty() {
-            let panels = system.panels.subset(&conductors);
-            let near = near.between(&conductors);
-            let local = LocalInverse::new(&near, &panels, accuracy.neighbours);
+            let part;
+            let (panels, near) = if conductors.len() == n {
+                (&*system.panels, near)
+            } else {
+                part = (system.panels.subset(&conductors), near.between(&conductors));
+                (&part.0, &part.1)
+            };
+            let local = LocalInverse::new(near, panels, accuracy.neighbours);
             let owner: Vec<u32> =
                 conductors.iter().filter_map(|&i| rows.conductor[i as usize]).collect();
-            two_level = Some(TwoLevel::new(local, Coarse::new(&panels, &owner, &near)));
+            two_level = Some(TwoLevel::new(local, Coarse::new(panels, &owner, near)));
         }
         let mut interfaces = Vec::with_capacity(n - conductors.len());
-        for block in 0..near.blocks() {
+        for block in if conductors.len() < n { 0..near.blocks() } else { 0..0 } {
             let full = near.full_rows(block);
             for i in full.rows.clone().filter(|&i| rows.conductor[i].is_none()) {
                 let of = |&(j, v): &(u32, f64)| (index[j as usize], v);
@@ -74,9 +79,12 @@ impl LinearOperator for ForRows<'_> {
         self.preconditioner.len
     }
 
-    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         let (rows, Preconditioner { conductors, two_level, interfaces, len }) =
             (self.rows, &mut *self.preconditioner);
+        if let Some(two_level) = two_level.as_mut().filter(|_| interfaces.is_empty()) {
+            return two_level.apply(x, y, columns);
+        }
         let n = (*len).max(1);
         let mut charges = vec![0.0; conductors.len()];
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {

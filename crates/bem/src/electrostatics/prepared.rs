@@ -13,7 +13,7 @@ use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::accuracy::Accuracy;
 use crate::gmres::StopReason;
 use crate::layer::Kernel;
-use crate::single_layer::SampledError;
+use crate::layer::SampledError;
 use crate::{CapacitanceOptions, Error, Method, Progress, Timings, cost, near};
 
 /// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
@@ -42,7 +42,7 @@ pub struct Refined {
 }
 
 enum Work {
-    Dense(Dense),
+    Dense(Box<Dense>),
     Fast(Box<Fast>),
 }
 
@@ -102,7 +102,7 @@ impl Prepared {
         };
         let mut timings = Timings::default();
         let work = if dense {
-            Work::Dense(Dense::new(&system, options, progress, &mut timings)?)
+            Work::Dense(Box::new(Dense::new(&system, options, progress, &mut timings)?))
         } else {
             let fast = Fast::new(&system, excitations, options, progress, &mut timings)?;
             Work::Fast(Box::new(fast))
@@ -186,7 +186,7 @@ impl Prepared {
             replaced,
             method,
             tolerance: self.options.tolerance,
-            fmm_tolerance: fast.map(|fast| fast.tolerance),
+            fmm_tolerance: fast.map(|fast| fast.sum.tolerance),
             fmm_error_sampled: sampled.map(|error| error.relative),
             fmm_error_potential: sampled.map(|error| error.absolute * largest),
             gauss_defect,

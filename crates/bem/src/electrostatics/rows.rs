@@ -75,7 +75,7 @@ impl System {
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
         let images = media.images;
         let panels = Panels::new(mesh, |t| conductor(t).is_some() || is_interface(t));
-        let panels = Arc::new(panels.with_images(images));
+        let panels = panels.with_images(images);
         let of = |i: usize| panels.triangles()[i] as usize;
         let n = panels.len();
         let mut panel_of = vec![u32::MAX; triangles];
@@ -101,6 +101,8 @@ impl System {
             parts += 1;
             closed.extend(region);
         }
+        let panels = Arc::new(panels.with_parts(part.clone()));
+        let of = |i: usize| panels.triangles()[i] as usize;
         let info = |i: usize| PanelInfo {
             area: panels.areas()[i],
             permittivity: media.permittivity[of(i)],

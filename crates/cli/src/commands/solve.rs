@@ -165,16 +165,6 @@ pub(super) fn solve_on(
         images,
         bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
     };
-    if problem.media.is_none() && !case.has_state() && !case.polarisability && images.count() == 1 {
-        let answer = bem::capacitance(&problem.mesh, conductors, &options, &bars)?;
-        kept.times += 1;
-        let started = Instant::now();
-        let warnings = checks::of_capacitance(case, problem, media, &answer)?;
-        let check_seconds = started.elapsed().as_secs_f64();
-        let hydrodynamics = hydrodynamics(&answer);
-        let more = More { hydrodynamics, warnings, check_seconds, ..More::default() };
-        return Ok((answer, more));
-    }
     let excitations = state::excitations(case, problem);
     let usable = kept.prepared.as_mut().is_some_and(|known| known.set_permittivity(permittivity));
     if !usable {
