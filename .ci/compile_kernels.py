@@ -25,7 +25,8 @@ VARIANTS = {
     "l2p.cu": BOTH | {"GRADIENT": [0, 1]},
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
-    "sparse.cu": {"VALUE": ["float", "double"]},
+    "near.cu": {"GENERAL": [0, 1]},
+    "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "truncation.cu": {"P_MAX": [24, 60]},
 }

@@ -1,6 +1,6 @@
 // The near field as a sparse matrix: a diagonal in double precision, and rows of the other entries, columns increasing. VALUE:
 // float or double. CPU twins: crates/bem/src/near/block.rs and mod.rs.
-#include "shared/triangle.cuh"
+#include "shared/rows.cuh"
 
 #ifndef VALUE
 #define VALUE float
@@ -21,7 +21,7 @@ extern "C" __global__ void sparse_count(const Pair* pairs, u32 count, u32* count
     atomicAdd(counts + pairs[k].j, 1u);
 }
 
-// Puts them into their rows, in no order; next: where each row goes on.
+// Puts them into their rows, in no order; next: where each row goes on. entries: as near_integrate makes them.
 extern "C" __global__ void sparse_fill(const Pair* pairs, const double* entries, u32 count, u32* next, u32* columns,
                                        VALUE* values) {
     u32 k = blockIdx.x * THREADS + threadIdx.x;
@@ -30,7 +30,12 @@ extern "C" __global__ void sparse_fill(const Pair* pairs, const double* entries,
     u32 a = atomicAdd(next + pair.i, 1u), b = atomicAdd(next + pair.j, 1u);
     columns[a] = pair.j;
     columns[b] = pair.i;
+#if GENERAL
+    values[a] = (VALUE)entries[2 * (u64)k];
+    values[b] = (VALUE)entries[2 * (u64)k + 1];
+#else
     values[a] = values[b] = (VALUE)entries[k];
+#endif
 }
 
 // Sorts each row by its columns: products do not depend on the order in which pairs came.
@@ -50,15 +55,30 @@ extern "C" __global__ void sparse_sort(u32 n, const u32* starts, u32* columns, V
     }
 }
 
-__device__ __forceinline__ Corners load(const double* vertices, u32 i) {
-    const double* p = vertices + 9 * (u64)i;
-    return {{{p[0], p[1], p[2]}, {p[3], p[4], p[5]}, {p[6], p[7], p[8]}}};
+// What the points of the rule on two panels and on images of the second give to the entry in the row of the first.
+__device__ __forceinline__ double over_points(const Rows* rows, const Rules& rules, u32 degree, u32 row, const Corners& own,
+                                              const Corners& other, bool first) {
+    u32 kind = kind_of(rows, row);
+    double sum = 0.0;
+    for (u32 g = 0; g < images_of(rows); g++) {
+        Corners t = image_of(rows, g, other);
+        double value = 0.0;
+        if (kind == SINGLE) {
+            // A pair's sum has the mesh's order.
+            const Corners &a = first || g ? own : t, &b = first || g ? t : own;
+            value = sum_by_points(rules, degree, a.v, degree, b.v);
+        } else if (kind == ADJOINT) {
+            value = -dot(normal_of(own), field_by_points(rules, degree, own.v, degree, t.v));
+        }
+        sum += sign_of(rows, g) * value;
+    }
+    return sum;
 }
 
-// Takes from all entries what the points of the rule give. order: places of the panels in the mesh, whose order a pair's sum has.
+// Takes from all entries what the points of the rule give. order: places of the panels in the mesh.
 extern "C" __global__ void sparse_subtract(u32 n, const u32* starts, const u32* columns, VALUE* values, double* diagonal,
                                            const double* vertices, const u32* order, const double* triangle,
-                                           const u32* rule_starts, u32 most_degree, u32 degree) {
+                                           const u32* rule_starts, u32 most_degree, u32 degree, const Rows* rows) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, row = thread / LANES, lane = thread % LANES;
     if (row >= n) return;
     Rules rules = {triangle, rule_starts, nullptr, most_degree, 0};
@@ -66,12 +86,33 @@ extern "C" __global__ void sparse_subtract(u32 n, const u32* starts, const u32* 
     u32 place = order[row];
     for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) {
         u32 j = columns[k];
-        Corners other = load(vertices, j);
-        bool first = place <= order[j];
-        double sum = sum_by_points(rules, degree, first ? own.v : other.v, degree, first ? other.v : own.v);
+        double sum = over_points(rows, rules, degree, row, own, load(vertices, j), place <= order[j]);
         values[k] = (VALUE)((double)values[k] - sum);
     }
-    if (lane == 0) diagonal[row] -= sum_by_points(rules, degree, own.v, degree, own.v);
+    if (lane == 0) diagonal[row] -= over_points(rows, rules, degree, row, own, own, true);
+}
+
+// Of some rows the entries in columns that have an index (not ~0): how many there are, and they, their columns renamed.
+extern "C" __global__ void sparse_part_lengths(u32 count, const u32* chosen, const u32* index, const u32* starts, const u32* columns,
+                                               u32* lengths) {
+    u32 k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= count) return;
+    u32 row = chosen[k], found = 0;
+    for (u32 e = starts[row]; e < starts[row + 1]; e++) found += index[columns[e]] != ~0u;
+    lengths[k] = found;
+}
+
+extern "C" __global__ void sparse_part(u32 count, const u32* chosen, const u32* index, const u32* starts, const u32* columns,
+                                       const VALUE* values, const u32* part_starts, u32* part_columns, VALUE* part_values) {
+    u32 k = blockIdx.x * THREADS + threadIdx.x;
+    if (k >= count) return;
+    u32 row = chosen[k], at = part_starts[k];
+    for (u32 e = starts[row]; e < starts[row + 1]; e++) {
+        u32 column = index[columns[e]];
+        if (column == ~0u) continue;
+        part_columns[at] = column;
+        part_values[at++] = values[e];
+    }
 }
 
 // y += A x, one column of the grid's second dimension each; x, y: [columns][n].

@@ -1,61 +1,92 @@
 // Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/gmres.rs, points.rs.
-#include "shared/triangle.cuh"
+#include "shared/rows.cuh"
 
 #define THREADS 256
 #define WARPS (THREADS / 32)
 
-// Charges of panels to charges of points: point p of panel i carries weights[p] of it. count: panels of all columns.
-extern "C" __global__ void points_spread(u64 count, u32 nodes, const double* rule, const double* panels, double* points) {
-    u64 k = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (k < count * nodes) points[k] = rule[4 * (k % nodes) + 3] * panels[k / nodes];
+// Charges of panels to charges of points: point p of panel i carries weights[p] of it, that of an image with the image's sign. One
+// column of the grid's second dimension each; panels: [columns][n], points: [columns][images][n][nodes].
+extern "C" __global__ void points_spread(u32 n, u32 nodes, const double* rule, const Image* images, u32 image_count,
+                                         const double* panels, double* points) {
+    u64 k = (u64)blockIdx.x * THREADS + threadIdx.x, of_column = (u64)image_count * n * nodes;
+    if (k >= of_column) return;
+    u64 panel = k / nodes;
+    double charge = panels[(u64)blockIdx.y * n + panel % n];
+    points[blockIdx.y * of_column + k] = rule[4 * (k % nodes) + 3] * images[panel / n].sign * charge;
 }
 
-// Potentials of points to means over panels.
-extern "C" __global__ void points_average(u64 count, u32 nodes, const double* rule, const double* points, double* panels) {
-    u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= count) return;
+// Sums at points to rows of panels: means of potentials, or of gradients along the panel's normal. One column of the grid's second
+// dimension each; potentials: [columns][n][nodes], gradients: [..][3], each null if no row is of it.
+extern "C" __global__ void points_average(u32 n, u32 nodes, const double* rule, const u32* kinds, const double* vertices,
+                                          const double* potentials, const double* gradients, double* panels) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    u64 first = ((u64)blockIdx.y * n + i) * nodes;
     double sum = 0.0;
-    for (u32 p = 0; p < nodes; p++) sum += points[i * nodes + p] * rule[4 * p + 3];
-    panels[i] = sum;
+    if (kinds[i] == SINGLE) {
+        for (u32 p = 0; p < nodes; p++) sum += potentials[first + p] * rule[4 * p + 3];
+    } else if (kinds[i] == ADJOINT) {
+        Vec mean = {0.0, 0.0, 0.0};
+        for (u32 p = 0; p < nodes; p++) {
+            const double* g = gradients + 3 * (first + p);
+            mean = mean + Vec{g[0], g[1], g[2]} * rule[4 * p + 3];
+        }
+        sum = dot(mean, normal_of(load(vertices, i)));
+    }
+    panels[(u64)blockIdx.y * n + i] = sum;
 }
 
 #define TARGETS 8
 
-// Adds sum_q charges_q / |x - x_q| over all points at TARGETS targets of the grid's second dimension; a point at a target's very
-// place contributes nothing. targets: [count][3].
-extern "C" __global__ void points_direct(const double* vertices, u32 n, u32 nodes, const double* rule, const double* charges,
-                                         const double* targets, u32 count, double* sums) {
-    __shared__ double of_warps[WARPS][TARGETS];
-    u32 first = blockIdx.y * TARGETS;
-    double x[TARGETS], y[TARGETS], z[TARGETS], total[TARGETS];
+// Adds sum_q charges_q / |x - x_q|, or with `gradient` its gradient, over all points and those of images at TARGETS targets of the
+// grid's second dimension; a point at a target's very place contributes nothing. charges: [images][n][nodes], targets: [count][3].
+extern "C" __global__ void points_direct(const double* vertices, u32 n, u32 nodes, const double* rule, const Image* images,
+                                         u32 image_count, const double* charges, const double* targets, u32 count, u32 gradient,
+                                         double* sums) {
+    __shared__ double of_warps[WARPS][TARGETS][3];
+    u32 first = blockIdx.y * TARGETS, width = gradient ? 3 : 1;
+    Vec x[TARGETS], total[TARGETS];
     for (u32 t = 0; t < TARGETS; t++) {
         const double* at = targets + 3 * (u64)min(first + t, count - 1);
-        x[t] = at[0];
-        y[t] = at[1];
-        z[t] = at[2];
-        total[t] = 0.0;
+        x[t] = {at[0], at[1], at[2]};
+        total[t] = {0.0, 0.0, 0.0};
     }
-    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < n; i += gridDim.x * THREADS) {
-        const double* p = vertices + 9 * (u64)i;
-        Vec v[3] = {{p[0], p[1], p[2]}, {p[3], p[4], p[5]}, {p[6], p[7], p[8]}};
-        for (u32 k = 0; k < nodes; k++) {
-            Vec s = on(v, rule + 4 * k);
-            double q = charges[(u64)i * nodes + k];
+    for (u64 k = blockIdx.x * THREADS + threadIdx.x; k < (u64)image_count * n; k += gridDim.x * THREADS) {
+        const Image& image = images[k / n];
+        const double* p = vertices + 9 * (k % n);
+        // Images of panels are run around the other way, as their charges are ordered.
+        bool odd = image.scale[0] * image.scale[1] * image.scale[2] < 0.0;
+        Vec v[3];
+        for (u32 c = 0; c < 3; c++) {
+            const double* q = p + 3 * (odd ? (3 - c) % 3 : c);
+            v[c] = {image.scale[0] * q[0] + image.shift[0], image.scale[1] * q[1] + image.shift[1],
+                    image.scale[2] * q[2] + image.shift[2]};
+        }
+        for (u32 m = 0; m < nodes; m++) {
+            Vec s = on(v, rule + 4 * m);
+            double q = charges[k * nodes + m];
             for (u32 t = 0; t < TARGETS; t++) {
-                double r2 = norm2(Vec{s.x - x[t], s.y - y[t], s.z - z[t]});
-                total[t] += r2 > 0.0 ? q * rsqrt(r2) : 0.0;
+                Vec d = s - x[t];
+                double r2 = norm2(d), inverse = r2 > 0.0 ? rsqrt(r2) : 0.0;
+                if (gradient) total[t] = total[t] + d * (q * inverse * inverse * inverse);
+                else total[t].x += q * inverse;
             }
         }
     }
     for (u32 t = 0; t < TARGETS; t++) {
-        for (u32 d = 16; d > 0; d /= 2) total[t] += __shfl_down_sync(~0u, total[t], d);
-        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][t] = total[t];
+        double parts[3] = {total[t].x, total[t].y, total[t].z};
+        for (u32 c = 0; c < width; c++) {
+            for (u32 d = 16; d > 0; d /= 2) parts[c] += __shfl_down_sync(~0u, parts[c], d);
+            if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][t][c] = parts[c];
+        }
     }
     __syncthreads();
     if (threadIdx.x < TARGETS && first + threadIdx.x < count) {
-        double sum = 0.0;
-        for (u32 w = 0; w < WARPS; w++) sum += of_warps[w][threadIdx.x];
-        atomicAdd(sums + first + threadIdx.x, sum);
+        for (u32 c = 0; c < width; c++) {
+            double sum = 0.0;
+            for (u32 w = 0; w < WARPS; w++) sum += of_warps[w][threadIdx.x][c];
+            atomicAdd(sums + width * (first + threadIdx.x) + c, sum);
+        }
     }
 }
 
@@ -84,11 +115,13 @@ extern "C" __global__ void vector_total(u32 count, const double* parts, double* 
     reduce(sum, out);
 }
 
-// sum_i w_i u_i^2 over the panels of each group, added up; of: [n].
-extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* weights, const double* u, double* sums) {
+// sum_i w_i (f_i u_i)^2 over the panels of each group, added up; of: [n]; factors: [n], or null for 1.
+extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* weights, const double* factors, const double* u,
+                                          double* sums) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     u32 group = i < n ? of[i] : ~0u;
-    double square = i < n ? weights[i] * u[i] * u[i] : 0.0;
+    double value = i < n ? (factors ? factors[i] : 1.0) * u[i] : 0.0;
+    double square = i < n ? weights[i] * value * value : 0.0;
     // Neighbours are mostly of one group: then one addition a warp.
     u32 same = __match_any_sync(~0u, group);
     if (same == ~0u) {
@@ -97,6 +130,12 @@ extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* we
     } else if (group != ~0u) {
         atomicAdd(sums + group, square);
     }
+}
+
+// Values of the chosen panels.
+extern "C" __global__ void vector_gather(u32 count, const u32* chosen, const double* from, double* to) {
+    u32 k = blockIdx.x * THREADS + threadIdx.x;
+    if (k < count) to[k] = from[chosen[k]];
 }
 
 // y = factor x + other y; with other = 0 whatever y was.

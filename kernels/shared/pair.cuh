@@ -133,15 +133,14 @@ __device__ inline Piece plan_piece(double a, double b, const Singularities& s, d
     return {CUT_AT, 0, a + CUT * width};
 }
 
-// sum of w f(x) over the points that integrate along edge i of `of`, f being singular where the potential of `source` is.
+// sum of w f(x) over the points that integrate along an edge, f being singular where the potential of `source` is.
 template <class F>
-__device__ inline double along_edge(const Triangle& of, u32 i, const Triangle& source, double digits, u32 increment,
-                                    const Rules& rules, F f) {
+__device__ inline double along_line(Vec start, Vec tangent, double length, const Triangle& source, double digits,
+                                    u32 increment, const Rules& rules, F f) {
     // Each cut leaves one piece for later; pieces shrink at least by 0.95, mostly by half, down to SMALLEST_PIECE.
     const u32 DEPTH = 48;
     double left[DEPTH], right[DEPTH];
-    Vec start = of.v[i], tangent = of.t[i];
-    double length = of.l[i], sum = 0.0;
+    double sum = 0.0;
     Singularities singular = singularities(start, tangent, length, source);
     u32 open = 1;
     left[0] = 0.0;
@@ -168,6 +167,13 @@ __device__ inline double along_edge(const Triangle& of, u32 i, const Triangle& s
         }
     }
     return sum;
+}
+
+// The same along edge i of `of`.
+template <class F>
+__device__ inline double along_edge(const Triangle& of, u32 i, const Triangle& source, double digits, u32 increment,
+                                    const Rules& rules, F f) {
+    return along_line(of.v[i], of.t[i], of.l[i], source, digits, increment, rules, f);
 }
 
 // int ln(h + |x - y|) dt over y on edge j of t, for x a height h above the plane.

@@ -153,3 +153,19 @@ __device__ inline double sum_by_points(const Rules& rules, u32 outer, const Vec*
     }
     return total;
 }
+
+// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points.
+__device__ inline Vec field_by_points(const Rules& rules, u32 outer, const Vec* s, u32 inner, const Vec* t) {
+    const double *p = rule_nodes(rules, outer), *q = rule_nodes(rules, inner);
+    u32 m = rule_length(rules, outer), n = rule_length(rules, inner);
+    Vec total = {0.0, 0.0, 0.0};
+    for (u32 i = 0; i < m; i++) {
+        Vec x = on(s, p + 4 * i);
+        for (u32 j = 0; j < n; j++) {
+            Vec d = x - on(t, q + 4 * j);
+            double r2 = norm2(d), inverse = r2 > 0.0 ? rsqrt(r2) : 0.0;
+            total = total + d * (p[4 * i + 3] * q[4 * j + 3] * inverse * inverse * inverse);
+        }
+    }
+    return total;
+}

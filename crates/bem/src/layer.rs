@@ -16,7 +16,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::Error;
-use crate::device::DeviceProduct;
+use crate::device::{DeviceProduct, Sampled};
 use crate::gmres::{LinearOperator, Slack};
 use crate::ladder::Ladder;
 use crate::near::{Near, Needs, PairIntegrals};
@@ -25,6 +25,7 @@ use crate::panels::Panels;
 use crate::points::Points;
 use crate::potentials::Nodes;
 use crate::product::{self, Rule};
+use crate::quadrature::TriangleNode;
 use crate::single_layer::{self, SingleLayerPairs};
 use crate::solid_angle_pair::solid_angle_over;
 use crate::triangle::{Triangle, Vec3};
@@ -267,7 +268,7 @@ pub(crate) fn plan_options(kernels: &[Kernel], tolerance: f64, densities: usize)
 pub(crate) enum Correction {
     /// In the processor's memory.
     Host(Near),
-    /// In a GPU's, with the fast sum: of rows that are all [`Kernel::Single`], without images.
+    /// In a GPU's, with the fast sum.
     Device(Box<DeviceProduct>),
 }
 
@@ -367,10 +368,8 @@ impl Layer {
         let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| points.at(p)).collect();
         let potential = self.kernels.contains(&Kernel::Single);
         let width = if potential { 1 } else { 3 };
-        let sums = match &self.correction {
-            Correction::Device(product) => product.samples(&chosen, &targets)?,
-            Correction::Host(_) => self.samples(&chosen, &targets),
-        };
+        let of = if potential { Sampled::Potentials } else { Sampled::Gradients };
+        let sums = self.sums_at(of, &chosen, &targets)?;
         let Some([fast, exact]) = sums else { return Ok(None) };
         let (mut error, mut size) = (0.0, 0.0);
         // Of rows that are potentials.
@@ -393,21 +392,33 @@ impl Layer {
         Ok((size > 0.0).then(|| SampledError { relative: (error / size).sqrt(), absolute }))
     }
 
-    /// The first column of the last product at some points, and direct sums there: potentials, or gradients where there are none.
-    fn samples(&self, chosen: &[usize], targets: &[[f64; 3]]) -> Option<[Vec<f64>; 2]> {
+    /// The first column of the last product at some points, and direct sums there.
+    fn sums_at(
+        &self,
+        of: Sampled,
+        chosen: &[usize],
+        targets: &[[f64; 3]],
+    ) -> Result<Option<[Vec<f64>; 2]>, Error> {
+        if let Correction::Device(product) = &self.correction {
+            return Ok(product.samples(of, chosen, targets)?);
+        }
         let count = self.panels.total() * self.rule.len();
-        let strengths = self.strengths.get(..count)?;
+        let Some(strengths) = self.strengths.get(..count) else { return Ok(None) };
         if self.kernels.contains(&Kernel::Double) {
-            return None;
+            return Ok(None);
         }
         let points = self.points();
-        if self.kernels.contains(&Kernel::Single) {
-            let fast = chosen.iter().map(|&p| self.potential[p]).collect();
-            return Some([fast, points.direct_sums(strengths, targets)]);
-        }
-        let slopes = |&p: &usize| self.gradient[3 * p..3 * p + 3].iter().copied();
-        let fast = chosen.iter().flat_map(slopes).collect();
-        Some([fast, points.direct_slopes(strengths, targets)])
+        Ok(Some(match of {
+            Sampled::Potentials => {
+                let fast = chosen.iter().map(|&p| self.potential[p]).collect();
+                [fast, points.direct_sums(strengths, targets)]
+            }
+            Sampled::Gradients => {
+                let slopes = |&p: &usize| self.gradient[3 * p..3 * p + 3].iter().copied();
+                let fast = chosen.iter().flat_map(slopes).collect();
+                [fast, points.direct_slopes(strengths, targets)]
+            }
+        }))
     }
 
     /// y = A x for `columns` vectors on the device where the near field is.
@@ -437,51 +448,37 @@ impl Layer {
     /// # Errors
     /// The GPU's.
     pub(crate) fn row_errors(&self, chosen: &[usize]) -> Result<Vec<f64>, Error> {
-        let nodes = self.rule.nodes();
-        let count = self.panels.total() * nodes.len();
+        let nodes = self.rule.nodes().len();
         let points = self.points();
-        if let Correction::Device(product) = &self.correction {
-            let of_panel = |&i: &usize| i * nodes.len()..(i + 1) * nodes.len();
-            let chosen: Vec<usize> = chosen.iter().flat_map(of_panel).collect();
-            let targets: Vec<[f64; 3]> = chosen.iter().map(|&p| points.at(p)).collect();
-            let Some([fast, exact]) = product.samples(&chosen, &targets)? else {
-                return Ok(vec![0.0; chosen.len() / nodes.len()]);
-            };
-            let mean = |(fast, exact): (&[f64], &[f64])| {
-                let differences = fast.iter().zip(exact).zip(nodes);
-                differences.map(|((fast, exact), node)| node.weight * (fast - exact)).sum()
-            };
-            let both = fast.chunks_exact(nodes.len()).zip(exact.chunks_exact(nodes.len()));
-            return Ok(both.map(mean).collect());
-        }
-        let none = || vec![0.0; chosen.len()];
-        let Some(strengths) = self.strengths.get(..count) else { return Ok(none()) };
-        let of_panel = |&i: &usize| i * nodes.len()..(i + 1) * nodes.len();
-        let error = |i: &usize| {
-            let targets: Vec<[f64; 3]> = of_panel(i).map(|p| points.at(p)).collect();
-            let mean = |differences: &mut dyn Iterator<Item = f64>| -> f64 {
-                nodes.iter().zip(differences).map(|(node, d)| node.weight * d).sum()
-            };
-            match self.kernels[*i] {
-                Kernel::Single => {
-                    let exact = points.direct_sums(strengths, &targets);
-                    let fast = &self.potential[of_panel(i)];
-                    mean(&mut fast.iter().zip(&exact).map(|(fast, exact)| fast - exact))
-                }
-                Kernel::Adjoint => {
-                    let exact = points.direct_slopes(strengths, &targets);
-                    let range = of_panel(i);
-                    let fast = &self.gradient[3 * range.start..3 * range.end];
-                    let along = |(fast, exact): (&[f64], &[f64])| {
-                        let differ = Vec3::from_fn(|k, _| fast[k] - exact[k]);
-                        differ.dot(&self.normals[*i])
-                    };
-                    mean(&mut fast.chunks_exact(3).zip(exact.chunks_exact(3)).map(along))
-                }
-                Kernel::Double | Kernel::None => 0.0,
+        let of_panel = |&i: &usize| i * nodes..(i + 1) * nodes;
+        let places: Vec<usize> = chosen.iter().flat_map(of_panel).collect();
+        let targets: Vec<[f64; 3]> = places.iter().map(|&p| points.at(p)).collect();
+        let mut errors = vec![0.0; chosen.len()];
+        for (kernel, of) in
+            [(Kernel::Single, Sampled::Potentials), (Kernel::Adjoint, Sampled::Gradients)]
+        {
+            if chosen.iter().all(|&i| self.kernels[i] != kernel) {
+                continue;
             }
-        };
-        Ok(chosen.par_iter().map(error).collect())
+            let Some([fast, exact]) = self.sums_at(of, &places, &targets)? else { continue };
+            let width = fast.len() / (chosen.len() * nodes);
+            let both = fast.chunks_exact(width * nodes).zip(exact.chunks_exact(width * nodes));
+            for ((error, &i), (fast, exact)) in errors.iter_mut().zip(chosen).zip(both) {
+                if self.kernels[i] == kernel {
+                    let difference =
+                        |k: usize, of: usize| fast[width * k + of] - exact[width * k + of];
+                    let value = |k: usize| match kernel {
+                        Kernel::Adjoint => {
+                            Vec3::from_fn(|of, _| difference(k, of)).dot(&self.normals[i])
+                        }
+                        _ => difference(k, 0),
+                    };
+                    let weighted = |(k, node): (usize, &TriangleNode)| node.weight * value(k);
+                    *error = self.rule.nodes().iter().enumerate().map(weighted).sum();
+                }
+            }
+        }
+        Ok(errors)
     }
 
     fn points(&self) -> Points<'_> {

@@ -61,6 +61,15 @@ impl Image {
         Vec3::from_fn(|k, _| self.flips[k].map_or(x[k], |flip| flip - x[k]))
     }
 
+    /// x_k becomes `map[k]` x_k + `map[3 + k]`; charges are multiplied by `map[6]`.
+    pub(crate) fn map(&self) -> [f64; 7] {
+        let [[a, s], [b, t], [c, u]] = self.flips.map(|flip| match flip {
+            Some(flip) => [-1.0, flip],
+            None => [1.0, 0.0],
+        });
+        [a, b, c, s, t, u, self.sign]
+    }
+
     fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
         let [a, b, c] = corners.each_ref().map(|v| self.reflect(v));
         // One that is mirrored is run around the other way.

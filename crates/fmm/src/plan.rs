@@ -258,8 +258,8 @@ impl Plan {
         }
     }
 
-    /// Potentials of `densities` densities of charges, both in the memory of [`Plan::device`], shapes (k, n) and (k, m). Returns
-    /// when they are there.
+    /// Potentials, gradients or both of `densities` densities of charges, all in the memory of [`Plan::device`], shapes (k, n), (k, m)
+    /// and (k, m, 3). Returns when they are there.
     ///
     /// # Errors
     /// [`Error::NotPlanned`] without such a device, [`Error::Length`], [`Error::Gpu`].
@@ -267,19 +267,24 @@ impl Plan {
         &mut self,
         densities: usize,
         charges: &::gpu::Buffer<f64>,
-        potential: &::gpu::Buffer<f64>,
+        potential: Option<&::gpu::Buffer<f64>>,
+        gradient: Option<&::gpu::Buffer<f64>>,
     ) -> Result<(), Error> {
         let lengths = [
-            ("charges", densities * self.sources, charges.len()),
-            ("potential", densities * self.targets, potential.len()),
+            ("charges", densities * self.sources, Some(charges.len())),
+            ("potential", densities * self.targets, potential.map(::gpu::Buffer::len)),
+            ("gradient", 3 * densities * self.targets, gradient.map(::gpu::Buffer::len)),
         ];
         for (what, expected, found) in lengths {
-            if found < expected {
+            if let Some(found) = found.filter(|&found| found < expected) {
                 return Err(Error::Length { what, expected, found });
             }
         }
+        if gradient.is_some() && !self.with_gradient {
+            return Err(Error::NotPlanned { what: "gradient" });
+        }
         match &mut self.engine {
-            Engine::Gpu(engine) => engine.apply_on_device(densities, charges, potential),
+            Engine::Gpu(engine) => engine.apply_on_device(densities, charges, potential, gradient),
             _ => Err(Error::NotPlanned { what: "device" }),
         }
     }

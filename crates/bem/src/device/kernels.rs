@@ -4,13 +4,22 @@ pub(super) use gpu::count;
 use gpu::{Arg, Buffer, Device, Error, Function, Grid, Plain, Source};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = gpu::kernel_headers!["shared/triangle.cuh", "shared/pair.cuh"];
+const HEADERS: &[(&str, &str)] = gpu::kernel_headers![
+    "shared/triangle.cuh",
+    "shared/pair.cuh",
+    "shared/rows.cuh",
+    "shared/solid_angle.cuh"
+];
 
 pub(super) const NEAR: Source<'static> = gpu::kernel_source!("near.cu", HEADERS);
 pub(super) const SPARSE: Source<'static> = gpu::kernel_source!("sparse.cu", HEADERS);
 pub(super) const PRECONDITIONER: Source<'static> =
     gpu::kernel_source!("preconditioner.cu", HEADERS);
 pub(super) const VECTORS: Source<'static> = gpu::kernel_source!("vectors.cu", HEADERS);
+pub(super) const INTERFACES: Source<'static> = gpu::kernel_source!("interfaces.cu", HEADERS);
+
+/// Threads of a block, as `kernels/vectors.cu` has it.
+pub(super) const VECTOR_THREADS: u32 = 256;
 
 /// A kernel ready to be started on its device's main stream.
 #[derive(Clone, Debug)]

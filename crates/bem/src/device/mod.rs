@@ -3,25 +3,31 @@
 //! The kernels compute what this crate's modules compute on processor cores, in double precision; geometry goes to the
 //! device once, and after that a solve moves numbers, not vectors.
 
+mod interfaces;
 mod kernels;
 mod near;
-mod preconditioner;
 mod product;
+mod rows;
 mod space;
 #[cfg(test)]
 mod tests;
+mod two_level;
 
 use gpu::{Arg, Buffer, Device, Error};
 
+use crate::layer;
+use crate::near::Needs;
 use crate::panels::Panels;
 use crate::product::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
+pub(crate) use interfaces::DevicePreconditioner;
 use kernels::{Kernel, NEAR, count};
 pub(crate) use near::DeviceNear;
 use near::Search;
-pub(crate) use preconditioner::DevicePreconditioner;
-pub(crate) use product::DeviceProduct;
-pub(crate) use space::DeviceSpace;
+pub(crate) use product::{DeviceProduct, Sampled};
+use rows::Rows;
+pub(crate) use space::{DeviceSpace, Norms};
+pub(crate) use two_level::DeviceTwoLevel;
 
 /// Threads of a block in the kernels that work on panels.
 const THREADS: u32 = 128;
@@ -45,6 +51,7 @@ pub(crate) struct DeviceGeometry {
     /// Centroid of each panel, and how far it looks for others: so many diameters.
     centroids: Buffer<[f64; 4]>,
     diameters: f64,
+    rows: Rows,
     search: Search,
     rules: Rules,
 }
@@ -60,11 +67,17 @@ struct Rules {
 }
 
 impl DeviceGeometry {
-    /// Brings panels to the device; each looks for others within `diameters` of its own.
+    /// Brings panels to the device, with rows of these kinds (none of them [`layer::Kernel::Double`]); each looks for others within
+    /// `diameters` of its own.
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.
-    pub(crate) fn new(device: &Device, panels: &Panels, diameters: f64) -> Result<Self, Error> {
+    pub(crate) fn new(
+        device: &Device,
+        panels: &Panels,
+        kernels: &[layer::Kernel],
+        diameters: f64,
+    ) -> Result<Self, Error> {
         let n = panels.len();
         let (needed, free) = (near::estimate(n), device.free_memory()?);
         if needed > free {
@@ -72,16 +85,19 @@ impl DeviceGeometry {
         }
         let vertices = device.upload(panels.coordinates())?;
         let centroids = device.buffer(n)?;
-        let kernel = Kernel::new(device, &NEAR, &[], "near_panels", THREADS)?;
+        let kernel = Kernel::new(device, &NEAR, &rows::general(false), "near_panels", THREADS)?;
         let args = [vertices.arg(), count(n), Arg::F64(diameters), centroids.arg()];
         kernel.over(n, 1, &args)?;
+        let areas = device.upload(panels.areas())?;
+        let rows = Rows::new(device, panels, kernels, &areas)?;
         Ok(Self {
-            search: Search::new(device, n, &centroids)?,
+            search: Search::new(device, n, &centroids, &rows)?,
+            rows,
             diameters,
             device: device.clone(),
             panels: n,
             vertices,
-            areas: device.upload(panels.areas())?,
+            areas,
             parts: device.upload(panels.parts().0)?,
             charges: device.upload(panels.parts().1)?,
             order: device.upload(panels.triangles())?,
@@ -92,6 +108,16 @@ impl DeviceGeometry {
 
     pub(crate) fn device(&self) -> &Device {
         &self.device
+    }
+
+    /// Has what charges in space ask for looked at, and solid angles integrated to this accuracy.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn set_needs(&mut self, needs: &Needs, solid_angles: f64) -> Result<(), Error> {
+        self.rows.set_needs(&self.device, needs, solid_angles, &self.areas)?;
+        self.search = Search::new(&self.device, self.panels, &self.centroids, &self.rows)?;
+        Ok(())
     }
 
     /// As [`near::closest`](crate::near::closest).
@@ -105,12 +131,13 @@ impl DeviceGeometry {
         args.push(Arg::F64(self.diameters));
         args.extend(self.search.args());
         args.extend([count(self.panels), self.rules.nodes(rule), count(rule.len()), parts.arg()]);
+        args.push(self.rows.arg());
         self.kernel("near_closest")?.over(self.panels, 1, &args)?;
         Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
     }
 
     fn kernel(&self, name: &str) -> Result<Kernel, Error> {
-        Kernel::new(&self.device, &NEAR, &[], name, THREADS)
+        Kernel::new(&self.device, &NEAR, self.rows.macros(), name, THREADS)
     }
 }
 
@@ -138,6 +165,12 @@ impl Rules {
     /// Nodes of one rule, as an argument.
     fn nodes(&self, rule: &Rule) -> Arg {
         self.triangle.at(self.first[rule.degree().min(MAX_TRIANGLE_DEGREE)] as usize)
+    }
+
+    /// Triangle rules, line rules, the highest of both.
+    fn of_pairs(&self) -> [Arg; 5] {
+        let [nodes, starts, most] = self.of_triangles();
+        [nodes, starts, self.line.arg(), most, count(MAX_LINE_POINTS)]
     }
 
     /// Nodes, beginnings and the highest degree of the triangle rules.

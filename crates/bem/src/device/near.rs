@@ -2,13 +2,13 @@
 
 use gpu::{Arg, Buffer, Device};
 
-use super::kernels::{Kernel, NEAR, SPARSE, count, prefix_sums, shrunk};
+use super::kernels::{Kernel, NEAR, SPARSE, VECTOR_THREADS, VECTORS, count, prefix_sums, shrunk};
+use super::rows::Rows;
 use super::{DeviceGeometry, LANES, THREADS};
 use crate::near::{Precision, Selection};
 use crate::pair::PairQuadrature;
 use crate::preconditioner::NEIGHBOURS;
 use crate::product::Rule;
-use crate::quadrature::MAX_LINE_POINTS;
 use crate::{Error, Progress, Stage, cost};
 
 /// Panels of a tree's leaf at most.
@@ -35,6 +35,8 @@ pub(crate) struct DeviceNear {
     pub(super) geometry: DeviceGeometry,
     /// Macro with the type of the entries.
     pub(super) value: Vec<String>,
+    /// Those of the kernels of this matrix.
+    macros: Vec<String>,
     pub(super) starts: Buffer<u32>,
     pub(super) columns: Buffer<u32>,
     pub(super) values: Buffer<u8>,
@@ -43,7 +45,15 @@ pub(crate) struct DeviceNear {
     entries: usize,
 }
 
-/// Pairs with their entries.
+/// Rows of entries without a diagonal.
+#[derive(Debug)]
+pub(super) struct SparseRows {
+    pub(super) starts: Buffer<u32>,
+    pub(super) columns: Buffer<u32>,
+    pub(super) values: Buffer<u8>,
+}
+
+/// Pairs with their entries: one each, or with general rows both.
 struct Part {
     pairs: Buffer<[u32; 2]>,
     values: Buffer<f64>,
@@ -84,8 +94,11 @@ impl DeviceNear {
             }
         }
         let diagonal = geometry.device.buffer(n)?;
-        let kernel = geometry.kernel("near_diagonal")?;
-        kernel.over(n, 1, &[geometry.vertices.arg(), count(n), diagonal.arg()])?;
+        let (accuracy, increment) = quadrature.accuracy_and_increment();
+        let mut args = vec![geometry.vertices.arg(), count(n)];
+        args.extend(geometry.rules.of_pairs());
+        args.extend([Arg::F64(accuracy), count(increment), diagonal.arg(), geometry.rows.arg()]);
+        geometry.kernel("near_diagonal")?.over(n, 1, &args)?;
         Ok(Self::from_parts(geometry, parts, diagonal, precision)?)
     }
 
@@ -102,7 +115,8 @@ impl DeviceNear {
             Precision::Double => ("VALUE=double", 8),
         };
         let value = vec![name.to_owned()];
-        let kernel = |name: &str| Kernel::new(device, &SPARSE, &value, name, THREADS);
+        let macros = [geometry.rows.macros(), &value].concat();
+        let kernel = |name: &str| Kernel::new(device, &SPARSE, &macros, name, THREADS);
         let counts = device.buffer::<u32>(n)?;
         counts.zero()?;
         let tally = kernel("sparse_count")?;
@@ -131,7 +145,69 @@ impl DeviceNear {
         kernel("sparse_sort")?.over(n, 1, &args)?;
         let multiply_add = kernel("sparse_multiply_add")?;
         let entries = n + total;
-        Ok(Self { geometry, value, starts, columns, values, diagonal, multiply_add, entries })
+        Ok(Self {
+            geometry,
+            value,
+            macros,
+            starts,
+            columns,
+            values,
+            diagonal,
+            multiply_add,
+            entries,
+        })
+    }
+
+    /// Some of its rows and columns, for panels with this geometry; `index` of each panel among them, or [`u32::MAX`].
+    pub(super) fn between(
+        &self,
+        geometry: DeviceGeometry,
+        chosen: &Buffer<u32>,
+        index: &Buffer<u32>,
+    ) -> Result<Self, gpu::Error> {
+        let device = &self.geometry.device;
+        let rows = self.part(chosen, index)?;
+        let diagonal = device.buffer(chosen.len())?;
+        let kernel = Kernel::new(device, &VECTORS, &[], "vector_gather", VECTOR_THREADS)?;
+        let args = [count(chosen.len()), chosen.arg(), self.diagonal.arg(), diagonal.arg()];
+        kernel.over(chosen.len(), 1, &args)?;
+        let (value, macros) = (self.value.clone(), self.macros.clone());
+        let multiply_add = self.multiply_add.clone();
+        let entries = chosen.len() + rows.columns.len();
+        let SparseRows { starts, columns, values } = rows;
+        Ok(Self {
+            geometry,
+            value,
+            macros,
+            starts,
+            columns,
+            values,
+            diagonal,
+            multiply_add,
+            entries,
+        })
+    }
+
+    /// Of some rows the entries off the diagonal in the columns that have an `index`, by which they are renamed.
+    pub(super) fn part(
+        &self,
+        chosen: &Buffer<u32>,
+        index: &Buffer<u32>,
+    ) -> Result<SparseRows, gpu::Error> {
+        let (device, n) = (&self.geometry.device, chosen.len());
+        let kernel = |name: &str| Kernel::new(device, &SPARSE, &self.macros, name, THREADS);
+        let counts = device.buffer::<u32>(n)?;
+        let from = [count(n), chosen.arg(), index.arg(), self.starts.arg(), self.columns.arg()];
+        let args = [&from[..], &[counts.arg()]].concat();
+        kernel("sparse_part_lengths")?.over(n, 1, &args)?;
+        let (starts, total) = prefix_sums(&counts.to_vec()?);
+        let (starts, total) = (device.upload(&starts)?, total as usize);
+        let columns = device.buffer::<u32>(total)?;
+        let size = if self.value[0].ends_with("float") { 4 } else { 8 };
+        let values = device.buffer::<u8>(total * size)?;
+        let to = [self.values.arg(), starts.arg(), columns.arg(), values.arg()];
+        kernel("sparse_part")?.over(n, 1, &[&from[..], &to].concat())?;
+        Ok(SparseRows { starts, columns, values })
     }
 
     /// Entries that are not zero, the diagonal among them.
@@ -146,11 +222,11 @@ impl DeviceNear {
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
     pub(crate) fn subtract_points(&mut self, rule: &Rule) -> Result<(), gpu::Error> {
         let g = &self.geometry;
-        let kernel = Kernel::new(&g.device, &SPARSE, &self.value, "sparse_subtract", THREADS)?;
+        let kernel = Kernel::new(&g.device, &SPARSE, &self.macros, "sparse_subtract", THREADS)?;
         let mut args = self.args();
         args.extend([g.vertices.arg(), g.order.arg()]);
         args.extend(g.rules.of_triangles());
-        args.push(count(rule.degree()));
+        args.extend([count(rule.degree()), g.rows.arg()]);
         kernel.over(LANES * g.panels, 1, &args)
     }
 
@@ -212,8 +288,9 @@ impl Search {
         device: &Device,
         n: usize,
         centroids: &Buffer<[f64; 4]>,
+        rows: &Rows,
     ) -> Result<Self, gpu::Error> {
-        let kernel = |name: &str| Kernel::new(device, &NEAR, &[], name, THREADS);
+        let kernel = |name: &str| Kernel::new(device, &NEAR, rows.macros(), name, THREADS);
         let mut depth = 0;
         while n.div_ceil(1 << depth) > LEAF {
             depth += 1;
@@ -253,6 +330,7 @@ impl Search {
             count(rows),
             counts.arg(),
             pairs,
+            geometry.rows.arg(),
         ];
         self.candidates.over(rows, 1, &args)
     }
@@ -323,26 +401,30 @@ impl<'a> Integrals<'a> {
         args.extend(geometry.rules.of_triangles());
         args.extend([count(rule.degree()), count(finer.degree())]);
         args.extend([Arg::F64(self.selection.error), chosen.arg(), tally.at(0)]);
+        args.push(geometry.rows.arg());
         self.select.over(total, 1, &args)?;
 
         let found = tally.to_vec()?[0] as usize;
         let rest = device.buffer::<u32>(found)?;
         let kept = device.buffer::<[u32; 2]>(found)?;
-        let values = device.buffer::<f64>(found)?;
+        let per_pair = if geometry.rows.is_general() { 2 } else { 1 };
+        let values = device.buffer::<f64>(per_pair * found)?;
         let (accuracy, increment) = self.quadrature.accuracy_and_increment();
         for (edges, list) in [(0, &chosen), (1, &rest)] {
             let pairs = tally.to_vec()?[edges] as usize;
             let mut args = panels.to_vec();
             args.extend([list.arg(), count(pairs)]);
-            args.extend([geometry.rules.triangle.arg(), geometry.rules.starts.arg()]);
-            args.push(geometry.rules.line.arg());
-            args.extend([geometry.rules.of_triangles()[2], count(MAX_LINE_POINTS)]);
+            args.extend(geometry.rules.of_pairs());
             args.extend([count(rule.degree()), Arg::F64(self.selection.error)]);
             args.extend([Arg::F64(accuracy), count(increment), count(edges)]);
             args.extend([rest.arg(), tally.at(1), kept.arg(), values.arg(), tally.at(2)]);
+            args.push(geometry.rows.arg());
             self.integrate.over(pairs, 1, &args)?;
         }
         let pairs = tally.to_vec()?[2] as usize;
-        Ok(Part { pairs: shrunk(device, &kept, pairs)?, values: shrunk(device, &values, pairs)? })
+        Ok(Part {
+            pairs: shrunk(device, &kept, pairs)?,
+            values: shrunk(device, &values, per_pair * pairs)?,
+        })
     }
 }

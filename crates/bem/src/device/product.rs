@@ -2,13 +2,12 @@
 
 use gpu::{Arg, Buffer, Device};
 
-use super::kernels::{Kernel, VECTORS, count};
+use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::product::Rule;
 
-/// Threads of a block, and targets that a block of direct sums takes, as `kernels/vectors.cu` has them.
-const THREADS: u32 = 256;
+/// Targets that a block of direct sums takes, as `kernels/vectors.cu` has it.
 const TARGETS: usize = 8;
 
 /// Blocks over the sources of direct sums: enough to fill a GPU.
@@ -24,15 +23,25 @@ pub(crate) struct DeviceProduct {
     spread: Kernel,
     average: Kernel,
     direct: Kernel,
-    /// Of the points, shape (k, points).
+    /// Of the points and those of images, shape (k, images, points).
     charges: Buffer<f64>,
+    /// At the points, shapes (k, points) and (k, points, 3), as far as rows ask for them.
     potentials: Buffer<f64>,
+    gradients: Buffer<f64>,
+}
+
+/// Which of a fast sum's values are compared with direct sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampled {
+    Potentials,
+    /// Three for each point.
+    Gradients,
 }
 
 impl DeviceProduct {
     pub(crate) fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, gpu::Error> {
         let device = near.geometry.device.clone();
-        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, THREADS);
+        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
         Ok(Self {
             nodes: rule.len(),
             rule,
@@ -41,6 +50,7 @@ impl DeviceProduct {
             direct: kernel("points_direct")?,
             charges: device.buffer(0)?,
             potentials: device.buffer(0)?,
+            gradients: device.buffer(0)?,
             device,
             near,
         })
@@ -66,56 +76,71 @@ impl DeviceProduct {
         y: &Buffer<f64>,
         columns: usize,
     ) -> Result<(), Error> {
-        let panels = columns * self.near.len();
-        let points = panels * self.nodes;
-        if self.charges.len() < points {
-            self.charges = self.device.buffer(points)?;
-            self.potentials = self.device.buffer(points)?;
-        }
+        let (n, rows) = (self.near.len(), &self.near.geometry.rows);
+        let points = columns * n * self.nodes;
+        let (sources, images) = (points * rows.image_count(), rows.images());
+        let room = |buffer: &mut Buffer<f64>, len: usize| -> Result<(), gpu::Error> {
+            if buffer.len() < len {
+                *buffer = self.device.buffer(len)?;
+            }
+            Ok(())
+        };
+        room(&mut self.charges, sources)?;
+        room(&mut self.potentials, if rows.has_potentials { points } else { 0 })?;
+        room(&mut self.gradients, if rows.has_fields { 3 * points } else { 0 })?;
         let nodes = self.near.geometry.rules.nodes(self.rule);
-        let sizes = [Arg::U64(panels as u64), count(self.nodes), nodes];
-        let spread = [&sizes[..], &[x.arg(), self.charges.arg()]].concat();
-        self.spread.over(points, 1, &spread)?;
+        let rule = [count(n), count(self.nodes), nodes];
+        let spread = [&rule[..], &images, &[x.arg(), self.charges.arg()]].concat();
+        self.spread.over(sources / columns, columns, &spread)?;
         // The plan has a stream of its own.
         self.device.stream().synchronize()?;
-        plan.apply_on_device(columns, &self.charges, &self.potentials)?;
-        let average = [&sizes[..], &[self.potentials.arg(), y.arg()]].concat();
-        self.average.over(panels, 1, &average)?;
+        let potentials = rows.has_potentials.then_some(&self.potentials);
+        let gradients = rows.has_fields.then_some(&self.gradients);
+        plan.apply_on_device(columns, &self.charges, potentials, gradients)?;
+        let sums = [self.potentials.arg(), self.gradients.arg(), y.arg()];
+        let panels = [rows.kinds(), self.near.geometry.vertices.arg()];
+        self.average.over(n, columns, &[&rule[..], &panels, &sums].concat())?;
         Ok(self.near.multiply_add(x, y, columns)?)
     }
 
-    /// Potentials of the first column of the last product at some points, and the sums over all pairs there. None before the
-    /// first product.
+    /// What the first column of the last product has at some points, and the sums over all pairs there. None before the first
+    /// product, or if no row asks for it.
     ///
     /// # Errors
     /// The GPU's.
     pub(crate) fn samples(
         &self,
+        of: Sampled,
         chosen: &[usize],
         places: &[[f64; 3]],
     ) -> Result<Option<[Vec<f64>; 2]>, gpu::Error> {
+        let (buffer, width) = match of {
+            Sampled::Potentials => (&self.potentials, 1),
+            Sampled::Gradients => (&self.gradients, 3),
+        };
         let points = self.near.len() * self.nodes;
-        if self.charges.len() < points || chosen.is_empty() {
+        if buffer.len() < width * points || chosen.is_empty() {
             return Ok(None);
         }
-        let mut potentials = vec![0.0; points];
-        self.potentials.read(0, &mut potentials)?;
-        let found = chosen.iter().map(|&p| potentials[p]).collect();
+        let mut values = vec![0.0; width * points];
+        buffer.read(0, &mut values)?;
+        let at = |&p: &usize| values[width * p..width * (p + 1)].iter().copied();
+        let found = chosen.iter().flat_map(at).collect();
         let targets = self.device.upload(places)?;
-        let sums = self.device.buffer::<f64>(places.len())?;
+        let sums = self.device.buffer::<f64>(width * places.len())?;
         sums.zero()?;
         let g = &self.near.geometry;
-        let args = [
-            g.vertices.arg(),
-            count(g.panels),
-            count(self.nodes),
-            g.rules.nodes(self.rule),
+        let points =
+            [g.vertices.arg(), count(g.panels), count(self.nodes), g.rules.nodes(self.rule)];
+        let targets = [
             self.charges.arg(),
             targets.arg(),
             count(places.len()),
+            Arg::U32(u32::from(of == Sampled::Gradients)),
             sums.arg(),
         ];
         let groups = places.len().div_ceil(TARGETS);
+        let args = [&points[..], &g.rows.images(), &targets].concat();
         self.direct.blocks(SOURCE_BLOCKS, groups, &args)?;
         Ok(Some([found, sums.to_vec()?]))
     }

@@ -3,28 +3,42 @@
 use gpu::{Arg, Buffer, Device};
 
 use super::DevicePreconditioner;
-use super::kernels::{Kernel, VECTORS, count};
+use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use crate::Error;
 use crate::gmres::Space;
 use crate::layer::Layer;
 
-/// Threads of a block, as `kernels/vectors.cu` has it.
-const THREADS: u32 = 256;
-
 /// Blocks that share an inner product.
 const PARTS: usize = 512;
+
+/// How vectors are measured, and what makes equations of the layer's rows.
+pub(crate) struct Norms<'a> {
+    /// Weights of the inner product, shape (n) or (columns, n).
+    pub(crate) weights: &'a [f64],
+    /// Conductor or interface of each panel, how many there are, and the panel's share of that one's area.
+    pub(crate) parts: &'a [u32],
+    pub(crate) count: usize,
+    pub(crate) shares: &'a [f64],
+    /// What each charge balances in its row; empty if nobody asks.
+    pub(crate) diagonal: &'a [f64],
+    /// The size of the residual of a column, from mean squares over each part of the residual and of what charges balance there (empty
+    /// without a diagonal).
+    pub(crate) measure: &'a dyn Fn(usize, &[f64], &[f64]) -> f64,
+    /// Completes rows `y` that charges `x` make; `None` if they are the equations.
+    pub(crate) complete: Option<&'a mut dyn FnMut(&[f64], &mut [f64])>,
+}
 
 /// The operator with all that GMRES needs in the device's memory.
 pub(crate) struct DeviceSpace<'a> {
     operator: &'a mut Layer,
     preconditioner: &'a mut DevicePreconditioner,
+    norms: Norms<'a>,
     device: Device,
     n: usize,
-    /// Weights of the inner product.
     weights: Buffer<f64>,
-    /// Conductor of each panel, and how many there are.
-    conductor: Buffer<u32>,
-    conductors: usize,
+    part: Buffer<u32>,
+    shares: Buffer<f64>,
+    diagonal: Buffer<f64>,
     dot: Kernel,
     total: Kernel,
     squares: Kernel,
@@ -41,22 +55,22 @@ impl<'a> DeviceSpace<'a> {
     pub(crate) fn new(
         operator: &'a mut Layer,
         preconditioner: &'a mut DevicePreconditioner,
-        weights: &[f64],
-        conductor: &[u32],
-        conductors: usize,
+        norms: Norms<'a>,
     ) -> Result<Self, Error> {
         let device = preconditioner.device().clone();
-        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, THREADS);
+        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
         Ok(Self {
-            n: weights.len(),
-            weights: device.upload(weights)?,
-            conductor: device.upload(conductor)?,
-            conductors,
+            n: norms.parts.len(),
+            weights: device.upload(norms.weights)?,
+            part: device.upload(norms.parts)?,
+            shares: device.upload(norms.shares)?,
+            diagonal: device.upload(norms.diagonal)?,
             dot: kernel("vector_dot")?,
             total: kernel("vector_total")?,
             squares: kernel("vector_squares")?,
             combine: kernel("vector_combine")?,
             parts: device.buffer(PARTS + 1)?,
+            norms,
             operator,
             preconditioner,
             device,
@@ -91,6 +105,14 @@ impl Space for DeviceSpace<'_> {
     fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
         self.operator.apply_there(x, &y, columns)?;
+        if let Some(complete) = &mut self.norms.complete {
+            let (charges, mut rows) = (x.to_vec()?, y.to_vec()?);
+            let n = self.n.max(1);
+            for (x, y) in charges.chunks_exact(n).zip(rows.chunks_exact_mut(n)) {
+                complete(x, y);
+            }
+            y.write(&rows)?;
+        }
         Ok(y)
     }
 
@@ -126,8 +148,9 @@ impl Space for DeviceSpace<'_> {
         (0..columns).map(part).collect()
     }
 
-    fn dot(&self, _column: usize, u: &Buffer<f64>, v: &Buffer<f64>) -> Result<f64, Error> {
-        let vectors = [self.weights.arg(), u.arg(), v.arg(), self.parts.arg()];
+    fn dot(&self, column: usize, u: &Buffer<f64>, v: &Buffer<f64>) -> Result<f64, Error> {
+        let own = if self.weights.len() > self.n { column * self.n } else { 0 };
+        let vectors = [self.weights.at(own), u.arg(), v.arg(), self.parts.arg()];
         let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();
         self.dot.blocks(PARTS, 1, &args)?;
         self.total.blocks(1, 1, &[count(PARTS), self.parts.arg(), self.parts.at(PARTS)])?;
@@ -144,20 +167,30 @@ impl Space for DeviceSpace<'_> {
         Ok(self.combine(self.n, a, x.arg(), 0.0, x.arg())?)
     }
 
-    /// The largest over the conductors of the root of the weighted squares' sum.
     fn measure(
         &self,
-        _column: usize,
-        _x: &Buffer<f64>,
+        column: usize,
+        x: &Buffer<f64>,
         r: &Buffer<f64>,
     ) -> Result<Option<f64>, Error> {
-        let sums = self.device.buffer::<f64>(self.conductors)?;
+        let left = self.mean_squares(Arg::Pointer(0), r)?;
+        let balanced = if self.diagonal.is_empty() {
+            Vec::new()
+        } else {
+            self.mean_squares(self.diagonal.arg(), x)?
+        };
+        Ok(Some((self.norms.measure)(column, &left, &balanced)))
+    }
+}
+
+impl DeviceSpace<'_> {
+    /// Mean squares over each part of the values times these factors, if any.
+    fn mean_squares(&self, factors: Arg, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
+        let sums = self.device.buffer::<f64>(self.norms.count)?;
         sums.zero()?;
-        let vectors = [self.conductor.arg(), self.weights.arg(), r.arg(), sums.arg()];
+        let vectors = [self.part.arg(), self.shares.arg(), factors, values.arg(), sums.arg()];
         let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();
         self.squares.over(self.n, 1, &args)?;
-        // NaN must come through: f64::max drops it.
-        let larger = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
-        Ok(Some(sums.to_vec()?.into_iter().fold(0.0, larger).sqrt()))
+        Ok(sums.to_vec()?)
     }
 }

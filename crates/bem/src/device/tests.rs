@@ -5,21 +5,26 @@ use std::sync::Arc;
 
 use gpu::Device;
 use mesh::Mesh;
-use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
+use mesh::mirror::Plane;
 
-use super::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct};
+use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel};
 use crate::accuracy::Accuracy;
 use crate::coarse::Coarse;
 use crate::gmres::LinearOperator;
 use crate::ladder::Ladder;
-use crate::layer::{Correction, Kernel, Layer};
-use crate::near::{self, Near, Precision};
+use crate::layer::{self, Correction, Kernel, Layer, LayerPairs};
+use crate::near::{self, Near, Needs, Precision, Sources};
 use crate::panels::Panels;
 use crate::points::Points;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS, TwoLevel};
 use crate::single_layer::SingleLayerPairs;
 use crate::testing::sheets;
-use crate::{CapacitanceOptions, Conductors, Method, Quiet, capacitance};
+use crate::triangle::Vec3;
+use crate::{
+    CapacitanceOptions, Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet,
+    capacitance, electrostatics,
+};
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
@@ -62,7 +67,9 @@ fn near_field_and_preconditioner_match_the_processors() {
         let Accuracy { rule, selection, pairs, .. } = Accuracy::new(tolerance, 0);
         let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
         let n = panels.len();
-        let geometry = || DeviceGeometry::new(&device, &panels, selection.diameters).unwrap();
+        let kernels = vec![Kernel::Single; n];
+        let geometry =
+            || DeviceGeometry::new(&device, &panels, &kernels, selection.diameters).unwrap();
         let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
@@ -100,8 +107,10 @@ fn near_field_and_preconditioner_match_the_processors() {
             let coarse = Coarse::new(&panels, &conductor, &host);
             TwoLevel::new(local, coarse).apply(&v, &mut expected, 2).unwrap();
             let mut preconditioner =
-                DevicePreconditioner::new(&there, &panels, &conductor, NEIGHBOURS).unwrap();
-            preconditioner.apply(&v, &mut found, 2).unwrap();
+                DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS).unwrap();
+            let (potentials, charges) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
+            preconditioner.apply_there(&potentials, &charges, 2).unwrap();
+            charges.read(0, &mut found).unwrap();
             let off = relative(&found, &expected);
             // Rounding of sums in another order: 1.3e-9 on an H200. Of the few pairs that one of the two may have alone each changes more.
             let bound = if single == 0 { 4e-9 } else { 1e-4 };
@@ -136,7 +145,9 @@ fn products_and_samples_match_the_processors() {
         let (double, free) = (Precision::Double, |_| Ok(()));
         let correction = match plan.device() {
             Some(device) => {
-                let geometry = DeviceGeometry::new(&device, &panels, selection.diameters).unwrap();
+                let kernels = vec![Kernel::Single; n];
+                let geometry =
+                    DeviceGeometry::new(&device, &panels, &kernels, selection.diameters).unwrap();
                 let mut near =
                     DeviceNear::new(geometry, &selection, pairs, double, free, &Quiet).unwrap();
                 near.subtract_points(rule).unwrap();
@@ -187,5 +198,220 @@ fn a_capacitance_is_the_same_on_both() {
     }
     for (a, b) in cpu.solves.iter().zip(&cuda.solves) {
         assert!(a.iterations.abs_diff(b.iterations) <= 1, "{} {}", a.iterations, b.iterations);
+    }
+}
+
+/// A core in a coat that a charge is next to, all mirrored in a grounded plane and one of symmetry.
+struct Coated {
+    mesh: Mesh,
+    conductor: Vec<Option<u32>>,
+    permittivity: Vec<[f64; 2]>,
+    images: Images,
+    charge: PointCharge,
+}
+
+impl Coated {
+    fn new() -> Self {
+        let (resolution, base) = (Resolution::Elements(2500), SphereBase::Octahedron);
+        let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.4, base, resolution };
+        let mesh = spheres.build().unwrap();
+        let is_core = |t: usize| mesh.groups_of(t) == [0];
+        let sides = |t| if is_core(t) { (Some(0), [4.0; 2]) } else { (None, [1.0, 4.0]) };
+        let (conductor, permittivity) = (0..mesh.triangles.len()).map(sides).unzip();
+        // Closer to the one plane than a triangle is long.
+        let mirror = |axis, at, odd| Mirror { plane: Plane { axis, at }, odd };
+        let images = Images::new(&[mirror(2, -1.43, true), mirror(0, -1.9, false)]);
+        let charge = PointCharge { position: [0.2, 1.5, 0.3], charge: 1.3, permittivity: 1.0 };
+        Self { mesh, conductor, permittivity, images, charge }
+    }
+
+    fn panels(&self, images: &Images) -> Panels {
+        let panels = Panels::new(&self.mesh, |_| true).with_images(images);
+        let part = |&t: &u32| u32::from(self.conductor[t as usize].is_none());
+        let parts = panels.triangles().iter().map(part).collect();
+        panels.with_parts(parts)
+    }
+
+    fn kernels(&self, panels: &Panels) -> Vec<Kernel> {
+        let kind = |&t: &u32| match self.conductor[t as usize] {
+            Some(_) => Kernel::Single,
+            None => Kernel::Adjoint,
+        };
+        panels.triangles().iter().map(kind).collect()
+    }
+}
+
+#[test]
+fn rows_of_all_kinds_with_images_match_the_processors() {
+    let Some(device) = gpu("rows_of_all_kinds_with_images_match_the_processors") else { return };
+    let coated = Coated::new();
+    for (images, tolerance) in [(&Images::default(), 1e-6), (&coated.images, 1e-5)] {
+        let panels = Arc::new(coated.panels(images));
+        let (n, kernels) = (panels.len(), coated.kernels(&panels));
+        let accuracy = Accuracy::new(tolerance, 0);
+        let (rule, selection) = (accuracy.rule, &accuracy.selection);
+        let at = panels.scaled(coated.charge.position);
+        let sources = Sources { charges: vec![(at, 1.0)], field: Vec3::zeros(), size: 2.0 };
+        let parts: Vec<u32> = panels.parts().0.to_vec();
+        let area = |part: u32| -> f64 {
+            parts.iter().zip(panels.areas()).filter(|&(&p, _)| p == part).map(|(_, a)| a).sum()
+        };
+        let of_parts = [area(0), area(1)];
+        let share = |(&p, a): (&u32, &f64)| a / of_parts[p as usize];
+        let shares: Vec<f64> = parts.iter().zip(panels.areas()).map(share).collect();
+        let needs = Needs::new(&panels, &[sources], &parts, &shares);
+        let integrals = LayerPairs::new(&panels, &kernels, accuracy.pairs)
+            .with_solid_angles(accuracy.solid_angles)
+            .with_needs(&needs);
+        let geometry = || {
+            let diameters = selection.diameters;
+            let mut geometry = DeviceGeometry::new(&device, &panels, &kernels, diameters).unwrap();
+            geometry.set_needs(&needs, accuracy.solid_angles).unwrap();
+            geometry
+        };
+        let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
+        assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
+        let (double, free) = (Precision::Double, |_| Ok(()));
+        let mut host = Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
+        let mut there =
+            DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet).unwrap();
+        let (mut common, mut single, mut worst) = (0, 0, [0.0f64; 2]);
+        for (i, mut row) in there.rows().into_iter().enumerate() {
+            let full = host.full_rows(i / 1024);
+            let mut expected = full.row(i).to_vec();
+            row.sort_by_key(|&(j, _)| j);
+            expected.sort_by_key(|&(j, _)| j);
+            let is_potential = kernels[i] == Kernel::Single;
+            for &(j, value) in &row {
+                let Some(&(_, exact)) = expected.iter().find(|&&(k, _)| k as usize == j) else {
+                    single += 1;
+                    continue;
+                };
+                common += 1;
+                // Potentials are the same integrals; solid angles are integrated in other ways, each to its accuracy.
+                let smaller = panels.areas()[i].min(panels.areas()[j]);
+                let both = panels.areas()[i] * panels.areas()[j];
+                let angle = 2.0 * std::f64::consts::PI * smaller / both * images.count() as f64;
+                let unit = if is_potential { exact.abs() } else { angle };
+                let off = (value - exact).abs() / unit;
+                worst[usize::from(is_potential)] = worst[usize::from(is_potential)].max(off);
+            }
+            let missed = |&&(j, _): &&(u32, f64)| !row.iter().any(|&(k, _)| k == j as usize);
+            single += expected.iter().filter(missed).count();
+        }
+        println!("{common} in both, {single} in one; solid angles and potentials {worst:?}");
+        assert!(common > 5 * n && single * 1000 <= common, "{common} in both, {single} in one");
+        assert!(worst[1] < 1e-10, "potentials off by {:.1e}", worst[1]);
+        assert!(worst[0] < 2.0 * accuracy.solid_angles, "solid angles off by {:.1e}", worst[0]);
+
+        host.subtract_points(&panels, &integrals, rule);
+        there.subtract_points(rule).unwrap();
+        let v = wave(2 * n);
+        let (x, y) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
+        there.multiply_add(&x, &y, 2).unwrap();
+        let mut expected = v.clone();
+        host.multiply_add(&v, &mut expected);
+        let off = relative(&y.to_vec().unwrap(), &expected);
+        assert!(off < 10.0 * tolerance, "product off by {off:e} at {tolerance:e}");
+
+        // Products with the fast sum, and its errors.
+        let layers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
+            let points = Points::new(&panels, rule);
+            let options = fmm::Options { backend, ..layer::plan_options(&kernels, tolerance, 2) };
+            let plan = match points.with_images() {
+                Some(all) => fmm::Plan::new(&all, Some(&points.all()), &options).unwrap(),
+                None => fmm::Plan::new(&points.all(), None, &options).unwrap(),
+            };
+            let mut near =
+                DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet)
+                    .unwrap();
+            near.subtract_points(rule).unwrap();
+            let correction = match plan.device() {
+                Some(_) => Correction::Device(Box::new(DeviceProduct::new(near, rule).unwrap())),
+                None => Correction::Host({
+                    let mut near =
+                        Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
+                    near.subtract_points(&panels, &integrals, rule);
+                    near
+                }),
+            };
+            let panels = Arc::clone(&panels);
+            let mut layer =
+                Layer::new(panels, rule, kernels.clone(), Ladder::fixed(plan), correction);
+            let mut y = vec![0.0; 2 * n];
+            layer.apply(&v, &mut y, 2).unwrap();
+            let error = layer.sampled_error(500).unwrap().unwrap();
+            assert!(error.relative > 0.0 && error.relative < tolerance, "{error:?}");
+            let chosen: Vec<usize> = (0..n).step_by(37).collect();
+            let errors = layer.row_errors(&chosen).unwrap();
+            let of = |kernel| {
+                let own = chosen.iter().zip(&errors).filter(|(i, _)| kernels[**i] == kernel);
+                own.map(|(_, e)| e.abs()).fold(0.0, f64::max)
+            };
+            (y, [of(Kernel::Single), of(Kernel::Adjoint)])
+        });
+        let [(cpu, cpu_errors), (cuda, cuda_errors)] = layers;
+        assert!(relative(&cuda, &cpu) < 2.0 * tolerance, "{:e}", relative(&cuda, &cpu));
+        for (a, b) in cpu_errors.into_iter().zip(cuda_errors) {
+            // Two fast sums of one tolerance.
+            assert!(a > 0.0 && b > 0.0 && a < 30.0 * b && b < 30.0 * a, "{a:e} {b:e}");
+        }
+    }
+}
+
+#[test]
+fn problems_with_media_planes_and_charges_are_the_same_on_both() {
+    let Some(_) = gpu("problems_with_media_planes_and_charges_are_the_same_on_both") else {
+        return;
+    };
+    let coated = Coated::new();
+    let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let charged =
+        Excitation { potentials: vec![0.0], charges: vec![coated.charge], ..Excitation::default() };
+    let molecule: Vec<Option<u32>> = vec![None; coated.mesh.triangles.len()];
+    let none = Images::default();
+    let inside = PointCharge { position: [0.1, 1.2, 0.0], charge: 1.0, permittivity: 4.0 };
+    let solvated = Excitation { charges: vec![inside], ..Excitation::default() };
+    let field =
+        Excitation { potentials: vec![0.0], field: [0.0, 1.0, 0.5], ..Excitation::default() };
+    let cases: [(&str, &[Option<u32>], &Images, Vec<Excitation>); 5] = [
+        ("coated", &coated.conductor, &none, vec![unit.clone()]),
+        ("field", &coated.conductor, &none, vec![unit.clone(), field]),
+        ("planes", &coated.conductor, &coated.images, vec![unit.clone()]),
+        ("charge and planes", &coated.conductor, &coated.images, vec![unit, charged]),
+        ("molecule", &molecule, &none, vec![solvated]),
+    ];
+    for (name, conductor, images, excitations) in cases {
+        let conductors = usize::from(conductor.contains(&Some(0)));
+        // Without the core the inner sphere is a hole in the coat.
+        let sides = |(t, sides): (usize, &[f64; 2])| {
+            if conductors == 0 && coated.mesh.groups_of(t) == [0] { [4.0, 1.0] } else { *sides }
+        };
+        let permittivity: Vec<[f64; 2]> =
+            coated.permittivity.iter().enumerate().map(sides).collect();
+        let media =
+            Media { conductor, conductors, permittivity: &permittivity, images, bodies: &[] };
+        let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
+            let options = CapacitanceOptions {
+                method: Method::Fmm,
+                tolerance: 1e-6,
+                backend,
+                ..CapacitanceOptions::default()
+            };
+            electrostatics(&coated.mesh, media, &excitations, &options, &Quiet).unwrap()
+        });
+        let [cpu, cuda] = &answers;
+        for (a, b) in cpu.responses.iter().zip(&cuda.responses) {
+            let off = relative(&b.charge, &a.charge);
+            println!("{name}: {off:.1e}, {} and {} iterations", a.iterations, b.iterations);
+            // Both solved to 1e-6; charges of single triangles where a charge is close are good to some times that.
+            assert!(off < 5e-6, "{name}: charges off by {off:.1e}");
+            assert!(a.iterations.abs_diff(b.iterations) <= 1, "{name}");
+            // All of one sign, or those of a field, which cancel.
+            let size: f64 = a.charge.iter().map(|q| q.abs()).sum();
+            for (a, b) in a.conductor_charge.iter().zip(&b.conductor_charge) {
+                assert!((a - b).abs() < 2e-6 * size, "{name}: {a} {b}");
+            }
+        }
     }
 }

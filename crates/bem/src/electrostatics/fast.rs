@@ -6,11 +6,13 @@ use std::time::Instant;
 
 use super::preconditioner::Preconditioner;
 use super::prepared::{Found, Solved};
-use super::rows::{Rows, System, weighted_norm};
+use super::rows::{self, Rows, System, weighted_norm};
 use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
-use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace};
+use crate::device::{
+    DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace, Norms,
+};
 use crate::fast_sum::{self, GROUP, TIGHTENINGS, TIGHTEST};
 use crate::gmres::{
     GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres, gmres_in,
@@ -65,18 +67,14 @@ enum Inverses {
     Device(Box<DevicePreconditioner>),
 }
 
-/// The panels on the GPU, if that is to do the whole solve: it knows conductors without images.
+/// The panels on the GPU, if that is to do the whole solve.
 fn geometry_on_device(
     system: &System,
     options: &CapacitanceOptions,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
-    let panels = &system.panels;
-    let is_known = |kernel: &Kernel| *kernel == Kernel::Single;
-    if panels.total() > panels.len() || !system.rows.kernels.iter().all(is_known) {
-        return Ok(None);
-    }
-    let open = || DeviceGeometry::new(&gpu::Device::open(options.gpu)?, panels, diameters);
+    let (panels, kernels) = (&system.panels, &system.rows.kernels);
+    let open = || DeviceGeometry::new(&gpu::Device::open(options.gpu)?, panels, kernels, diameters);
     match options.backend {
         fmm::Backend::Cuda => Ok(Some(open()?)),
         // Should there be no GPU, the plan says so.
@@ -227,10 +225,8 @@ impl Fast {
             needs = needs.with(&known.needs);
         }
         self.sheets = None;
-        // What sources ask of the near field is known on the processor alone.
         let geometry = self.geometry.take();
-        let geometry = geometry.filter(|_| !excitations.iter().any(Excitation::has_sources));
-        let there = geometry.map(|geometry| self.close_there(system, geometry, progress));
+        let there = geometry.map(|geometry| self.close_there(system, geometry, &needs, progress));
         let there = match there {
             Some(Err(Error::Gpu(error))) if options.backend == fmm::Backend::Auto => {
                 tracing::warn!(%error, "the near field is evaluated on the processor");
@@ -253,19 +249,22 @@ impl Fast {
         Ok(Close { needs, inverses: Inverses::Host(Box::new(preconditioner)) })
     }
 
-    /// Close pairs on the device, for excitations without sources.
+    /// Close pairs on the device.
     fn close_there(
         &mut self,
         system: &System,
-        geometry: DeviceGeometry,
+        mut geometry: DeviceGeometry,
+        needs: &Needs,
         progress: &dyn Progress,
     ) -> Result<DevicePreconditioner, Error> {
         let Accuracy { rule, selection, pairs, precision, neighbours, .. } = &self.accuracy;
         let stream = geometry.device().clone();
         let check = |entries| self.memory.check(entries);
+        geometry.set_needs(needs, self.accuracy.solid_angles)?;
         let mut near = DeviceNear::new(geometry, selection, *pairs, *precision, check, progress)?;
-        let (parts, _) = system.rows.shares();
-        let preconditioner = DevicePreconditioner::new(&near, &system.panels, parts, *neighbours)?;
+        let conductor = &system.rows.conductor;
+        let preconditioner =
+            DevicePreconditioner::new(&near, &system.panels, conductor, *neighbours)?;
         near.subtract_points(rule)?;
         stream.stream().synchronize()?;
         let product = DeviceProduct::new(near, rule)?;
@@ -320,10 +319,12 @@ impl Fast {
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| system.rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
         let has_sources = excitations.iter().any(Excitation::has_sources);
-        let weights = |b: &[f64]| {
-            if has_sources { rows.norm_weights(b) } else { rows.weights.clone() }
+        // One for all columns, or one for each.
+        let weights: Vec<f64> = if has_sources {
+            b.chunks_exact(n.max(1)).flat_map(|b| rows.norm_weights(b)).collect()
+        } else {
+            rows.weights.clone()
         };
-        let weights: Vec<f64> = b.chunks_exact(n.max(1)).flat_map(weights).collect();
         // Of columns with sources: the last residual relative to what acts on each body.
         let by_action = RefCell::new(vec![0.0; columns]);
         let measure = |column: usize, x: &[f64], r: &[f64]| {
@@ -337,6 +338,14 @@ impl Fast {
             progress.advance(Stage::Solve, iteration as u64, 0)
         };
         let metric = || Metric { weights: &weights, measure: Some(&measure) };
+        let measure_parts = |column: usize, left: &[f64], balanced: &[f64]| {
+            let [left, balanced] = [left, balanced].map(|of| of.iter().map(|s| s.sqrt()).collect());
+            let left: Vec<f64> = left;
+            if excitations[column].has_sources() {
+                by_action.borrow_mut()[column] = rows::relative_to_action(&left, &balanced);
+            }
+            rows::largest(&left)
+        };
         let mut iterate = |operator: &mut Operator<'_>, charges: &mut [f64]| {
             let observe = &mut observe;
             match &mut close.inverses {
@@ -345,7 +354,8 @@ impl Fast {
                     gmres(operator, &mut inverses, metric(), &b, charges, &params, observe)
                 }
                 Inverses::Device(inverses) => {
-                    solve_there(operator, inverses, &b, charges, &params, observe)
+                    let norms = (&weights[..], has_sources, &measure_parts as &MeasureParts<'_>);
+                    solve_there(operator, inverses, norms, &b, charges, &params, observe)
                 }
             }
         };
@@ -502,20 +512,39 @@ impl Fast {
     }
 }
 
-/// GMRES with all vectors on the device, for conductors alone: each row's weight is its share of its conductor's area.
+/// From mean squares over each part of a column's residual and, with sources, of what its charges balance there to its size.
+type MeasureParts<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
+
+/// GMRES with all vectors on the device: weights of the inner product, whether any column has sources, how residuals are measured.
 fn solve_there(
     operator: &mut Operator<'_>,
     inverses: &mut DevicePreconditioner,
+    (weights, has_sources, measure): (&[f64], bool, &MeasureParts<'_>),
     b: &[f64],
     charges: &mut [f64],
     params: &GmresParams,
     observe: &mut dyn FnMut(usize, f64) -> bool,
 ) -> Result<Vec<GmresInfo>, Error> {
-    let (parts, weights) = operator.rows.shares();
-    let (n, count) = (weights.len().max(1), operator.rows.parts());
-    let mut space = DeviceSpace::new(operator.layer, inverses, weights, parts, count)?;
+    let Operator { layer, rows, defect } = operator;
+    let rows = *rows;
+    inverses.set_rows(|i| [rows.coupling(i), rows.diagonal(i)])?;
+    let (parts, shares) = rows.shares();
+    let diagonal: Vec<f64> =
+        if has_sources { (0..parts.len()).map(|i| rows.diagonal(i)).collect() } else { Vec::new() };
+    let mut complete = |x: &[f64], y: &mut [f64]| *defect = defect.max(rows.complete(x, y));
+    let norms = Norms {
+        weights,
+        parts,
+        count: rows.parts(),
+        shares,
+        diagonal: &diagonal,
+        measure,
+        complete: if rows.are_complete() { None } else { Some(&mut complete) },
+    };
+    let mut space = DeviceSpace::new(layer, inverses, norms)?;
     let (b, mut x) = (space.upload(b)?, space.upload(charges)?);
     let infos = gmres_in(&mut space, &b, &mut x, params, observe)?;
+    let n = parts.len().max(1);
     for (x, charges) in x.iter().zip(charges.chunks_exact_mut(n)) {
         x.read(0, charges)?;
     }
@@ -538,6 +567,8 @@ impl Inverses {
                 solve_on(operator, &mut inverses, b, x, options, progress)
             }
             Self::Device(inverses) => {
+                let rows = operator.rows;
+                inverses.set_rows(|i| [rows.coupling(i), rows.diagonal(i)])?;
                 solve_on(operator, inverses.as_mut(), b, x, options, progress)
             }
         }

@@ -546,6 +546,11 @@ impl Gauss {
         defect
     }
 
+    /// Whether [`put_right`](Self::put_right) or [`scale_means`](Self::scale_means) ever change anything.
+    pub(super) fn changes_rows(&self) -> bool {
+        !self.clusters.is_empty() || !self.means.all.is_empty()
+    }
+
     /// All closed surfaces of interfaces, with metal on them or without.
     pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
         let free = self.clusters.iter().flat_map(|cluster| &cluster.surfaces);

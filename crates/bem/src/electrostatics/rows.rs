@@ -190,6 +190,20 @@ fn raised(action: &mut [f64]) -> bool {
     largest > 0.0
 }
 
+/// The largest root mean square of parts.
+pub(super) fn largest(parts: &[f64]) -> f64 {
+    // NaN must come through: f64::max drops it.
+    parts.iter().fold(0.0, |a: f64, &b| if b > a || b.is_nan() { b } else { a })
+}
+
+/// From root mean squares over each part of a residual and of what charges balance there to the residual's norm relative to action.
+pub(super) fn relative_to_action(left: &[f64], balanced: &[f64]) -> f64 {
+    let mut action: Vec<f64> = balanced.iter().zip(left).map(|(a, b)| a + b).collect();
+    let acts = raised(&mut action);
+    let relative = |(left, action): (&f64, &f64)| if acts { left / action } else { *left };
+    left.iter().zip(&action).map(relative).map(|v| v * v).sum::<f64>().sqrt()
+}
+
 /// The root of the weighted sum of squares.
 pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
     r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
@@ -244,11 +258,14 @@ impl Rows {
         (0..b.len()).map(weight).collect()
     }
 
+    /// Whether [`complete`](Self::complete) leaves rows as they are: of conductors alone.
+    pub(super) fn are_complete(&self) -> bool {
+        self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows()
+    }
+
     /// Largest over conductors and interfaces of the root mean square over the area.
     pub(super) fn measure(&self, r: &[f64]) -> f64 {
-        let parts = self.of_parts(r.iter().copied());
-        // NaN must come through: f64::max drops it.
-        parts.into_iter().fold(0.0, |a: f64, b| if b > a || b.is_nan() { b } else { a })
+        largest(&self.of_parts(r.iter().copied()))
     }
 
     /// Weights in which a residual's norm is at least the largest over conductors and interfaces of its root mean square relative to
@@ -287,7 +304,7 @@ impl Rows {
 
     /// The norm of a residual in [`weights_by_action`](Self::weights_by_action).
     pub(super) fn relative_to_action(&self, x: &[f64], r: &[f64]) -> f64 {
-        weighted_norm(&self.weights_by_action(x, r), r)
+        relative_to_action(&self.of_parts(r.iter().copied()), &self.balanced(x))
     }
 
     /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.

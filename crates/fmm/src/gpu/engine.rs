@@ -216,38 +216,43 @@ impl Engine {
         self.host.is_none().then(|| self.parts.device.clone())
     }
 
-    /// Potentials of k densities of charges, both on the device; the lengths have been checked.
+    /// Potentials, gradients or both of k densities of charges, all on the device; the lengths have been checked.
     pub(crate) fn apply_on_device(
         &mut self,
         k: usize,
         charges: &Buffer<f64>,
-        potential: &Buffer<f64>,
+        potential: Option<&Buffer<f64>>,
+        gradient: Option<&Buffer<f64>>,
     ) -> Result<(), Error> {
         let (n, m) = (self.parts.sources, self.parts.targets);
         if self.host.is_some() {
             return Err(Error::NotPlanned { what: "device" });
         }
+        let sums = [potential.map(|out| (out, k * m)), gradient.map(|out| (out, 3 * k * m))];
         if k == 0 || n == 0 || m == 0 {
-            return Ok(potential.zero()?);
+            return Ok(sums.iter().flatten().try_for_each(|(out, _)| out.zero())?);
         }
         let signature = Signature {
             densities: k,
             charges: true,
             dipoles: false,
-            potential: true,
-            gradient: false,
+            potential: potential.is_some(),
+            gradient: gradient.is_some(),
         };
         let recorded = Self::recorded(&mut self.recorded, &self.parts, signature)?;
         let stream = self.parts.device.stream();
-        let (Some(input), Some(output)) =
-            (&recorded.buffers.charges_in, &recorded.buffers.potential_out)
-        else {
+        let Buffers { charges_in, potential_out, gradient_out, .. } = &recorded.buffers;
+        let Some(input) = charges_in else {
             return Err(Error::NotPlanned { what: "device" });
         };
         input.copy_from(charges, k * n)?;
         // SAFETY: the graph's buffers are those of `recorded` and `parts`, which live as long.
         unsafe { recorded.graph.launch(stream)? };
-        output.copy_to(potential, k * m)?;
+        for (from, to) in [potential_out, gradient_out].into_iter().zip(sums) {
+            if let (Some(from), Some((to, count))) = (from, to) {
+                from.copy_to(to, count)?;
+            }
+        }
         Ok(stream.synchronize()?)
     }
 

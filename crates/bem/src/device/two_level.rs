@@ -6,11 +6,9 @@ use rayon::prelude::*;
 use super::kernels::{Kernel, PRECONDITIONER, count, prefix_sums};
 use super::near::DeviceNear;
 use super::{LANES, THREADS};
-use crate::Error;
 use crate::cholesky::Factor;
 use crate::clusters::{Clusters, Groups, variance_of_panel};
 use crate::entries::Adjacency;
-use crate::gmres::LinearOperator;
 use crate::panels::Panels;
 use crate::preconditioner::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
 use crate::slopes::{Slopes, touching, touching_unions};
@@ -21,7 +19,7 @@ const SOLVERS: u32 = 1024;
 
 /// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::preconditioner::TwoLevel).
 #[derive(Debug)]
-pub(crate) struct DevicePreconditioner {
+pub(crate) struct DeviceTwoLevel {
     device: Device,
     panels: usize,
     starts: Buffer<u32>,
@@ -62,10 +60,10 @@ enum Inverse {
     /// The factor of all clusters' matrix.
     Dense(Buffer<f64>),
     /// A coarser level.
-    Levels(Box<DevicePreconditioner>),
+    Levels(Box<DeviceTwoLevel>),
 }
 
-impl DevicePreconditioner {
+impl DeviceTwoLevel {
     /// From exact entries on close pairs; `conductor` of each panel.
     ///
     /// # Errors
@@ -214,19 +212,6 @@ impl DevicePreconditioner {
     }
 }
 
-impl LinearOperator for DevicePreconditioner {
-    fn len(&self) -> usize {
-        self.panels
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let there = self.device.upload(x)?;
-        let result = self.device.buffer(y.len())?;
-        self.apply_there(&there, &result, columns)?;
-        Ok(result.read(0, y)?)
-    }
-}
-
 impl DeviceCoarse {
     /// `None` if there are too few panels for a coarse level, or if its matrix is not positive definite.
     fn new(
@@ -258,13 +243,8 @@ impl DeviceCoarse {
                 let (device, (starts, columns, values)) = (&near.geometry.device, local.rows());
                 let rows = [device.upload(&starts)?, device.upload(&columns)?];
                 let values = device.upload(&values)?;
-                let levels = DevicePreconditioner::of_rows(
-                    device,
-                    &near.value,
-                    rows,
-                    values,
-                    Some(coarser),
-                )?;
+                let levels =
+                    DeviceTwoLevel::of_rows(device, &near.value, rows, values, Some(coarser))?;
                 Some(Inverse::Levels(Box::new(levels)))
             }
         };

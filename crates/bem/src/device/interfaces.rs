@@ -1,0 +1,192 @@
+//! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device: the twin of
+//! `electrostatics::preconditioner`.
+
+use gpu::{Buffer, Device};
+
+use super::kernels::{INTERFACES, Kernel, VECTOR_THREADS, count};
+use super::near::{DeviceNear, SparseRows};
+use super::{DeviceGeometry, DeviceTwoLevel};
+use crate::Error;
+use crate::gmres::LinearOperator;
+use crate::layer;
+use crate::panels::Panels;
+
+/// What makes charges of residuals, for all panels.
+#[derive(Debug)]
+pub(crate) struct DevicePreconditioner {
+    device: Device,
+    panels: usize,
+    /// Of the conductors alone, if there are any.
+    conductors: Option<Conductors>,
+    /// `None` where all is metal.
+    interfaces: Option<Interfaces>,
+}
+
+#[derive(Debug)]
+struct Conductors {
+    two_level: DeviceTwoLevel,
+    panels: Buffer<u32>,
+    /// Room for what they have and get where interfaces are among them.
+    potentials: Buffer<f64>,
+    charges: Buffer<f64>,
+    chosen: Kernel,
+}
+
+#[derive(Debug)]
+struct Interfaces {
+    panels: Buffer<u32>,
+    /// Entries with conductors.
+    rows: SparseRows,
+    /// What a normal derivative on each panel counts in its row, and the row's diagonal.
+    coupling: Buffer<f64>,
+    diagonal: Buffer<f64>,
+    solve: Kernel,
+}
+
+impl DevicePreconditioner {
+    /// From exact entries on close pairs; `conductor` of each panel, `None` on interfaces.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn new(
+        near: &DeviceNear,
+        panels: &Panels,
+        conductor: &[Option<u32>],
+        neighbours: usize,
+    ) -> Result<Self, gpu::Error> {
+        let (device, n) = (near.geometry.device.clone(), near.len());
+        let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
+        if owners.len() == n {
+            let two_level = DeviceTwoLevel::new(near, panels, &owners, neighbours)?;
+            let conductors = Some(Conductors::new(&device, two_level, &[])?);
+            return Ok(Self { device, panels: n, conductors, interfaces: None });
+        }
+        let (metal, others): (Vec<u32>, Vec<u32>) =
+            (0..n as u32).partition(|&i| conductor[i as usize].is_some());
+        let mut index = vec![u32::MAX; n];
+        metal.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
+        let index = device.upload(&index)?;
+        let kernel =
+            |name: &str| Kernel::new(&device, &INTERFACES, &near.value, name, VECTOR_THREADS);
+        let interfaces = device.upload(&others)?;
+        let interfaces = Interfaces {
+            rows: near.part(&interfaces, &index)?,
+            panels: interfaces,
+            coupling: device.buffer(n)?,
+            diagonal: device.buffer(n)?,
+            solve: kernel("interfaces_solve")?,
+        };
+        let mut conductors = None;
+        if !metal.is_empty() {
+            let part = panels.subset(&metal);
+            let kernels = vec![layer::Kernel::Single; metal.len()];
+            let geometry = DeviceGeometry::new(&device, &part, &kernels, near.geometry.diameters)?;
+            let between = near.between(geometry, &device.upload(&metal)?, &index)?;
+            let two_level = DeviceTwoLevel::new(&between, &part, &owners, neighbours)?;
+            conductors = Some(Conductors::new(&device, two_level, &metal)?);
+        }
+        Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces) })
+    }
+
+    /// For these media: what a normal derivative on panel i counts in its row, and the row's diagonal.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn set_rows(&mut self, row: impl Fn(usize) -> [f64; 2]) -> Result<(), gpu::Error> {
+        if let Some(interfaces) = &mut self.interfaces {
+            let (coupling, diagonal): (Vec<f64>, Vec<f64>) =
+                (0..self.panels).map(|i| row(i).into()).unzip();
+            interfaces.coupling.write(&coupling)?;
+            interfaces.diagonal.write(&diagonal)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// z = M v for `columns` vectors on the device.
+    ///
+    /// # Errors
+    /// The GPU's.
+    pub(crate) fn apply_there(
+        &mut self,
+        v: &Buffer<f64>,
+        z: &Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), gpu::Error> {
+        let Some(interfaces) = &self.interfaces else {
+            let conductors = &mut self.conductors;
+            return conductors.as_mut().map_or(Ok(()), |c| c.two_level.apply_there(v, z, columns));
+        };
+        let n = count(self.panels);
+        let (mut metal, mut charges) = (0, gpu::Arg::Pointer(0));
+        if let Some(conductors) = &mut self.conductors {
+            conductors.apply(self.panels, v, z, columns)?;
+            (metal, charges) = (conductors.panels.len(), conductors.charges.arg());
+        }
+        let SparseRows { starts, columns: entries, values } = &interfaces.rows;
+        let args = [
+            count(interfaces.panels.len()),
+            interfaces.panels.arg(),
+            n,
+            count(metal),
+            starts.arg(),
+            entries.arg(),
+            values.arg(),
+            charges,
+            interfaces.coupling.arg(),
+            interfaces.diagonal.arg(),
+            v.arg(),
+            z.arg(),
+        ];
+        interfaces.solve.over(interfaces.panels.len(), columns, &args)
+    }
+}
+
+impl Conductors {
+    fn new(device: &Device, two_level: DeviceTwoLevel, panels: &[u32]) -> Result<Self, gpu::Error> {
+        Ok(Self {
+            two_level,
+            panels: device.upload(panels)?,
+            potentials: device.buffer(0)?,
+            charges: device.buffer(0)?,
+            chosen: Kernel::new(device, &INTERFACES, &[], "interfaces_chosen", VECTOR_THREADS)?,
+        })
+    }
+
+    /// The conductors' part of z = M v, of which `n` are all panels.
+    fn apply(
+        &mut self,
+        n: usize,
+        v: &Buffer<f64>,
+        z: &Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), gpu::Error> {
+        let own = self.panels.len();
+        if self.charges.len() < columns * own {
+            self.potentials = self.two_level.device().buffer(columns * own)?;
+            self.charges = self.two_level.device().buffer(columns * own)?;
+        }
+        let places = [count(own), self.panels.arg(), count(n)];
+        let values = [v.arg(), self.potentials.arg(), gpu::Arg::U32(0)];
+        self.chosen.over(own, columns, &[places, values].concat())?;
+        self.two_level.apply_there(&self.potentials, &self.charges, columns)?;
+        let values = [z.arg(), self.charges.arg(), gpu::Arg::U32(1)];
+        self.chosen.over(own, columns, &[places, values].concat())
+    }
+}
+
+impl LinearOperator for DevicePreconditioner {
+    fn len(&self) -> usize {
+        self.panels
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        let there = self.device.upload(x)?;
+        let result = self.device.buffer(y.len())?;
+        self.apply_there(&there, &result, columns)?;
+        Ok(result.read(0, y)?)
+    }
+}
