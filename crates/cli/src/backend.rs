@@ -1,6 +1,8 @@
 //! Where the sums are computed, and on how many threads.
 
 use std::num::NonZeroUsize;
+use std::path::Path;
+use std::thread::JoinHandle;
 
 use crate::exit::{Exit, Failure};
 
@@ -71,6 +73,32 @@ impl Args {
             format!("no GPU for --backend {}: {why}", self.backend.name()),
             "use --backend auto or --backend cpu",
         )
+    }
+}
+
+/// Mesh files of fewer bytes hold too few triangles for a GPU to pay.
+const LARGE_MESH: u64 = 1 << 19;
+
+/// A GPU that is being opened. Nobody leaves before it is: the driver would be torn down meanwhile.
+pub(crate) struct Opening(Option<JoinHandle<()>>);
+
+impl Args {
+    /// Opens the GPU, if one may be used for this mesh, while the mesh is read: that takes some tenths of a second.
+    pub(crate) fn open_early(self, mesh: &Path) -> Opening {
+        let is_large = || std::fs::metadata(mesh).is_ok_and(|file| file.len() >= LARGE_MESH);
+        let wanted = self.backend == Backend::Auto && is_large();
+        // Without one, the plan says so.
+        let open = move || drop(fmm::check_gpu(self.gpu));
+        Opening(wanted.then(|| std::thread::spawn(open)))
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // It cannot panic, and has nothing to tell.
+            let _ = thread.join();
+        }
     }
 }
 

@@ -95,8 +95,8 @@ pub(crate) struct State {
     pub(crate) charge: Vec<f64>,
     /// Free charge of each triangle in coulomb.
     pub(crate) free_charge: Vec<f64>,
-    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface.
-    pub(crate) potential: Vec<f64>,
+    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface; `None` if no picture is written.
+    pub(crate) potential: Option<Vec<f64>>,
     pub(crate) probes: Vec<Probed>,
     /// `None` unless asked for.
     pub(crate) forces: Option<Vec<bodies::Force>>,
@@ -417,7 +417,10 @@ fn state(
     } else {
         (None, None)
     };
-    let potential = potential(problem, &state, &surface, &sources)?;
+    let potential = match case.vtk {
+        VtkMode::None => None,
+        _ => Some(potential(problem, &state, &surface, &sources)?),
+    };
     let probes = probes::find(case, problem, &state.charge, &sources)?;
     let in_coulomb = |charges: Vec<f64>| charges.into_iter().map(|q| q * coulomb).collect();
     Ok(Some(State {

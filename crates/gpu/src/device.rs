@@ -1,6 +1,6 @@
 //! One GPU in use: context, modules, launches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,7 +31,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        // SAFETY: retained once in `Device::open`.
+        // SAFETY: retained once in `Device::first`.
         let _ = unsafe { result::primary_ctx::release(self.device) };
     }
 }
@@ -202,7 +202,7 @@ impl Function {
 /// Modules by file name and macros.
 type Modules = HashMap<(String, Vec<String>), Arc<Module>>;
 
-/// A GPU in use. Clones share context, main stream and compiled modules.
+/// A GPU in use. Clones share context, main stream and compiled modules; those that are opened apart share all but the stream.
 #[derive(Clone, Debug)]
 pub struct Device {
     info: Arc<DeviceInfo>,
@@ -211,11 +211,24 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens GPU `index`.
+    /// Opens GPU `index`, with a main stream of its own. Opening one takes some tenths of a second the first time; it stays open as long
+    /// as the process runs.
     ///
     /// # Errors
     /// Those of [`devices`], [`Error::NoSuchDevice`], [`Error::DeviceTooOld`], [`Error::Driver`].
     pub fn open(index: usize) -> Result<Self, Error> {
+        static OPENED: Mutex<BTreeMap<usize, Device>> = Mutex::new(BTreeMap::new());
+        // Held while one is opened: who comes second waits for it.
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = opened.get(&index) {
+            return device.with_own_stream();
+        }
+        let device = Self::first(index)?;
+        opened.insert(index, device.clone());
+        device.with_own_stream()
+    }
+
+    fn first(index: usize) -> Result<Self, Error> {
         driver()?;
         let all = devices()?;
         let count = all.len();

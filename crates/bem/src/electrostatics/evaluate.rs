@@ -1,7 +1,7 @@
 //! Potential and field of surface charges, point charges and a uniform field at any points.
 //!
-//! Few points: closed forms of every triangle. Many: one fast sum over quadrature points on the triangles and over the point
-//! charges, with the points as targets of their own; for triangles near a point the closed form replaces what their quadrature
+//! Few points: closed forms of every triangle. More: sums over quadrature points on the triangles and over the point
+//! charges, fast ones where points are many, with the points as targets of their own; for triangles near a point the closed form replaces what their quadrature
 //! points gave, so that values are as good next to the surface as far from it.
 
 use mesh::Mesh;
@@ -12,6 +12,7 @@ use super::{Excitation, PointCharge};
 use crate::fast_sum::TIGHTEST;
 use crate::neighbours::Neighbours;
 use crate::panels::Panels;
+use crate::potentials::Nodes;
 use crate::product::Rule;
 use crate::triangle::{Triangle, Vec3};
 use crate::{Error, layer};
@@ -24,6 +25,12 @@ const DIRECT: usize = 8_000_000;
 
 /// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit beyond.
 const DEGREE: usize = 4;
+
+/// Up to so many pairs of quadrature points and targets are summed directly, in lanes: about as long as a fast sum takes to plan.
+const DIRECT_SUMS: usize = 1_000_000_000;
+
+/// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
+const SOURCES: usize = 2048;
 
 /// Triangles within this many of their diameters of a point are near: the rule's error there is some 1e-5 of what one triangle
 /// contributes.
@@ -140,7 +147,7 @@ impl SurfaceCharge {
             };
             targets.par_iter().map(of).collect()
         } else {
-            self.fast(&targets, &charges, with_field)?
+            self.by_points(&targets, &charges, with_field)?
         };
         let (field, origin) = (Vec3::from(excitation.field), Vec3::from(excitation.origin));
         for (value, x) in values.iter_mut().zip(points) {
@@ -205,7 +212,8 @@ impl SurfaceCharge {
         points.zip(rule.nodes().iter().map(strength))
     }
 
-    fn fast(
+    /// Values from quadrature points and, near them, closed forms.
+    fn by_points(
         &self,
         targets: &[Vec3],
         charges: &[(Vec3, f64)],
@@ -218,23 +226,11 @@ impl SurfaceCharge {
         let (places, strengths): (Vec<[f64; 3]>, Vec<f64>) =
             on_panels.chain(charges.iter().copied()).map(|(y, q)| (<[f64; 3]>::from(y), q)).unzip();
         let points: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();
-        let options = fmm::Options {
-            tolerance: self.tolerance,
-            // What points near a target add the correction takes away again.
-            precision: Some(fmm::Precision::Double),
-            gradient: with_gradient,
-            ..fmm::Options::default()
+        let (potential, gradient) = if places.len().saturating_mul(points.len()) <= DIRECT_SUMS {
+            direct_sums(&places, &strengths, &points, with_gradient)
+        } else {
+            self.fast_sums(&places, &strengths, &points, with_gradient)?
         };
-        let mut plan = fmm::Plan::new(&places, Some(&points), &options)?;
-        let mut potential = vec![0.0; points.len()];
-        let mut gradient = vec![0.0; if with_gradient { 3 * points.len() } else { 0 }];
-        plan.apply(
-            fmm::Densities { charges: Some(&strengths), dipoles: None },
-            fmm::Potentials {
-                potential: Some(&mut potential),
-                gradient: with_gradient.then_some(&mut gradient[..]),
-            },
-        )?;
         let reach: Vec<f64> =
             (0..panels.len()).map(|i| NEAR * panels.panel(i).diameter()).collect();
         let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
@@ -265,6 +261,64 @@ impl SurfaceCharge {
         };
         Ok(targets.par_iter().enumerate().map_init(Vec::new, value).collect())
     }
+
+    /// Potentials and gradients (none unless asked for) of charges at `places` by a fast sum.
+    fn fast_sums(
+        &self,
+        places: &[[f64; 3]],
+        strengths: &[f64],
+        points: &[[f64; 3]],
+        with_gradient: bool,
+    ) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let options = fmm::Options {
+            tolerance: self.tolerance,
+            // What points near a target add the correction takes away again.
+            precision: Some(fmm::Precision::Double),
+            gradient: with_gradient,
+            ..fmm::Options::default()
+        };
+        let mut plan = fmm::Plan::new(places, Some(points), &options)?;
+        let mut potential = vec![0.0; points.len()];
+        let mut gradient = vec![0.0; if with_gradient { 3 * points.len() } else { 0 }];
+        plan.apply(
+            fmm::Densities { charges: Some(strengths), dipoles: None },
+            fmm::Potentials {
+                potential: Some(&mut potential),
+                gradient: with_gradient.then_some(&mut gradient[..]),
+            },
+        )?;
+        Ok((potential, gradient))
+    }
+}
+
+/// The same by all pairs; a charge at a point's very place adds nothing.
+fn direct_sums(
+    places: &[[f64; 3]],
+    strengths: &[f64],
+    points: &[[f64; 3]],
+    with_gradient: bool,
+) -> (Vec<f64>, Vec<f64>) {
+    let slopes = if with_gradient { 3 * points.len() } else { 0 };
+    let zeros = || (vec![0.0; points.len()], vec![0.0; slopes]);
+    let mut sums = zeros();
+    let pieces: Vec<_> = places
+        .par_chunks(SOURCES)
+        .zip(strengths.par_chunks(SOURCES))
+        .fold(zeros, |(mut potential, mut gradient), (places, strengths)| {
+            let mut sources = Nodes::default();
+            places.iter().zip(strengths).for_each(|(x, q)| sources.push(&Vec3::from(*x), *q));
+            sources.add_inverse_distances(points, &mut potential);
+            if with_gradient {
+                sources.add_slopes(points, &mut gradient);
+            }
+            (potential, gradient)
+        })
+        .collect();
+    for (potential, gradient) in pieces {
+        sums.0.iter_mut().zip(potential).for_each(|(sum, part)| *sum += part);
+        sums.1.iter_mut().zip(gradient).for_each(|(sum, part)| *sum += part);
+    }
+    sums
 }
 
 /// Adds potential and gradient of a point charge; one at the very place adds nothing.

@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let (case, output) = args.solving.begin(&args.case, verbose)?;
 
+    let _opening = args.solving.on.open_early(&case.mesh.file);
     let reading = Instant::now();
     let problem = problem::load(&case, &output)?;
     let read_seconds = reading.elapsed().as_secs_f64();

@@ -53,7 +53,9 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         ] {
             data.push(charge_density(name.to_owned(), per_area(run, charges), shown));
         }
-        data.push(vtk::array("potential [V]", state.potential.clone()));
+        if let Some(potential) = &state.potential {
+            data.push(vtk::array("potential [V]", potential.clone()));
+        }
     }
     let mesh = &run.problem.mesh;
     let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };

@@ -43,7 +43,7 @@ impl Engine {
         precision: Precision,
         info: &mut Info,
     ) -> Result<Self, Error> {
-        let device = super::device(options.gpu)?;
+        let device = ::gpu::Device::open(options.gpu)?;
         let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
         let needed = estimate(&device, n, targets.map_or(0, |_| m), precision, options);
         let free = device.free_memory()?;

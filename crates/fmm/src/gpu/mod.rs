@@ -19,9 +19,6 @@ mod tests;
 mod tree;
 mod tuning;
 
-use std::collections::HashMap;
-use std::sync::{Mutex, OnceLock, PoisonError};
-
 pub use ::gpu::{DeviceInfo, Error};
 pub(crate) use engine::Engine;
 pub use hybrid::Span;
@@ -64,18 +61,5 @@ pub fn gpus() -> Result<Vec<DeviceInfo>, Error> {
 /// # Errors
 /// Why not.
 pub fn check_gpu(index: usize) -> Result<(), Error> {
-    device(index).and_then(|device| device.module(&kernels::SCAN, &[])).map(|_| ())
-}
-
-/// GPU `index`, opened once a process, with a stream for one plan: plans may be used from several threads at once.
-pub(crate) fn device(index: usize) -> Result<::gpu::Device, ::gpu::Error> {
-    static DEVICES: OnceLock<Mutex<HashMap<usize, ::gpu::Device>>> = OnceLock::new();
-    let mut devices =
-        DEVICES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(device) = devices.get(&index) {
-        return device.with_own_stream();
-    }
-    let device = ::gpu::Device::open(index)?;
-    devices.insert(index, device.clone());
-    device.with_own_stream()
+    ::gpu::Device::open(index).and_then(|device| device.module(&kernels::SCAN, &[])).map(|_| ())
 }

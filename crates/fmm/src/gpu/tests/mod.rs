@@ -15,7 +15,7 @@ use crate::tree as cpu;
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
-    ::gpu::testing::device_for(test, || super::device(0)).unwrap()
+    ::gpu::testing::device_for(test, || ::gpu::Device::open(0)).unwrap()
 }
 
 fn relative(found: &[f64], exact: &[f64]) -> f64 {
