@@ -55,6 +55,7 @@ mod surface;
 #[cfg(test)]
 mod testing;
 mod triangle;
+mod warm_up;
 
 pub use algebra::Operator;
 pub use capacitance::{
@@ -77,3 +78,4 @@ pub use pair::PairQuadrature;
 pub use spaces::{Space, Test};
 pub use surface::{OperatorOptions, Surface};
 pub use triangle::Triangle;
+pub use warm_up::warm_up;

@@ -80,6 +80,19 @@ impl<'a> Neighbours<'a> {
         self.leaves(x, x, 0.0, |leaf| self.of_leaf(leaf, x, 0.0, found));
     }
 
+    /// Appends the panels in whose reach a point of the box may be, in increasing order.
+    pub(crate) fn around_box(&self, low: &Vec3, high: &Vec3, found: &mut Vec<u32>) {
+        let beyond = |j: u32| {
+            let (c, reach) = (&self.centroids[j as usize], self.reach[j as usize]);
+            let outside = (low - c).sup(&(c - high)).map(|d| d.max(0.0));
+            outside.norm_squared() >= reach * reach
+        };
+        self.leaves(low, high, 0.0, |leaf| {
+            let (start, end) = self.nodes[leaf as usize].range;
+            found.extend((start..end).filter(|&j| !beyond(j)));
+        });
+    }
+
     /// Calls `f` with each leaf that may have neighbours of a box, in increasing order.
     fn leaves(&self, low: &Vec3, high: &Vec3, reach: f64, mut f: impl FnMut(u32)) {
         // Halves of 2^32 panels: one more waits at each level.

@@ -401,7 +401,7 @@ pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
 }
 
 /// Orders points so that halving the range again and again is a balanced k-d tree.
-fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
+pub(crate) fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
     fn sort(points: &mut [(u32, Vec3)]) {
         if points.len() <= LEAF {
             return;

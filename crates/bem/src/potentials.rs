@@ -48,6 +48,15 @@ impl Nodes {
         lanes::dispatch(SumPotential { nodes: self, count, source })
     }
 
+    /// Adds `density` Phi(x_p) to the sum of each node, with Phi as above.
+    pub(crate) fn add_potentials(&mut self, source: &Triangle, density: f64, sums: &mut Vec<f64>) {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        sums.resize(self.x.len(), 0.0);
+        lanes::dispatch(AddPotentials { nodes: self, count, source, density, sums });
+        sums.truncate(count);
+    }
+
     /// sum_p w_p Omega(x_p) with Omega the solid angle of `source`, positive on its normal's side.
     pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
@@ -189,6 +198,30 @@ impl Task for SumPotential<'_> {
             sum = V::load(&nodes.weights[at..]).mul_add(potential(source, x), sum);
         }
         sum.sum()
+    }
+}
+
+struct AddPotentials<'a> {
+    nodes: &'a Nodes,
+    count: usize,
+    source: &'a Triangle,
+    density: f64,
+    sums: &'a mut [f64],
+}
+
+impl Task for AddPotentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { nodes, count, source, density, sums } = self;
+        let density = V::splat(density);
+        for at in (0..count).step_by(V::COUNT) {
+            let sum = density.mul_add(potential(source, nodes.at::<V>(at)), V::load(&sums[at..]));
+            let mut lanes = [0.0; lanes::MOST];
+            sum.store(&mut lanes);
+            sums[at..at + V::COUNT].copy_from_slice(&lanes[..V::COUNT]);
+        }
     }
 }
 

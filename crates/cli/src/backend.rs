@@ -1,9 +1,9 @@
 //! Where the sums are computed, and on how many threads.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
 use std::thread::JoinHandle;
 
+use crate::case::Case;
 use crate::exit::{Exit, Failure};
 
 /// What the user may ask for.
@@ -83,12 +83,19 @@ const LARGE_MESH: u64 = 1 << 19;
 pub(crate) struct Opening(Option<JoinHandle<()>>);
 
 impl Args {
-    /// Opens the GPU, if one may be used for this mesh, while the mesh is read: that takes some tenths of a second.
-    pub(crate) fn open_early(self, mesh: &Path) -> Opening {
-        let is_large = || std::fs::metadata(mesh).is_ok_and(|file| file.len() >= LARGE_MESH);
+    /// Opens the GPU, if one may be used for this case, while the mesh is read: that takes some tenths of a second.
+    pub(crate) fn open_early(self, case: &Case) -> Opening {
+        let is_large =
+            || std::fs::metadata(&case.mesh.file).is_ok_and(|file| file.len() >= LARGE_MESH);
         let wanted = self.backend == Backend::Auto && is_large();
+        let (interfaces, planes) = (!case.dielectrics.is_empty(), !case.planes.is_empty());
+        let options = bem::CapacitanceOptions {
+            tolerance: case.solver.tolerance,
+            gpu: self.gpu,
+            ..bem::CapacitanceOptions::default()
+        };
         // Without one, the plan says so.
-        let open = move || drop(fmm::check_gpu(self.gpu));
+        let open = move || drop(bem::warm_up(&options, interfaces, planes));
         Opening(wanted.then(|| std::thread::spawn(open)))
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use mesh::locate::Locator;
+use rayon::prelude::*;
 
 use crate::bodies;
 use crate::case::{Case, Dielectric, Diffusion, Setting, VtkMode};
@@ -469,12 +470,13 @@ fn solvation(
         let own = |source: &Source| source.molecule == Some(index);
         let atoms = problem.sources.iter().filter(|source| own(source));
         let distance = |atom: &Source| surfaces.nearest(atom.position).map(|near| near.distance);
+        let distances = problem.sources.par_iter().filter(|source| own(source));
         Some(Molecule {
             name: dielectric.name.value.clone(),
             atoms: atoms.clone().count(),
             charge_e: atoms.clone().map(Source::elementary).sum(),
             energies: energies(&own),
-            least_distance: atoms.filter_map(distance).min_by(f64::total_cmp),
+            least_distance: distances.filter_map(distance).min_by(f64::total_cmp),
         })
     };
     Ok(Solvation {

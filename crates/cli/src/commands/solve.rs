@@ -37,10 +37,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
     let (case, output) = args.solving.begin(&args.case, verbose)?;
 
-    let _opening = args.solving.on.open_early(&case.mesh.file);
     let reading = Instant::now();
+    let opening = args.solving.on.open_early(&case);
     let problem = problem::load(&case, &output)?;
     let read_seconds = reading.elapsed().as_secs_f64();
+    drop(opening);
     let path = args.output.as_deref().unwrap_or(&case.directory);
     let names = results::file_names(&case);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
