@@ -480,7 +480,9 @@ mod tests {
                 // The rule's error where triangles are no longer near, 1e-5 of what one of 1,500 contributes: 3e-9 to 9e-9 when this was
                 // written.
                 assert!(off[0] < 2e-8 * size[0], "{off:?} {size:?}");
-                assert!(off[1] <= 2e-8 * size[1], "{off:?} {size:?}");
+                // Closed forms round off the edges of triangles at any distance, points do not: 2e-4 of the field.
+                let rounded = if surface.constant { 2e-8 } else { 5e-4 };
+                assert!(off[1] <= rounded * size[1], "{off:?} {size:?}");
             }
         }
         // Fast and direct sums over the same points.
