@@ -26,7 +26,7 @@ pub(crate) use near::DeviceNear;
 use near::Search;
 pub(crate) use product::{DeviceProduct, Sampled};
 use rows::Rows;
-pub(crate) use space::{DeviceSpace, Norms};
+pub(crate) use space::{DeviceSpace, Measure, Norms};
 pub(crate) use two_level::DeviceTwoLevel;
 
 /// Threads of a block in the kernels that work on panels.

@@ -21,12 +21,17 @@ pub(crate) struct Norms<'a> {
     pub(crate) shares: &'a [f64],
     /// What each charge balances in its row; empty if nobody asks.
     pub(crate) diagonal: &'a [f64],
-    /// The size of the residual of a column, from mean squares over each part of the residual and of what charges balance there (empty
-    /// without a diagonal).
-    pub(crate) measure: &'a dyn Fn(usize, &[f64], &[f64]) -> f64,
+    pub(crate) measure: &'a Measure<'a>,
     /// Completes rows `y` that charges `x` make; `None` if they are the equations.
-    pub(crate) complete: Option<&'a mut dyn FnMut(&[f64], &mut [f64])>,
+    pub(crate) complete: Option<&'a mut Complete<'a>>,
 }
+
+/// The size of the residual of a column, from mean squares over each part of the residual and of what charges balance there (empty
+/// without a diagonal).
+pub(crate) type Measure<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
+
+/// Makes equations of the rows that charges make.
+pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 
 /// The operator with all that GMRES needs in the device's memory.
 pub(crate) struct DeviceSpace<'a> {

@@ -374,7 +374,7 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
     let solvated = Excitation { charges: vec![inside], ..Excitation::default() };
     let field =
         Excitation { potentials: vec![0.0], field: [0.0, 1.0, 0.5], ..Excitation::default() };
-    let cases: [(&str, &[Option<u32>], &Images, Vec<Excitation>); 5] = [
+    let cases = [
         ("coated", &coated.conductor, &none, vec![unit.clone()]),
         ("field", &coated.conductor, &none, vec![unit.clone(), field]),
         ("planes", &coated.conductor, &coated.images, vec![unit.clone()]),

@@ -11,7 +11,7 @@ use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::accuracy::Accuracy;
 use crate::device::{
-    DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace, Norms,
+    DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace, Measure, Norms,
 };
 use crate::fast_sum::{self, GROUP, TIGHTENINGS, TIGHTEST};
 use crate::gmres::{
@@ -354,7 +354,7 @@ impl Fast {
                     gmres(operator, &mut inverses, metric(), &b, charges, &params, observe)
                 }
                 Inverses::Device(inverses) => {
-                    let norms = (&weights[..], has_sources, &measure_parts as &MeasureParts<'_>);
+                    let norms = (&weights[..], has_sources, &measure_parts as &Measure<'_>);
                     solve_there(operator, inverses, norms, &b, charges, &params, observe)
                 }
             }
@@ -512,14 +512,11 @@ impl Fast {
     }
 }
 
-/// From mean squares over each part of a column's residual and, with sources, of what its charges balance there to its size.
-type MeasureParts<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
-
 /// GMRES with all vectors on the device: weights of the inner product, whether any column has sources, how residuals are measured.
 fn solve_there(
     operator: &mut Operator<'_>,
     inverses: &mut DevicePreconditioner,
-    (weights, has_sources, measure): (&[f64], bool, &MeasureParts<'_>),
+    (weights, has_sources, measure): (&[f64], bool, &Measure<'_>),
     b: &[f64],
     charges: &mut [f64],
     params: &GmresParams,
