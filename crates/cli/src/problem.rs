@@ -9,7 +9,7 @@ use mesh::contact::{Contact, Touch, contacts};
 use mesh::intersect::{Intersection, intersections};
 use mesh::local_refine::{self, Sizes};
 use mesh::topology::Topology;
-use mesh::{Mesh, PhysicalGroup, files, quality};
+use mesh::{Mesh, files, quality};
 
 use crate::case::{Case, Defect, Located, ResolvedConductor, Sort};
 use crate::exit::{Exit, Failure};
@@ -440,7 +440,8 @@ fn describe(
     }
     // Cut by a plane of symmetry, a surface is closed by its images.
     let images = whole.triangles.len() / mesh.triangles.len().max(1);
-    let parts = Topology::of(&grouped_by_conductor(whole, &names, &of_triangle)).groups;
+    let owner = |t: usize| of_triangle[t % of_triangle.len()];
+    let parts = mesh::topology::parts(whole, names.len(), owner);
     let summaries = names
         .iter()
         .zip(area_of)
@@ -454,23 +455,6 @@ fn describe(
         .collect();
     let resolved = resolve(case, mesh, &names);
     Conductors { names, of_triangle, summaries, resolved }
-}
-
-/// The mesh with its conductors in place of its groups, so that they can be studied alike; it may consist of several images.
-fn grouped_by_conductor(mesh: &Mesh, names: &[String], of_triangle: &[Option<u32>]) -> Mesh {
-    let group = |(tag, name): (i64, &String)| PhysicalGroup { tag, name: Some(name.clone()) };
-    Mesh {
-        vertices: mesh.vertices.clone(),
-        triangles: mesh.triangles.clone(),
-        groups: (1..).zip(names).map(group).collect(),
-        membership: of_triangle
-            .iter()
-            .cycle()
-            .take(mesh.triangles.len())
-            .map(|owner| owner.map_or(0, |owner| owner + 1))
-            .collect(),
-        memberships: [vec![]].into_iter().chain((0..names.len() as u32).map(|g| vec![g])).collect(),
-    }
 }
 
 /// The conductors as a case file would have to list them.

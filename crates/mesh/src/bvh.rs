@@ -4,9 +4,16 @@
 //! their number whatever their places; building takes O(n log n).
 
 use crate::vector::Vector;
+use rayon::prelude::*;
 
 /// Triangles in a leaf, at most.
 const LEAF: usize = 4;
+
+/// Trees over so many triangles are built by one thread.
+const SEQUENTIAL: usize = 8192;
+
+/// Pairs of nodes that are looked at in parallel, at least, if there are as many.
+const TASKS: usize = 1024;
 
 /// Stands for the label of a node with triangles of several labels.
 pub(crate) const MIXED: u32 = u32::MAX;
@@ -90,27 +97,7 @@ impl Bvh {
     /// Builds the tree over boxes.
     pub fn new(boxes: &[Box3]) -> Self {
         let mut order: Vec<u32> = (0..boxes.len() as u32).collect();
-        let mut nodes = Vec::with_capacity(boxes.len());
-        if !boxes.is_empty() {
-            nodes.push(leaf(boxes, &order, 0, boxes.len()));
-        }
-        let mut at = 0;
-        while at < nodes.len() {
-            let Node { bounds, start, count, .. } = nodes[at];
-            if count as usize > LEAF {
-                let (start, end) = (start as usize, (start + count) as usize);
-                let axis = longest(&bounds);
-                let centre = |i: u32| boxes[i as usize].low[axis] + boxes[i as usize].high[axis];
-                let middle = (end - start) / 2;
-                order[start..end]
-                    .select_nth_unstable_by(middle, |a, b| centre(*a).total_cmp(&centre(*b)));
-                let children = nodes.len() as u32;
-                nodes.push(leaf(boxes, &order, start, start + middle));
-                nodes.push(leaf(boxes, &order, start + middle, end));
-                (nodes[at].count, nodes[at].children) = (0, children);
-            }
-            at += 1;
-        }
+        let nodes = if boxes.is_empty() { Vec::new() } else { build(boxes, &mut order, 0) };
         Self { nodes, order }
     }
 
@@ -136,48 +123,127 @@ impl Bvh {
         labels
     }
 
-    /// Calls `visit` for every pair of leaves, a leaf with itself included, whose boxes overlap.
-    pub fn overlapping_leaves(&self, visit: impl FnMut(&Node, &Node)) {
-        self.overlapping_leaves_but(|_, _| false, visit);
+    /// Whatever `visit` adds for every pair of leaves, a leaf with itself included, whose boxes overlap; in no order.
+    pub fn overlapping_leaves<T: Send>(
+        &self,
+        visit: impl Fn(&Node, &Node, &mut Vec<T>) + Sync,
+    ) -> Vec<T> {
+        self.overlapping_leaves_but(|_, _| false, visit)
     }
 
     /// The same without what lies under pairs of nodes that are to be skipped, told by their indices.
-    pub fn overlapping_leaves_but(
+    pub fn overlapping_leaves_but<T: Send>(
         &self,
-        skip: impl Fn(usize, usize) -> bool,
-        mut visit: impl FnMut(&Node, &Node),
-    ) {
+        skip: impl Fn(usize, usize) -> bool + Sync,
+        visit: impl Fn(&Node, &Node, &mut Vec<T>) + Sync,
+    ) -> Vec<T> {
+        let mut found = Vec::new();
         if self.nodes.is_empty() {
-            return;
+            return found;
         }
-        let mut stack = vec![(0u32, 0u32)];
-        while let Some((a, b)) = stack.pop() {
-            let (node, other) = (&self.nodes[a as usize], &self.nodes[b as usize]);
-            if !node.bounds.overlaps(&other.bounds) || skip(a as usize, b as usize) {
-                continue;
+        let step = |pair: (u32, u32), open: &mut Vec<(u32, u32)>, found: &mut Vec<T>| {
+            if let Some((node, other)) = self.opened(pair, &skip, open) {
+                visit(node, other, found);
             }
-            match (node.count > 0, other.count > 0) {
-                (true, true) => visit(node, other),
-                _ if a == b => {
-                    let c = node.children;
-                    stack.extend([(c, c), (c, c + 1), (c + 1, c + 1)]);
-                }
-                (true, false) => {
-                    stack.extend([(a, other.children), (a, other.children + 1)]);
-                }
-                (false, _) => {
-                    stack.extend([(node.children, b), (node.children + 1, b)]);
-                }
+        };
+        // Level by level until there are pairs for all threads.
+        let mut open = vec![(0, 0)];
+        while !open.is_empty() && open.len() < TASKS {
+            for pair in std::mem::take(&mut open) {
+                step(pair, &mut open, &mut found);
             }
         }
+        let under = |pair: (u32, u32)| {
+            let (mut open, mut found) = (vec![pair], Vec::new());
+            while let Some(pair) = open.pop() {
+                step(pair, &mut open, &mut found);
+            }
+            found
+        };
+        found.par_extend(open.into_par_iter().flat_map_iter(under));
+        found
+    }
+
+    /// Puts the pairs of children of two nodes that overlap on `open`, or returns the nodes if they are leaves.
+    fn opened(
+        &self,
+        (a, b): (u32, u32),
+        skip: impl Fn(usize, usize) -> bool,
+        open: &mut Vec<(u32, u32)>,
+    ) -> Option<(&Node, &Node)> {
+        let (node, other) = (&self.nodes[a as usize], &self.nodes[b as usize]);
+        if !node.bounds.overlaps(&other.bounds) || skip(a as usize, b as usize) {
+            return None;
+        }
+        match (node.count > 0, other.count > 0) {
+            (true, true) => return Some((node, other)),
+            _ if a == b => {
+                let c = node.children;
+                open.extend([(c, c), (c, c + 1), (c + 1, c + 1)]);
+            }
+            (true, false) => open.extend([(a, other.children), (a, other.children + 1)]),
+            (false, _) => open.extend([(node.children, b), (node.children + 1, b)]),
+        }
+        None
     }
 }
 
-fn leaf(boxes: &[Box3], order: &[u32], start: usize, end: usize) -> Node {
-    let bounds = order[start..end]
-        .iter()
-        .fold(Box3::EMPTY, |sum, &member| sum.joined(&boxes[member as usize]));
-    Node { bounds, start: start as u32, count: (end - start) as u32, children: 0 }
+/// The tree over some triangles, which are put in its order and begin at `start` in that of the whole: children come after their
+/// parents, both next to each other.
+fn build(boxes: &[Box3], order: &mut [u32], start: usize) -> Vec<Node> {
+    let joined = |sum: Box3, &member: &u32| sum.joined(&boxes[member as usize]);
+    if order.len() <= SEQUENTIAL {
+        let bounds = order.iter().fold(Box3::EMPTY, joined);
+        let mut nodes = Vec::with_capacity(order.len());
+        nodes.push(leaf(bounds, start, order.len()));
+        let mut at = 0;
+        while at < nodes.len() {
+            let Node { bounds, start: first, count, .. } = nodes[at];
+            if count as usize > LEAF {
+                let first = first as usize - start;
+                let of_node = &mut order[first..first + count as usize];
+                let halves = halves(boxes, of_node, &bounds);
+                let mut place = start + first;
+                let children = nodes.len() as u32;
+                for half in halves {
+                    nodes.push(leaf(half.iter().fold(Box3::EMPTY, joined), place, half.len()));
+                    place += half.len();
+                }
+                (nodes[at].count, nodes[at].children) = (0, children);
+            }
+            at += 1;
+        }
+        return nodes;
+    }
+    let bounds = order
+        .par_chunks(SEQUENTIAL)
+        .map(|members| members.iter().fold(Box3::EMPTY, joined))
+        .reduce(|| Box3::EMPTY, |a, b| a.joined(&b));
+    let [left, right] = halves(boxes, order, &bounds);
+    let middle = start + left.len();
+    let (left, right) = rayon::join(|| build(boxes, left, start), || build(boxes, right, middle));
+    let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
+    nodes.push(Node { children: 1, ..leaf(bounds, start, 0) });
+    // Both roots, then what is under the one and under the other.
+    let shifts = [2, 1 + left.len() as u32];
+    let moved = |node: &Node, shift: u32| Node { children: node.children + shift, ..*node };
+    nodes.extend([moved(&left[0], shifts[0]), moved(&right[0], shifts[1])]);
+    nodes.extend(left[1..].iter().map(|node| moved(node, shifts[0])));
+    nodes.extend(right[1..].iter().map(|node| moved(node, shifts[1])));
+    nodes
+}
+
+/// Parts triangles at the median of their centres along the longest side of their box.
+fn halves<'a>(boxes: &[Box3], order: &'a mut [u32], bounds: &Box3) -> [&'a mut [u32]; 2] {
+    let axis = longest(bounds);
+    let centre = |i: u32| boxes[i as usize].low[axis] + boxes[i as usize].high[axis];
+    let middle = order.len() / 2;
+    order.select_nth_unstable_by(middle, |a, b| centre(*a).total_cmp(&centre(*b)));
+    order.split_at_mut(middle).into()
+}
+
+fn leaf(bounds: Box3, start: usize, count: usize) -> Node {
+    Node { bounds, start: start as u32, count: count as u32, children: 0 }
 }
 
 fn longest(bounds: &Box3) -> usize {

@@ -26,11 +26,7 @@ pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
     let sides = Sides::of(&kept);
     for around in sides.edges() {
         let Some(first) = around.first() else { continue };
-        let triangle = kept.triangles[first.triangle as usize];
-        let low = triangle.into_iter().filter(|&v| v != first.high);
-        let shares =
-            |v: &u32| around.iter().all(|side| kept.triangles[side.triangle as usize].contains(v));
-        let Some(low) = low.filter(|v| *v < first.high).find(shares) else { continue };
+        let low = first.low;
         let origin = kept.vertices[low as usize];
         let along = sub(kept.vertices[first.high as usize], origin);
         let along = scale(1.0 / norm(along), along);

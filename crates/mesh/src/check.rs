@@ -7,6 +7,7 @@ use crate::topology::{Orientation, Part, Topology};
 use crate::vector::{max_norm, norm, sub};
 use crate::weld::{self, ROUNDINGS};
 use crate::wording::counted;
+use rayon::prelude::*;
 use std::fmt;
 
 /// A triangle whose height is less than this times its longest side has no area worth the name: its shape is noise.
@@ -46,6 +47,7 @@ impl Defects {
 
     fn with_welding(mesh: &Mesh, welded: &[u32]) -> Self {
         let zero_area = (0..mesh.triangles.len())
+            .into_par_iter()
             .filter(|&t| is_degenerate(mesh.corners(t)))
             .map(|t| t as u32)
             .collect();
@@ -99,7 +101,7 @@ pub(crate) fn coincident(points: &[[f64; 3]], vertices: &[[f64; 3]]) -> Vec<u32>
 fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
     let mut keyed: Vec<([u32; 3], u32)> = mesh
         .triangles
-        .iter()
+        .par_iter()
         .enumerate()
         .map(|(t, corners)| {
             let mut key = corners.map(|v| welded[v as usize]);
@@ -107,7 +109,7 @@ fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
             (key, t as u32)
         })
         .collect();
-    keyed.sort_unstable();
+    keyed.par_sort_unstable();
     let mut found: Vec<Duplicate> = keyed
         .chunk_by(|a, b| a.0 == b.0)
         .flat_map(|same| {

@@ -9,6 +9,7 @@ use crate::locate::distance_squared;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
+use rayon::prelude::*;
 
 /// Surfaces touch that are nearer than this times the size of the smaller triangle, or than coordinates are rounded by.
 const TOUCHING: f64 = 1e-9;
@@ -47,14 +48,13 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     if members.iter().all(|(_, owner)| *owner == first) {
         return Vec::new();
     }
-    let faces: Vec<Face> = members.iter().map(|&(t, _)| Face::of(mesh, t)).collect();
+    let faces: Vec<Face> = members.par_iter().map(|&(t, _)| Face::of(mesh, t)).collect();
     let boxes: Vec<Box3> = faces.iter().map(Face::bounds).collect();
     let tree = Bvh::new(&boxes);
     let owners = tree.common(|member| members[member as usize].1);
-    let mut found = Vec::new();
-    tree.overlapping_leaves_but(
+    let mut found = tree.overlapping_leaves_but(
         |a, b| owners[a] == owners[b] && owners[a] != MIXED,
-        |a, b| {
+        |a, b, found| {
             let same = a.start == b.start;
             for (i, &s) in tree.members(a).iter().enumerate() {
                 let others = tree.members(b);

@@ -3,6 +3,7 @@
 use crate::bvh::{Box3, Bvh, MIXED, Node};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, max_norm, norm, scale, sub};
+use rayon::prelude::*;
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
 /// Triangles around a vertex that are compared with each other by their boxes; the boxes of all of them meet, so that of more the
@@ -37,25 +38,24 @@ pub struct Intersection {
 /// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of triangles around a
 /// vertex.
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
-    let boxes: Vec<Box3> =
-        (0..mesh.triangles.len()).map(|t| Box3::around(&mesh.corners(t))).collect();
+    let corners = |t: usize| Box3::around(&mesh.corners(t));
+    let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(corners).collect();
     let tree = Bvh::new(&boxes);
     let hubs = hubs(mesh);
     let common = tree.common(|t| hubs[t as usize]);
-    let mut found = Vec::new();
-    let mut compare = |s: u32, t: u32| {
+    let compare = |s: u32, t: u32, found: &mut Vec<Intersection>| {
         if let Some(meeting) = meet(mesh.corners(s as usize), mesh.corners(t as usize)) {
             found.push(Intersection { triangles: [s.min(t), s.max(t)], meeting });
         }
     };
     let in_one_fan = |s: u32, t: u32| s == t && s != MIXED;
-    tree.overlapping_leaves_but(
+    let mut found = tree.overlapping_leaves_but(
         |a, b| in_one_fan(common[a], common[b]),
-        |a, b| {
+        |a, b, found| {
             pairs(&tree, a, b, |s, t| {
                 let one_fan = in_one_fan(hubs[s as usize], hubs[t as usize]);
                 if !one_fan && boxes[s as usize].overlaps(&boxes[t as usize]) {
-                    compare(s, t);
+                    compare(s, t, found);
                 }
             });
         },
@@ -64,14 +64,14 @@ pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
         let directions: Vec<Box3> =
             fan.iter().map(|&t| directions(mesh, t, hubs[t as usize])).collect();
         let tree = Bvh::new(&directions);
-        tree.overlapping_leaves(|a, b| {
+        found.extend(tree.overlapping_leaves(|a, b, found| {
             pairs(&tree, a, b, |s, t| {
                 let (s, t) = (s as usize, t as usize);
                 if directions[s].overlaps(&directions[t]) {
-                    compare(fan[s], fan[t]);
+                    compare(fan[s], fan[t], found);
                 }
             });
-        });
+        }));
     }
     found.sort_unstable();
     found
@@ -149,6 +149,10 @@ fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
 fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
+    // Exact arithmetic takes long to find the 0 of a corner, which most pairs of triangles share.
+    if [a, b, c].contains(&point) {
+        return 0;
+    }
     sign(orient3d(coordinates(a), coordinates(b), coordinates(c), coordinates(point)))
 }
 
@@ -205,7 +209,10 @@ fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
     }
     let flat = |point: Vector| Coord { x: point[(drop + 1) % 3], y: point[(drop + 2) % 3] };
     let (flat_s, flat_t) = (s.map(flat), t.map(flat));
-    let turn = |a: Coord<f64>, b: Coord<f64>, c: Coord<f64>| sign(orient2d(a, b, c));
+    let turn = |a: Coord<f64>, b: Coord<f64>, c: Coord<f64>| {
+        let same = a == b || b == c || c == a;
+        if same { 0 } else { sign(orient2d(a, b, c)) }
+    };
     let inside = |face: [Coord<f64>; 3], point: Coord<f64>| {
         let [a, b, c] = face;
         apart([turn(a, b, point), turn(b, c, point), turn(c, a, point)])

@@ -3,6 +3,7 @@
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld;
+use rayon::prelude::*;
 
 /// The least, the middle and the greatest of many values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -79,7 +80,8 @@ pub fn bounding_box(mesh: &Mesh) -> [[f64; 3]; 2] {
 
 /// Each triangle's area, in the square of the mesh's unit.
 pub fn areas(mesh: &Mesh) -> Vec<f64> {
-    (0..mesh.triangles.len()).map(|t| 0.5 * norm(area_vector(mesh.corners(t)))).collect()
+    let area = |t: usize| 0.5 * norm(area_vector(mesh.corners(t)));
+    (0..mesh.triangles.len()).into_par_iter().map(area).collect()
 }
 
 /// Each triangle's centroid.

@@ -5,7 +5,7 @@
 
 use crate::check::coincident;
 use crate::surface::Mesh;
-use crate::topology::Sides;
+use crate::topology::{Side, Sides};
 use crate::vector::Vector;
 use std::collections::HashMap;
 
@@ -65,15 +65,11 @@ pub fn stitch(mesh: &mut Mesh) -> usize {
 fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
     let sides = Sides::of(mesh);
     let alone = sides.edges().filter(|edge| edge.len() == 1);
-    alone
-        .filter_map(|edge| {
-            let [a, b, c] = mesh.triangles[edge[0].triangle as usize];
-            let ends = [(a, b), (b, c), (c, a)]
-                .into_iter()
-                .find(|(p, q)| p != q && *p.max(q) == edge[0].high && (p < q) == edge[0].forward);
-            ends.map(|(p, q)| [p, q])
-        })
-        .collect()
+    let ends = |edge: &[Side]| {
+        let Side { low, high, forward, .. } = edge[0];
+        if forward { [low, high] } else { [high, low] }
+    };
+    alone.map(ends).collect()
 }
 
 fn drop_unused(mesh: &mut Mesh) {

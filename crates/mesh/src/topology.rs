@@ -2,63 +2,90 @@
 
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
+use rayon::prelude::*;
+
+/// Ranges that sides are dealt out to, of so many triangles at least.
+const RANGES: usize = 64;
+const DEALT: usize = 4096;
 
 /// A triangle at an edge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Side {
-    /// The edge's vertex of higher index.
+    /// The edge's vertices, that of lower index first.
+    pub low: u32,
     pub high: u32,
     pub triangle: u32,
     /// Whether the triangle runs through the edge from its lower to its higher vertex.
     pub forward: bool,
 }
 
+impl Side {
+    /// 1 or -1: forward or backward.
+    fn way(&self) -> isize {
+        if self.forward { 1 } else { -1 }
+    }
+}
+
 /// All sides of all triangles, sorted by edge.
 ///
-/// Sides are bucketed by their lower vertex and sorted within the few of a bucket: linear in practice, n log n at worst.
+/// Sides are dealt out to ranges of lower vertices, which are sorted in parallel.
 pub(crate) struct Sides {
-    /// For each vertex where its sides start in `sides`, and the end of the last.
-    starts: Vec<usize>,
-    sides: Vec<Side>,
+    ranges: Vec<Vec<Side>>,
 }
 
 impl Sides {
     pub fn of(mesh: &Mesh) -> Self {
-        let mut starts = vec![0; mesh.vertices.len() + 2];
-        for (low, _) in all_sides(mesh) {
-            starts[low as usize + 2] += 1;
-        }
-        for v in 2..starts.len() {
-            starts[v] += starts[v - 1];
-        }
-        let unset = Side { high: 0, triangle: 0, forward: false };
-        let mut sides = vec![unset; starts.last().copied().unwrap_or(0)];
-        // Filling moves each start to its end, which is the next one's start.
-        for (low, side) in all_sides(mesh) {
-            let next = &mut starts[low as usize + 1];
-            sides[*next] = side;
-            *next += 1;
-        }
-        starts.pop();
-        for bucket in starts.windows(2) {
-            sides[bucket[0]..bucket[1]].sort_unstable();
-        }
-        Self { starts, sides }
+        let count = (mesh.triangles.len() / DEALT).clamp(1, RANGES);
+        let width = mesh.vertices.len().div_ceil(count).max(1);
+        let piece = mesh.triangles.len().div_ceil(count).max(1);
+        let deal = |(index, triangles): (usize, &[[u32; 3]])| {
+            let mut dealt = vec![Vec::new(); count];
+            let room = 3 * triangles.len() / count;
+            dealt.iter_mut().for_each(|range: &mut Vec<Side>| range.reserve(room));
+            for side in sides_of(triangles, index * piece) {
+                dealt[side.low as usize / width].push(side);
+            }
+            dealt
+        };
+        let pieces: Vec<_> = mesh.triangles.par_chunks(piece).enumerate().map(deal).collect();
+        // By lower vertices, and then sorted within the few of each: linear in practice.
+        let range = |k: usize| {
+            let first = k * width;
+            let mut starts = vec![0; width + 2];
+            let own = || pieces.iter().flat_map(|dealt| &dealt[k]);
+            own().for_each(|side| starts[side.low as usize - first + 2] += 1);
+            (2..starts.len()).for_each(|v| starts[v] += starts[v - 1]);
+            let mut all = vec![Side::default(); starts[width + 1]];
+            // Filling moves each start to its end, which is the next one's start.
+            for side in own() {
+                let next = &mut starts[side.low as usize - first + 1];
+                all[*next] = *side;
+                *next += 1;
+            }
+            starts[..=width].windows(2).for_each(|at| all[at[0]..at[1]].sort_unstable());
+            all
+        };
+        Self { ranges: (0..count).into_par_iter().map(range).collect() }
     }
 
     /// The sides at each edge, edge by edge.
     pub fn edges(&self) -> impl Iterator<Item = &[Side]> {
-        self.starts
-            .windows(2)
-            .flat_map(|bucket| self.sides[bucket[0]..bucket[1]].chunk_by(|a, b| a.high == b.high))
+        self.ranges.iter().flat_map(|range| edges_of(range))
     }
 }
 
-/// Each triangle's sides under their lower vertex; a side from a vertex to itself is none.
-fn all_sides(mesh: &Mesh) -> impl Iterator<Item = (u32, Side)> {
-    mesh.triangles.iter().enumerate().flat_map(|(triangle, &[a, b, c])| {
-        [(a, b), (b, c), (c, a)].into_iter().filter(|(p, q)| p != q).map(move |(p, q)| {
-            (p.min(q), Side { high: p.max(q), triangle: triangle as u32, forward: p < q })
+fn edges_of(range: &[Side]) -> impl Iterator<Item = &[Side]> {
+    range.chunk_by(|a, b| (a.low, a.high) == (b.low, b.high))
+}
+
+/// The sides of triangles, which are numbered from `first` on; a side from a vertex to itself is none.
+fn sides_of(triangles: &[[u32; 3]], first: usize) -> impl Iterator<Item = Side> {
+    triangles.iter().enumerate().flat_map(move |(k, &[a, b, c])| {
+        [(a, b), (b, c), (c, a)].into_iter().filter(|(p, q)| p != q).map(move |(p, q)| Side {
+            low: p.min(q),
+            high: p.max(q),
+            triangle: (first + k) as u32,
+            forward: p < q,
         })
     })
 }
@@ -109,6 +136,17 @@ impl Part {
         }
     }
 
+    /// Adds what is known of other edges and triangles.
+    fn add(&mut self, other: &Self) {
+        self.triangles += other.triangles;
+        self.edges += other.edges;
+        self.boundary_edges += other.boundary_edges;
+        self.non_manifold_edges += other.non_manifold_edges;
+        self.flipped_edges += other.flipped_edges;
+        self.closed &= other.closed;
+        self.signed_volume += other.signed_volume;
+    }
+
     /// Enters one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
     fn add_edge(&mut self, uses: usize, balance: isize) {
         self.edges += 1;
@@ -146,26 +184,19 @@ impl Topology {
         let mut non_manifold_edges = Vec::new();
         let mut per_group: Vec<(u32, usize, isize)> = Vec::new();
         for edge in sides.edges() {
-            let balance = edge.iter().map(|side| if side.forward { 1 } else { -1 }).sum();
+            let balance = edge.iter().map(Side::way).sum();
             whole.add_edge(edge.len(), balance);
             components[component_of[edge[0].triangle as usize] as usize]
                 .add_edge(edge.len(), balance);
             if edge.len() > 2 {
-                let [a, b, c] = mesh.triangles[edge[0].triangle as usize];
-                let high = edge[0].high;
-                let ends = [(a, b), (b, c), (c, a)];
-                let low = ends
-                    .iter()
-                    .find(|(p, q)| (*p.max(q) == high) && (p < q) == edge[0].forward && p != q);
-                non_manifold_edges.extend(low.map(|(p, q)| [*p.min(q), high]));
+                non_manifold_edges.push([edge[0].low, edge[0].high]);
             }
             per_group.clear();
             for side in edge {
                 for &group in mesh.groups_of(side.triangle as usize) {
-                    let step = if side.forward { 1 } else { -1 };
                     match per_group.iter_mut().find(|entry| entry.0 == group) {
-                        Some(entry) => (entry.1, entry.2) = (entry.1 + 1, entry.2 + step),
-                        None => per_group.push((group, 1, step)),
+                        Some(entry) => (entry.1, entry.2) = (entry.1 + 1, entry.2 + side.way()),
+                        None => per_group.push((group, 1, side.way())),
                     }
                 }
             }
@@ -184,6 +215,41 @@ impl Topology {
         enclose(mesh, members, &mut groups);
         Self { whole, components, component_of, groups, non_manifold_edges }
     }
+}
+
+/// What is known of `count` parts of a valid mesh but the volumes, `part_of` a triangle being the part that it is in, if any.
+pub fn parts(
+    mesh: &Mesh,
+    count: usize,
+    part_of: impl Fn(usize) -> Option<u32> + Sync,
+) -> Vec<Part> {
+    let fresh = || vec![Part { closed: true, ..Part::default() }; count];
+    let sides = Sides::of(mesh);
+    let of_range = |range: &Vec<Side>| {
+        let mut parts = fresh();
+        let mut at_edge: Vec<(u32, isize)> = Vec::new();
+        for edge in edges_of(range) {
+            at_edge.clear();
+            let known = |side: &Side| Some((part_of(side.triangle as usize)?, side.way()));
+            at_edge.extend(edge.iter().filter_map(known));
+            at_edge.sort_unstable();
+            for own in at_edge.chunk_by(|a, b| a.0 == b.0) {
+                let balance = own.iter().map(|(_, way)| way).sum();
+                parts[own[0].0 as usize].add_edge(own.len(), balance);
+            }
+        }
+        parts
+    };
+    let together = |mut sums: Vec<Part>, parts: Vec<Part>| {
+        sums.iter_mut().zip(parts).for_each(|(sum, part)| sum.add(&part));
+        sums
+    };
+    let mut parts = sides.ranges.par_iter().map(of_range).reduce(fresh, together);
+    (0..mesh.triangles.len())
+        .filter_map(&part_of)
+        .for_each(|part| parts[part as usize].triangles += 1);
+    parts.iter_mut().for_each(|part| part.closed &= part.triangles > 0);
+    parts
 }
 
 /// Counts triangles and sums signed volumes of parts, from pairs (triangle, part).

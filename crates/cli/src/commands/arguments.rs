@@ -41,6 +41,8 @@ impl Solving {
     /// Loads a case with these options over its own, and sets threads and output up.
     pub(super) fn begin(&self, case: &Path, verbose: bool) -> Result<(Case, Output), Failure> {
         self.on.resolve()?;
+        // Before anything that uses them: a list file is read with its mesh.
+        let note = backend::use_threads(self.threads)?;
         let overrides = Overrides { tolerance: self.tolerance, method: self.method };
         let case = Case::load(case, &overrides)?;
         let points = probes::count(&case);
@@ -48,7 +50,7 @@ impl Solving {
             probes::check_memory(points, self.memory_limit)?;
         }
         let output = Output { quiet: self.quiet, json: self.json, verbose };
-        if let Some(note) = backend::use_threads(self.threads)? {
+        if let Some(note) = note {
             output.note(&note);
         }
         Ok((case, output))
