@@ -5,7 +5,6 @@ mod bodies;
 mod case;
 mod checks;
 mod commands;
-mod contradictions;
 mod exit;
 mod files;
 mod grid;

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use farad::contradictions::{self, Contradiction};
 use mesh::Mesh;
 use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Position, Problem, Region};
 
 use crate::case::{Case, Defect, Located, MOST_SHOWN, SURROUNDINGS, Sort};
-use crate::contradictions::{self, Contradiction};
 use crate::exit::Failure;
 use crate::sources::Source;
 use crate::units::shortest;
