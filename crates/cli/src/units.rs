@@ -1,7 +1,7 @@
 //! How numbers with units are written for people.
 
 pub(crate) use farad::units::{
-    ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, diffusion, farads, kilocalorie_per_mole,
+    ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, farads, kilocalorie_per_mole,
     kilojoule_per_mole, shortest,
 };
 

@@ -12,18 +12,18 @@ type Side = ([u32; 2], bool, usize);
 
 /// Two triangles that have different media on sides which face each other.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Contradiction {
+pub(crate) struct Contradiction {
     /// The triangles.
-    pub triangles: [usize; 2],
+    pub(crate) triangles: [usize; 2],
     /// Where, in the mesh's unit.
-    pub place: [f64; 3],
+    pub(crate) place: [f64; 3],
     /// Whether they share an edge; otherwise there is nothing but space between them.
-    pub meet: bool,
+    pub(crate) meet: bool,
 }
 
 /// A contradiction of the media on the front and the back of each triangle, if there is one: first where surfaces meet, then across
 /// the space between them. `keep` tells which triangles count.
-pub fn find(
+pub(crate) fn find(
     mesh: &Mesh,
     permittivity: &[[f64; 2]],
     keep: impl Fn(usize) -> bool,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bem::convergence::{self, Estimate, Range};
+use farad::{COULOMB_ENERGY, Problem, Quantity, Solution, Solver};
 use mesh::locate::Locator;
 use serde::Serialize;
 
@@ -13,17 +14,16 @@ use super::arguments::Solving;
 use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
-use crate::checks::{self, Warning};
 use crate::exit::{Exit, Failure};
 use crate::grid::columns;
 use crate::interrupt;
 use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
-use crate::problem::{self, Problem};
-use crate::results::{self, Folder, Matrices};
-use crate::state::{COULOMB_ENERGY, More, Quantity};
+use crate::problem;
+use crate::results::Folder;
 use crate::text::csv_quoted;
 use crate::units::{self, decimals, prefix};
+use crate::warnings::{self, Warning};
 
 const CSV: &str = "study.csv";
 const SVG: &str = "study.svg";
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             refined(problem.given_mesh(), args.spheres)
                 .and_then(|(mesh, notes)| {
                     for note in notes.iter().filter(|_| level == 1) {
-                        output.note(&format!("{}: {note}", case.mesh.file.display()));
+                        output.note(&format!("{}: {note}", case.mesh.display()));
                     }
                     problem::prepare(&case, mesh)
                 })
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             solve_level(&case, &problem, args, &output)
         });
         interrupt::check()?;
-        let (answer, more) = match solved {
+        let solution = match solved {
             Ok(solved) => solved,
             // Without a single mesh there is nothing to report.
             Err(failure) if levels.is_empty() || failure.exit == Exit::Interrupted => {
@@ -161,26 +161,26 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 break;
             }
         };
-        let iterations = answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
+        let solves = solution.answer.solves.iter();
+        let iterations = solves.map(|solve| solve.iterations).max().unwrap_or(0);
         levels.push(Level {
             triangles: problem.mesh.triangles.len(),
             relative_size: 0.5f64.powi(level as i32),
             iterations,
-            warnings: more.warnings.clone(),
+            warnings: warnings::of(&solution),
         });
-        let farads = Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
-        matrices.push(farads.maxwell_farad);
+        matrices.push(solution.matrices().maxwell_farad);
         // The Coulomb energy does not depend on the mesh.
-        let quantities = more.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
+        let quantities = solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
         others.push(quantities.collect());
     }
-    let mut entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
-    entries.extend(other_entries(&others, case.solver.tolerance));
+    let mut entries = entries(&problem.conductors.names, &matrices, case.options.tolerance);
+    entries.extend(other_entries(&others, case.options.tolerance));
     let gap = unresolved_gap(&problem);
     if gap.is_some() {
         entries.iter_mut().for_each(Entry::without_estimate);
     }
-    let checks_failed = levels.last().is_some_and(|level| checks::failed(&level.warnings));
+    let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
     let (failed, failure) = failed.unzip();
     let mut document = Document {
         schema: SCHEMA,
@@ -228,9 +228,9 @@ fn solve_level(
     problem: &Problem,
     args: &Args,
     output: &Output,
-) -> Result<(bem::Capacitance, More), Failure> {
-    let (answer, more) = solve(case, problem, args.solving.on, args.solving.memory_limit, output)?;
-    if results::converged(&answer) { Ok((answer, more)) } else { Err(not_converged(case, problem)) }
+) -> Result<Solution, Failure> {
+    let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
+    if solution.converged() { Ok(solution) } else { Err(not_converged(case, problem)) }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {
@@ -240,7 +240,7 @@ fn not_converged(case: &Case, problem: &Problem) -> Failure {
         format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),
         format!(
             "meshes before it are reported; `farad mesh refine {}` makes this mesh, and `farad solve` on it says how far it came",
-            case.mesh.file.display()
+            case.mesh.display()
         ),
     )
 }
@@ -261,7 +261,7 @@ fn unresolved_gap(problem: &Problem) -> Option<(f64, f64)> {
             let corners = mesh.corners(t as usize);
             let centroid: [f64; 3] =
                 std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
-            let to_ground = problem.symmetry.images.mirrors().iter().filter(|m| m.odd);
+            let to_ground = problem.description.planes.iter().filter(|m| m.odd);
             let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
             let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
             let Some(gap) = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp)
@@ -458,7 +458,7 @@ fn text(
         case.title,
         env!("CARGO_PKG_VERSION"),
         document.meshes.len(),
-        case.solver.tolerance,
+        case.options.tolerance,
     );
     if let Some(failed) = &document.failed {
         let triangles = units::count(failed.triangles as u64);
@@ -475,7 +475,7 @@ fn text(
         }
     }
     if document.refinement == "flat" {
-        let is_molecule = case.dielectrics.iter().any(|dielectric| dielectric.charges.is_some());
+        let is_molecule = case.description.dielectrics.iter().any(|d| !d.atoms.is_empty());
         text += if is_molecule {
             "\nRefinement splits the facets of the first mesh: values converge to the faceted surface,\n\
              not to the molecule. Compare meshes that are made anew from the molecule's surface.\n"
@@ -488,7 +488,7 @@ fn text(
                  makes errors smaller.\n";
     }
     if let Some((gap, size)) = gap {
-        let unit = case.mesh.unit.name();
+        let unit = case.description.unit.name();
         let _ = writeln!(
             text,
             "\nNo estimates: facets of {size:.1e} {unit} face a gap of {gap:.1e} {unit}, and what happens at its rim shows on none of \

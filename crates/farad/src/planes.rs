@@ -1,15 +1,15 @@
-//! The planes of a case: what has images in them, and what cannot have any.
+//! The planes of a problem: what has images in them, and what cannot have any.
 
 use mesh::Mesh;
 use mesh::mirror::{self, Placed};
 
-use crate::case::plane::Plane;
-use crate::case::{Case, Defect, Sort};
-use crate::exit::Failure;
+use crate::description::{Description, plane_name};
+use crate::fault::{Fault, PlaneProblem};
 
-/// Images in the planes of a case.
+/// Images in the planes of a problem.
 #[derive(Debug)]
 pub(crate) struct Symmetry {
+    /// Signs and places of the images.
     pub(crate) images: bem::Images,
     /// The mesh with its images; `None` without planes.
     whole: Option<Mesh>,
@@ -31,36 +31,36 @@ pub(crate) enum Side {
 impl Symmetry {
     /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` tells which are metal.
     pub(crate) fn find(
-        case: &Case,
+        description: &Description,
         mesh: &Mesh,
         keep: impl Fn(usize) -> bool,
         is_conductor: impl Fn(usize) -> bool,
-    ) -> Result<Self, Failure> {
-        let mirrors: Vec<bem::Mirror> = case.planes.iter().map(|plane| plane.mirror).collect();
-        let images = bem::Images::new(&mirrors);
-        let mut defects = Vec::new();
+    ) -> Result<Self, Vec<Fault>> {
+        let images = bem::Images::new(&description.planes);
+        let mut faults = Vec::new();
         let mut placed = Vec::new();
-        for plane in &case.planes {
-            match mirror::place(mesh, &plane.mirror.plane, &keep) {
+        for (index, mirror) in description.planes.iter().enumerate() {
+            let fault = |problem| Fault::Plane { plane: index, name: plane_name(mirror), problem };
+            match mirror::place(mesh, &mirror.plane, &keep) {
                 Ok(found) => {
                     let metal = found.touching.iter().find(|&&t| is_conductor(t as usize));
-                    if let (true, Some(t)) = (plane.mirror.odd, metal) {
-                        defects.push(shorted(plane, *t));
+                    if let (true, Some(t)) = (mirror.odd, metal) {
+                        faults.push(fault(PlaneProblem::Shorted(*t)));
                     }
                     placed.push(found);
                 }
-                Err(problem) => defects.push(misplaced(plane, &problem)),
+                Err(problem) => faults.push(fault(PlaneProblem::NotMirrored(problem))),
             }
-            defects.extend(asked_too_much(case, plane));
+            faults.extend(asked_too_much(description, mirror).map(fault));
         }
-        if !defects.is_empty() {
-            return Err(case.failure(defects));
+        if !faults.is_empty() {
+            return Err(faults);
         }
         let whole = (images.count() > 1).then(|| images.mesh(mesh));
         Ok(Self { images, whole, placed })
     }
 
-    /// `mesh`, which is that of the case, with its images.
+    /// `mesh`, which is that of the problem, with its images.
     pub(crate) fn whole<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
         self.whole.as_ref().unwrap_or(mesh)
     }
@@ -121,47 +121,19 @@ impl Symmetry {
     }
 }
 
-fn misplaced(plane: &Plane, problem: &mirror::Problem) -> Defect {
-    let message = format!("the mesh cannot be mirrored in {}: {problem}", plane.name());
-    let defect = Defect::new(Sort::Value, plane.place.clone(), message);
-    defect.help(match (problem, plane.mirror.odd) {
-        (mirror::Problem::InPlane(_), true) => {
-            "leave faces in the plane out of the mesh: the plane is there without them (mesh.ignore names their groups)"
-        }
-        (mirror::Problem::InPlane(_), false) => {
-            "leave faces in the plane out of the mesh, which are cuts through a body (mesh.ignore names their groups)"
-        }
-        _ => "everything must lie on one side of the plane; a body that it cuts is meshed up to the plane",
-    })
-}
-
-fn shorted(plane: &Plane, triangle: u32) -> Defect {
-    let message = format!(
-        "a conductor touches {}, which is at 0 V: triangle {triangle} reaches it",
-        plane.name()
-    );
-    Defect::new(Sort::Value, plane.place.clone(), message)
-        .help("move it off; metal that is part of the ground may not be raised to a potential")
-}
-
-/// What the case asks for that has no meaning with this plane.
-fn asked_too_much(case: &Case, plane: &Plane) -> Option<Defect> {
-    let (axis, odd) = (plane.mirror.plane.axis, plane.mirror.odd);
-    let along = case.field[axis] != 0.0;
-    let across = (0..3).any(|k| k != axis && case.field[k] != 0.0);
-    let message = if odd && across {
-        format!("the external field has a part along {}, where there can be none", plane.name())
-    } else if !odd && along {
-        format!("the external field goes through {}, and is not its own image", plane.name())
-    } else if odd && case.polarisability {
-        format!(
-            "output.polarisability needs fields along all axes, which {} does not allow",
-            plane.name()
-        )
-    } else if odd && case.diffusion.is_some() {
-        format!("[diffusion] is about a body alone, not one over {}", plane.name())
+/// What is asked for that has no meaning with this plane.
+fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<PlaneProblem> {
+    let Description { field, .. } = description;
+    let axis = mirror.plane.axis;
+    if mirror.odd && (0..3).any(|k| k != axis && field[k] != 0.0) {
+        Some(PlaneProblem::FieldAlong)
+    } else if !mirror.odd && field[axis] != 0.0 {
+        Some(PlaneProblem::FieldThrough)
+    } else if mirror.odd && description.polarisability {
+        Some(PlaneProblem::Polarisability)
+    } else if mirror.odd && description.diffusion.is_some() {
+        Some(PlaneProblem::Diffusion)
     } else {
-        return None;
-    };
-    Some(Defect::new(Sort::Value, plane.place.clone(), message))
+        None
+    }
 }

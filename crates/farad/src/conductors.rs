@@ -1,0 +1,101 @@
+//! Which triangle belongs to which conductor, and what conductors are like.
+
+use std::collections::HashSet;
+
+use mesh::conductors::{self, Assignment, Request};
+use mesh::topology::Topology;
+use mesh::{Mesh, PhysicalGroup};
+
+use crate::description::{Conductor, Description};
+use crate::fault::Fault;
+
+/// The conductors of a mesh, in the order of the capacitance matrix.
+#[derive(Debug)]
+pub struct Conductors {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Each triangle's conductor; `None` = ignored.
+    pub of_triangle: Vec<Option<u32>>,
+    /// Each in numbers.
+    pub summaries: Vec<Summary>,
+}
+
+/// One conductor in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub triangles: usize,
+    /// In the square of the problem's unit.
+    pub area: f64,
+    /// Whether it encloses space.
+    pub closed: bool,
+}
+
+/// The conductor of each triangle.
+pub(crate) fn assign(description: &Description, mesh: &Mesh) -> Result<Assignment, Vec<Fault>> {
+    let request = |Conductor { name, groups, .. }: &Conductor| Request {
+        name: name.clone(),
+        groups: groups.clone(),
+    };
+    let requests: Vec<Request> = description.conductors.iter().map(request).collect();
+    if mesh.groups.is_empty() && requests.is_empty() && description.has_media() {
+        let of_triangle = vec![None; mesh.triangles.len()];
+        return Ok(Assignment { names: Vec::new(), of_triangle });
+    }
+    // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
+    let claimed: HashSet<&String> = requests.iter().flat_map(|request| &request.groups).collect();
+    let interfaces = description.interfaces().filter(|group| !claimed.contains(group));
+    let ignore: Vec<String> = description.ignore.iter().chain(interfaces).cloned().collect();
+    conductors::assign(mesh, &requests, &ignore)
+        .map_err(|problems| problems.into_iter().map(Fault::Conductors).collect())
+}
+
+/// The conductors of a mesh that is `whole` with its images.
+pub(crate) fn describe(
+    mesh: &Mesh,
+    whole: &Mesh,
+    areas: &[f64],
+    assignment: Assignment,
+) -> Conductors {
+    let Assignment { names, of_triangle } = assignment;
+    let mut area_of = vec![0.0; names.len()];
+    for (owner, area) in of_triangle.iter().zip(areas) {
+        if let Some(owner) = owner {
+            area_of[*owner as usize] += area;
+        }
+    }
+    // Cut by a plane of symmetry, a surface is closed by its images.
+    let images = whole.triangles.len() / mesh.triangles.len().max(1);
+    let parts = Topology::of(&grouped_by_conductor(whole, &names, &of_triangle)).groups;
+    let summaries = names
+        .iter()
+        .zip(area_of)
+        .zip(parts)
+        .map(|((name, area), part)| Summary {
+            name: name.clone(),
+            triangles: part.triangles / images.max(1),
+            area,
+            closed: part.closed,
+        })
+        .collect();
+    Conductors { names, of_triangle, summaries }
+}
+
+/// The mesh with its conductors in place of its groups, so that they can be studied alike; it may consist of several images.
+fn grouped_by_conductor(mesh: &Mesh, names: &[String], of_triangle: &[Option<u32>]) -> Mesh {
+    let group = |(tag, name): (i64, &String)| PhysicalGroup { tag, name: Some(name.clone()) };
+    Mesh {
+        vertices: mesh.vertices.clone(),
+        triangles: mesh.triangles.clone(),
+        groups: (1..).zip(names).map(group).collect(),
+        membership: of_triangle
+            .iter()
+            .cycle()
+            .take(mesh.triangles.len())
+            .map(|owner| owner.map_or(0, |owner| owner + 1))
+            .collect(),
+        memberships: [vec![]].into_iter().chain((0..names.len() as u32).map(|g| vec![g])).collect(),
+    }
+}

@@ -1,0 +1,227 @@
+//! From dielectrics, or media by surfaces, to the permittivity on either side of every triangle.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use mesh::Mesh;
+use mesh::cells;
+use mesh::conductors::UNGROUPED;
+use mesh::regions::{self, Position, Region};
+
+use crate::contradictions::{self, Contradiction};
+use crate::description::{Description, Dielectric, Surface};
+use crate::fault::Fault;
+use crate::sources::Source;
+use crate::units::shortest;
+
+/// What the surrounding medium is called in results.
+pub const SURROUNDINGS: &str = "surroundings";
+
+/// The media of a problem, and where they meet.
+#[derive(Debug)]
+pub struct Media {
+    /// Relative permittivity on the side that each triangle's normal points to and behind it.
+    pub permittivity: Vec<[f64; 2]>,
+    /// The surrounding medium, then the dielectrics in the order of the description.
+    pub summaries: Vec<Summary>,
+    /// The space that each dielectric's surface encloses, or each cell between surfaces, in the mesh with all its images.
+    pub regions: Vec<Region>,
+}
+
+/// One medium in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// Relative permittivity.
+    pub relative_permittivity: f64,
+    /// Triangles of its boundary as it is listed; 0 for the surrounding medium.
+    pub triangles: usize,
+}
+
+/// Whether triangle `t` is in one of `groups`.
+pub(crate) fn is_in(mesh: &Mesh, groups: &[String], t: usize) -> bool {
+    let of = mesh.groups_of(t);
+    groups.iter().any(|wanted| {
+        of.iter().any(|&g| mesh.groups[g as usize].label() == *wanted)
+            || (of.is_empty() && wanted == UNGROUPED)
+    })
+}
+
+/// The space that each dielectric's surface encloses, in the order of the description.
+pub(crate) fn regions(description: &Description, mesh: &Mesh) -> Result<Vec<Region>, Vec<Fault>> {
+    check_groups(description, mesh)?;
+    let dielectrics = &description.dielectrics;
+    let boundaries: Vec<Vec<u32>> = dielectrics
+        .iter()
+        .map(|dielectric| {
+            let member = |&t: &u32| is_in(mesh, &dielectric.groups, t as usize);
+            (0..mesh.triangles.len() as u32).filter(member).collect()
+        })
+        .collect();
+    let regions = regions::enclosed(mesh, &boundaries).map_err(|(dielectric, problem)| {
+        let name = dielectrics[dielectric].name.clone();
+        vec![Fault::NoSpace { dielectric, name, problem }]
+    })?;
+    check_space(dielectrics, &regions)?;
+    Ok(regions)
+}
+
+/// No two dielectrics fill the same space: neither would be inside the other.
+fn check_space(dielectrics: &[Dielectric], regions: &[Region]) -> Result<(), Vec<Fault>> {
+    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+    for (index, region) in regions.iter().enumerate() {
+        let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+        triangles.sort_unstable();
+        if let Some(first) = known.insert(triangles, index) {
+            let both = [first, index].map(|k| &dielectrics[k]);
+            return Err(vec![Fault::SameSpace {
+                dielectrics: [first, index],
+                names: both.map(|d| d.name.clone()),
+                permittivities: both.map(|d| d.relative_permittivity),
+            }]);
+        }
+    }
+    Ok(())
+}
+
+/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` tells triangles
+/// of the mesh, `sources` is where charges are.
+pub(crate) fn find(
+    description: &Description,
+    mesh: &Mesh,
+    whole: &Mesh,
+    regions: &[Region],
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) -> Media {
+    let count = mesh.triangles.len();
+    let sides = regions::on_both_sides(whole, regions).into_iter().take(count);
+    let of = |medium: Option<u32>| description.permittivity_of(medium);
+    let surroundings = Summary {
+        name: SURROUNDINGS.to_owned(),
+        relative_permittivity: description.relative_permittivity,
+        triangles: 0,
+    };
+    let summary = |(dielectric, region): (&Dielectric, &Region)| Summary {
+        name: dielectric.name.clone(),
+        relative_permittivity: dielectric.relative_permittivity,
+        triangles: region.boundary.iter().filter(|(t, _)| (*t as usize) < count).count(),
+    };
+    let others = description.dielectrics.iter().zip(regions).map(summary);
+    let mut permittivity: Vec<[f64; 2]> = sides.map(|sides| sides.map(of)).collect();
+    bury(&mut permittivity, whole, is_conductor, sources);
+    Media {
+        permittivity,
+        summaries: std::iter::once(surroundings).chain(others).collect(),
+        regions: regions.to_vec(),
+    }
+}
+
+/// Gives surfaces of solid metal the medium around it on both sides: there is no field inside, whatever medium that would be.
+fn bury(
+    permittivity: &mut [[f64; 2]],
+    whole: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) {
+    let count = permittivity.len();
+    let differs = |t: u32, media: &[[f64; 2]]| media[t as usize][0] != media[t as usize][1];
+    if (0..count).all(|t| !is_conductor(t) || !differs(t as u32, permittivity)) {
+        return;
+    }
+    let bounds: Vec<bool> =
+        (0..count).map(|t| is_conductor(t) || differs(t as u32, permittivity)).collect();
+    let parts = regions::parts(whole, |t| is_conductor(t % count));
+    for region in parts.into_iter().filter_map(|(_, region)| region) {
+        let own = || region.boundary.iter().filter(|(t, _)| (*t as usize) < count);
+        if !own().any(|&(t, _)| differs(t, permittivity)) {
+            continue;
+        }
+        let positions = region.positions(whole);
+        let has_surfaces =
+            (0..positions.len()).any(|t| positions[t] == Position::Inside && bounds[t % count]);
+        if has_surfaces || sources.iter().any(|source| region.contains(source.position)) {
+            continue;
+        }
+        let outside: Vec<(u32, bool)> = own().copied().collect();
+        for (t, inward) in outside {
+            permittivity[t as usize] = [permittivity[t as usize][usize::from(inward)]; 2];
+        }
+    }
+}
+
+/// The media on the sides of the surfaces that are listed; the surrounding medium is on both sides of all others.
+pub(crate) fn by_surfaces(
+    description: &Description,
+    mesh: &Mesh,
+    whole: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+) -> Result<Media, Vec<Fault>> {
+    check_groups(description, mesh)?;
+    let mut permittivity = vec![[description.relative_permittivity; 2]; mesh.triangles.len()];
+    let mut listed = vec![false; mesh.triangles.len()];
+    for surface in &description.surfaces {
+        let own = |t: &usize| is_in(mesh, &surface.groups, *t);
+        for t in (0..permittivity.len()).filter(own) {
+            permittivity[t] = surface.sides;
+            listed[t] = true;
+        }
+    }
+    let keep = |t: usize| listed[t] || is_conductor(t);
+    if let Some(found) = contradictions::find(mesh, &permittivity, keep, &is_conductor) {
+        return Err(vec![contradictory(description, mesh, &found, &permittivity)]);
+    }
+    let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let bordering = |eps: f64| permittivity.iter().filter(|sides| sides.contains(&eps)).count();
+    let surroundings = description.relative_permittivity;
+    let mut summaries = vec![Summary {
+        name: SURROUNDINGS.to_owned(),
+        relative_permittivity: surroundings,
+        triangles: 0,
+    }];
+    summaries.extend(values.into_iter().filter(|eps| *eps != surroundings).map(|eps| Summary {
+        name: format!("eps_r {}", shortest(eps)),
+        relative_permittivity: eps,
+        triangles: bordering(eps),
+    }));
+    let bounds = |t: usize| is_conductor(t) || permittivity[t][0] != permittivity[t][1];
+    let regions = cells::bounded(whole, |t| bounds(t % mesh.triangles.len()));
+    Ok(Media { permittivity, summaries, regions })
+}
+
+fn contradictory(
+    description: &Description,
+    mesh: &Mesh,
+    found: &Contradiction,
+    permittivity: &[[f64; 2]],
+) -> Fault {
+    let described = |t: usize| {
+        let group = mesh.groups_of(t).first().map(|&g| mesh.groups[g as usize].label());
+        (t, group.unwrap_or_default(), permittivity[t])
+    };
+    let named =
+        |surface: &Surface| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
+    Fault::Contradiction {
+        triangles: found.triangles.map(described),
+        surface: description.surfaces.iter().position(named),
+        meet: found.meet,
+        place: found.place,
+    }
+}
+
+/// Every group that a dielectric or a surface names is in the mesh.
+fn check_groups(description: &Description, mesh: &Mesh) -> Result<(), Vec<Fault>> {
+    let available: Arc<[String]> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+    let known: HashSet<&String> = available.iter().collect();
+    let unknown = |(_, group): &(usize, &String)| !known.contains(group) && *group != UNGROUPED;
+    let fault = |(interface, group): (usize, &String)| {
+        let available = Arc::clone(&available);
+        Fault::UnknownGroup { interface, group: group.clone(), available }
+    };
+    let faults: Vec<Fault> =
+        description.interfaces().enumerate().filter(unknown).map(fault).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
