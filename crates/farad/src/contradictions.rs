@@ -172,13 +172,11 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
+    use crate::testing;
 
     /// Two spheres around each other, normals outward, and how many triangles the inner one has.
     fn shells() -> (Mesh, usize) {
-        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(144));
-        let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
-        let mesh = shells.build().unwrap();
+        let mesh = testing::shells();
         let inner = (0..mesh.triangles.len()).filter(|&t| mesh.groups_of(t) == [0]).count();
         (mesh, inner)
     }

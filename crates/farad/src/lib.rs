@@ -45,6 +45,8 @@ mod solution;
 mod solver;
 mod sources;
 mod state;
+#[cfg(test)]
+mod testing;
 pub mod units;
 
 pub use bem;

@@ -109,3 +109,45 @@ pub(crate) fn check_contacts(
         Touch::Point => Ok(Some(Note::Touching(touching))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{cube, joined, sphere};
+    use crate::{Description, Error, Fault, Note, Problem};
+    use mesh::Mesh;
+    use mesh::transform::{Motion, moved};
+
+    fn set_up(mesh: Mesh) -> Result<Vec<Note>, Vec<Fault>> {
+        match Problem::new(Description::default(), mesh) {
+            Ok(problem) => Ok(problem.notes),
+            Err(Error::Faults(faults)) => Err(faults),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn conductors_that_go_through_each_other_are_refused() {
+        let other = moved(&sphere(), |_| true, &Motion::along([0.9, 0.1, 0.2]));
+        let faults = set_up(joined([("a", sphere()), ("b", other)])).unwrap_err();
+        let [Fault::Crossing { what: "conductors", pairs, first: [a, b] }] = &faults[..] else {
+            panic!("{faults:?}")
+        };
+        assert!(*pairs > 1 && a.1 != b.1, "{faults:?}");
+    }
+
+    #[test]
+    fn conductors_that_touch_are_refused_or_told() {
+        let beside = |at| set_up(joined([("a", cube([0.0; 3])), ("b", cube(at))]));
+        for at in [[1.0, 1.0, 0.3], [1.0, 1.0, 0.0]] {
+            let faults = beside(at).unwrap_err();
+            assert!(
+                matches!(&faults[..], [Fault::Touching(found)] if found.pairs == 1),
+                "{faults:?}"
+            );
+        }
+        let notes = beside([1.0, 1.0, 1.0]).unwrap();
+        let [Note::Touching(found)] = &notes[..] else { panic!("{notes:?}") };
+        assert_eq!(found.at, [0.5, 0.5, 0.5]);
+        assert_eq!(beside([1.5, 0.0, 0.0]), Ok(vec![]));
+    }
+}

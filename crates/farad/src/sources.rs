@@ -117,3 +117,79 @@ fn alone(
     let sources = description.charges.iter().enumerate().map(&mut source).collect();
     (sources, faults)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Amount, Atom, Dielectric, Error, Plane, Problem, testing};
+
+    fn charges(description: Description, places: &[[f64; 3]]) -> Result<Vec<Source>, Vec<Fault>> {
+        let amount = Amount::Elementary(1.0);
+        let charges = places.iter().map(|&position| Charge { position, amount }).collect();
+        let description = Description { charges, ..description };
+        match Problem::new(description, testing::shells()) {
+            Ok(problem) => Ok(problem.sources),
+            Err(Error::Faults(faults)) => Err(faults),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    fn coat() -> Description {
+        let dielectrics = vec![Dielectric::new("outer", 4.0), Dielectric::new("inner", 9.0)];
+        Description { relative_permittivity: 2.0, dielectrics, ..Description::default() }
+    }
+
+    fn problems(faults: Vec<Fault>) -> Vec<(usize, ChargeProblem)> {
+        let one = |fault| match fault {
+            Fault::Charge { charge, problem } => (charge, problem),
+            other => panic!("{other}"),
+        };
+        faults.into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn charges_have_the_medium_around_them() {
+        let found = charges(coat(), &[[0.0; 3], [0.0, 1.5, 0.0], [5.0, 0.0, 0.0]]).unwrap();
+        let media: Vec<f64> = found.iter().map(|source| source.relative_permittivity).collect();
+        assert_eq!(media, [9.0, 4.0, 2.0]);
+        assert_eq!((found[0].coulomb, found[0].elementary()), (ELEMENTARY_CHARGE, 1.0));
+    }
+
+    #[test]
+    fn charges_on_surfaces_and_planes_are_told() {
+        let vertex = [0.0, 0.0, 2.0];
+        let faults = charges(coat(), &[[0.0; 3], vertex]).unwrap_err();
+        assert_eq!(problems(faults), [(1, ChargeProblem::OnDielectric)]);
+        let faults = charges(Description::default(), &[vertex]).unwrap_err();
+        assert!(matches!(problems(faults)[..], [(0, ChargeProblem::OnSurface(_))]));
+        let planes = vec![bem::Mirror { plane: Plane { axis: 2, at: -3.0 }, odd: true }];
+        let ground = Description { planes, ..Description::default() };
+        let faults = charges(ground, &[[0.0, 0.0, -3.0], [0.0, 0.0, 4.0], [0.0, 0.0, -4.0]]);
+        let name = "the ground plane z = -3".to_owned();
+        let expected =
+            [(0, ChargeProblem::InGround(name.clone())), (2, ChargeProblem::Beyond(name))];
+        assert_eq!(problems(faults.unwrap_err()), expected);
+    }
+
+    #[test]
+    fn atoms_belong_into_their_molecule() {
+        let atom = |x: f64| Atom { name: format!("A {x}"), position: [x, 0.0, 0.0], charge: -1.0 };
+        let molecule = |places: &[f64]| {
+            let atoms = places.iter().map(|&x| atom(x)).collect();
+            let dielectrics = vec![Dielectric { atoms, ..Dielectric::new("outer", 4.0) }];
+            let (unit, ignore) = (LengthUnit::Angstrom, vec!["inner".to_owned()]);
+            charges(Description { unit, ignore, dielectrics, ..Description::default() }, &[])
+        };
+        let found = molecule(&[0.5, -1.0]).unwrap();
+        assert_eq!((found[1].molecule, found[1].atom.as_str()), (Some(0), "A -1"));
+        assert_eq!(found[1].coulomb, -ELEMENTARY_CHARGE);
+        // The outer sphere's vertex on the x axis is at 2.
+        let faults = molecule(&[0.5, 2.5, 1.95, 3.0]).unwrap_err();
+        let atoms = |atoms: &[usize], why| {
+            let name = "outer".to_owned();
+            Fault::Atoms { dielectric: 0, name, atoms: atoms.to_vec(), why }
+        };
+        assert_eq!(faults, [atoms(&[1, 3], Misplaced::Outside), atoms(&[2], Misplaced::Close)]);
+        assert_eq!(faults[0].to_string(), "2 atoms lie outside of molecule \"outer\"");
+    }
+}
