@@ -45,6 +45,7 @@ mod solution;
 mod solver;
 mod sources;
 mod state;
+mod study;
 #[cfg(test)]
 mod testing;
 pub mod units;
@@ -70,4 +71,5 @@ pub use solution::{
 };
 pub use solver::Solver;
 pub use sources::Source;
+pub use study::{Entry, FACETS_OVER_GAP, Gap, Study, Verdict, entry_name};
 pub use units::LengthUnit;

@@ -5,9 +5,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use bem::convergence::{self, Estimate, Range};
-use farad::{COULOMB_ENERGY, Problem, Quantity, Solution, Solver};
-use mesh::locate::Locator;
+use bem::convergence::Range;
+use farad::{FACETS_OVER_GAP, Gap, Problem, Solution, Solver, Study, Verdict};
 use serde::Serialize;
 
 use super::arguments::Solving;
@@ -33,12 +32,6 @@ const SCHEMA: &str = "farad-study/1";
 
 /// Tables are no wider than this.
 const WIDTH: usize = 79;
-
-/// Gaps between conductors are resolved by facets up to this many times as large.
-const FACETS_OVER_GAP: f64 = 2.0;
-
-/// Triangles of each conductor at which gaps are measured.
-const GAP_SAMPLES: usize = 2000;
 
 /// Curves beyond this make the plot unreadable; the largest entries are drawn.
 const MOST_CURVES: usize = 6;
@@ -111,6 +104,21 @@ struct Entry {
     error: Option<f64>,
 }
 
+impl From<farad::Entry> for Entry {
+    fn from(found: farad::Entry) -> Self {
+        Self {
+            name: found.name,
+            unit: found.unit,
+            values: found.values,
+            solver_error: found.solver_error,
+            range: word(found.verdict),
+            order: found.order,
+            extrapolated: found.extrapolated,
+            error: found.error,
+        }
+    }
+}
+
 /// Solves the case on every mesh and reports.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
@@ -121,8 +129,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
     let mut levels: Vec<Level> = Vec::new();
-    let mut matrices: Vec<Vec<Vec<f64>>> = Vec::new();
-    let mut others: Vec<Vec<Quantity>> = Vec::new();
+    let mut study = Study::default();
     let mut failed: Option<(Failed, Failure)> = None;
     for level in 0..args.levels {
         let solved = if level > 0 {
@@ -169,17 +176,10 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             iterations,
             warnings: warnings::of(&solution),
         });
-        matrices.push(solution.matrices().maxwell_farad);
-        // The Coulomb energy does not depend on the mesh.
-        let quantities = solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
-        others.push(quantities.collect());
+        study.add(&problem, &solution);
     }
-    let mut entries = entries(&problem.conductors.names, &matrices, case.options.tolerance);
-    entries.extend(other_entries(&others, case.options.tolerance));
-    let gap = unresolved_gap(&problem);
-    if gap.is_some() {
-        entries.iter_mut().for_each(Entry::without_estimate);
-    }
+    let gap = problem.unresolved_gap();
+    let entries = study.entries(gap).into_iter().map(Entry::from).collect();
     let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
     let (failed, failure) = failed.unzip();
     let mut document = Document {
@@ -245,106 +245,16 @@ fn not_converged(case: &Case, problem: &Problem) -> Failure {
     )
 }
 
-/// The narrowest gap between conductors, or between one and a grounded plane, for the size of the facets that face it, if that is
-/// too large to resolve what happens there.
-fn unresolved_gap(problem: &Problem) -> Option<(f64, f64)> {
-    let mesh = &problem.mesh;
-    let owner = &problem.conductors.of_triangle;
-    let mut worst: Option<(f64, f64)> = None;
-    for conductor in 0..problem.conductors.names.len() as u32 {
-        let all = 0..mesh.triangles.len() as u32;
-        let (own, others): (Vec<u32>, Vec<u32>) = all
-            .filter(|&t| owner[t as usize].is_some())
-            .partition(|&t| owner[t as usize] == Some(conductor));
-        let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
-        for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
-            let corners = mesh.corners(t as usize);
-            let centroid: [f64; 3] =
-                std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
-            let to_ground = problem.description.planes.iter().filter(|m| m.odd);
-            let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
-            let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
-            let Some(gap) = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp)
-            else {
-                continue;
-            };
-            let size = problem.areas[t as usize].sqrt();
-            if size > FACETS_OVER_GAP * gap && worst.is_none_or(|(g, s)| size * g > s * gap) {
-                worst = Some((gap, size));
-            }
-        }
-    }
-    worst
-}
-
-/// Every entry of the matrix on and above its diagonal; below it is the same but for the solver's error.
-fn entries(names: &[String], matrices: &[Vec<Vec<f64>>], tolerance: f64) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (i, row) in names.iter().enumerate() {
-        for (j, column) in names.iter().enumerate().skip(i) {
-            let values: Vec<f64> = matrices.iter().map(|matrix| matrix[i][j]).collect();
-            // The residual is that of potentials: charges follow with the conductors' own capacitances.
-            let last = &matrices[matrices.len() - 1];
-            let solver_error = tolerance * last[i][i].abs().max(last[j][j].abs());
-            let name =
-                if names.len() == 1 { "C".to_owned() } else { format!("C({row}, {column})") };
-            entries.push(entry(name, "F", values, solver_error));
-        }
-    }
-    entries
-}
-
-fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
-    let last = values.last().copied().unwrap_or(f64::NAN);
-    // Fewer than three meshes, or a value that is no number.
-    let none = Estimate { range: Range::Unsettled, order: None, limit: last, error: None };
-    let found = convergence::estimate(&values, solver_error);
-    let range = found.map_or("too few meshes", |found| word(found.range));
-    let estimate = found.unwrap_or(none);
-    Entry {
-        name,
-        unit,
-        values,
-        solver_error,
-        range,
-        order: estimate.order,
-        extrapolated: estimate.limit,
-        error: estimate.error,
-    }
-}
-
-impl Entry {
-    /// Takes back what the values seemed to say: they do not show what the meshes miss.
-    fn without_estimate(&mut self) {
-        self.range = "unresolved gap";
-        self.order = None;
-        self.error = None;
-        self.extrapolated = self.values.last().copied().unwrap_or(f64::NAN);
-    }
-}
-
-/// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.
-fn other_entries(meshes: &[Vec<Quantity>], tolerance: f64) -> Vec<Entry> {
-    let Some(first) = meshes.first() else { return Vec::new() };
-    let largest = |unit: &str| {
-        let all = meshes.iter().flatten().filter(|quantity| quantity.1 == unit);
-        all.fold(0.0_f64, |largest, quantity| largest.max(quantity.2.abs()))
-    };
-    let each = |(index, (name, unit, _)): (usize, &Quantity)| {
-        let values = meshes.iter().filter_map(|mesh| mesh.get(index)).map(|quantity| quantity.2);
-        entry(name.clone(), unit, values.collect(), tolerance * largest(unit))
-    };
-    first.iter().enumerate().map(each).collect()
-}
-
-fn word(range: Range) -> &'static str {
-    match range {
-        Range::Asymptotic => "asymptotic",
-        Range::Noise => "noise",
-        Range::Constant => "constant",
-        Range::Oscillating => "oscillating",
-        Range::Slow => "slow",
-        Range::Unsettled => "unsettled",
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Of(Range::Asymptotic) => "asymptotic",
+        Verdict::Of(Range::Noise) => "noise",
+        Verdict::Of(Range::Constant) => "constant",
+        Verdict::Of(Range::Oscillating) => "oscillating",
+        Verdict::Of(Range::Slow) => "slow",
+        Verdict::Of(Range::Unsettled) => "unsettled",
+        Verdict::TooFewMeshes => "too few meshes",
+        Verdict::UnresolvedGap => "unresolved gap",
     }
 }
 
@@ -447,12 +357,7 @@ fn table(document: &Document, unit: &str) -> String {
     format!("\n{}", columns(&header, &rows, WIDTH))
 }
 
-fn text(
-    case: &Case,
-    document: &Document,
-    gap: Option<(f64, f64)>,
-    path: &std::path::Path,
-) -> String {
+fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Path) -> String {
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
         case.title,
@@ -487,11 +392,11 @@ fn text(
         text += "\nThree meshes give one order, which nothing confirms: --levels 4 shows whether it holds, and\n\
                  makes errors smaller.\n";
     }
-    if let Some((gap, size)) = gap {
+    if let Some(Gap { width, facets }) = gap {
         let unit = case.description.unit.name();
         let _ = writeln!(
             text,
-            "\nNo estimates: facets of {size:.1e} {unit} face a gap of {gap:.1e} {unit}, and what happens at its rim shows on none of \
+            "\nNo estimates: facets of {facets:.1e} {unit} face a gap of {width:.1e} {unit}, and what happens at its rim shows on none of \
              these meshes. Refine until facets are at most {FACETS_OVER_GAP} times as large as the gap."
         );
     }

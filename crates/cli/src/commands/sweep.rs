@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use farad::{Dielectric, Matrices, Solver};
+use farad::{Dielectric, Matrices, Solver, entry_name};
 use mesh::transform::{Motion, moved};
 use mesh::{Mesh, files as formats};
 use serde::Serialize;
@@ -436,16 +436,7 @@ impl Meshes<'_> {
 fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
     let count = conductors.len();
     let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
-    pairs
-        .map(|(i, j)| {
-            let name = if count == 1 {
-                "C".to_owned()
-            } else {
-                format!("C({}, {})", conductors[i], conductors[j])
-            };
-            (name, i, j)
-        })
-        .collect()
+    pairs.map(|(i, j)| (entry_name(conductors, i, j), i, j)).collect()
 }
 
 fn csv(document: &Document) -> String {
