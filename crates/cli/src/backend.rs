@@ -85,15 +85,11 @@ pub(crate) struct Opening(Option<JoinHandle<()>>);
 impl Args {
     /// Opens the GPU, if one may be used for this case, while the mesh is read: that takes some tenths of a second.
     pub(crate) fn open_early(self, case: &Case) -> Opening {
-        let is_large =
-            || std::fs::metadata(&case.mesh.file).is_ok_and(|file| file.len() >= LARGE_MESH);
+        let is_large = || std::fs::metadata(&case.mesh).is_ok_and(|file| file.len() >= LARGE_MESH);
         let wanted = self.backend == Backend::Auto && is_large();
-        let (interfaces, planes) = (!case.dielectrics.is_empty(), !case.planes.is_empty());
-        let options = bem::CapacitanceOptions {
-            tolerance: case.solver.tolerance,
-            gpu: self.gpu,
-            ..bem::CapacitanceOptions::default()
-        };
+        let (interfaces, planes) =
+            (!case.description.dielectrics.is_empty(), !case.description.planes.is_empty());
+        let options = bem::CapacitanceOptions { gpu: self.gpu, ..case.options.clone() };
         // Without one, the plan says so.
         let open = move || drop(bem::warm_up(&options, interfaces, planes));
         Opening(wanted.then(|| std::thread::spawn(open)))

@@ -1,11 +1,8 @@
 //! The program `farad`: case files, commands, progress, results. It holds no numerics.
 
 mod backend;
-mod bodies;
 mod case;
-mod checks;
 mod commands;
-mod contradictions;
 mod exit;
 mod files;
 mod grid;
@@ -13,23 +10,19 @@ mod interrupt;
 mod limits;
 mod logging;
 mod machine;
-mod media;
 mod memory;
 mod npy;
 mod output;
 mod paths;
 mod plot;
-mod probes;
 mod problem;
 mod progress;
 mod results;
-mod sources;
-mod state;
-mod symmetry;
 mod system;
 mod text;
 mod units;
 mod vtk;
+mod warnings;
 
 use std::io::Write as _;
 use std::process::ExitCode;

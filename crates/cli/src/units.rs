@@ -1,110 +1,13 @@
-//! Lengths of a mesh, farads, and how numbers with units are written for people.
+//! How numbers with units are written for people.
 
-use std::f64::consts::PI;
-
-/// Vacuum permittivity in F/m, CODATA 2022.
-pub(crate) const EPSILON_0: f64 = 8.854_187_818_8e-12;
-
-/// Elementary charge in coulomb, exact since 2019.
-pub(crate) const ELEMENTARY_CHARGE: f64 = 1.602_176_634e-19;
-
-/// Avogadro's constant in 1/mol, exact since 2019.
-const AVOGADRO: f64 = 6.022_140_76e23;
-
-/// Boltzmann's constant in J/K, exact since 2019.
-const BOLTZMANN: f64 = 1.380_649e-23;
-
-/// Joules of a (thermochemical) calorie.
-const CALORIE: f64 = 4.184;
-
-/// The unit that a mesh's coordinates are in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LengthUnit {
-    Metre,
-    Centimetre,
-    Millimetre,
-    Micrometre,
-    Nanometre,
-    Angstrom,
-}
-
-impl LengthUnit {
-    /// Every unit, largest first.
-    pub(crate) const ALL: [Self; 6] = [
-        Self::Metre,
-        Self::Centimetre,
-        Self::Millimetre,
-        Self::Micrometre,
-        Self::Nanometre,
-        Self::Angstrom,
-    ];
-
-    /// The name in case files and results.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Metre => "m",
-            Self::Centimetre => "cm",
-            Self::Millimetre => "mm",
-            Self::Micrometre => "um",
-            Self::Nanometre => "nm",
-            Self::Angstrom => "angstrom",
-        }
-    }
-
-    /// The name of its cube.
-    pub(crate) fn cubed(self) -> &'static str {
-        match self {
-            Self::Metre => "m^3",
-            Self::Centimetre => "cm^3",
-            Self::Millimetre => "mm^3",
-            Self::Micrometre => "um^3",
-            Self::Nanometre => "nm^3",
-            Self::Angstrom => "angstrom^3",
-        }
-    }
-
-    /// The unit that a case file's name stands for.
-    pub(crate) fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|unit| unit.name() == name)
-    }
-
-    /// One of this unit in metres.
-    pub(crate) fn metres(self) -> f64 {
-        match self {
-            Self::Metre => 1.0,
-            Self::Centimetre => 1e-2,
-            Self::Millimetre => 1e-3,
-            Self::Micrometre => 1e-6,
-            Self::Nanometre => 1e-9,
-            Self::Angstrom => 1e-10,
-        }
-    }
-}
-
-/// Farads of a capacitance given as the length C/(4 pi eps0).
-pub(crate) fn farads(length: f64, unit: LengthUnit) -> f64 {
-    4.0 * PI * EPSILON_0 * length * unit.metres()
-}
+pub(crate) use farad::units::{
+    ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, farads, kilocalorie_per_mole,
+    kilojoule_per_mole, shortest,
+};
 
 /// "1 charge", "1,200 charges".
 pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })
-}
-
-/// An energy in joule as kJ/mol.
-pub(crate) fn kilojoule_per_mole(joule: f64) -> f64 {
-    joule * AVOGADRO * 1e-3
-}
-
-/// An energy in joule as kcal/mol.
-pub(crate) fn kilocalorie_per_mole(joule: f64) -> f64 {
-    kilojoule_per_mole(joule) / CALORIE
-}
-
-/// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and Einstein: k T / (6 pi eta R), with
-/// kelvin and pascal seconds.
-pub(crate) fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
-    BOLTZMANN * temperature / (6.0 * PI * viscosity * radius)
 }
 
 /// A power of 1000 with its SI prefix.
@@ -158,11 +61,6 @@ pub(crate) fn decimals(size: f64) -> usize {
     usize::try_from(DIGITS as i64 - magnitude).unwrap_or(0)
 }
 
-/// The shortest text that reads back to the same number.
-pub(crate) fn shortest(value: f64) -> String {
-    if (1e-3..1e6).contains(&value.abs()) { format!("{value:?}") } else { format!("{value:e}") }
-}
-
 /// Seconds with three digits: "0.012 s", "34.5 s", "12 min 3 s".
 pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
@@ -187,35 +85,9 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
-/// A count with its digits in groups of three: 1,048,576.
-pub(crate) fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use approx::assert_relative_eq;
-
-    #[test]
-    fn a_sphere_of_one_metre_has_111_picofarad() {
-        // 4 pi eps0 = 1e7/c^2 to ten digits (SI 2019), c = 299792458 m/s.
-        let expected = 1e7 / 299_792_458.0_f64.powi(2);
-        assert_relative_eq!(farads(1.0, LengthUnit::Metre), expected, max_relative = 1e-9);
-        assert_relative_eq!(
-            farads(1.0, LengthUnit::Nanometre),
-            1e-9 * expected,
-            max_relative = 1e-9
-        );
-    }
 
     #[test]
     fn prefixes_keep_numbers_between_1_and_1000() {
@@ -225,20 +97,6 @@ mod tests {
             assert_eq!(prefix(value).symbol, symbol, "{value}");
         }
         assert_eq!(prefix(0.0).factor, 1.0);
-    }
-
-    #[test]
-    fn counts_are_grouped() {
-        let grouped = [0, 999, 1000, 1_048_576].map(count);
-        assert_eq!(grouped, ["0", "999", "1,000", "1,048,576"]);
-    }
-
-    #[test]
-    fn every_unit_is_found_by_its_name() {
-        for unit in LengthUnit::ALL {
-            assert_eq!(LengthUnit::from_name(unit.name()), Some(unit));
-        }
-        assert_eq!(LengthUnit::from_name("inch"), None);
     }
 
     #[test]

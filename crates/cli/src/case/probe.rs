@@ -2,72 +2,64 @@
 
 use std::path::{Path, PathBuf};
 
+use farad::{Place, Probe};
+
 use super::VtkMode;
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
+use super::places::Entry;
 use super::read::existing;
+use crate::exit::{Exit, Failure};
+use crate::files;
 
 /// More points than this in a box are taken for a mistake.
 const MOST_POINTS: f64 = 1e8;
 
-/// One set of points.
-#[derive(Clone, Debug)]
-pub(crate) struct Probe {
-    pub(crate) name: Located<String>,
-    pub(crate) place: Place,
+/// The file of a probe's values.
+pub(crate) fn file(probe: &Probe) -> String {
+    let ending = if is_grid(probe) { "vti" } else { "csv" };
+    format!("probe_{}.{ending}", probe.name)
 }
 
-/// Where the points are, in the mesh's unit.
-#[derive(Clone, Debug)]
-pub(crate) enum Place {
-    /// In a file, x, y and z a line.
-    File(PathBuf),
-    /// Evenly from one end to the other.
-    Line { from: [f64; 3], to: [f64; 3], count: usize },
-    /// A grid of points along the axes; a plane where one count is 1.
-    Grid { low: [f64; 3], high: [f64; 3], counts: [usize; 3] },
+/// The file that shows the same in three dimensions, unless the values' own does or no pictures are wanted.
+pub(crate) fn picture(probe: &Probe, vtk: VtkMode) -> Option<String> {
+    let wanted = vtk != VtkMode::None && !is_grid(probe);
+    wanted.then(|| format!("probe_{}.vtu", probe.name))
 }
 
-impl Probe {
-    /// The file of its values.
-    pub(crate) fn file(&self) -> String {
-        let ending = match self.place {
-            Place::Grid { .. } => "vti",
-            _ => "csv",
-        };
-        format!("probe_{}.{ending}", self.name.value)
-    }
-
-    /// The file that shows the same in three dimensions, unless the values' own does or no pictures are wanted.
-    pub(crate) fn picture(&self, vtk: VtkMode) -> Option<String> {
-        let wanted = vtk != VtkMode::None && !matches!(self.place, Place::Grid { .. });
-        wanted.then(|| format!("probe_{}.vtu", self.name.value))
-    }
+fn is_grid(probe: &Probe) -> bool {
+    matches!(probe.place, Place::Grid { .. })
 }
 
 /// Reads every `[[probe]]`; defects are reported to the document.
-pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<Probe> {
-    let mut probes: Vec<Probe> = Vec::new();
+/// The points of files are read by [`points`].
+pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<(Probe, Entry)> {
+    let mut probes: Vec<(Probe, Entry)> = Vec::new();
     for section in top.sections("probe") {
         let name = section.text("name");
         let place = read_place(top, &section, base);
-        let (Some(name), Some(place)) = (name, place) else { continue };
+        let (Some(name), Some((place, file))) = (name, place) else { continue };
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if !name.value.chars().all(plain) {
             let message = "the name of a probe becomes that of a file: letters, digits, _ and -";
             top.report(Defect::new(Sort::Value, name.span.clone(), message));
         }
-        if let Some(first) = probes.iter().find(|probe| probe.name.value == name.value) {
+        if let Some((_, first)) = probes.iter().find(|(probe, _)| probe.name == name.value) {
             let message = format!("two probes are called \"{}\"", name.value);
             let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
-            top.report(defect.first(first.name.span.clone()));
+            top.report(defect.first(first.name.clone()));
         }
-        probes.push(Probe { name, place });
+        let entry = Entry { name: name.span, file, ..Entry::default() };
+        probes.push((Probe { name: name.value, place }, entry));
     }
     probes
 }
 
-fn read_place(top: &Section<'_>, section: &Section<'_>, base: &Path) -> Option<Place> {
+fn read_place(
+    top: &Section<'_>,
+    section: &Section<'_>,
+    base: &Path,
+) -> Option<(Place, Option<Located<PathBuf>>)> {
     // All keys are read whatever the others say, so that each is checked.
     let file = section.text("file");
     let (from, to) = (section.vector("from"), section.vector("to"));
@@ -84,11 +76,12 @@ fn read_place(top: &Section<'_>, section: &Section<'_>, base: &Path) -> Option<P
         return None;
     }
     if let Some(file) = file {
-        return Some(Place::File(existing(top, base, "file of points", file)?.value));
+        let file = existing(top, base, "file of points", file)?;
+        return Some((Place::Points(Vec::new()), Some(file)));
     }
     if let (Some(from), Some(to), Some(count)) = (from, to, count) {
         let count = usize::try_from(count.value).ok()?;
-        return Some(Place::Line { from: from.value, to: to.value, count });
+        return Some((Place::Line { from: from.value, to: to.value, count }, None));
     }
     let (low, high, counts) = (low?.value, high?.value, counts?);
     let whole = |count: &f64| *count >= 1.0 && count.fract() == 0.0;
@@ -108,5 +101,45 @@ fn read_place(top: &Section<'_>, section: &Section<'_>, base: &Path) -> Option<P
         section.report(Defect::new(Sort::Value, section.span(), message).label("this probe"));
         return None;
     }
-    Some(Place::Grid { low, high, counts })
+    Some((Place::Grid { low, high, counts }, None))
+}
+
+/// Points of a text file: three numbers a line, with commas or blanks between; the first line may be a heading.
+pub(super) fn points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
+    let text = files::text(path)?;
+    let mut points = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let words: Vec<&str> =
+            line.split([',', ';', ' ', '\t']).filter(|w| !w.is_empty()).collect();
+        if words.is_empty() || words[0].starts_with('#') {
+            continue;
+        }
+        let numbers: Option<Vec<f64>> = words
+            .iter()
+            .map(|word| word.parse().ok().filter(|number: &f64| number.is_finite()))
+            .collect();
+        match numbers.as_deref() {
+            Some(&[x, y, z]) => points.push([x, y, z]),
+            // A heading has no numbers at all.
+            _ if index == 0 && words.iter().all(|word| word.parse::<f64>().is_err()) => {}
+            _ => {
+                // Not quoted: a case may name any file.
+                let numbers =
+                    words.iter().filter(|word| word.parse::<f64>().is_ok_and(f64::is_finite));
+                let message = format!(
+                    "{}: line {}: expected three numbers x, y, z, found {} words, {} of them numbers",
+                    path.display(),
+                    index + 1,
+                    words.len(),
+                    numbers.count()
+                );
+                return Err(Failure::new(Exit::BadInput, message));
+            }
+        }
+    }
+    if points.is_empty() {
+        let message = format!("{}: the file has no points", path.display());
+        return Err(Failure::new(Exit::BadInput, message));
+    }
+    Ok(points)
 }

@@ -5,22 +5,25 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 
+use bem::CapacitanceOptions;
+use farad::{
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Place,
+    SURROUNDINGS, Setting,
+};
+use mesh::pqr;
+
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
+use super::places::{self, Entry, Places};
 use super::{
-    Case, Charge, Conductor, Dielectric, Diffusion, MeshInput, Method, Overrides, Setting, Solver,
-    Source, VtkMode, fastcap, foreign, plane, probe, surface, sweep,
+    Case, Overrides, Source, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
 };
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::files;
-use crate::problem::unreadable;
 use crate::units::LengthUnit;
 
 /// No case file is this long; a mesh given by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
-
-/// What results call the medium of `[medium]`.
-pub(crate) const SURROUNDINGS: &str = "surroundings";
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
@@ -31,7 +34,27 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
     } else {
         read_text(path)?
     };
-    parse(path, &text, overrides)
+    let mut case = parse(path, &text, overrides)?;
+    read_files(&mut case)?;
+    Ok(case)
+}
+
+/// Reads the atoms and points that the case names files of.
+fn read_files(case: &mut Case) -> Result<(), Failure> {
+    let Case { description, places, .. } = case;
+    for (dielectric, entry) in description.dielectrics.iter_mut().zip(&mut places.dielectrics) {
+        let Some(file) = &entry.file else { continue };
+        let atoms = pqr::read(&file.value).map_err(unreadable)?;
+        entry.lines = atoms.iter().map(|atom| atom.line).collect();
+        dielectric.atoms =
+            atoms.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
+    }
+    for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
+        if let Some(file) = &entry.file {
+            probe.place = Place::Points(probe::points(&file.value)?);
+        }
+    }
+    Ok(())
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
@@ -97,86 +120,77 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
     let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
     let format = top.integer("format");
     let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
-    let mesh = read_mesh(top, base);
-    let relative_permittivity =
-        top.section("medium").number("relative_permittivity").map_or(1.0, |number| number.value);
-    let dielectrics = read_dielectrics(top, base);
-    let surfaces = surface::read(top, !dielectrics.is_empty());
-    let ignore = mesh.as_ref().map(|mesh| mesh.ignore.as_slice()).unwrap_or_default();
-    let conductors = read_conductors(top, ignore);
-    let planes = plane::read(top);
-    let charges = read_charges(top);
-    if let (Some(_), Some(charge)) = (surfaces.first(), charges.first()) {
-        let message = "[[surface]] does not tell in which medium a charge lies";
-        let defect = Defect::new(Sort::Value, charge.position.span.clone(), message);
-        top.report(defect.help("give the media by the bodies that they fill: [[dielectric]]"));
-    }
-    let field = top.section("external").vector("field").map_or([0.0; 3], |field| field.value);
-    let solver = read_solver(&top.section("solver"), overrides);
-    let fmm_tolerance = top.section("fmm").number("tolerance").map(|number| number.value);
-    let output = top.section("output");
-    let directory = output
-        .text("directory")
-        .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));
+    let mesh_section = top.section("mesh");
+    let mesh = mesh_section.text("file").and_then(|file| existing(top, base, "mesh", file));
+    let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
+    let ignore = mesh_section.names("ignore").unwrap_or_default();
+    let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
+    let (ignore, of_ignore) = places::split(ignore);
+    let permittivity = top.section("medium").number("relative_permittivity");
+    let (dielectrics, of_dielectrics) = read_dielectrics(top, base).into_iter().unzip();
+    let (surfaces, of_surfaces) = surface::read(top).into_iter().unzip();
+    let (planes, of_planes) = places::split(plane::read(top));
+    let (charges, of_charges) = places::split(read_charges(top));
+    let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
+    let (output, diffusion) = (top.section("output"), top.section("diffusion"));
     let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
         Some("plain") => VtkMode::Plain,
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
-    let probes = probe::read(top, base);
-    let has_state = !charges.is_empty()
-        || field != [0.0; 3]
-        || dielectrics.iter().any(|dielectric| dielectric.charges.is_some())
-        || conductors.iter().any(|conductor| conductor.setting.is_some());
-    if let (false, Some(probe)) = (has_state, probes.first()) {
-        let message = "there is nothing to probe: no potential, no charge and no field is given";
-        let defect = Defect::new(Sort::Missing, probe.name.span.clone(), message);
-        top.report(defect.help("add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field"));
-    }
-    let diffusion = read_diffusion(top);
-    if diffusion.is_some() && !(dielectrics.is_empty() && surfaces.is_empty()) {
-        let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell its capacity";
-        let defect = Defect::new(Sort::Value, top.section("diffusion").span(), message);
-        top.report(defect.help(
-            "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a conductor then",
-        ));
-    }
-    let forces = output.boolean("forces").unwrap_or(false);
-    let polarisability = output.boolean("polarisability").unwrap_or(false);
-    let names: Vec<&str> = dielectrics.iter().map(|d| d.name.value.as_str()).collect();
-    let sweeps = sweep::read(top, base, &names);
-    format?;
-    Some(Case {
-        title,
-        mesh: mesh?,
-        relative_permittivity,
+    let description = Description {
+        unit: unit.unwrap_or(LengthUnit::Metre),
+        relative_permittivity: permittivity.map_or(1.0, |number| number.value),
+        ignore,
+        conductors,
         dielectrics,
         surfaces,
-        conductors,
         planes,
         charges,
-        field,
+        field: top.section("external").vector("field").map_or([0.0; 3], |field| field.value),
         probes,
-        diffusion,
-        solver,
-        fmm_tolerance,
-        directory: base.join(directory),
+        diffusion: read_diffusion(&diffusion, top.has("diffusion")),
+        forces: output.boolean("forces").unwrap_or(false),
+        polarisability: output.boolean("polarisability").unwrap_or(false),
+        surface_potentials: vtk != VtkMode::None,
+    };
+    let places = Places {
+        mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
+        ignore: of_ignore,
+        conductors: of_conductors,
+        dielectrics: of_dielectrics,
+        surfaces: of_surfaces,
+        planes: of_planes,
+        charges: of_charges,
+        probes: of_probes,
+        diffusion: diffusion.span(),
+    };
+    // Atoms are read later.
+    let has_atoms = places.dielectrics.iter().any(|entry| entry.file.is_some());
+    for fault in description.faults() {
+        if !(has_atoms && fault == Fault::NothingToProbe) {
+            top.report(faults::defect(&description, &places, &fault, true));
+        }
+    }
+    let options = read_solver(top, overrides);
+    let directory = output
+        .text("directory")
+        .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));
+    let names: Vec<&str> = description.dielectrics.iter().map(|d| d.name.as_str()).collect();
+    let sweeps = sweep::read(top, base, &names);
+    format.and(unit)?;
+    let directory = base.join(directory);
+    Some(Case {
+        title,
+        mesh: mesh?.value,
+        description,
+        options,
+        directory,
         vtk,
-        forces,
-        polarisability,
         sweeps,
+        places,
         source,
     })
-}
-
-fn read_mesh(top: &Section<'_>, base: &Path) -> Option<MeshInput> {
-    let section = top.section("mesh");
-    let file = section.text("file");
-    let unit = section.choice("unit");
-    let ignore = section.names("ignore").unwrap_or_default();
-    let file = file.and_then(|file| existing(top, base, "mesh", file))?;
-    let unit = LengthUnit::from_name(&unit?.value)?;
-    Some(MeshInput { file: file.value, place: file.span, unit, ignore })
 }
 
 /// The path of what the case calls `kind`, if there is a file.
@@ -200,15 +214,14 @@ pub(super) fn existing(
 }
 
 /// Names that media go by: each once, and none of them the surrounding medium's.
-fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<Dielectric> {
+fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> {
     let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
     let mut dielectrics = Vec::new();
     for section in top.sections("dielectric") {
         let name = section.text("name");
         let permittivity = section.number("relative_permittivity");
         let groups = section.names("group").unwrap_or_default();
-        let charges =
-            section.text("charges").and_then(|file| existing(top, base, "PQR file", file));
+        let file = section.text("charges").and_then(|file| existing(top, base, "PQR file", file));
         let (Some(name), Some(permittivity)) = (name, permittivity) else { continue };
         if name.value == SURROUNDINGS {
             let message = format!("\"{SURROUNDINGS}\" is the name of [medium]");
@@ -220,19 +233,16 @@ fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<Dielectric> {
             let help = "for one dielectric of several bodies write group = [\"a\", \"b\"]";
             top.report(defect.first(first).help(help));
         }
-        let relative_permittivity = permittivity.value;
-        dielectrics.push(Dielectric {
-            name,
-            relative_permittivity,
-            groups,
-            charges,
-            motions: Vec::new(),
-        });
+        let (groups, places) = places::split(groups);
+        let entry = Entry { name: name.span, groups: places, file, ..Entry::default() };
+        let (name, relative_permittivity) = (name.value, permittivity.value);
+        let atoms = Vec::new();
+        dielectrics.push((Dielectric { name, relative_permittivity, groups, atoms }, entry));
     }
     dielectrics
 }
 
-fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conductor> {
+fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<(Conductor, Entry)> {
     let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
     let mut owners: HashMap<String, Located<String>> = ignore
         .iter()
@@ -264,7 +274,9 @@ fn read_conductors(top: &Section<'_>, ignore: &[Located<String>]) -> Vec<Conduct
                 top.report(defect.label("again here").first(earlier.span));
             }
         }
-        conductors.push(Conductor { name, groups, setting });
+        let (groups, places) = places::split(groups);
+        let entry = Entry { name: name.span, groups: places, ..Entry::default() };
+        conductors.push((Conductor { name: name.value, groups, setting }, entry));
     }
     conductors
 }
@@ -284,32 +296,37 @@ fn read_setting(section: &Section<'_>) -> Option<Setting> {
     }
 }
 
-fn read_charges(top: &Section<'_>) -> Vec<Charge> {
+fn read_charges(top: &Section<'_>) -> Vec<Located<Charge>> {
     let read = |section: &Section<'_>| {
         let position = section.vector("position");
         let value = section.number("charge");
         let unit = section.choice("unit");
-        let elementary = unit.is_some_and(|unit| unit.value == "e");
-        Some(Charge { position: position?, value: value?.value, elementary })
+        let (Located { value: position, span }, charge) = (position?, value?.value);
+        let amount = match unit {
+            Some(unit) if unit.value == "e" => Amount::Elementary(charge),
+            _ => Amount::Coulomb(charge),
+        };
+        Some(Located { value: Charge { position, amount }, span })
     };
     top.sections("charge").iter().filter_map(read).collect()
 }
 
-fn read_diffusion(top: &Section<'_>) -> Option<Diffusion> {
-    if !top.has("diffusion") {
+fn read_diffusion(section: &Section<'_>, is_there: bool) -> Option<Diffusion> {
+    if !is_there {
         return None;
     }
-    let section = top.section("diffusion");
     let (temperature, viscosity) = (section.number("temperature"), section.number("viscosity"));
     Some(Diffusion { temperature: temperature?.value, viscosity: viscosity?.value })
 }
 
-fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {
-    let tolerance = section.number("tolerance").map_or(1e-6, |number| number.value);
+fn read_solver(top: &Section<'_>, overrides: &Overrides) -> CapacitanceOptions {
+    let section = top.section("solver");
+    let usual = CapacitanceOptions::default();
+    let tolerance = section.number("tolerance").map_or(usual.tolerance, |number| number.value);
     let method = match section.choice("method").as_ref().map(|choice| choice.value.as_str()) {
-        Some("fmm") => Method::Fmm,
-        Some("dense") => Method::Dense,
-        _ => Method::Auto,
+        Some("fmm") => bem::Method::Fmm,
+        Some("dense") => bem::Method::Dense,
+        _ => bem::Method::Auto,
     };
     let whole = |name, default| {
         section
@@ -317,11 +334,13 @@ fn read_solver(section: &Section<'_>, overrides: &Overrides) -> Solver {
             .and_then(|number| usize::try_from(number.value).ok())
             .unwrap_or(default)
     };
-    Solver {
+    CapacitanceOptions {
         tolerance: overrides.tolerance.unwrap_or(tolerance),
-        method: overrides.method.unwrap_or(method),
-        restart: whole("restart", 60),
-        max_iterations: whole("max_iterations", 200),
+        method: overrides.method.map_or(method, bem::Method::from),
+        restart: whole("restart", usual.restart),
+        max_iterations: whole("max_iterations", usual.max_iterations),
+        fmm_tolerance: top.section("fmm").number("tolerance").map(|number| number.value),
+        ..usual
     }
 }
 
@@ -353,12 +372,10 @@ mod tests {
             parse(Path::new("two.toml"), &good(), &Overrides::default()).map_err(|_| ()).unwrap();
         assert_eq!(case.title, "two");
         assert_eq!(case.directory, Path::new("two.out"));
-        assert_eq!(case.solver.tolerance, 1e-6);
-        assert_eq!(case.fmm_tolerance, None);
+        assert_eq!(case.options.tolerance, 1e-6);
+        assert_eq!(case.options.fmm_tolerance, None);
         assert_eq!(case.vtk, VtkMode::Compressed);
-        let options = bem::CapacitanceOptions::default();
-        assert_eq!(case.solver.restart, options.restart);
-        assert_eq!(case.solver.max_iterations, options.max_iterations);
+        assert_eq!((case.options.restart, case.options.max_iterations), (60, 200));
     }
 
     #[test]
@@ -412,8 +429,8 @@ mod tests {
             good() + "[medium]\nrelative_permittivity = 8_1\n[solver]\nmax_iterations = 1_000\n";
         let case =
             parse(Path::new("a.toml"), &text, &Overrides::default()).map_err(|_| ()).unwrap();
-        assert_eq!(case.relative_permittivity, 81.0);
-        assert_eq!(case.solver.max_iterations, 1000);
+        assert_eq!(case.description.relative_permittivity, 81.0);
+        assert_eq!(case.options.max_iterations, 1000);
     }
 
     #[test]

@@ -2,13 +2,16 @@
 
 use std::path::Path;
 
-use super::probe::Place;
-use super::{Case, ResolvedConductor, Setting};
+use farad::{Amount, Place, Problem, Setting, axis_name};
+
+use super::{Case, plane};
 use crate::paths;
+use crate::results::method_name;
 use crate::units::shortest as number;
 
 /// The text of `case.resolved.toml` for a file in `folder`.
-pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor]) -> String {
+pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
+    let Case { description, places, options, .. } = case;
     let mut lines = vec![
         format!(
             "# Every setting of a run of farad {}. It can be run again as it is:",
@@ -20,47 +23,47 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         format!("title = {}", string(&case.title)),
         String::new(),
         "[mesh]".to_owned(),
-        format!("file = {}", string(&paths::relative(folder, &case.mesh.file))),
-        format!("unit = {}", string(case.mesh.unit.name())),
-        format!("ignore = {}", list(case.mesh.ignore.iter().map(|group| group.value.as_str()))),
+        format!("file = {}", string(&paths::relative(folder, &case.mesh))),
+        format!("unit = {}", string(description.unit.name())),
+        format!("ignore = {}", list(description.ignore.iter().map(String::as_str))),
         String::new(),
         "[medium]".to_owned(),
-        format!("relative_permittivity = {}", number(case.relative_permittivity)),
+        format!("relative_permittivity = {}", number(description.relative_permittivity)),
         String::new(),
     ];
-    for dielectric in &case.dielectrics {
+    for (dielectric, entry) in description.dielectrics.iter().zip(&places.dielectrics) {
         lines.extend([
             "[[dielectric]]".to_owned(),
-            format!("name = {}", string(&dielectric.name.value)),
+            format!("name = {}", string(&dielectric.name)),
             format!("relative_permittivity = {}", number(dielectric.relative_permittivity)),
-            format!("group = {}", list(dielectric.groups.iter().map(|g| g.value.as_str()))),
+            format!("group = {}", list(dielectric.groups.iter().map(String::as_str))),
         ]);
-        if let Some(file) = &dielectric.charges {
+        if let Some(file) = &entry.file {
             lines.push(format!("charges = {}", string(&paths::relative(folder, &file.value))));
         }
         lines.push(String::new());
     }
-    for surface in &case.surfaces {
+    for surface in &description.surfaces {
         lines.extend([
             "[[surface]]".to_owned(),
-            format!("group = {}", list(surface.groups.iter().map(|g| g.value.as_str()))),
+            format!("group = {}", list(surface.groups.iter().map(String::as_str))),
             format!("front = {}", number(surface.sides[0])),
             format!("back = {}", number(surface.sides[1])),
             String::new(),
         ]);
     }
-    if conductors.iter().any(|conductor| conductor.groups.is_empty()) {
+    let conductors = conductors(problem);
+    if conductors.iter().any(|(_, groups, _)| groups.is_empty()) {
         lines.push(
             "# The mesh has no groups: each body joined by shared edges is a conductor.".to_owned(),
         );
         lines.push(String::new());
     } else {
-        for ResolvedConductor { name, groups } in conductors {
+        for (name, groups, setting) in conductors {
             lines.push("[[conductor]]".to_owned());
             lines.push(format!("name = {}", string(name)));
             lines.push(format!("group = {}", list(groups.iter().map(String::as_str))));
-            let setting = case.conductors.iter().find(|listed| listed.name.value == *name);
-            match setting.and_then(|listed| listed.setting) {
+            match setting {
                 Some(Setting::Potential(volt)) => {
                     lines.push(format!("potential = {}", number(volt)))
                 }
@@ -72,34 +75,40 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
             lines.push(String::new());
         }
     }
-    for plane in &case.planes {
+    for mirror in &description.planes {
         lines.extend([
             "[[plane]]".to_owned(),
-            format!("axis = {}", string(plane.axis())),
-            format!("at = {}", number(plane.mirror.plane.at)),
-            format!("kind = {}", string(plane.kind())),
+            format!("axis = {}", string(axis_name(mirror.plane.axis))),
+            format!("at = {}", number(mirror.plane.at)),
+            format!("kind = {}", string(plane::kind(mirror))),
             String::new(),
         ]);
     }
-    for charge in &case.charges {
+    for charge in &description.charges {
+        let (amount, unit) = match charge.amount {
+            Amount::Coulomb(amount) => (amount, "C"),
+            Amount::Elementary(amount) => (amount, "e"),
+        };
         lines.extend([
             "[[charge]]".to_owned(),
-            format!("position = {}", vector(&charge.position.value)),
-            format!("charge = {}", number(charge.value)),
-            format!("unit = {}", string(if charge.elementary { "e" } else { "C" })),
+            format!("position = {}", vector(&charge.position)),
+            format!("charge = {}", number(amount)),
+            format!("unit = {}", string(unit)),
             String::new(),
         ]);
     }
     lines.extend([
         "[external]".to_owned(),
-        format!("field = {}", vector(&case.field)),
+        format!("field = {}", vector(&description.field)),
         String::new(),
     ]);
-    for probe in &case.probes {
-        lines.extend(["[[probe]]".to_owned(), format!("name = {}", string(&probe.name.value))]);
+    for (probe, entry) in description.probes.iter().zip(&places.probes) {
+        lines.extend(["[[probe]]".to_owned(), format!("name = {}", string(&probe.name))]);
         match &probe.place {
-            Place::File(file) => {
-                lines.push(format!("file = {}", string(&paths::relative(folder, file))));
+            Place::Points(_) => {
+                lines.extend(entry.file.iter().map(|file| {
+                    format!("file = {}", string(&paths::relative(folder, &file.value)))
+                }))
             }
             Place::Line { from, to, count } => lines.extend([
                 format!("from = {}", vector(from)),
@@ -114,7 +123,7 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         }
         lines.push(String::new());
     }
-    if let Some(diffusion) = &case.diffusion {
+    if let Some(diffusion) = &description.diffusion {
         lines.extend([
             "[diffusion]".to_owned(),
             format!("temperature = {}", number(diffusion.temperature)),
@@ -124,13 +133,13 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
     }
     lines.extend([
         "[solver]".to_owned(),
-        format!("tolerance = {}", number(case.solver.tolerance)),
-        format!("method = {}", string(case.solver.method.name())),
-        format!("restart = {}", case.solver.restart),
-        format!("max_iterations = {}", case.solver.max_iterations),
+        format!("tolerance = {}", number(options.tolerance)),
+        format!("method = {}", string(method_name(options.method))),
+        format!("restart = {}", options.restart),
+        format!("max_iterations = {}", options.max_iterations),
         String::new(),
     ]);
-    if let Some(tolerance) = case.fmm_tolerance {
+    if let Some(tolerance) = options.fmm_tolerance {
         lines.extend([
             "[fmm]".to_owned(),
             format!("tolerance = {}", number(tolerance)),
@@ -141,11 +150,25 @@ pub(super) fn text(case: &Case, folder: &Path, conductors: &[ResolvedConductor])
         "[output]".to_owned(),
         "directory = \".\"".to_owned(),
         format!("vtk = {}", string(case.vtk.name())),
-        format!("forces = {}", case.forces),
-        format!("polarisability = {}", case.polarisability),
+        format!("forces = {}", description.forces),
+        format!("polarisability = {}", description.polarisability),
         String::new(),
     ]);
     lines.join("\n")
+}
+
+/// The conductors as a case file would have to list them: names, groups and what is set on them. Those that are components of a mesh
+/// without groups have none.
+fn conductors(problem: &Problem) -> Vec<(&String, Vec<String>, Option<Setting>)> {
+    let listed = &problem.description.conductors;
+    if !listed.is_empty() {
+        return listed.iter().map(|c| (&c.name, c.groups.clone(), c.setting)).collect();
+    }
+    let own_group = |name: &String| match problem.mesh.groups.as_slice() {
+        [] => Vec::new(),
+        _ => vec![name.clone()],
+    };
+    problem.conductors.names.iter().map(|name| (name, own_group(name), None)).collect()
 }
 
 /// A quoted string with whatever escapes it needs.

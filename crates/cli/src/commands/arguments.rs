@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::backend;
 use crate::case::{Case, Method, Overrides};
 use crate::exit::Failure;
+use crate::machine;
 use crate::output::Output;
-use crate::probes;
 
 /// Options of every command that solves cases.
 #[derive(Debug, clap::Args)]
@@ -38,6 +38,16 @@ pub(super) struct Solving {
 }
 
 impl Solving {
+    /// The choices of a case for a solve here and now.
+    pub(super) fn options(&self, case: &Case) -> Result<farad::Options, Failure> {
+        Ok(farad::Options {
+            memory_limit: self.memory_limit.or_else(machine::available_memory),
+            backend: self.on.resolve()?,
+            gpu: self.on.gpu,
+            ..case.options.clone()
+        })
+    }
+
     /// Loads a case with these options over its own, and sets threads and output up.
     pub(super) fn begin(&self, case: &Path, verbose: bool) -> Result<(Case, Output), Failure> {
         self.on.resolve()?;
@@ -45,9 +55,8 @@ impl Solving {
         let note = backend::use_threads(self.threads)?;
         let overrides = Overrides { tolerance: self.tolerance, method: self.method };
         let case = Case::load(case, &overrides)?;
-        let points = probes::count(&case);
-        if points > 0 {
-            probes::check_memory(points, self.memory_limit)?;
+        if let Some(limit) = self.memory_limit.or_else(machine::available_memory) {
+            case.description.check_memory(limit).map_err(|error| case.failed(error))?;
         }
         let output = Output { quiet: self.quiet, json: self.json, verbose };
         if let Some(note) = note {

@@ -6,9 +6,8 @@ use mesh::fastcap;
 
 use crate::case::fastcap as list;
 use crate::commands::mesh::convert;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::output::Output;
-use crate::problem::unreadable;
 use crate::{files, interrupt, paths};
 
 /// Arguments of `farad import`.

@@ -5,25 +5,24 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use bem::convergence::{self, Estimate, Range};
-use mesh::locate::Locator;
+use bem::convergence::Range;
+use farad::{FACETS_OVER_GAP, Gap, Problem, Solution, Solver, Study, Verdict};
 use serde::Serialize;
 
 use super::arguments::Solving;
 use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
-use crate::checks::{self, Warning};
 use crate::exit::{Exit, Failure};
 use crate::grid::columns;
 use crate::interrupt;
 use crate::output::Output;
 use crate::plot::{self, Curve, Labels};
-use crate::problem::{self, Problem};
-use crate::results::{self, Folder, Matrices};
-use crate::state::{COULOMB_ENERGY, More, Quantity};
+use crate::problem;
+use crate::results::Folder;
 use crate::text::csv_quoted;
 use crate::units::{self, decimals, prefix};
+use crate::warnings::{self, Warning};
 
 const CSV: &str = "study.csv";
 const SVG: &str = "study.svg";
@@ -33,12 +32,6 @@ const SCHEMA: &str = "farad-study/1";
 
 /// Tables are no wider than this.
 const WIDTH: usize = 79;
-
-/// Gaps between conductors are resolved by facets up to this many times as large.
-const FACETS_OVER_GAP: f64 = 2.0;
-
-/// Triangles of each conductor at which gaps are measured.
-const GAP_SAMPLES: usize = 2000;
 
 /// Curves beyond this make the plot unreadable; the largest entries are drawn.
 const MOST_CURVES: usize = 6;
@@ -111,6 +104,21 @@ struct Entry {
     error: Option<f64>,
 }
 
+impl From<farad::Entry> for Entry {
+    fn from(found: farad::Entry) -> Self {
+        Self {
+            name: found.name,
+            unit: found.unit,
+            values: found.values,
+            solver_error: found.solver_error,
+            range: word(found.verdict),
+            order: found.order,
+            extrapolated: found.extrapolated,
+            error: found.error,
+        }
+    }
+}
+
 /// Solves the case on every mesh and reports.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
@@ -121,15 +129,14 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
     let mut levels: Vec<Level> = Vec::new();
-    let mut matrices: Vec<Vec<Vec<f64>>> = Vec::new();
-    let mut others: Vec<Vec<Quantity>> = Vec::new();
+    let mut study = Study::default();
     let mut failed: Option<(Failed, Failure)> = None;
     for level in 0..args.levels {
         let solved = if level > 0 {
             refined(problem.given_mesh(), args.spheres)
                 .and_then(|(mesh, notes)| {
                     for note in notes.iter().filter(|_| level == 1) {
-                        output.note(&format!("{}: {note}", case.mesh.file.display()));
+                        output.note(&format!("{}: {note}", case.mesh.display()));
                     }
                     problem::prepare(&case, mesh)
                 })
@@ -143,7 +150,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             solve_level(&case, &problem, args, &output)
         });
         interrupt::check()?;
-        let (answer, more) = match solved {
+        let solution = match solved {
             Ok(solved) => solved,
             // Without a single mesh there is nothing to report.
             Err(failure) if levels.is_empty() || failure.exit == Exit::Interrupted => {
@@ -161,26 +168,19 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 break;
             }
         };
-        let iterations = answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
+        let solves = solution.answer.solves.iter();
+        let iterations = solves.map(|solve| solve.iterations).max().unwrap_or(0);
         levels.push(Level {
             triangles: problem.mesh.triangles.len(),
             relative_size: 0.5f64.powi(level as i32),
             iterations,
-            warnings: more.warnings.clone(),
+            warnings: warnings::of(&solution),
         });
-        let farads = Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
-        matrices.push(farads.maxwell_farad);
-        // The Coulomb energy does not depend on the mesh.
-        let quantities = more.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
-        others.push(quantities.collect());
+        study.add(&problem, &solution);
     }
-    let mut entries = entries(&problem.conductors.names, &matrices, case.solver.tolerance);
-    entries.extend(other_entries(&others, case.solver.tolerance));
-    let gap = unresolved_gap(&problem);
-    if gap.is_some() {
-        entries.iter_mut().for_each(Entry::without_estimate);
-    }
-    let checks_failed = levels.last().is_some_and(|level| checks::failed(&level.warnings));
+    let gap = problem.unresolved_gap();
+    let entries = study.entries(gap).into_iter().map(Entry::from).collect();
+    let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
     let (failed, failure) = failed.unzip();
     let mut document = Document {
         schema: SCHEMA,
@@ -228,9 +228,9 @@ fn solve_level(
     problem: &Problem,
     args: &Args,
     output: &Output,
-) -> Result<(bem::Capacitance, More), Failure> {
-    let (answer, more) = solve(case, problem, args.solving.on, args.solving.memory_limit, output)?;
-    if results::converged(&answer) { Ok((answer, more)) } else { Err(not_converged(case, problem)) }
+) -> Result<Solution, Failure> {
+    let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
+    if solution.converged() { Ok(solution) } else { Err(not_converged(case, problem)) }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {
@@ -240,111 +240,21 @@ fn not_converged(case: &Case, problem: &Problem) -> Failure {
         format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),
         format!(
             "meshes before it are reported; `farad mesh refine {}` makes this mesh, and `farad solve` on it says how far it came",
-            case.mesh.file.display()
+            case.mesh.display()
         ),
     )
 }
 
-/// The narrowest gap between conductors, or between one and a grounded plane, for the size of the facets that face it, if that is
-/// too large to resolve what happens there.
-fn unresolved_gap(problem: &Problem) -> Option<(f64, f64)> {
-    let mesh = &problem.mesh;
-    let owner = &problem.conductors.of_triangle;
-    let mut worst: Option<(f64, f64)> = None;
-    for conductor in 0..problem.conductors.names.len() as u32 {
-        let all = 0..mesh.triangles.len() as u32;
-        let (own, others): (Vec<u32>, Vec<u32>) = all
-            .filter(|&t| owner[t as usize].is_some())
-            .partition(|&t| owner[t as usize] == Some(conductor));
-        let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
-        for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
-            let corners = mesh.corners(t as usize);
-            let centroid: [f64; 3] =
-                std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
-            let to_ground = problem.symmetry.images.mirrors().iter().filter(|m| m.odd);
-            let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
-            let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
-            let Some(gap) = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp)
-            else {
-                continue;
-            };
-            let size = problem.areas[t as usize].sqrt();
-            if size > FACETS_OVER_GAP * gap && worst.is_none_or(|(g, s)| size * g > s * gap) {
-                worst = Some((gap, size));
-            }
-        }
-    }
-    worst
-}
-
-/// Every entry of the matrix on and above its diagonal; below it is the same but for the solver's error.
-fn entries(names: &[String], matrices: &[Vec<Vec<f64>>], tolerance: f64) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    for (i, row) in names.iter().enumerate() {
-        for (j, column) in names.iter().enumerate().skip(i) {
-            let values: Vec<f64> = matrices.iter().map(|matrix| matrix[i][j]).collect();
-            // The residual is that of potentials: charges follow with the conductors' own capacitances.
-            let last = &matrices[matrices.len() - 1];
-            let solver_error = tolerance * last[i][i].abs().max(last[j][j].abs());
-            let name =
-                if names.len() == 1 { "C".to_owned() } else { format!("C({row}, {column})") };
-            entries.push(entry(name, "F", values, solver_error));
-        }
-    }
-    entries
-}
-
-fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
-    let last = values.last().copied().unwrap_or(f64::NAN);
-    // Fewer than three meshes, or a value that is no number.
-    let none = Estimate { range: Range::Unsettled, order: None, limit: last, error: None };
-    let found = convergence::estimate(&values, solver_error);
-    let range = found.map_or("too few meshes", |found| word(found.range));
-    let estimate = found.unwrap_or(none);
-    Entry {
-        name,
-        unit,
-        values,
-        solver_error,
-        range,
-        order: estimate.order,
-        extrapolated: estimate.limit,
-        error: estimate.error,
-    }
-}
-
-impl Entry {
-    /// Takes back what the values seemed to say: they do not show what the meshes miss.
-    fn without_estimate(&mut self) {
-        self.range = "unresolved gap";
-        self.order = None;
-        self.error = None;
-        self.extrapolated = self.values.last().copied().unwrap_or(f64::NAN);
-    }
-}
-
-/// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.
-fn other_entries(meshes: &[Vec<Quantity>], tolerance: f64) -> Vec<Entry> {
-    let Some(first) = meshes.first() else { return Vec::new() };
-    let largest = |unit: &str| {
-        let all = meshes.iter().flatten().filter(|quantity| quantity.1 == unit);
-        all.fold(0.0_f64, |largest, quantity| largest.max(quantity.2.abs()))
-    };
-    let each = |(index, (name, unit, _)): (usize, &Quantity)| {
-        let values = meshes.iter().filter_map(|mesh| mesh.get(index)).map(|quantity| quantity.2);
-        entry(name.clone(), unit, values.collect(), tolerance * largest(unit))
-    };
-    first.iter().enumerate().map(each).collect()
-}
-
-fn word(range: Range) -> &'static str {
-    match range {
-        Range::Asymptotic => "asymptotic",
-        Range::Noise => "noise",
-        Range::Constant => "constant",
-        Range::Oscillating => "oscillating",
-        Range::Slow => "slow",
-        Range::Unsettled => "unsettled",
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Of(Range::Asymptotic) => "asymptotic",
+        Verdict::Of(Range::Noise) => "noise",
+        Verdict::Of(Range::Constant) => "constant",
+        Verdict::Of(Range::Oscillating) => "oscillating",
+        Verdict::Of(Range::Slow) => "slow",
+        Verdict::Of(Range::Unsettled) => "unsettled",
+        Verdict::TooFewMeshes => "too few meshes",
+        Verdict::UnresolvedGap => "unresolved gap",
     }
 }
 
@@ -447,18 +357,13 @@ fn table(document: &Document, unit: &str) -> String {
     format!("\n{}", columns(&header, &rows, WIDTH))
 }
 
-fn text(
-    case: &Case,
-    document: &Document,
-    gap: Option<(f64, f64)>,
-    path: &std::path::Path,
-) -> String {
+fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Path) -> String {
     let mut text = format!(
         "{}\nfarad {}, {} meshes, solver tolerance {:.1e}\n",
         case.title,
         env!("CARGO_PKG_VERSION"),
         document.meshes.len(),
-        case.solver.tolerance,
+        case.options.tolerance,
     );
     if let Some(failed) = &document.failed {
         let triangles = units::count(failed.triangles as u64);
@@ -475,7 +380,7 @@ fn text(
         }
     }
     if document.refinement == "flat" {
-        let is_molecule = case.dielectrics.iter().any(|dielectric| dielectric.charges.is_some());
+        let is_molecule = case.description.dielectrics.iter().any(|d| !d.atoms.is_empty());
         text += if is_molecule {
             "\nRefinement splits the facets of the first mesh: values converge to the faceted surface,\n\
              not to the molecule. Compare meshes that are made anew from the molecule's surface.\n"
@@ -487,11 +392,11 @@ fn text(
         text += "\nThree meshes give one order, which nothing confirms: --levels 4 shows whether it holds, and\n\
                  makes errors smaller.\n";
     }
-    if let Some((gap, size)) = gap {
-        let unit = case.mesh.unit.name();
+    if let Some(Gap { width, facets }) = gap {
+        let unit = case.description.unit.name();
         let _ = writeln!(
             text,
-            "\nNo estimates: facets of {size:.1e} {unit} face a gap of {gap:.1e} {unit}, and what happens at its rim shows on none of \
+            "\nNo estimates: facets of {facets:.1e} {unit} face a gap of {width:.1e} {unit}, and what happens at its rim shows on none of \
              these meshes. Refine until facets are at most {FACETS_OVER_GAP} times as large as the gap."
         );
     }

@@ -6,24 +6,24 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use farad::{Dielectric, Matrices, Solver, entry_name};
 use mesh::transform::{Motion, moved};
 use mesh::{Mesh, files as formats};
 use serde::Serialize;
 
 use super::arguments::Solving;
-use super::solve::{Kept, solve_on};
+use super::solve::solve;
 use crate::backend::Backend;
 use crate::case::sweep::{Change, Sweep};
-use crate::case::{Case, Defect, Dielectric, Located, Sort, VtkMode};
-use crate::checks::{self, Warning};
-use crate::exit::{Exit, Failure};
+use crate::case::{Case, Defect, Located, Sort, VtkMode, told};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::grid::grid;
 use crate::output::Output;
-use crate::problem;
-use crate::results::{self, Folder, Matrices, Run};
+use crate::results::{self, Folder, Run};
 use crate::text::csv_quoted;
 use crate::units::{counted, decimals, prefix, significant};
-use crate::{interrupt, paths};
+use crate::warnings::{self, Warning};
+use crate::{interrupt, paths, problem};
 
 const CSV: &str = "sweep.csv";
 const PVD: &str = "sweep.pvd";
@@ -130,16 +130,11 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut conductors: Option<Vec<String>> = None;
     let mut quantities: Vec<String> = Vec::new();
     let mut solved = 0;
-    let mut kept = Kept::default();
-    let mut before: Option<usize> = None;
+    let mut solver = Solver::default();
     for first in by_geometry(&case, &runs) {
         if rows[first].is_some() {
             continue;
         }
-        if before.is_some_and(|before| !same_geometry(&case, &runs[before], &runs[first])) {
-            kept.forget();
-        }
-        before = Some(first);
         interrupt::check()?;
         let choice = &runs[first];
         let failed = |failure: Failure| {
@@ -150,22 +145,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         let problem =
             meshes.make(choice).and_then(|mesh| problem::prepare(&this, mesh)).map_err(failed)?;
         if conductors.is_none() {
-            problem.notes.iter().for_each(|note| output.note(note));
+            problem.notes.iter().for_each(|note| output.note(&told(&this, note)));
         }
         let names = &problem.conductors.names;
         if *conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(&case, choice, names));
         }
-        let (answer, more) = solve_on(
-            &mut kept,
-            &this,
-            &problem,
-            args.solving.on,
-            args.solving.memory_limit,
-            &output,
-        )
-        .map_err(failed)?;
-        if !results::converged(&answer) {
+        let solution =
+            solve(&mut solver, &this, &problem, &args.solving, &output).map_err(failed)?;
+        if !solution.converged() {
             return Err(Failure::with_help(
                 Exit::NotConverged,
                 format!("the solver did not converge in the run with {}", describe(&case, choice)),
@@ -173,26 +161,27 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
             ));
         }
         solved += 1;
-        let found = more.quantities();
+        let found = solution.quantities();
         quantities = found.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
         // Without dielectrics, charges at 1 V per permittivity do not depend on the permittivity: the other runs of this
         // geometry are done too.
-        let one_medium =
-            problem.media.is_none() && more.state.is_none() && more.polarisability.is_none();
+        let one_medium = problem.media.is_none()
+            && solution.state.is_none()
+            && solution.polarisability.is_none();
         for run in (first..runs.len())
             .filter(|&run| run == first || (one_medium && same_geometry(&case, choice, &runs[run])))
         {
             let case = of_run(&case, &runs[run]);
-            let matrices =
-                Matrices::new(&answer.maxwell, case.relative_permittivity, case.mesh.unit);
+            let description = &case.description;
+            let (permittivity, unit) = (description.relative_permittivity, description.unit);
+            let matrices = Matrices::new(&solution.answer.maxwell, permittivity, unit);
             if with_pictures {
                 let run_of = Run {
                     case: &case,
                     problem: &problem,
-                    answer: &answer,
-                    more: &more,
+                    solution: &solution,
                     requested: args.solving.on.backend,
-                    used: answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+                    used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
                     folder: &path,
                     started,
                     read_seconds: 0.0,
@@ -200,7 +189,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 folder.stage(&pictures[run], |out| results::write_surface(out, &run_of))?;
             }
             let mut probes = Vec::new();
-            for probed in more.state.iter().flat_map(|state| &state.probes) {
+            let probed = solution.state.iter().flat_map(|state| &state.probes);
+            for probed in description.probes.iter().zip(probed) {
                 let written = results::write_probe(&mut folder, &case, probed, &tag(run + 1))?;
                 probes.extend(written);
             }
@@ -209,7 +199,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
                 maxwell_farad: matrices.maxwell_farad,
                 quantities: found.iter().map(|quantity| quantity.2).collect(),
                 triangles: problem.mesh.triangles.len(),
-                warnings: more.warnings.clone(),
+                warnings: warnings::of(&solution),
                 surface: with_pictures.then(|| pictures[run].clone()),
                 probes,
             });
@@ -219,7 +209,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let failed: Vec<String> = rows
         .iter()
         .zip(&runs)
-        .filter(|(row, _)| checks::failed(&row.warnings))
+        .filter(|(row, _)| warnings::failed(&row.warnings))
         .map(|(_, choice)| describe(&case, choice))
         .collect();
     let mut document = Document {
@@ -233,7 +223,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         quantities,
         runs: rows,
         solved,
-        prepared: kept.times,
+        prepared: solver.times_prepared(),
         seconds: 0.0,
     };
     folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
@@ -321,17 +311,21 @@ fn same_geometry(case: &Case, a: &[usize], b: &[usize]) -> bool {
 /// The case of one run: its permittivities, and the atoms of molecules where their surfaces are.
 fn of_run(case: &Case, choice: &[usize]) -> Case {
     let mut run = case.clone();
+    let description = &mut run.description;
     for (sweep, &value) in case.sweeps.iter().zip(choice) {
         if let Some((groups, motion)) = motion(&sweep.change, value) {
-            let moves = |group: &Located<String>| groups.iter().any(|g| g.value == group.value);
+            let moves = |group: &String| groups.iter().any(|g| g.value == *group);
             let whole = |d: &&mut Dielectric| d.groups.iter().all(moves);
-            run.dielectrics.iter_mut().filter(whole).for_each(|d| d.motions.push(motion));
+            let moved = description.dielectrics.iter_mut().filter(whole);
+            for atom in moved.flat_map(|dielectric| &mut dielectric.atoms) {
+                atom.position = motion.apply(atom.position);
+            }
         }
         let Change::Permittivity { dielectric, values } = &sweep.change else { continue };
-        let named = |d: &&mut Dielectric| Some(&d.name.value) == dielectric.as_ref();
-        match run.dielectrics.iter_mut().find(named) {
+        let named = |d: &&mut Dielectric| Some(&d.name) == dielectric.as_ref();
+        match description.dielectrics.iter_mut().find(named) {
             Some(dielectric) => dielectric.relative_permittivity = values[value],
-            None => run.relative_permittivity = values[value],
+            None => description.relative_permittivity = values[value],
         }
     }
     run
@@ -393,14 +387,14 @@ struct Meshes<'a> {
 
 impl Meshes<'_> {
     fn make(&mut self, choice: &[usize]) -> Result<Mesh, Failure> {
-        let mut file = self.case.mesh.file.clone();
+        let mut file = self.case.mesh.clone();
         for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
             if let Change::Files(files) = &sweep.change {
                 file.clone_from(&files[value]);
             }
         }
         if !self.read.contains_key(&file) {
-            let (mesh, reading) = formats::read(&file).map_err(problem::unreadable)?;
+            let (mesh, reading) = formats::read(&file).map_err(unreadable)?;
             for note in &reading.notes {
                 self.output.note(&format!("{}: {note}", file.display()));
             }
@@ -442,16 +436,7 @@ impl Meshes<'_> {
 fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
     let count = conductors.len();
     let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
-    pairs
-        .map(|(i, j)| {
-            let name = if count == 1 {
-                "C".to_owned()
-            } else {
-                format!("C({}, {})", conductors[i], conductors[j])
-            };
-            (name, i, j)
-        })
-        .collect()
+    pairs.map(|(i, j)| (entry_name(conductors, i, j), i, j)).collect()
 }
 
 fn csv(document: &Document) -> String {

@@ -2,10 +2,9 @@
 
 use std::io::{self, Write};
 
+use farad::{Problem, Solvation};
+
 use super::reason_name;
-use crate::case::Case;
-use crate::sources::Source;
-use crate::state::{Solvation, excitation_name};
 use crate::text::csv_name;
 use crate::units::{self, ELEMENTARY_CHARGE};
 
@@ -35,13 +34,12 @@ pub(super) fn matrix(
 /// judged by, which GMRES, working on preconditioned equations in another norm, does not know before.
 pub(super) fn residuals(
     out: &mut impl Write,
-    case: &Case,
-    names: &[String],
+    problem: &Problem,
     solves: &[bem::Solve],
 ) -> io::Result<()> {
     writeln!(out, "excitation,iteration,relative_residual,ended_as,residual_at_end")?;
     for solve in solves {
-        let name = csv_name(&excitation_name(case, names, solve.excitation));
+        let name = csv_name(&problem.excitation_name(solve.excitation));
         let last = solve.history.len().saturating_sub(1);
         for (iteration, residual) in solve.history.iter().enumerate() {
             write!(out, "{name},{iteration},{residual:e},")?;
@@ -58,18 +56,18 @@ pub(super) fn residuals(
 /// The potential of all surface charge at each point charge.
 pub(super) fn reaction(
     out: &mut impl Write,
-    case: &Case,
-    sources: &[Source],
+    problem: &Problem,
     solvation: &Solvation,
 ) -> io::Result<()> {
-    let unit = case.mesh.unit.name();
+    let description = &problem.description;
+    let unit = description.unit.name();
     writeln!(
         out,
         "molecule,atom,x [{unit}],y [{unit}],z [{unit}],charge [e],reaction potential [V],\
          reaction potential [kcal/(mol e)]"
     )?;
-    for (source, volt) in sources.iter().zip(&solvation.reaction_v) {
-        let molecule = source.molecule.map(|index| case.dielectrics[index].name.value.as_str());
+    for (source, volt) in problem.sources.iter().zip(&solvation.reaction_v) {
+        let molecule = source.molecule.map(|index| description.dielectrics[index].name.as_str());
         let [x, y, z] = source.position;
         let charge = source.elementary();
         let kilocalorie = units::kilocalorie_per_mole(volt * ELEMENTARY_CHARGE);

@@ -2,11 +2,13 @@
 
 use serde::Serialize;
 
-use super::{Matrices, Run};
-use crate::checks::Warning;
+use farad::{Energies, Matrices};
+
+use super::Run;
+use crate::case::probe_file;
 use crate::machine;
-use crate::state::Energies;
 use crate::units;
+use crate::warnings::{self, Warning};
 
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
@@ -193,12 +195,12 @@ impl Document {
     /// Everything but the list of files and the time that writing them takes.
     pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
         let names = &run.problem.conductors.names;
-        let answer = run.answer;
-        let state = run.more.state.as_ref();
+        let answer = &run.solution.answer;
+        let state = run.solution.state.as_ref();
         Self {
             schema: SCHEMA,
             status: super::status(run).name(),
-            warnings: run.more.warnings.clone(),
+            warnings: warnings::of(run.solution),
             program: format!("farad {}", env!("CARGO_PKG_VERSION")),
             case: crate::paths::relative(run.folder, run.case.path()),
             files: Vec::new(),
@@ -214,7 +216,7 @@ impl Document {
             },
             mesh: Mesh {
                 triangles: run.problem.mesh.triangles.len(),
-                unit: run.case.mesh.unit.name(),
+                unit: run.case.description.unit.name(),
                 conductors: conductors(run),
             },
             media: media(run),
@@ -232,13 +234,13 @@ impl Document {
             forces: state
                 .and_then(|state| state.forces.as_ref())
                 .map(|forces| forces.iter().map(force).collect()),
-            probes: state
-                .filter(|state| !state.probes.is_empty())
-                .map(|state| state.probes.iter().map(probed).collect()),
-            polarisability: run.more.polarisability.map(|found| polarisability(run, found)),
-            hydrodynamics: run.more.hydrodynamics.map(|found| Hydrodynamics {
+            probes: state.filter(|state| !state.probes.is_empty()).map(|state| {
+                run.case.description.probes.iter().zip(&state.probes).map(probed).collect()
+            }),
+            polarisability: run.solution.polarisability.map(|found| polarisability(run, found)),
+            hydrodynamics: run.solution.hydrodynamics.map(|found| Hydrodynamics {
                 capacity: found.capacity,
-                hydrodynamic_radius_m: found.capacity * run.case.mesh.unit.metres(),
+                hydrodynamic_radius_m: found.capacity * run.case.description.unit.metres(),
                 diffusion_m2_per_s: found.diffusion,
             }),
             solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
@@ -248,7 +250,7 @@ impl Document {
                 fmm_tolerance: answer.fmm_tolerance,
                 fmm_error_sampled: answer.fmm_error_sampled,
                 fmm_error_potential_v: answer.fmm_error_potential,
-                gauss_defect: run.more.gauss_defect,
+                gauss_defect: run.solution.gauss_defect,
             },
             timings_s: Timings {
                 read: run.read_seconds,
@@ -256,8 +258,8 @@ impl Document {
                 near_field: answer.timings.near_field,
                 solve: answer.timings.solve,
                 fmm_check: answer.timings.fmm_check,
-                self_checks: run.more.check_seconds,
-                evaluation: run.more.evaluation_s,
+                self_checks: run.solution.check_seconds,
+                evaluation: run.solution.evaluation_seconds,
                 matvec_mean: answer.timings.matvec_mean,
                 output: None,
                 total: run.started.elapsed().as_secs_f64(),
@@ -276,7 +278,7 @@ impl Document {
 }
 
 fn conductors(run: &Run<'_>) -> Vec<Conductor> {
-    let square = run.case.mesh.unit.metres().powi(2);
+    let square = run.case.description.unit.metres().powi(2);
     let described = run.problem.conductors.summaries.iter();
     described
         .map(|summary| Conductor {
@@ -292,12 +294,12 @@ fn conductors(run: &Run<'_>) -> Vec<Conductor> {
 fn media(run: &Run<'_>) -> Vec<Medium> {
     let Some(media) = &run.problem.media else {
         return vec![Medium {
-            name: crate::case::SURROUNDINGS.to_owned(),
-            relative_permittivity: run.case.relative_permittivity,
+            name: farad::SURROUNDINGS.to_owned(),
+            relative_permittivity: run.case.description.relative_permittivity,
             triangles: 0,
         }];
     };
-    let medium = |summary: &crate::media::Summary| Medium {
+    let medium = |summary: &farad::Medium| Medium {
         name: summary.name.clone(),
         relative_permittivity: summary.relative_permittivity,
         triangles: summary.triangles,
@@ -305,7 +307,7 @@ fn media(run: &Run<'_>) -> Vec<Medium> {
     media.summaries.iter().map(medium).collect()
 }
 
-fn charged(conductor: &crate::state::Conductor) -> ConductorCharge {
+fn charged(conductor: &farad::ConductorState) -> ConductorCharge {
     ConductorCharge {
         conductor: conductor.name.clone(),
         potential_v: conductor.potential_v,
@@ -322,7 +324,7 @@ fn energy(energy_j: f64) -> Energy {
     }
 }
 
-fn solvation(run: &Run<'_>, found: &crate::state::Solvation) -> Solvation {
+fn solvation(run: &Run<'_>, found: &farad::Solvation) -> Solvation {
     let Energies { coulomb_j, reaction_j } = found.energies;
     Solvation {
         charges: found.reaction_v.len(),
@@ -335,7 +337,7 @@ fn solvation(run: &Run<'_>, found: &crate::state::Solvation) -> Solvation {
     }
 }
 
-fn molecule(run: &Run<'_>, found: &crate::state::Molecule) -> Molecule {
+fn molecule(run: &Run<'_>, found: &farad::Molecule) -> Molecule {
     Molecule {
         name: found.name.clone(),
         atoms: found.atoms,
@@ -344,11 +346,11 @@ fn molecule(run: &Run<'_>, found: &crate::state::Molecule) -> Molecule {
         energy_kcal_per_mol: units::kilocalorie_per_mole(found.energies.reaction_j),
         coulomb: energy(found.energies.coulomb_j),
         total: energy(found.energies.total_j()),
-        least_distance_m: found.least_distance.map(|d| d * run.case.mesh.unit.metres()),
+        least_distance_m: found.least_distance.map(|d| d * run.case.description.unit.metres()),
     }
 }
 
-fn force(found: &crate::bodies::Force) -> Force {
+fn force(found: &farad::Force) -> Force {
     Force {
         body: found.name.clone(),
         force_n: found.newton,
@@ -358,13 +360,13 @@ fn force(found: &crate::bodies::Force) -> Force {
     }
 }
 
-fn probed(found: &crate::probes::Probed) -> Probe {
-    Probe { name: found.name.clone(), file: found.file.clone(), points: found.points.len() }
+fn probed((probe, found): (&farad::Probe, &farad::Probed)) -> Probe {
+    Probe { name: probe.name.clone(), file: probe_file(probe), points: found.points.len() }
 }
 
-fn polarisability(run: &Run<'_>, found: crate::state::Polarisability) -> Polarisability {
-    let square = run.case.mesh.unit.metres().powi(2);
-    let to_si = units::farads(square, run.case.mesh.unit);
+fn polarisability(run: &Run<'_>, found: farad::Polarisability) -> Polarisability {
+    let square = run.case.description.unit.metres().powi(2);
+    let to_si = units::farads(square, run.case.description.unit);
     Polarisability {
         over_4pi_eps0: found.over_4pi_eps0,
         c_m2_per_v: found.over_4pi_eps0.map(|row| row.map(|a| a * to_si)),
@@ -372,9 +374,8 @@ fn polarisability(run: &Run<'_>, found: crate::state::Polarisability) -> Polaris
 }
 
 fn solved(run: &Run<'_>, solve: &bem::Solve) -> Solve {
-    let names = &run.problem.conductors.names;
     Solve {
-        excitation: crate::state::excitation_name(run.case, names, solve.excitation),
+        excitation: run.problem.excitation_name(solve.excitation),
         iterations: solve.iterations,
         converged: solve.reason == bem::StopReason::Converged,
         reason: super::reason_name(solve.reason),

@@ -2,24 +2,25 @@
 
 use std::io::{self, Write};
 
+use farad::{Place, Probe, Probed};
+
 use super::Folder;
-use crate::case::{Case, VtkMode};
+use crate::case::{Case, VtkMode, probe_file, probe_picture};
 use crate::exit::Failure;
-use crate::probes::Probed;
 use crate::vtk;
 
 /// Writes the files of one probe, with `tag` at the end of their names; returns these.
 pub(crate) fn write_all(
     folder: &mut Folder,
     case: &Case,
-    probed: &Probed,
+    (probe, probed): (&Probe, &Probed),
     tag: &str,
 ) -> Result<Vec<String>, Failure> {
-    let mut names = vec![tagged(&probed.file, tag)];
-    folder.stage(&names[0], |out| write(out, case, probed))?;
-    if let Some(picture) = &probed.picture {
-        names.push(tagged(picture, tag));
-        folder.stage(&names[1], |out| write_picture(out, case, probed))?;
+    let mut names = vec![tagged(&probe_file(probe), tag)];
+    folder.stage(&names[0], |out| write(out, case, probe, probed))?;
+    if let Some(picture) = probe_picture(probe, case.vtk) {
+        names.push(tagged(&picture, tag));
+        folder.stage(&names[1], |out| write_picture(out, case, probe, probed))?;
     }
     Ok(names)
 }
@@ -33,17 +34,22 @@ pub(crate) fn tagged(name: &str, tag: &str) -> String {
 }
 
 /// Writes the values of one probe.
-fn write(out: &mut impl Write, case: &Case, probed: &Probed) -> io::Result<()> {
-    let Some(grid) = &probed.grid else { return table(out, case, probed) };
-    let data = values(probed);
-    let image = vtk::Image { low: grid.low, spacing: grid.spacing, counts: grid.counts, data };
+fn write(out: &mut impl Write, case: &Case, probe: &Probe, probed: &Probed) -> io::Result<()> {
+    let Place::Grid { low, counts, .. } = probe.place else { return table(out, case, probed) };
+    let (spacing, data) = (probe.place.spacing(), values(probed));
+    let image = vtk::Image { low, spacing, counts, data };
     vtk::write_image(out, &image, case.vtk != VtkMode::Plain)
 }
 
 /// Writes a line of points, or points, with their values for ParaView.
-fn write_picture(out: &mut impl Write, case: &Case, probed: &Probed) -> io::Result<()> {
-    let data = values(probed);
-    vtk::write_points(out, &probed.points, probed.is_line, &data, case.vtk != VtkMode::Plain)
+fn write_picture(
+    out: &mut impl Write,
+    case: &Case,
+    probe: &Probe,
+    probed: &Probed,
+) -> io::Result<()> {
+    let (data, is_line) = (values(probed), matches!(probe.place, Place::Line { .. }));
+    vtk::write_points(out, &probed.points, is_line, &data, case.vtk != VtkMode::Plain)
 }
 
 fn values(probed: &Probed) -> Vec<vtk::Array> {
@@ -54,7 +60,7 @@ fn values(probed: &Probed) -> Vec<vtk::Array> {
 }
 
 fn table(out: &mut impl Write, case: &Case, probed: &Probed) -> io::Result<()> {
-    let unit = case.mesh.unit.name();
+    let unit = case.description.unit.name();
     writeln!(out, "x [{unit}],y [{unit}],z [{unit}],potential [V],Ex [V/m],Ey [V/m],Ez [V/m]")?;
     for ((x, volt), field) in probed.points.iter().zip(&probed.potential).zip(&probed.field) {
         let [x, y, z] = x;

@@ -10,7 +10,7 @@ use crate::vtk;
 /// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units that the arrays name.
 pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     let conductors = &run.problem.conductors;
-    let unit = run.case.mesh.unit.metres();
+    let unit = run.case.description.unit.metres();
     let ids: Vec<i32> =
         conductors.of_triangle.iter().map(|id| id.map_or(-1, |id| id as i32)).collect();
     let areas: Vec<f64> = run.problem.areas.iter().map(|area| area * unit * unit).collect();
@@ -25,13 +25,15 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         let array = vtk::array(name, values);
         if shown && first.take().is_some() { array.first() } else { array }
     };
-    let has_state = run.more.state.is_some();
+    let has_state = run.solution.state.is_some();
     // The solver's density is per permittivity and in 1/(mesh unit).
-    let coulomb_per_m2 = EPSILON_0 * run.case.relative_permittivity / unit;
-    for (index, (name, density)) in conductors.names.iter().zip(&run.answer.density).enumerate() {
+    let coulomb_per_m2 = EPSILON_0 * run.case.description.relative_permittivity / unit;
+    for (index, (name, density)) in
+        conductors.names.iter().zip(&run.solution.answer.density).enumerate()
+    {
         let charge: Vec<f64> = density.iter().map(|value| value * coulomb_per_m2).collect();
         let title = format!("charge density, {name} at 1 V [C/m^2]");
-        let all = run.more.all_charge.get(index);
+        let all = run.solution.all_charge.get(index);
         data.push(charge_density(title, charge, !has_state && all.is_none()));
         if let Some(all) = all {
             let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");
@@ -46,7 +48,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         let potential: Vec<f64> = conductors.of_triangle.iter().map(potential).collect();
         data.push(vtk::array(format!("potential, {name} at 1 V [V]"), potential));
     }
-    if let Some(state) = &run.more.state {
+    if let Some(state) = &run.solution.state {
         for (name, charges, shown) in [
             ("charge density, free and bound [C/m^2]", &state.charge, true),
             ("charge density, free [C/m^2]", &state.free_charge, false),
@@ -64,24 +66,24 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
 
 /// Charges of triangles, in coulomb, as densities.
 fn per_area(run: &Run<'_>, charges: &[f64]) -> Vec<f64> {
-    let square = run.case.mesh.unit.metres().powi(2);
+    let square = run.case.description.unit.metres().powi(2);
     charges.iter().zip(&run.problem.areas).map(|(q, area)| q / (area * square)).collect()
 }
 
 /// What each triangle bounds: the index of a conductor, after these of a dielectric, after these of an interface, as the case
 /// lists them; -1 for none.
 fn bodies(run: &Run<'_>) -> Vec<i32> {
-    let (case, mesh) = (run.case, &run.problem.mesh);
-    let listed: Vec<&[_]> = case
+    let (description, mesh) = (&run.case.description, &run.problem.mesh);
+    let listed: Vec<&[_]> = description
         .dielectrics
         .iter()
         .map(|dielectric| dielectric.groups.as_slice())
-        .chain(case.surfaces.iter().map(|surface| surface.groups.as_slice()))
+        .chain(description.surfaces.iter().map(|surface| surface.groups.as_slice()))
         .collect();
     let first = run.problem.conductors.names.len();
     let body_of = |label: &str| -> Option<i32> {
         let mut bodies = listed.iter();
-        let found = bodies.position(|groups| groups.iter().any(|group| group.value == label))?;
+        let found = bodies.position(|groups| groups.iter().any(|group| group == label))?;
         Some((first + found) as i32)
     };
     let of_group: Vec<Option<i32>> =

@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 
+use farad::{Matrices, Solvation};
+
 use super::json::Timings;
-use super::{Document, Matrices, Run, reason_name};
+use super::{Document, Run, reason_name};
 use crate::grid::grid;
-use crate::state::{Solvation, excitation_name};
 use crate::units::{self, decimals, prefix, significant};
+use crate::warnings;
 
 /// A matrix of more conductors is left to the files.
 const LARGEST_SHOWN: usize = 10;
@@ -27,7 +29,7 @@ pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> S
     text += &bodies(run);
     text += &solves(run);
     text += &accuracy(run, matrices);
-    text += &warnings(run);
+    text += &checks(run);
     text += &time(&document.timings_s);
     text += &files(run, document);
     text
@@ -47,14 +49,14 @@ fn heading(run: &Run<'_>) -> String {
         "{}\nfarad {}, method {}, {} with {} threads\n{warning}",
         run.case.title,
         env!("CARGO_PKG_VERSION"),
-        super::method_name(run.answer.method),
+        super::method_name(run.solution.answer.method),
         run.used.name(),
         crate::machine::threads(),
     )
 }
 
 fn conductors(run: &Run<'_>) -> String {
-    let unit = run.case.mesh.unit.name();
+    let unit = run.case.description.unit.name();
     let rows = run.problem.conductors.summaries.iter().map(|summary| {
         vec![
             summary.name.clone(),
@@ -83,8 +85,12 @@ fn conductors(run: &Run<'_>) -> String {
         });
         let header = ["medium", "eps_r", "triangles of its boundary"].map(str::to_owned);
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
-    } else if run.case.relative_permittivity != 1.0 {
-        let _ = writeln!(text, "  in a medium of eps_r = {}", run.case.relative_permittivity);
+    } else if run.case.description.relative_permittivity != 1.0 {
+        let _ = writeln!(
+            text,
+            "  in a medium of eps_r = {}",
+            run.case.description.relative_permittivity
+        );
     }
     text
 }
@@ -98,7 +104,7 @@ fn single(run: &Run<'_>, matrices: &Matrices) -> String {
         significant(farad / scale.factor),
         scale.symbol,
         significant(length),
-        run.case.mesh.unit.name(),
+        run.case.description.unit.name(),
     )
 }
 
@@ -114,7 +120,7 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
         .map(|row| row.iter().map(|value| value / scale.factor).collect())
         .collect();
     let farad = format!("{}F", scale.symbol);
-    let unit = run.case.mesh.unit.name();
+    let unit = run.case.description.unit.name();
     if names.len() > LARGEST_SHOWN {
         let rows = names.iter().enumerate().map(|(i, name)| {
             vec![
@@ -151,7 +157,7 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
 /// What the case's potentials, charges and field lead to.
 fn state(run: &Run<'_>) -> String {
     let mut text = String::new();
-    let Some(state) = &run.more.state else { return text };
+    let Some(state) = &run.solution.state else { return text };
     if !state.conductors.is_empty() {
         let rows = state.conductors.iter().map(|conductor| {
             let how = if conductor.floating { "floating" } else { "held" };
@@ -199,7 +205,7 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
         )
     );
     if !solvation.molecules.is_empty() {
-        let unit = run.case.mesh.unit.name();
+        let unit = run.case.description.unit.name();
         let rows = solvation.molecules.iter().map(|molecule| {
             let distance = molecule.least_distance.map_or_else(|| "-".to_owned(), significant);
             vec![
@@ -222,12 +228,12 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
 /// Forces, polarisability and diffusion, where they are asked for.
 fn bodies(run: &Run<'_>) -> String {
     let mut text = String::new();
-    let unit = run.case.mesh.unit.name();
+    let unit = run.case.description.unit.name();
     let row = |name: &str, values: &[f64; 3], more: Option<&[f64; 3]>| -> Vec<String> {
         let numbers = values.iter().chain(more.into_iter().flatten());
         std::iter::once(name.to_owned()).chain(numbers.map(|v| format!("{v:.5e}"))).collect()
     };
-    if let Some(forces) = run.more.state.as_ref().and_then(|state| state.forces.as_ref()) {
+    if let Some(forces) = run.solution.state.as_ref().and_then(|state| state.forces.as_ref()) {
         let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
         let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
@@ -243,7 +249,8 @@ fn bodies(run: &Run<'_>) -> String {
             );
         }
         let conductors = run.problem.conductors.names.iter();
-        let dielectrics = run.case.dielectrics.iter().map(|dielectric| &dielectric.name.value);
+        let dielectrics =
+            run.case.description.dielectrics.iter().map(|dielectric| &dielectric.name);
         let without: Vec<&str> = conductors
             .chain(dielectrics)
             .filter(|name| !forces.iter().any(|force| force.name == **name))
@@ -257,13 +264,13 @@ fn bodies(run: &Run<'_>) -> String {
             );
         }
     }
-    if let Some(found) = &run.more.polarisability {
+    if let Some(found) = &run.solution.polarisability {
         let corner = format!("polarisability/(4 pi eps0) / {unit}^3");
         let header = [corner.as_str(), "x", "y", "z"].map(str::to_owned);
         let rows = ["x", "y", "z"].iter().zip(&found.over_4pi_eps0);
         let _ = write!(text, "\n{}", grid(header.to_vec(), rows.map(|(k, v)| row(k, v, None))));
     }
-    if let Some(found) = &run.more.hydrodynamics {
+    if let Some(found) = &run.solution.hydrodynamics {
         let _ = writeln!(
             text,
             "\nCapacity and hydrodynamic radius  {} {unit}; diffusion constant {:.5e} m^2/s",
@@ -277,18 +284,23 @@ fn bodies(run: &Run<'_>) -> String {
 fn solves(run: &Run<'_>) -> String {
     let names = &run.problem.conductors.names;
     let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
-    let rows = run.answer.solves.iter().map(|solve| {
+    let rows = run.solution.answer.solves.iter().map(|solve| {
         vec![
-            excitation_name(run.case, names, solve.excitation),
+            run.problem.excitation_name(solve.excitation),
             solve.iterations.to_string(),
             format!("{:.1e}", solve.relative_residual),
             reason_name(solve.reason).replace('_', " "),
         ]
     });
     if names.len() > LARGEST_SHOWN {
-        let most = run.answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
-        let worst =
-            run.answer.solves.iter().fold(0.0_f64, |r, solve| r.max(solve.relative_residual));
+        let most =
+            run.solution.answer.solves.iter().map(|solve| solve.iterations).max().unwrap_or(0);
+        let worst = run
+            .solution
+            .answer
+            .solves
+            .iter()
+            .fold(0.0_f64, |r, solve| r.max(solve.relative_residual));
         return format!(
             "\n{} solves: at most {most} iterations, residual {worst:.1e}\n",
             names.len()
@@ -298,7 +310,7 @@ fn solves(run: &Run<'_>) -> String {
 }
 
 fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
-    let answer = run.answer;
+    let answer = &run.solution.answer;
     let mut text = format!("\nSolver tolerance {:.1e}", answer.tolerance);
     if let Some(tolerance) = answer.fmm_tolerance {
         let _ = write!(text, "; FMM tolerance {tolerance:.1e}");
@@ -314,7 +326,7 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
-    if super::converged(answer) && run.problem.media.is_none() && run.more.warnings.is_empty() {
+    if run.solution.converged() && run.problem.media.is_none() && run.solution.warnings.is_empty() {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(
@@ -326,12 +338,12 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
 }
 
 /// What self-checks found, or that they found nothing.
-fn warnings(run: &Run<'_>) -> String {
-    if run.more.warnings.is_empty() {
+fn checks(run: &Run<'_>) -> String {
+    if run.solution.warnings.is_empty() {
         return "Self-checks passed\n".to_owned();
     }
     let mut text = String::new();
-    for warning in &run.more.warnings {
+    for warning in warnings::of(run.solution) {
         let word = if warning.is_error() { "ERROR" } else { "WARNING" };
         let _ = writeln!(text, "{word}: {}", warning.message);
     }

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use mesh::gmsh::{self, Encoding};
 use mesh::{Mesh, PhysicalGroup, files as formats};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::output::Output;
-use crate::problem::unreadable;
 use crate::{files, units};
 
 /// Arguments of `farad mesh convert`.

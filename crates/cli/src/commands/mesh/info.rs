@@ -10,10 +10,9 @@ use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
 use super::info_json;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::grid::grid;
 use crate::output::Output;
-use crate::problem::unreadable;
 use crate::text::{printable, printable_line};
 use crate::units::{self, significant};
 

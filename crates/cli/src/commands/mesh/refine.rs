@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use mesh::{files as formats, refine};
 
 use super::convert::Target;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, unreadable};
 use crate::output::Output;
-use crate::problem::unreadable;
 
 /// Arguments of `farad mesh refine`.
 #[derive(Debug, clap::Args)]

@@ -2,30 +2,31 @@
 
 use mesh::regions::Position;
 
-use crate::case::Case;
-use crate::exit::Failure;
 use crate::problem::Problem;
 use crate::units;
 
 /// Force and torque on one body.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Force {
-    pub(crate) name: String,
-    pub(crate) newton: [f64; 3],
-    pub(crate) newton_metre: [f64; 3],
+pub struct Force {
+    /// Name of the body.
+    pub name: String,
+    /// The force.
+    pub newton: [f64; 3],
+    /// The torque.
+    pub newton_metre: [f64; 3],
     /// About how exactly the force is known, in newton, whatever the mesh.
-    pub(crate) known_to: f64,
+    pub known_to: f64,
     /// The point that the torque is about, in the mesh's unit.
-    pub(crate) about: [f64; 3],
+    pub about: [f64; 3],
 }
 
 /// What is left of the forces and torques of a system on which nothing else acts, where action is not reaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Balance {
+pub struct Balance {
     /// Size of the sum of all forces, over the sum of their sizes.
-    pub(crate) force: f64,
+    pub force: f64,
     /// Size of the sum of all torques about the middle of everything, over that sum times the largest distance from there.
-    pub(crate) torque: f64,
+    pub torque: f64,
 }
 
 /// Forces of which less than this share of those on the parts of bodies is left count as this: they are nothing but rounding
@@ -33,7 +34,7 @@ pub(crate) struct Balance {
 const LEFT: f64 = 1e-3;
 
 /// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
-fn parts(case: &Case, problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
+fn parts(problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
     let count = problem.mesh.triangles.len() * problem.symmetry.images.count();
     let mut largest = vec![0; count];
     for body in bodies {
@@ -43,7 +44,7 @@ fn parts(case: &Case, problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
         }
     }
     let is_part = |body: &bem::Body| {
-        body.permittivity != case.relative_permittivity
+        body.permittivity != problem.description.relative_permittivity
             || body.triangles.iter().any(|&t| largest[t as usize] > body.triangles.len())
     };
     bodies.iter().map(is_part).collect()
@@ -51,13 +52,12 @@ fn parts(case: &Case, problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
 
 /// The balance of forces, if they are those on all there is: no field, no planes, no charge outside of the bodies, one medium around.
 fn balance(
-    case: &Case,
     problem: &Problem,
     charge: &[f64],
     bodies: &[bem::Body],
     found: &[bem::Force],
 ) -> Option<Balance> {
-    if case.field != [0.0; 3] || !case.planes.is_empty() {
+    if problem.description.field != [0.0; 3] || !problem.description.planes.is_empty() {
         return None;
     }
     // Bodies in others are parts of them.
@@ -102,15 +102,15 @@ fn balance(
 }
 
 /// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges
-/// (over 4 pi eps0) and sources. A body that a plane of symmetry cuts is meant with its images across it.
+/// (over 4 pi eps0), known to `tolerance`, and sources. A body that a plane of symmetry cuts is meant with its images across it.
 pub(crate) fn forces(
-    case: &Case,
     problem: &Problem,
     charge: &[f64],
     sources: &bem::Excitation,
-) -> Result<(Vec<Force>, Option<Balance>), Failure> {
+    tolerance: f64,
+) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
-        conductors(case, problem).into_iter().chain(dielectrics(case, problem)).unzip();
+        conductors(problem).into_iter().chain(dielectrics(problem)).unzip();
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.whole(&problem.mesh);
     let sources = images.excitation(sources, |_| true);
@@ -121,19 +121,19 @@ pub(crate) fn forces(
     // would exert by itself.
     let known_to = |force: &bem::Force, is_part: bool| {
         let of = if is_part { force.size.max(force.stress) } else { force.size };
-        case.solver.tolerance * of
+        tolerance * of
     };
-    let parts = parts(case, problem, &bodies);
+    let parts = parts(problem, &bodies);
     let force = |(((name, body), force), is_part): (((String, &bem::Body), &bem::Force), bool)| {
         force.is_resolved.then(|| Force {
             name,
             newton: force.force.map(|f| f * newton),
-            newton_metre: force.torque.map(|t| t * newton * case.mesh.unit.metres()),
+            newton_metre: force.torque.map(|t| t * newton * problem.description.unit.metres()),
             known_to: known_to(force, is_part) * newton,
             about: body.about,
         })
     };
-    let balance = balance(case, problem, charge, &bodies, &found);
+    let balance = balance(problem, charge, &bodies, &found);
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 
@@ -164,13 +164,13 @@ fn body(
     })
 }
 
-fn conductors(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
+fn conductors(problem: &Problem) -> Vec<(String, bem::Body)> {
     let owner = &problem.conductors.of_triangle;
     let of = |(index, name): (usize, &String)| {
         let own = |t: &u32| owner[*t as usize] == Some(index as u32);
         let triangles: Vec<u32> = (0..owner.len() as u32).filter(own).collect();
         let permittivity = match &problem.media {
-            None => case.relative_permittivity,
+            None => problem.description.relative_permittivity,
             Some(media) => same(triangles.iter().flat_map(|&t| media.permittivity[t as usize]))?,
         };
         Some((name.clone(), body(problem, &triangles, &[], permittivity)?))
@@ -178,12 +178,12 @@ fn conductors(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
     problem.conductors.names.iter().enumerate().filter_map(of).collect()
 }
 
-fn dielectrics(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
+fn dielectrics(problem: &Problem) -> Vec<(String, bem::Body)> {
     let Some(media) = &problem.media else { return Vec::new() };
     let whole = problem.symmetry.whole(&problem.mesh);
     let count = problem.mesh.triangles.len();
     let mut bodies = Vec::new();
-    for (dielectric, region) in case.dielectrics.iter().zip(&media.regions) {
+    for (dielectric, region) in problem.description.dielectrics.iter().zip(&media.regions) {
         let positions = region.positions(whole);
         let outside = region
             .boundary
@@ -197,7 +197,7 @@ fn dielectrics(case: &Case, problem: &Problem) -> Vec<(String, bem::Body)> {
             .filter(|&index| region.contains(problem.sources[index].position))
             .collect();
         let body = body(problem, &triangles, &sources, permittivity);
-        bodies.extend(body.map(|body| (dielectric.name.value.clone(), body)));
+        bodies.extend(body.map(|body| (dielectric.name.clone(), body)));
     }
     bodies
 }

@@ -1,16 +1,15 @@
 //! Self-checks at the end of every solve: what the numbers promise is compared with what holds, and judged.
 //!
-//! The library measures; here it is decided what is a warning and what an error, and in which words. docs/math.md, "Self-checks",
+//! `bem` measures; here it is decided what is a warning and what an error. docs/math.md, "Self-checks",
 //! says where the promises come from, docs/results.md what a user reads.
 
 use std::collections::HashMap;
 
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 use mesh::locate::Locator;
-use serde::Serialize;
 
 use crate::bodies::Balance;
-use crate::case::Case;
+use crate::fault::Note;
 use crate::problem::Problem;
 use crate::state;
 
@@ -42,35 +41,46 @@ const BALANCE: f64 = 1e-3;
 const FACETS_OVER_DISTANCE: f64 = 2.0;
 
 /// A broken promise.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Warning {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Warning {
     /// Which check, one of a fixed list of words.
-    pub(crate) check: &'static str,
+    pub check: &'static str,
     /// What it is about: entries, conductors, charges.
-    pub(crate) what: String,
-    /// Relative, as is what was promised.
-    pub(crate) value: f64,
-    pub(crate) promise: f64,
-    /// "warning" or "error".
-    pub(crate) severity: &'static str,
-    pub(crate) message: String,
+    pub what: String,
+    /// What was found, relative, as is what was promised.
+    pub value: f64,
+    /// What was promised.
+    pub promise: f64,
+    /// Whether the result is not to be used.
+    pub is_error: bool,
+    /// What is wrong.
+    pub message: String,
+    /// What to do, where the message does not say it.
+    pub remedy: Option<Remedy>,
+}
+
+/// What to do about a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// Ask for a smaller tolerance of the solver.
+    Tolerance,
+    /// Ask for a smaller tolerance of the fast sums, or for a dense solve.
+    Sums,
+    /// Ask for a dense solve, or solve the parts apart.
+    Dense,
+    /// Look for what is wrong with the mesh.
+    Mesh,
 }
 
 impl Warning {
     fn new(check: &'static str, what: String, [value, promise]: [f64; 2], message: String) -> Self {
-        let severity = if ratio(value, promise) > ERROR { "error" } else { "warning" };
-        Self { check, what, value, promise, severity, message }
+        let is_error = ratio(value, promise) > ERROR;
+        Self { check, what, value, promise, is_error, message, remedy: None }
     }
 
-    /// Whether the result is not to be used.
-    pub(crate) fn is_error(&self) -> bool {
-        self.severity == "error"
+    fn with(self, remedy: Remedy) -> Self {
+        Self { remedy: Some(remedy), ..self }
     }
-}
-
-/// Whether results are not to be used.
-pub(crate) fn failed(warnings: &[Warning]) -> bool {
-    warnings.iter().any(Warning::is_error)
 }
 
 /// What is measured after a solve.
@@ -94,10 +104,9 @@ impl Measured {
     }
 }
 
-/// Measures a solve, of what was `prepared` if it still is: the first excitations of the case are each conductor in turn at 1 V, and those
+/// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are each conductor in turn at 1 V, and those
 /// with sources come after.
 pub(crate) fn measure(
-    case: &Case,
     problem: &Problem,
     media: bem::Media<'_>,
     prepared: Option<&bem::Prepared>,
@@ -112,7 +121,7 @@ pub(crate) fn measure(
     };
     let units = media.conductors;
     let mut induced = Vec::new();
-    if case.has_sources() && units > 0 && solved.len() > units {
+    if problem.description.has_sources() && units > 0 && solved.len() > units {
         let (excitation, _) = solved[units];
         let of_units: Vec<&[f64]> = solved[..units].iter().map(|(_, charge)| *charge).collect();
         // A field in several media is nobody's potential in one.
@@ -127,7 +136,7 @@ pub(crate) fn measure(
             induced = bem::reciprocity(
                 &problem.mesh,
                 media,
-                case.relative_permittivity,
+                problem.description.relative_permittivity,
                 (&of_units, &charge),
                 excitation,
             )?;
@@ -137,25 +146,25 @@ pub(crate) fn measure(
     Ok(Measured { residuals, induced, gauss_defect })
 }
 
-/// All broken promises of a solve.
+/// All broken promises of a solve; `sums_asked_for` tells whether the fast sums had a tolerance of their own.
 pub(crate) fn judge(
-    case: &Case,
     problem: &Problem,
+    sums_asked_for: bool,
     answer: &bem::Capacitance,
     measured: &Measured,
 ) -> Vec<Warning> {
     let names = &problem.conductors.names;
-    let residual = residual(case, names, answer, &measured.residuals);
-    let fmm_error = fmm_error(case, answer, residual.is_some());
+    let residual = residual(problem, answer, &measured.residuals);
+    let fmm_error = fmm_error(sums_asked_for, answer, residual.is_some());
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
-    if problem.notes.iter().any(|note| note.contains("goes through itself")) {
+    if problem.notes.iter().any(|note| matches!(note, Note::ThroughItself { .. })) {
         // Gauss's law does not hold on such a surface, and the user has been told that values near the crossing are in doubt.
-        warnings.iter_mut().for_each(|warning| warning.severity = "warning");
+        warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
     warnings.extend(matrix(names, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
-    warnings.extend(charge_near_surface(case, problem));
+    warnings.extend(charge_near_surface(problem));
     warnings.extend(coincident_charges(problem));
     warnings
 }
@@ -203,13 +212,12 @@ fn coincident_charges(problem: &Problem) -> Option<Warning> {
 
 /// The equations at some panels, by another path than the solve's.
 fn residual(
-    case: &Case,
-    names: &[String],
+    problem: &Problem,
     answer: &bem::Capacitance,
     found: &[bem::SampledResidual],
 ) -> Option<Warning> {
     let tolerance = answer.tolerance;
-    let excitation = |index: usize| state::excitation_name(case, names, index);
+    let excitation = |index: usize| state::excitation_name(problem, index);
     let asked = |index: usize| {
         if excitation(index) == state::STATE { tolerance.max(bem::OF_ACTION) } else { tolerance }
     };
@@ -220,36 +228,40 @@ fn residual(
     let (index, worst) = broken.max_by(|a, b| times(a).total_cmp(&times(b)))?;
     let (excitation, asked) = (excitation(index), asked(index));
     let promise = RESIDUAL_SHARE * asked;
-    let place = match worst.conductor.and_then(|k| names.get(k as usize)) {
+    let place = match worst.conductor.and_then(|k| problem.conductors.names.get(k as usize)) {
         Some(name) => format!("conductor \"{name}\""),
         None => "an interface".to_owned(),
     };
     let remedy = match answer.method {
-        bem::Method::Dense => "a smaller [solver] tolerance",
-        _ => "a tighter sum with [fmm] tolerance, or use method = \"dense\"",
+        bem::Method::Dense => Remedy::Tolerance,
+        _ => Remedy::Sums,
     };
     let message = format!(
         "the charges found for {excitation:?} do not meet the equations on {place}: the residual there, from integrals of whole \
-         rows, is {:.1e} where {asked:.1e} was asked for; ask for {remedy}",
+         rows, is {:.1e} where {asked:.1e} was asked for",
         worst.relative,
     );
-    Some(Warning::new("residual", excitation, [worst.relative, promise], message))
+    Some(Warning::new("residual", excitation, [worst.relative, promise], message).with(remedy))
 }
 
 /// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it does to the equations, if
 /// charges nearly cancel its error relative to what is left says little.
-fn fmm_error(case: &Case, answer: &bem::Capacitance, equations_broken: bool) -> Option<Warning> {
+fn fmm_error(
+    is_asked_for: bool,
+    answer: &bem::Capacitance,
+    equations_broken: bool,
+) -> Option<Warning> {
     let (tolerance, error) = (answer.fmm_tolerance?, answer.fmm_error_sampled?);
-    let is_asked_for = case.fmm_tolerance.is_some();
     let promise = FMM_SHARE * tolerance;
     if ratio(error, promise) <= 1.0 || !(is_asked_for || equations_broken || error.is_nan()) {
         return None;
     }
     let message = format!(
         "fast sums are off by {error:.1e} against direct sums where {tolerance:.1e} was promised: sizes or distances differ too \
-         much for one sum; use method = \"dense\", or solve the parts apart"
+         much for one sum"
     );
-    Some(Warning::new("fmm_error", "fast sums".to_owned(), [error, promise], message))
+    let what = "fast sums".to_owned();
+    Some(Warning::new("fmm_error", what, [error, promise], message).with(Remedy::Dense))
 }
 
 /// Symmetry, signs and row sums: for each law the worst entry, and how many others there are.
@@ -280,11 +292,8 @@ fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> W
     match finding.law {
         Law::Diagonal => {
             let largest = c.iter().flatten().fold(0.0f64, |m, v| m.max(v.abs()));
-            let message = format!(
-                "{} is not positive{others}: the result is wrong; look at the mesh with `farad mesh check`",
-                name(i, i)
-            );
-            Warning::new("sign", name(i, i), relative(largest), message)
+            let message = format!("{} is not positive{others}: the result is wrong", name(i, i));
+            Warning::new("sign", name(i, i), relative(largest), message).with(Remedy::Mesh)
         }
         Law::OffDiagonal => {
             let message = format!(
@@ -338,9 +347,10 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     (ratio(defect, promise) > 1.0).then(|| {
         let message = format!(
             "Gauss's law on a closed interface was off by {defect:.1e} of the charge before it was put right: integrals or sums \
-             there are wrong; look at the mesh with `farad mesh check`"
+             there are wrong"
         );
-        Warning::new("gauss", "interfaces".to_owned(), [defect, promise], message)
+        let what = "interfaces".to_owned();
+        Warning::new("gauss", what, [defect, promise], message).with(Remedy::Mesh)
     })
 }
 
@@ -375,7 +385,7 @@ fn induced(
 }
 
 /// Point charges that are nearer to the surface than its facets can follow.
-fn charge_near_surface(case: &Case, problem: &Problem) -> Option<Warning> {
+fn charge_near_surface(problem: &Problem) -> Option<Warning> {
     let mesh = &problem.mesh;
     let is_surface = |t: &u32| {
         let t = *t as usize;
@@ -403,7 +413,7 @@ fn charge_near_surface(case: &Case, problem: &Problem) -> Option<Warning> {
     let value = size / distance;
     (ratio(value, FACETS_OVER_DISTANCE) > 1.0).then(|| {
         let what = charge_name(problem, index);
-        let unit = case.mesh.unit.name();
+        let unit = problem.description.unit.name();
         let message = format!(
             "{what} is {distance:.2e} {unit} from a surface whose facets are {size:.2e} {unit} large there: the charge that it \
              induces is narrower than they are, and its energy is wrong; refine the mesh there to facets of at most {:.2e} {unit}",

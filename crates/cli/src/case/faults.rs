@@ -1,0 +1,265 @@
+//! The library's faults in the words of a case file, at their places in it.
+
+use std::ops::Range;
+
+use farad::{Atom, ChargeProblem, Description, Error, Fault, Misplaced, Note, PlaneProblem};
+use mesh::{conductors, mirror, regions};
+
+use super::Case;
+use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
+use super::places::{Entry, Places};
+use crate::exit::{Exit, Failure};
+use crate::units;
+
+/// Atoms at fault that are named.
+const NAMED: usize = 5;
+
+/// The failure for an error of the library.
+pub(super) fn failure(case: &Case, error: Error) -> Failure {
+    let faults = match error {
+        Error::Faults(faults) => faults,
+        Error::Solve(error) => return error.into(),
+        Error::Probes { points, needed, available } => {
+            return Failure::with_help(
+                Exit::Memory,
+                format!(
+                    "values at {} points of probes needs {}, more than the {} that may be used",
+                    units::count(points as u64),
+                    units::bytes(needed),
+                    units::bytes(available)
+                ),
+                "ask for fewer points, or raise --memory-limit",
+            );
+        }
+    };
+    if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
+        return failure;
+    }
+    let defect = |(index, fault): (usize, &Fault)| {
+        defect(&case.description, &case.places, fault, index < MOST_SHOWN)
+    };
+    case.failure(faults.iter().enumerate().map(defect).collect())
+}
+
+/// The failure for what is a matter of the mesh alone.
+fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
+    let file = case.mesh.display();
+    let (message, help) = match fault {
+        Fault::Mesh(_) => (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned()),
+        Fault::Defects(defects) => (
+            format!("the mesh {file} cannot be solved on:\n{defects}"),
+            format!("`farad mesh check {file}` writes the triangles to a VTK file"),
+        ),
+        Fault::Crossing { .. } => (
+            format!("in {file}, {fault}"),
+            format!(
+                "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the \
+                 triangles to a VTK file"
+            ),
+        ),
+        Fault::Touching(_) => (
+            format!("in {file}, {fault}"),
+            "leave a gap between them, or make them one conductor: group = [\"a\", \"b\"]".to_owned(),
+        ),
+        Fault::TooFine(_) => (
+            format!("{file}: {fault}"),
+            "charges lie very close to the surface, compared with its triangles; use a finer mesh or move them".to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(Failure::with_help(Exit::BadInput, message, help))
+}
+
+/// The defect that a fault is in the case file; suggestions only if it is to be shown.
+pub(super) fn defect(
+    description: &Description,
+    places: &Places,
+    fault: &Fault,
+    is_shown: bool,
+) -> Defect {
+    let mesh = &places.mesh;
+    let at =
+        |place: &Range<usize>, message: String| Defect::new(Sort::Value, place.clone(), message);
+    let message = fault.to_string();
+    match fault {
+        Fault::Conductors(problem) => {
+            let defect = at(of_conductors(description, places, problem), message);
+            match problem {
+                conductors::Problem::Unclaimed { .. } if description.has_media() => defect.help(
+                    "if it is an interface between media, the [[dielectric]] that it bounds must list its group",
+                ),
+                _ => defect,
+            }
+        }
+        Fault::UnknownGroup { interface, group, available } => {
+            let place = places.interfaces().nth(*interface).unwrap_or(mesh);
+            let defect = at(place, message).label("not there");
+            if !is_shown {
+                return defect;
+            }
+            let names = available.iter().map(String::as_str);
+            match nearest(group, names.clone()) {
+                Some(near) => defect.help(format!("did you mean \"{near}\"?")),
+                None => defect.help(format!("it has {}", quoted(names))),
+            }
+        }
+        Fault::ParallelPlanes { planes: [first, second], .. } => at(&places.planes[*second], message)
+            .label("again here")
+            .first(places.planes[*first].clone())
+            .help("images in parallel planes have images without end; mesh one of the planes"),
+        Fault::MediaTwice => {
+            let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();
+            let place = places.surfaces.first().map_or(mesh, |surface| &surface.name);
+            at(place, message)
+                .label("this surface")
+                .help("give either the bodies or what is on both sides of every surface")
+        }
+        Fault::NoMediumOfCharge => {
+            let message = "[[surface]] does not tell in which medium a charge lies".to_owned();
+            at(places.charges.first().unwrap_or(mesh), message)
+                .help("give the media by the bodies that they fill: [[dielectric]]")
+        }
+        Fault::NothingToProbe => {
+            let place = places.probes.first().map_or(mesh, |probe| &probe.name);
+            Defect::new(Sort::Missing, place.clone(), message)
+                .help("add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field")
+        }
+        Fault::DiffusionOfMedia => {
+            let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell its capacity";
+            at(&places.diffusion, message.to_owned()).help(
+                "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a conductor then",
+            )
+        }
+        Fault::NothingToSolve => Defect::new(Sort::Missing, mesh.clone(), message).help(
+            "a dielectric needs something that polarises it: a [[charge]], a PQR file of charges, an [external] field or output.polarisability",
+        ),
+        Fault::Plane { plane, name, problem } => of_plane(&places.planes[*plane], description.planes[*plane].odd, name, *problem, message),
+        Fault::Charge { charge, problem } => at(&places.charges[*charge], message).help(match problem {
+            ChargeProblem::InGround(_) | ChargeProblem::Beyond(_) => "images of charges are made by the program",
+            ChargeProblem::OnDielectric => "move it to either side",
+            ChargeProblem::OnSurface(_) => "its energy would have no bound; move it off",
+        }),
+        Fault::Atoms { dielectric, atoms, why, .. } => of_atoms(&places.dielectrics[*dielectric], &description.dielectrics[*dielectric].atoms, atoms, *why, &message),
+        Fault::NoSpace { dielectric, problem, .. } => {
+            let entry = &places.dielectrics[*dielectric];
+            at(entry.groups.first().unwrap_or(&entry.name), message).help(match problem {
+                regions::Problem::Open { .. } => {
+                    "list all groups that the surface consists of, those of conductors that lie in it too; \
+                     or look for holes with `farad mesh check`"
+                }
+                _ => "`farad mesh check` tells more about the mesh",
+            })
+        }
+        Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)
+            .label("and here")
+            .first(places.dielectrics[*a].name.clone())
+            .help("a surface has one dielectric inside; one that touches another shares only a part of its surface"),
+        Fault::Contradiction { surface, .. } => {
+            let group = surface.and_then(|index| places.surfaces[index].groups.first());
+            at(group.unwrap_or(mesh), message).help(
+                "front is the side that normals point to: normals must face one side all over a group, and groups that go on in each \
+                 other must have the same media there",
+            )
+        }
+        // Numbers have been checked by the schema, and the rest is of the mesh alone.
+        Fault::Number { .. }
+        | Fault::Mesh(_)
+        | Fault::Defects(_)
+        | Fault::Crossing { .. }
+        | Fault::Touching(_)
+        | Fault::TooFine(_) => at(mesh, message),
+    }
+}
+
+/// What a problem with conductors is about: a group, a conductor, or else the mesh.
+fn of_conductors<'a>(
+    description: &Description,
+    places: &'a Places,
+    problem: &conductors::Problem,
+) -> &'a Range<usize> {
+    use conductors::Problem as P;
+    let found = match problem {
+        P::RepeatedName(name) | P::NoGroups(name) | P::Empty(name) => {
+            places.conductor(description, name)
+        }
+        P::UnknownGroup { group, .. } | P::GroupTwice { group, .. } => {
+            places.group(description, group)
+        }
+        _ => None,
+    };
+    found.unwrap_or(&places.mesh)
+}
+
+fn of_plane(
+    place: &Range<usize>,
+    is_ground: bool,
+    name: &str,
+    problem: PlaneProblem,
+    message: String,
+) -> Defect {
+    let place = place.clone();
+    let (message, help) = match problem {
+        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) if is_ground => (
+            message,
+            "leave faces in the plane out of the mesh: the plane is there without them (mesh.ignore names their groups)",
+        ),
+        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) => (
+            message,
+            "leave faces in the plane out of the mesh, which are cuts through a body (mesh.ignore names their groups)",
+        ),
+        PlaneProblem::NotMirrored(_) => (
+            message,
+            "everything must lie on one side of the plane; a body that it cuts is meshed up to the plane",
+        ),
+        PlaneProblem::Shorted(_) => (
+            message,
+            "move it off; metal that is part of the ground may not be raised to a potential",
+        ),
+        PlaneProblem::Polarisability => {
+            let message = format!(
+                "output.polarisability needs fields along all axes, which {name} does not allow"
+            );
+            return Defect::new(Sort::Value, place, message);
+        }
+        PlaneProblem::Diffusion => {
+            let message = format!("[diffusion] is about a body alone, not one over {name}");
+            return Defect::new(Sort::Value, place, message);
+        }
+        PlaneProblem::FieldAlong | PlaneProblem::FieldThrough => {
+            return Defect::new(Sort::Value, place, message);
+        }
+    };
+    Defect::new(Sort::Value, place, message).help(help)
+}
+
+/// The defect of atoms that are in the wrong place, by their lines in the file.
+fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, message: &str) -> Defect {
+    let named: Vec<String> = atoms
+        .iter()
+        .take(NAMED)
+        .map(|&atom| format!("{} (line {})", all[atom].name, entry.lines[atom]))
+        .collect();
+    let more = if atoms.len() > NAMED { " and others" } else { "" };
+    let (place, file) = match &entry.file {
+        Some(file) => (file.span.clone(), file.value.display().to_string()),
+        None => (entry.name.clone(), String::new()),
+    };
+    let message = format!("in {file}, {message}: {}{more}", named.join(", "));
+    Defect::new(Sort::Value, place, message).help(match why {
+        Misplaced::Outside => "the surface and the atoms must be of one molecule in one place; positions in PQR files are in angstrom, and the mesh's unit is named in [mesh]",
+        Misplaced::Beyond => "list only the atoms on the mesh's side: images are made by the program",
+        Misplaced::Close => "their energy would depend on where the facets happen to be; take a surface that encloses the atoms' spheres",
+    })
+}
+
+/// A note on the surfaces, for people who run the program.
+pub(crate) fn told(case: &Case, note: &Note) -> String {
+    let file = case.mesh.display();
+    match note {
+        Note::ThroughItself { .. } => {
+            format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
+        }
+        Note::Touching(_) => format!("in {file}, {note}"),
+        Note::Split { .. } => format!("{file}: {note}"),
+    }
+}

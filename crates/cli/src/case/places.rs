@@ -1,0 +1,62 @@
+//! Where in its file a case says what its description holds: entries in the description's order.
+
+use std::ops::Range;
+use std::path::PathBuf;
+
+use farad::Description;
+
+use super::diagnostics::Located;
+
+/// The places of everything that messages point at.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Places {
+    /// The mesh's name.
+    pub(super) mesh: Range<usize>,
+    pub(super) ignore: Vec<Range<usize>>,
+    pub(super) conductors: Vec<Entry>,
+    pub(super) dielectrics: Vec<Entry>,
+    pub(super) surfaces: Vec<Entry>,
+    pub(super) planes: Vec<Range<usize>>,
+    pub(super) charges: Vec<Range<usize>>,
+    pub(super) probes: Vec<Entry>,
+    pub(super) diffusion: Range<usize>,
+}
+
+/// One table of an array of tables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entry {
+    /// Its name, or the whole.
+    pub(super) name: Range<usize>,
+    pub(super) groups: Vec<Range<usize>>,
+    /// The file of its atoms or points.
+    pub(super) file: Option<Located<PathBuf>>,
+    /// The line of that file that each atom is from.
+    pub(super) lines: Vec<usize>,
+}
+
+impl Places {
+    /// Those of [`Description::interfaces`].
+    pub(super) fn interfaces(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.dielectrics.iter().chain(&self.surfaces).flat_map(|entry| &entry.groups)
+    }
+
+    /// The first place that names a group.
+    pub(super) fn group(&self, description: &Description, wanted: &str) -> Option<&Range<usize>> {
+        let conductors = description.conductors.iter().flat_map(|conductor| &conductor.groups);
+        let names = conductors.chain(&description.ignore).chain(description.interfaces());
+        let places = self.conductors.iter().flat_map(|entry| &entry.groups);
+        let mut all = names.zip(places.chain(&self.ignore).chain(self.interfaces()));
+        all.find(|(name, _)| *name == wanted).map(|(_, place)| place)
+    }
+
+    /// The first conductor of a name.
+    pub(super) fn conductor(&self, description: &Description, name: &str) -> Option<&Range<usize>> {
+        let index = description.conductors.iter().position(|conductor| conductor.name == name)?;
+        Some(&self.conductors[index].name)
+    }
+}
+
+/// Values and places of a list.
+pub(super) fn split<T>(located: Vec<Located<T>>) -> (Vec<T>, Vec<Range<usize>>) {
+    located.into_iter().map(|Located { value, span }| (value, span)).unzip()
+}

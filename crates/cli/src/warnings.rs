@@ -1,0 +1,54 @@
+//! What self-checks found wrong, in the program's words. docs/results.md says what a user reads.
+
+use farad::{Remedy, Solution};
+use serde::Serialize;
+
+/// A broken promise, as results hold it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Warning {
+    /// Which check, one of a fixed list of words.
+    pub(crate) check: &'static str,
+    /// What it is about: entries, conductors, charges.
+    pub(crate) what: String,
+    /// Relative, as is what was promised.
+    pub(crate) value: f64,
+    pub(crate) promise: f64,
+    /// "warning" or "error".
+    pub(crate) severity: &'static str,
+    pub(crate) message: String,
+}
+
+impl Warning {
+    /// Whether the result is not to be used.
+    pub(crate) fn is_error(&self) -> bool {
+        self.severity == "error"
+    }
+}
+
+/// All warnings of a solution.
+pub(crate) fn of(solution: &Solution) -> Vec<Warning> {
+    let worded = |warning: &farad::Warning| {
+        let remedy = warning.remedy.map(|remedy| match remedy {
+            Remedy::Tolerance => "; ask for a smaller [solver] tolerance",
+            Remedy::Sums => {
+                "; ask for a tighter sum with [fmm] tolerance, or use method = \"dense\""
+            }
+            Remedy::Dense => "; use method = \"dense\", or solve the parts apart",
+            Remedy::Mesh => "; look at the mesh with `farad mesh check`",
+        });
+        Warning {
+            check: warning.check,
+            what: warning.what.clone(),
+            value: warning.value,
+            promise: warning.promise,
+            severity: if warning.is_error { "error" } else { "warning" },
+            message: format!("{}{}", warning.message, remedy.unwrap_or_default()),
+        }
+    };
+    solution.warnings.iter().map(worded).collect()
+}
+
+/// Whether results are not to be used.
+pub(crate) fn failed(warnings: &[Warning]) -> bool {
+    warnings.iter().any(Warning::is_error)
+}

@@ -1,0 +1,125 @@
+//! Which triangle belongs to which conductor, and what conductors are like.
+
+use std::collections::HashSet;
+
+use mesh::conductors::{self, Assignment, Request};
+use mesh::{Mesh, topology};
+
+use crate::description::{Conductor, Description};
+use crate::fault::Fault;
+
+/// The conductors of a mesh, in the order of the capacitance matrix.
+#[derive(Debug)]
+pub struct Conductors {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Each triangle's conductor; `None` = ignored.
+    pub of_triangle: Vec<Option<u32>>,
+    /// Each in numbers.
+    pub summaries: Vec<Summary>,
+}
+
+/// One conductor in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub triangles: usize,
+    /// In the square of the problem's unit.
+    pub area: f64,
+    /// Whether it encloses space.
+    pub closed: bool,
+}
+
+/// The conductor of each triangle.
+pub(crate) fn assign(description: &Description, mesh: &Mesh) -> Result<Assignment, Vec<Fault>> {
+    let request = |Conductor { name, groups, .. }: &Conductor| Request {
+        name: name.clone(),
+        groups: groups.clone(),
+    };
+    let requests: Vec<Request> = description.conductors.iter().map(request).collect();
+    if mesh.groups.is_empty() && requests.is_empty() && description.has_media() {
+        let of_triangle = vec![None; mesh.triangles.len()];
+        return Ok(Assignment { names: Vec::new(), of_triangle });
+    }
+    // What bounds a dielectric and is in no conductor is an interface, which belongs to none.
+    let claimed: HashSet<&String> = requests.iter().flat_map(|request| &request.groups).collect();
+    let interfaces = description.interfaces().filter(|group| !claimed.contains(group));
+    let ignore: Vec<String> = description.ignore.iter().chain(interfaces).cloned().collect();
+    conductors::assign(mesh, &requests, &ignore)
+        .map_err(|problems| problems.into_iter().map(Fault::Conductors).collect())
+}
+
+/// The conductors of a mesh that is `whole` with its images.
+pub(crate) fn describe(
+    mesh: &Mesh,
+    whole: &Mesh,
+    areas: &[f64],
+    assignment: Assignment,
+) -> Conductors {
+    let Assignment { names, of_triangle } = assignment;
+    let mut area_of = vec![0.0; names.len()];
+    for (owner, area) in of_triangle.iter().zip(areas) {
+        if let Some(owner) = owner {
+            area_of[*owner as usize] += area;
+        }
+    }
+    // Cut by a plane of symmetry, a surface is closed by its images.
+    let images = whole.triangles.len() / mesh.triangles.len().max(1);
+    let parts = topology::parts(whole, names.len(), |t| of_triangle[t % of_triangle.len()]);
+    let summaries = names
+        .iter()
+        .zip(area_of)
+        .zip(parts)
+        .map(|((name, area), part)| Summary {
+            name: name.clone(),
+            triangles: part.triangles / images.max(1),
+            area,
+            closed: part.closed,
+        })
+        .collect();
+    Conductors { names, of_triangle, summaries }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dielectric, Problem, testing};
+
+    fn names(description: Description, mesh: Mesh) -> Vec<(String, usize, bool)> {
+        let problem = Problem::new(description, mesh).unwrap();
+        let summary = |s: &Summary| (s.name.clone(), s.triangles, s.closed);
+        problem.conductors.summaries.iter().map(summary).collect()
+    }
+
+    #[test]
+    fn groups_are_conductors_unless_they_are_interfaces_or_left_out() {
+        let expected = |name: &str| (name.to_owned(), 72, true);
+        let all = Description::default();
+        assert_eq!(names(all.clone(), testing::shells()), [expected("inner"), expected("outer")]);
+        let ignore = vec!["inner".to_owned()];
+        assert_eq!(
+            names(Description { ignore, ..all.clone() }, testing::shells()),
+            [expected("outer")]
+        );
+        let dielectrics = vec![Dielectric::new("outer", 2.0)];
+        let coated = Description { dielectrics, ..all.clone() };
+        assert_eq!(names(coated, testing::shells()), [expected("inner")]);
+        let conductors = vec![Conductor { name: "both".to_owned(), ..Conductor::new("inner") }];
+        let unclaimed = Description { conductors, ..all };
+        let faults = assign(&unclaimed, &testing::shells()).unwrap_err();
+        assert!(matches!(
+            faults[..],
+            [Fault::Conductors(conductors::Problem::Unclaimed { count: 72, .. })]
+        ));
+    }
+
+    #[test]
+    fn components_are_conductors_without_groups() {
+        let mut mesh = testing::shells();
+        (mesh.groups, mesh.memberships) = (vec![], vec![vec![]]);
+        mesh.membership.fill(0);
+        assert_eq!(names(Description::default(), mesh).len(), 2);
+    }
+}

@@ -1,0 +1,448 @@
+//! What a problem is: conductors, media, charges, planes, fields, and what is wanted of them. Nothing here knows a mesh.
+
+use crate::fault::Fault;
+use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
+
+/// The media of a problem, what is in them, and what is wanted. Groups are the names of the mesh's physical groups.
+///
+/// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components, without groups) are conductors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// The unit of the mesh's coordinates, and of all others here.
+    pub unit: LengthUnit,
+    /// Relative permittivity of the surrounding medium.
+    pub relative_permittivity: f64,
+    /// Groups whose triangles are left out.
+    pub ignore: Vec<String>,
+    /// Empty = found in the mesh: its groups, or its components.
+    pub conductors: Vec<Conductor>,
+    /// Bodies of other media.
+    pub dielectrics: Vec<Dielectric>,
+    /// Media by what is on both sides of surfaces; only without dielectrics and charges.
+    pub surfaces: Vec<Surface>,
+    /// Planes in which everything is mirrored, no two of them parallel.
+    pub planes: Vec<bem::Mirror>,
+    /// Point charges beside the atoms of dielectrics.
+    pub charges: Vec<Charge>,
+    /// Uniform external field in V/m.
+    pub field: [f64; 3],
+    /// Where potential and field are wanted.
+    pub probes: Vec<Probe>,
+    /// Whether a diffusion constant is wanted, and in what.
+    pub diffusion: Option<Diffusion>,
+    /// Whether forces and torques are wanted.
+    pub forces: bool,
+    /// Whether the polarisability tensor is wanted.
+    pub polarisability: bool,
+    /// Whether potentials of triangles are wanted: those of interfaces take as long to evaluate as some products of the solve.
+    pub surface_potentials: bool,
+}
+
+impl Default for Description {
+    fn default() -> Self {
+        Self {
+            unit: LengthUnit::Metre,
+            relative_permittivity: 1.0,
+            ignore: Vec::new(),
+            conductors: Vec::new(),
+            dielectrics: Vec::new(),
+            surfaces: Vec::new(),
+            planes: Vec::new(),
+            charges: Vec::new(),
+            field: [0.0; 3],
+            probes: Vec::new(),
+            diffusion: None,
+            forces: false,
+            polarisability: false,
+            surface_potentials: true,
+        }
+    }
+}
+
+/// Metal, all of one potential.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Conductor {
+    /// Its name in results.
+    pub name: String,
+    /// The groups of its surface.
+    pub groups: Vec<String>,
+    /// What is set on it; at 0 V without.
+    pub setting: Option<Setting>,
+}
+
+impl Conductor {
+    /// The conductor whose surface is one group of its name.
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), groups: vec![name.to_owned()], setting: None }
+    }
+
+    /// The same, set.
+    pub fn with(self, setting: Setting) -> Self {
+        Self { setting: Some(setting), ..self }
+    }
+}
+
+/// What is set on a conductor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Setting {
+    /// Volt.
+    Potential(f64),
+    /// Coulomb; the conductor floats.
+    Charge(f64),
+}
+
+/// A body of one medium.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dielectric {
+    /// Its name in results.
+    pub name: String,
+    /// Relative permittivity.
+    pub relative_permittivity: f64,
+    /// Groups of the closed surface that bounds it.
+    pub groups: Vec<String>,
+    /// Atoms in it, which make it a molecule.
+    pub atoms: Vec<Atom>,
+}
+
+impl Dielectric {
+    /// The body whose surface is one group of its name.
+    pub fn new(name: &str, relative_permittivity: f64) -> Self {
+        let groups = vec![name.to_owned()];
+        Self { name: name.to_owned(), relative_permittivity, groups, atoms: Vec::new() }
+    }
+}
+
+/// A charge in a molecule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Atom {
+    /// Chain, residue, its number and atom.
+    pub name: String,
+    /// In the description's unit.
+    pub position: [f64; 3],
+    /// In elementary charges.
+    pub charge: f64,
+}
+
+impl Atom {
+    /// An atom of a PQR file in a problem of this unit.
+    pub fn from_pqr(atom: &mesh::pqr::Atom, unit: LengthUnit) -> Self {
+        let chain = atom.chain.iter().map(String::as_str);
+        let words = chain.chain([atom.residue.as_str(), atom.number.as_str(), atom.name.as_str()]);
+        Self {
+            name: words.collect::<Vec<_>>().join(" "),
+            position: atom.position.map(|x| x * LengthUnit::Angstrom.metres() / unit.metres()),
+            charge: atom.charge,
+        }
+    }
+}
+
+/// Groups and the media on their sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    /// The groups.
+    pub groups: Vec<String>,
+    /// Relative permittivity on the side that normals point to, and on the other.
+    pub sides: [f64; 2],
+}
+
+/// A point charge.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Charge {
+    /// In the description's unit.
+    pub position: [f64; 3],
+    /// How much.
+    pub amount: Amount,
+}
+
+/// A charge with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Amount {
+    /// Coulomb.
+    Coulomb(f64),
+    /// Elementary charges.
+    Elementary(f64),
+}
+
+impl Amount {
+    /// In coulomb.
+    pub fn coulomb(self) -> f64 {
+        match self {
+            Self::Coulomb(charge) => charge,
+            Self::Elementary(charge) => charge * ELEMENTARY_CHARGE,
+        }
+    }
+}
+
+/// Points at which potential and field are wanted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probe {
+    /// Its name in results.
+    pub name: String,
+    /// Where.
+    pub place: Place,
+}
+
+/// Places in the description's unit.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Place {
+    /// Any points.
+    Points(Vec<[f64; 3]>),
+    /// Evenly from one end to the other.
+    Line {
+        /// One end.
+        from: [f64; 3],
+        /// The other.
+        to: [f64; 3],
+        /// Points, both ends among them.
+        count: usize,
+    },
+    /// A grid of points along the axes, x fastest; a plane where one count is 1.
+    Grid {
+        /// The lowest corner.
+        low: [f64; 3],
+        /// The highest corner.
+        high: [f64; 3],
+        /// Points along each axis.
+        counts: [usize; 3],
+    },
+}
+
+impl Place {
+    /// How many points there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Points(points) => points.len(),
+            Self::Line { count, .. } => *count,
+            Self::Grid { counts, .. } => counts.iter().fold(1, |all, n| all.saturating_mul(*n)),
+        }
+    }
+
+    /// The distance from point to point along each axis of a grid.
+    pub fn spacing(&self) -> [f64; 3] {
+        let Self::Grid { low, high, counts } = self else { return [0.0; 3] };
+        std::array::from_fn(|k| match counts[k] {
+            0 | 1 => 0.0,
+            count => (high[k] - low[k]) / (count - 1) as f64,
+        })
+    }
+
+    /// All points.
+    pub fn points(&self) -> Vec<[f64; 3]> {
+        match self {
+            Self::Points(points) => points.clone(),
+            Self::Line { from, to, count } => {
+                let at = |i: usize| {
+                    let t = i as f64 / count.saturating_sub(1).max(1) as f64;
+                    std::array::from_fn(|k| from[k] * (1.0 - t) + to[k] * t)
+                };
+                (0..*count).map(at).collect()
+            }
+            Self::Grid { low, counts: [nx, ny, _], .. } => {
+                let spacing = self.spacing();
+                let at = |i: usize| {
+                    let index = [i % nx, i / nx % ny, i / (nx * ny)];
+                    std::array::from_fn(|k| low[k] + spacing[k] * index[k] as f64)
+                };
+                (0..self.count()).map(at).collect()
+            }
+        }
+    }
+}
+
+/// A body that diffuses in a liquid, all conductors being its surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Diffusion {
+    /// Kelvin.
+    pub temperature: f64,
+    /// Pascal seconds.
+    pub viscosity: f64,
+}
+
+/// "x", "y" or "z".
+pub fn axis_name(axis: usize) -> &'static str {
+    ["x", "y", "z"].get(axis).copied().unwrap_or("?")
+}
+
+/// "the ground plane z = 0".
+pub(crate) fn plane_name(mirror: &bem::Mirror) -> String {
+    let kind = if mirror.odd { "ground plane" } else { "plane of symmetry" };
+    format!("the {kind} {} = {}", axis_name(mirror.plane.axis), mirror.plane.at)
+}
+
+impl Description {
+    /// Whether potentials, charges or a field are set, so that there is a state to solve for beside the capacitance matrix.
+    pub fn has_state(&self) -> bool {
+        self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
+    }
+
+    /// Whether there are sources other than conductors.
+    pub fn has_sources(&self) -> bool {
+        self.has_charges() || self.field != [0.0; 3]
+    }
+
+    /// Whether there are point charges.
+    pub fn has_charges(&self) -> bool {
+        !self.charges.is_empty() || self.dielectrics.iter().any(|d| !d.atoms.is_empty())
+    }
+
+    /// Whether there are other media than the surrounding one.
+    pub fn has_media(&self) -> bool {
+        !(self.dielectrics.is_empty() && self.surfaces.is_empty())
+    }
+
+    /// Groups that are interfaces unless they are metal.
+    pub fn interfaces(&self) -> impl Iterator<Item = &String> {
+        let bounding = self.dielectrics.iter().flat_map(|dielectric| &dielectric.groups);
+        bounding.chain(self.surfaces.iter().flat_map(|surface| &surface.groups))
+    }
+
+    /// Permittivity of the dielectric of this index, of the surroundings for `None`.
+    pub(crate) fn permittivity_of(&self, medium: Option<u32>) -> f64 {
+        medium.map_or(self.relative_permittivity, |index| {
+            self.dielectrics[index as usize].relative_permittivity
+        })
+    }
+
+    /// Points of all probes.
+    pub fn probe_points(&self) -> usize {
+        self.probes.iter().fold(0, |all, probe| all.saturating_add(probe.place.count()))
+    }
+
+    /// What contradicts itself or has no meaning, whatever the mesh.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.numbers_out_of_range();
+        for (k, mirror) in self.planes.iter().enumerate() {
+            let axis = mirror.plane.axis;
+            if let Some(first) = self.planes[..k].iter().position(|m| m.plane.axis == axis) {
+                faults.push(Fault::ParallelPlanes { planes: [first, k], axis: axis_name(axis) });
+            }
+        }
+        if !self.surfaces.is_empty() && !self.dielectrics.is_empty() {
+            faults.push(Fault::MediaTwice);
+        } else if !self.surfaces.is_empty() && !self.charges.is_empty() {
+            faults.push(Fault::NoMediumOfCharge);
+        }
+        if !self.probes.is_empty() && !self.has_state() {
+            faults.push(Fault::NothingToProbe);
+        }
+        if self.diffusion.is_some() && self.has_media() {
+            faults.push(Fault::DiffusionOfMedia);
+        }
+        faults
+    }
+
+    fn numbers_out_of_range(&self) -> Vec<Fault> {
+        let own = self.dielectrics.iter().map(|d| d.relative_permittivity);
+        let media = [self.relative_permittivity].into_iter().chain(own);
+        let media = media.chain(self.surfaces.iter().flat_map(|surface| surface.sides));
+        let liquid = self.diffusion.iter().flat_map(|d| [d.temperature, d.viscosity]);
+        let is_positive = |x: f64| x > 0.0 && x.is_finite();
+        let positive = media
+            .map(|x| ("a relative permittivity", x))
+            .chain(liquid.map(|x| ("the temperature or viscosity of the liquid", x)))
+            .filter(|(_, x)| !is_positive(*x))
+            .map(|(what, value)| Fault::Number { what, value, possible: "a number above 0" });
+        let charges = self.charges.iter().map(|charge| (charge.position, charge.amount.coulomb()));
+        let atoms = self.dielectrics.iter().flat_map(|dielectric| &dielectric.atoms);
+        let charges = charges.chain(atoms.map(|atom| (atom.position, atom.charge)));
+        let settings = self.conductors.iter().filter_map(|conductor| conductor.setting);
+        let settings = settings.map(|(Setting::Potential(x) | Setting::Charge(x))| x);
+        let finite = charges
+            .flat_map(|([x, y, z], q)| [x, y, z, q])
+            .map(|x| ("a point charge or a coordinate of one", x))
+            .chain(settings.map(|x| ("the potential or charge of a conductor", x)))
+            .chain(self.planes.iter().map(|mirror| ("the place of a plane", mirror.plane.at)))
+            .chain(self.field.map(|x| ("a component of the external field", x)))
+            .filter(|(_, x)| !x.is_finite())
+            .map(|(what, value)| Fault::Number { what, value, possible: "a finite number" });
+        let axes = self.planes.iter().map(|mirror| mirror.plane.axis).filter(|axis| *axis > 2);
+        let axes = axes.map(|axis| Fault::Number {
+            what: "the axis of a plane",
+            value: axis as f64,
+            possible: "0, 1 or 2",
+        });
+        positive.chain(finite).chain(axes).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_meaning_is_told() {
+        let ok = Description::default();
+        assert_eq!(ok.faults(), []);
+        let mirror = |at| bem::Mirror { plane: mesh::mirror::Plane { axis: 1, at }, odd: false };
+        let planes = vec![mirror(0.0), mirror(1.0)];
+        let parallel = Description { planes, ..ok.clone() };
+        assert_eq!(parallel.faults(), [Fault::ParallelPlanes { planes: [0, 1], axis: "y" }]);
+        let surfaces = vec![Surface { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
+        let dielectrics = vec![Dielectric::new("a", 2.0)];
+        let charges = vec![Charge { position: [0.0; 3], amount: Amount::Coulomb(1.0) }];
+        let by_surfaces = Description { surfaces, ..ok.clone() };
+        let twice = Description { dielectrics, ..by_surfaces.clone() };
+        assert_eq!(twice.faults(), [Fault::MediaTwice]);
+        let among = Description { charges, ..by_surfaces.clone() };
+        assert_eq!(among.faults(), [Fault::NoMediumOfCharge]);
+        let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
+        let diffusing = Description { diffusion, ..by_surfaces };
+        assert_eq!(diffusing.faults(), [Fault::DiffusionOfMedia]);
+        let place = Place::Points(vec![[0.0; 3]]);
+        let probes = vec![Probe { name: "p".to_owned(), place }];
+        let probed = Description { probes, ..ok };
+        assert_eq!(probed.faults(), [Fault::NothingToProbe]);
+        let held = vec![Conductor::new("a").with(Setting::Potential(0.0))];
+        assert_eq!(Description { conductors: held, ..probed }.faults(), []);
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_told_before_anything_is_made_of_them() {
+        let ok = Description::default();
+        let charge = |x, q| Charge { position: [0.0, x, 0.0], amount: Amount::Elementary(q) };
+        let mirror = bem::Mirror { plane: mesh::mirror::Plane { axis: 3, at: 0.0 }, odd: true };
+        let all = [
+            Description { relative_permittivity: 0.0, ..ok.clone() },
+            Description { dielectrics: vec![Dielectric::new("a", -1.0)], ..ok.clone() },
+            Description { field: [0.0, f64::NAN, 0.0], ..ok.clone() },
+            Description { charges: vec![charge(f64::INFINITY, 1.0)], ..ok.clone() },
+            Description { charges: vec![charge(0.0, f64::NAN)], ..ok.clone() },
+            Description { planes: vec![mirror], ..ok.clone() },
+            Description {
+                conductors: vec![Conductor::new("a").with(Setting::Charge(f64::NAN))],
+                ..ok
+            },
+        ];
+        for description in all {
+            let faults = description.faults();
+            assert!(matches!(faults[..], [Fault::Number { .. }]), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn lines_and_grids_have_their_points_from_end_to_end() {
+        let (from, to) = ([0.0, 0.0, 1.0], [0.0, 4.0, 1.0]);
+        let line = Place::Line { from, to, count: 3 };
+        assert_eq!(line.points(), [from, [0.0, 2.0, 1.0], to]);
+        let grid = Place::Grid { low: [0.0; 3], high: [1.0, 0.0, 4.0], counts: [2, 1, 3] };
+        let points = grid.points();
+        assert_eq!((points.len(), grid.count(), grid.spacing()), (6, 6, [1.0, 0.0, 2.0]));
+        assert_eq!(points[..3], [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]);
+        assert_eq!(points[5], [1.0, 0.0, 4.0]);
+        // Counts that no case file has, and that must not divide by zero.
+        assert_eq!(Place::Line { from, to, count: 1 }.points(), [from]);
+        assert!(Place::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
+        let most = [usize::MAX; 3];
+        assert_eq!(Place::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
+    }
+
+    #[test]
+    fn atoms_of_files_are_in_angstrom() {
+        let atom = mesh::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
+        let atom = Atom::from_pqr(&atom[0], LengthUnit::Nanometre);
+        assert_eq!((atom.name.as_str(), atom.charge), ("A LYS 12 CA", 0.5));
+        for (x, expected) in atom.position.into_iter().zip([0.1, -2.0, 0.5]) {
+            assert!((x - expected).abs() < 1e-15, "{x}");
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! What is wrong with a problem, and what one should know of it.
+
+use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
+use thiserror::Error;
+
+use crate::units::{count, shortest};
+
+/// Why a problem cannot be set up or solved.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The description contradicts itself or the mesh.
+    #[error("{}", lines(.0))]
+    Faults(Vec<Fault>),
+    /// The solve failed.
+    #[error(transparent)]
+    Solve(#[from] bem::Error),
+    /// Values at the points of all probes do not fit into memory.
+    #[error(
+        "values at {points} points of probes need {needed} bytes, more than the {available} available; ask for fewer points"
+    )]
+    Probes {
+        /// How many points.
+        points: usize,
+        /// Bytes needed.
+        needed: u64,
+        /// Bytes allowed.
+        available: u64,
+    },
+}
+
+fn lines(faults: &[Fault]) -> String {
+    faults.iter().map(Fault::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// Where an atom cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Misplaced {
+    /// Outside of its molecule.
+    Outside,
+    /// Not on the mesh's side of a plane.
+    Beyond,
+    /// Nearer to the surface than an atom can be.
+    Close,
+}
+
+impl Misplaced {
+    /// The words between the atoms and the name of the molecule.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Outside => "outside of molecule",
+            Self::Beyond => "not on the mesh's side of a plane, in molecule",
+            Self::Close => "within 0.1 angstrom of the surface of molecule",
+        }
+    }
+}
+
+/// What is wrong with a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlaneProblem {
+    /// The mesh has no image in it.
+    NotMirrored(mirror::Problem),
+    /// This triangle of a conductor touches the plane, which is grounded.
+    Shorted(u32),
+    /// The external field has a part along the plane, which is grounded.
+    FieldAlong,
+    /// The external field goes through the plane, which is one of symmetry.
+    FieldThrough,
+    /// Polarisability over ground.
+    Polarisability,
+    /// Diffusion over ground.
+    Diffusion,
+}
+
+impl PlaneProblem {
+    fn of(&self, name: &str) -> String {
+        match self {
+            Self::NotMirrored(problem) => {
+                format!("the mesh cannot be mirrored in {name}: {problem}")
+            }
+            Self::Shorted(triangle) => {
+                format!(
+                    "a conductor touches {name}, which is at 0 V: triangle {triangle} reaches it"
+                )
+            }
+            Self::FieldAlong => {
+                format!("the external field has a part along {name}, where there can be none")
+            }
+            Self::FieldThrough => {
+                format!("the external field goes through {name}, and is not its own image")
+            }
+            Self::Polarisability => {
+                format!(
+                    "the polarisability needs fields along all axes, which {name} does not allow"
+                )
+            }
+            Self::Diffusion => format!("diffusion is that of a body alone, not of one over {name}"),
+        }
+    }
+}
+
+/// What is wrong with the place of a charge.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ChargeProblem {
+    /// It lies in the grounded plane of this name.
+    #[error("lies in {0}")]
+    InGround(String),
+    /// It lies where only images are, across the plane of this name.
+    #[error("and the mesh lie on different sides of {0}")]
+    Beyond(String),
+    /// It lies between two media.
+    #[error("lies on the surface of a dielectric, where it has no medium")]
+    OnDielectric,
+    /// It lies on this triangle.
+    #[error("lies on a surface, that of triangle {0}")]
+    OnSurface(u32),
+}
+
+/// A fault of a description, or of the mesh for it. Indices are those of the description.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Fault {
+    /// A number out of range.
+    #[error("{what} is {value}; it must be {possible}")]
+    Number {
+        /// Which one.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// What may be given.
+        possible: &'static str,
+    },
+    /// Two planes of one axis, whose images have no end.
+    #[error("two planes are perpendicular to {axis}")]
+    ParallelPlanes {
+        /// The two.
+        planes: [usize; 2],
+        /// x, y or z.
+        axis: &'static str,
+    },
+    /// Dielectrics and surfaces both give media.
+    #[error("media are given by dielectrics and by surfaces")]
+    MediaTwice,
+    /// Charges where media are given by surfaces.
+    #[error(
+        "media that surfaces give do not tell in which of them a charge lies: give dielectrics"
+    )]
+    NoMediumOfCharge,
+    /// Probes without a state.
+    #[error("there is nothing to probe: no potential, no charge and no field is given")]
+    NothingToProbe,
+    /// A diffusing body with dielectrics.
+    #[error(
+        "diffusion is that of a body alone, taken as a conductor: dielectrics do not tell its capacity"
+    )]
+    DiffusionOfMedia,
+    /// No conductor, no source.
+    #[error("there is nothing to solve: no conductor, no charge and no field is given")]
+    NothingToSolve,
+    /// A mesh that is none.
+    #[error(transparent)]
+    Mesh(#[from] InvalidMesh),
+    /// Triangles that make a solve meaningless.
+    #[error("the mesh cannot be solved on:\n{0}")]
+    Defects(check::Defects),
+    /// Triangles that are of no conductor, or of several; groups that are not there.
+    #[error(transparent)]
+    Conductors(#[from] conductors::Problem),
+    /// A group of a dielectric or a surface that the mesh does not have.
+    #[error("the mesh has no physical group \"{group}\"")]
+    UnknownGroup {
+        /// Which of [`Description::interfaces`](crate::Description::interfaces).
+        interface: usize,
+        /// Its name.
+        group: String,
+        /// Those that there are.
+        available: std::sync::Arc<[String]>,
+    },
+    /// Surfaces that go through each other.
+    #[error(
+        "{what} go through each other: {} (first: {} and {})",
+        counted_pairs(*pairs), of_body(&first[0]), of_body(&first[1])
+    )]
+    Crossing {
+        /// "conductors", "bodies" or "parts of one body's surface".
+        what: &'static str,
+        /// Pairs of triangles.
+        pairs: usize,
+        /// The first pair: triangles and their bodies.
+        first: [(u32, String); 2],
+    },
+    /// Conductors that touch along a line: their mutual capacitance has no bound.
+    #[error(
+        "the conductors {} touch along a line or an area, {}: their mutual capacitance has no bound, and what is computed grows \
+         with refinement", .0.names(), .0.place()
+    )]
+    Touching(Touching),
+    /// Too many triangles would be needed next to the point charges.
+    #[error("next to the point charges: {0}")]
+    TooFine(refine::Error),
+    /// What is wrong with a plane.
+    #[error("{}", problem.of(name))]
+    Plane {
+        /// The plane.
+        plane: usize,
+        /// Its name, such as "the ground plane z = 0".
+        name: String,
+        /// What.
+        problem: PlaneProblem,
+    },
+    /// What is wrong with the place of a charge.
+    #[error("the charge {problem}")]
+    Charge {
+        /// The charge.
+        charge: usize,
+        /// What.
+        problem: ChargeProblem,
+    },
+    /// Atoms where they cannot be.
+    #[error("{} {} \"{name}\"", if atoms.len() == 1 { "1 atom lies".to_owned() } else { format!("{} atoms lie", count(atoms.len() as u64)) }, why.words())]
+    Atoms {
+        /// The dielectric that they are listed in.
+        dielectric: usize,
+        /// Its name.
+        name: String,
+        /// Which of its atoms.
+        atoms: Vec<usize>,
+        /// What is wrong with their places.
+        why: Misplaced,
+    },
+    /// A surface that bounds nothing.
+    #[error("the surface of dielectric \"{name}\" bounds no space: {problem}")]
+    NoSpace {
+        /// The dielectric.
+        dielectric: usize,
+        /// Its name.
+        name: String,
+        /// Why.
+        problem: regions::Problem,
+    },
+    /// Two dielectrics with one surface.
+    #[error(
+        "dielectrics \"{}\" and \"{}\" fill the same space with different media: eps_r {} and eps_r {}",
+        names[0], names[1], shortest(permittivities[0]), shortest(permittivities[1])
+    )]
+    SameSpace {
+        /// The two.
+        dielectrics: [usize; 2],
+        /// Their names.
+        names: [String; 2],
+        /// Their permittivities.
+        permittivities: [f64; 2],
+    },
+    /// Media that surfaces give and that contradict each other.
+    #[error(
+        "media contradict each other where {} and {} {}, at ({}, {}, {})",
+        sides(&triangles[0]), sides(&triangles[1]), if *meet { "meet" } else { "face each other" }, place[0], place[1], place[2]
+    )]
+    Contradiction {
+        /// Two triangles, a group of each and the permittivity in front of it and behind.
+        triangles: [(usize, String, [f64; 2]); 2],
+        /// The first of the surfaces that they are of; `None` if they are of none.
+        surface: Option<usize>,
+        /// Whether they share an edge; otherwise there is nothing but space between them.
+        meet: bool,
+        /// Where, in the description's unit.
+        place: [f64; 3],
+    },
+}
+
+fn counted_pairs(pairs: usize) -> String {
+    match pairs {
+        1 => "1 pair of triangles".to_owned(),
+        pairs => format!("{} pairs of triangles", count(pairs as u64)),
+    }
+}
+
+fn of_body((triangle, body): &(u32, String)) -> String {
+    format!("triangle {triangle} of \"{body}\"")
+}
+
+fn sides((triangle, group, [front, back]): &(usize, String, [f64; 2])) -> String {
+    let (front, back) = (shortest(*front), shortest(*back));
+    format!("triangle {triangle} of \"{group}\" (front {front}, back {back})")
+}
+
+/// Conductors that touch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Touching {
+    /// Two triangles that do, and their conductors.
+    pub first: [(u32, String); 2],
+    /// Where, in the description's unit.
+    pub at: [f64; 3],
+    /// Name of that unit.
+    pub unit: &'static str,
+    /// Pairs of conductors that touch so.
+    pub pairs: usize,
+}
+
+impl Touching {
+    fn names(&self) -> String {
+        let [a, b] = self.first.each_ref().map(|(t, name)| format!("\"{name}\" (triangle {t})"));
+        format!("{a} and {b}")
+    }
+
+    fn place(&self) -> String {
+        let ([x, y, z], unit) = (self.at, self.unit);
+        let others = match self.pairs {
+            0 | 1 => String::new(),
+            pairs => format!(", and so do {} more pairs of conductors", count(pairs as u64 - 1)),
+        };
+        format!("at ({x}, {y}, {z}) {unit}{others}")
+    }
+}
+
+/// What one should know of the surfaces of a problem.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum Note {
+    /// The surface of a dielectric goes through itself, as molecular surfaces do here and there.
+    #[error(
+        "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are in doubt",
+        counted_pairs(*pairs), first[0], first[1]
+    )]
+    ThroughItself {
+        /// Name of the dielectric.
+        dielectric: String,
+        /// Pairs of triangles.
+        pairs: usize,
+        /// The first pair.
+        first: [u32; 2],
+    },
+    /// Conductors touch at points.
+    #[error(
+        "the conductors {} touch at a point, {}; their mutual capacitance converges slowly", .0.names(), .0.place()
+    )]
+    Touching(Touching),
+    /// Triangles were split next to point charges.
+    #[error(
+        "triangles were split next to point charges that are closer to them than half a side: {} more triangles",
+        count(*added as u64)
+    )]
+    Split {
+        /// How many triangles more there are.
+        added: usize,
+    },
+}

@@ -1,0 +1,75 @@
+//! Problems of electrostatics as one describes them, and their answers in SI units: conductors, dielectrics, charges, planes and
+//! fields on triangle meshes. It reads no case files, opens no files at all and prints nothing.
+//!
+//! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a [`Solver`] keeps what several solves of
+//! one geometry have in common. A metal sphere in a coat of glass, at 1 kV:
+//!
+//! ```
+//! use farad::mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
+//! use farad::{Conductor, Description, Dielectric, LengthUnit, Options, Problem, Quiet, Setting};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(2000));
+//! let mesh = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution }.build()?;
+//! let description = Description {
+//!     unit: LengthUnit::Millimetre,
+//!     conductors: vec![Conductor::new("inner").with(Setting::Potential(1e3))],
+//!     dielectrics: vec![Dielectric::new("outer", 4.0)],
+//!     ..Description::default()
+//! };
+//! let solution = Problem::new(description, mesh)?.solve(&Options::default(), &Quiet)?;
+//! let capacitance = solution.matrices().maxwell_farad[0][0];
+//! println!("C = {capacitance:e} F, energy {:e} J", 0.5 * capacitance * 1e3 * 1e3);
+//!
+//! // 4 pi eps0 / ((1/a - 1/b) / eps + 1/b); facets within the spheres make it some 0.5 % less.
+//! let exact = farad::units::farads(1.0 / ((1.0 - 0.5) / 4.0 + 0.5), LengthUnit::Millimetre);
+//! assert!((capacitance / exact - 1.0).abs() < 1e-2, "{capacitance:e} {exact:e}");
+//! let state = solution.state.ok_or("no potential is set")?;
+//! assert!((state.conductors[0].charge_c / (1e3 * capacitance) - 1.0).abs() < 1e-6);
+//! # Ok(())
+//! # }
+//! ```
+
+mod bodies;
+mod checks;
+mod conductors;
+mod contradictions;
+mod description;
+mod fault;
+mod media;
+mod meetings;
+mod planes;
+mod probes;
+mod problem;
+mod solution;
+mod solver;
+mod sources;
+mod state;
+mod study;
+#[cfg(test)]
+mod testing;
+pub mod units;
+
+pub use bem;
+pub use bem::{CapacitanceOptions as Options, Method, Mirror, Progress, Quiet};
+pub use bodies::{Balance, Force};
+pub use checks::{Remedy, Warning};
+pub use conductors::{Conductors, Summary};
+pub use description::{
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Place, Probe, Setting,
+    Surface, axis_name,
+};
+pub use fault::{ChargeProblem, Error, Fault, Misplaced, Note, PlaneProblem, Touching};
+pub use media::{Media, SURROUNDINGS, Summary as Medium};
+pub use mesh;
+pub use mesh::mirror::Plane;
+pub use probes::Probed;
+pub use problem::Problem;
+pub use solution::{
+    COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
+    Quantity, SOLVATION_ENERGY, Solution, Solvation, State,
+};
+pub use solver::Solver;
+pub use sources::Source;
+pub use study::{Entry, FACETS_OVER_GAP, Gap, Study, Verdict, entry_name};
+pub use units::LengthUnit;

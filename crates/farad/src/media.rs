@@ -1,0 +1,341 @@
+//! From dielectrics, or media by surfaces, to the permittivity on either side of every triangle.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use mesh::Mesh;
+use mesh::cells;
+use mesh::conductors::UNGROUPED;
+use mesh::regions::{self, Position, Region};
+
+use crate::contradictions::{self, Contradiction};
+use crate::description::{Description, Dielectric, Surface};
+use crate::fault::Fault;
+use crate::sources::Source;
+use crate::units::shortest;
+
+/// What the surrounding medium is called in results.
+pub const SURROUNDINGS: &str = "surroundings";
+
+/// The media of a problem, and where they meet.
+#[derive(Debug)]
+pub struct Media {
+    /// Relative permittivity on the side that each triangle's normal points to and behind it.
+    pub permittivity: Vec<[f64; 2]>,
+    /// The surrounding medium, then the dielectrics in the order of the description.
+    pub summaries: Vec<Summary>,
+    /// The space that each dielectric's surface encloses, or each cell between surfaces, in the mesh with all its images.
+    pub regions: Vec<Region>,
+}
+
+/// One medium in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Its name.
+    pub name: String,
+    /// Relative permittivity.
+    pub relative_permittivity: f64,
+    /// Triangles of its boundary as it is listed; 0 for the surrounding medium.
+    pub triangles: usize,
+}
+
+/// Whether triangle `t` is in one of `groups`.
+pub(crate) fn is_in(mesh: &Mesh, groups: &[String], t: usize) -> bool {
+    let of = mesh.groups_of(t);
+    groups.iter().any(|wanted| {
+        of.iter().any(|&g| mesh.groups[g as usize].label() == *wanted)
+            || (of.is_empty() && wanted == UNGROUPED)
+    })
+}
+
+/// The space that each dielectric's surface encloses, in the order of the description.
+pub(crate) fn regions(description: &Description, mesh: &Mesh) -> Result<Vec<Region>, Vec<Fault>> {
+    check_groups(description, mesh)?;
+    let dielectrics = &description.dielectrics;
+    let boundaries: Vec<Vec<u32>> = dielectrics
+        .iter()
+        .map(|dielectric| {
+            let member = |&t: &u32| is_in(mesh, &dielectric.groups, t as usize);
+            (0..mesh.triangles.len() as u32).filter(member).collect()
+        })
+        .collect();
+    let regions = regions::enclosed(mesh, &boundaries).map_err(|(dielectric, problem)| {
+        let name = dielectrics[dielectric].name.clone();
+        vec![Fault::NoSpace { dielectric, name, problem }]
+    })?;
+    check_space(dielectrics, &regions)?;
+    Ok(regions)
+}
+
+/// No two dielectrics fill the same space: neither would be inside the other.
+fn check_space(dielectrics: &[Dielectric], regions: &[Region]) -> Result<(), Vec<Fault>> {
+    let mut known: HashMap<Vec<u32>, usize> = HashMap::new();
+    for (index, region) in regions.iter().enumerate() {
+        let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+        triangles.sort_unstable();
+        if let Some(first) = known.insert(triangles, index) {
+            let both = [first, index].map(|k| &dielectrics[k]);
+            return Err(vec![Fault::SameSpace {
+                dielectrics: [first, index],
+                names: both.map(|d| d.name.clone()),
+                permittivities: both.map(|d| d.relative_permittivity),
+            }]);
+        }
+    }
+    Ok(())
+}
+
+/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` tells triangles
+/// of the mesh, `sources` is where charges are.
+pub(crate) fn find(
+    description: &Description,
+    mesh: &Mesh,
+    whole: &Mesh,
+    regions: &[Region],
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) -> Media {
+    let count = mesh.triangles.len();
+    let sides = regions::on_both_sides(whole, regions).into_iter().take(count);
+    let of = |medium: Option<u32>| description.permittivity_of(medium);
+    let surroundings = Summary {
+        name: SURROUNDINGS.to_owned(),
+        relative_permittivity: description.relative_permittivity,
+        triangles: 0,
+    };
+    let summary = |(dielectric, region): (&Dielectric, &Region)| Summary {
+        name: dielectric.name.clone(),
+        relative_permittivity: dielectric.relative_permittivity,
+        triangles: region.boundary.iter().filter(|(t, _)| (*t as usize) < count).count(),
+    };
+    let others = description.dielectrics.iter().zip(regions).map(summary);
+    let mut permittivity: Vec<[f64; 2]> = sides.map(|sides| sides.map(of)).collect();
+    bury(&mut permittivity, whole, is_conductor, sources);
+    Media {
+        permittivity,
+        summaries: std::iter::once(surroundings).chain(others).collect(),
+        regions: regions.to_vec(),
+    }
+}
+
+/// Gives surfaces of solid metal the medium around it on both sides: there is no field inside, whatever medium that would be.
+fn bury(
+    permittivity: &mut [[f64; 2]],
+    whole: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+    sources: &[Source],
+) {
+    let count = permittivity.len();
+    let differs = |t: u32, media: &[[f64; 2]]| media[t as usize][0] != media[t as usize][1];
+    if (0..count).all(|t| !is_conductor(t) || !differs(t as u32, permittivity)) {
+        return;
+    }
+    let bounds: Vec<bool> =
+        (0..count).map(|t| is_conductor(t) || differs(t as u32, permittivity)).collect();
+    let parts = regions::parts(whole, |t| is_conductor(t % count));
+    for region in parts.into_iter().filter_map(|(_, region)| region) {
+        let own = || region.boundary.iter().filter(|(t, _)| (*t as usize) < count);
+        if !own().any(|&(t, _)| differs(t, permittivity)) {
+            continue;
+        }
+        let positions = region.positions(whole);
+        let has_surfaces =
+            (0..positions.len()).any(|t| positions[t] == Position::Inside && bounds[t % count]);
+        if has_surfaces || sources.iter().any(|source| region.contains(source.position)) {
+            continue;
+        }
+        let outside: Vec<(u32, bool)> = own().copied().collect();
+        for (t, inward) in outside {
+            permittivity[t as usize] = [permittivity[t as usize][usize::from(inward)]; 2];
+        }
+    }
+}
+
+/// The media on the sides of the surfaces that are listed; the surrounding medium is on both sides of all others.
+pub(crate) fn by_surfaces(
+    description: &Description,
+    mesh: &Mesh,
+    whole: &Mesh,
+    is_conductor: impl Fn(usize) -> bool,
+) -> Result<Media, Vec<Fault>> {
+    check_groups(description, mesh)?;
+    let mut permittivity = vec![[description.relative_permittivity; 2]; mesh.triangles.len()];
+    let mut listed = vec![false; mesh.triangles.len()];
+    for surface in &description.surfaces {
+        let own = |t: &usize| is_in(mesh, &surface.groups, *t);
+        for t in (0..permittivity.len()).filter(own) {
+            permittivity[t] = surface.sides;
+            listed[t] = true;
+        }
+    }
+    let keep = |t: usize| listed[t] || is_conductor(t);
+    if let Some(found) = contradictions::find(mesh, &permittivity, keep, &is_conductor) {
+        return Err(vec![contradictory(description, mesh, &found, &permittivity)]);
+    }
+    let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let bordering = |eps: f64| permittivity.iter().filter(|sides| sides.contains(&eps)).count();
+    let surroundings = description.relative_permittivity;
+    let mut summaries = vec![Summary {
+        name: SURROUNDINGS.to_owned(),
+        relative_permittivity: surroundings,
+        triangles: 0,
+    }];
+    summaries.extend(values.into_iter().filter(|eps| *eps != surroundings).map(|eps| Summary {
+        name: format!("eps_r {}", shortest(eps)),
+        relative_permittivity: eps,
+        triangles: bordering(eps),
+    }));
+    let bounds = |t: usize| is_conductor(t) || permittivity[t][0] != permittivity[t][1];
+    let regions = cells::bounded(whole, |t| bounds(t % mesh.triangles.len()));
+    Ok(Media { permittivity, summaries, regions })
+}
+
+fn contradictory(
+    description: &Description,
+    mesh: &Mesh,
+    found: &Contradiction,
+    permittivity: &[[f64; 2]],
+) -> Fault {
+    let described = |t: usize| {
+        let group = mesh.groups_of(t).first().map(|&g| mesh.groups[g as usize].label());
+        (t, group.unwrap_or_default(), permittivity[t])
+    };
+    let named =
+        |surface: &Surface| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
+    Fault::Contradiction {
+        triangles: found.triangles.map(described),
+        surface: description.surfaces.iter().position(named),
+        meet: found.meet,
+        place: found.place,
+    }
+}
+
+/// Every group that a dielectric or a surface names is in the mesh.
+fn check_groups(description: &Description, mesh: &Mesh) -> Result<(), Vec<Fault>> {
+    let available: Arc<[String]> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
+    let known: HashSet<&String> = available.iter().collect();
+    let unknown = |(_, group): &(usize, &String)| !known.contains(group) && *group != UNGROUPED;
+    let fault = |(interface, group): (usize, &String)| {
+        let available = Arc::clone(&available);
+        Fault::UnknownGroup { interface, group: group.clone(), available }
+    };
+    let faults: Vec<Fault> =
+        description.interfaces().enumerate().filter(unknown).map(fault).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::Problem;
+    use crate::testing;
+    use crate::{Charge, Conductor, Error, Plane};
+
+    fn on_shells(description: Description) -> Result<Problem, Vec<Fault>> {
+        Problem::new(description, testing::shells()).map_err(|error| match error {
+            Error::Faults(faults) => faults,
+            other => panic!("{other}"),
+        })
+    }
+
+    /// The media on both sides of the first triangle of a group; all of the group have the same.
+    fn sides(problem: &Problem, group: u32) -> [f64; 2] {
+        let media = &problem.media.as_ref().unwrap().permittivity;
+        let own: Vec<[f64; 2]> = (0..media.len())
+            .filter(|&t| problem.mesh.groups_of(t) == [group])
+            .map(|t| media[t])
+            .collect();
+        assert!(own.iter().all(|sides| *sides == own[0]), "{own:?}");
+        own[0]
+    }
+
+    fn coat(groups: &[&str]) -> Dielectric {
+        let groups = groups.iter().map(|&group| group.to_owned()).collect();
+        Dielectric { groups, ..Dielectric::new("coat", 4.0) }
+    }
+
+    #[test]
+    fn bodies_give_the_media_on_both_sides() {
+        let field = [1.0, 0.0, 0.0];
+        let dielectrics = vec![Dielectric::new("outer", 4.0), Dielectric::new("inner", 9.0)];
+        let nested = Description { dielectrics, field, ..Description::default() };
+        let problem = on_shells(nested.clone()).unwrap();
+        // Normals point outward.
+        assert_eq!((sides(&problem, 0), sides(&problem, 1)), ([4.0, 9.0], [1.0, 4.0]));
+        // Which is listed first makes no difference, nor which way normals point.
+        let mut turned = testing::shells();
+        turned.triangles.iter_mut().for_each(|corners| corners.swap(0, 1));
+        let reversed = nested.dielectrics.iter().rev().cloned().collect();
+        let problem =
+            Problem::new(Description { dielectrics: reversed, ..nested }, turned).unwrap();
+        assert_eq!((sides(&problem, 0), sides(&problem, 1)), ([9.0, 4.0], [4.0, 1.0]));
+        let names: Vec<_> = problem.media.unwrap().summaries.into_iter().map(|m| m.name).collect();
+        assert_eq!(names, ["surroundings", "inner", "outer"]);
+    }
+
+    #[test]
+    fn solid_metal_has_the_medium_around_it_on_both_sides() {
+        let conductors = vec![Conductor::new("inner")];
+        for dielectric in [coat(&["outer"]), coat(&["outer", "inner"])] {
+            let dielectrics = vec![dielectric];
+            let conductors = conductors.clone();
+            let problem =
+                on_shells(Description { conductors, dielectrics, ..Description::default() })
+                    .unwrap();
+            assert_eq!((sides(&problem, 0), sides(&problem, 1)), ([4.0, 4.0], [1.0, 4.0]));
+        }
+        // A charge in the cavity makes a shell of it, with the surroundings inside.
+        let amount = crate::Amount::Coulomb(1e-9);
+        let charges = vec![Charge { position: [0.0; 3], amount }];
+        let dielectrics = vec![coat(&["outer", "inner"])];
+        let hollow = Description { conductors, dielectrics, charges, ..Description::default() };
+        let problem = on_shells(hollow).unwrap();
+        assert_eq!(sides(&problem, 0), [4.0, 1.0]);
+        assert_eq!(problem.sources[0].relative_permittivity, 1.0);
+    }
+
+    #[test]
+    fn surfaces_give_media_directly() {
+        let surface = |group: &str, sides| Surface { groups: vec![group.to_owned()], sides };
+        let description = |inner| Description {
+            surfaces: vec![surface("outer", [1.0, 4.0]), surface("inner", inner)],
+            field: [0.0, 0.0, 1.0],
+            ..Description::default()
+        };
+        let problem = on_shells(description([4.0, 2.0])).unwrap();
+        assert_eq!((sides(&problem, 0), sides(&problem, 1)), ([4.0, 2.0], [1.0, 4.0]));
+        let faults = on_shells(description([3.0, 2.0])).unwrap_err();
+        assert!(matches!(
+            &faults[..],
+            [Fault::Contradiction { meet: false, surface: Some(0), .. }]
+        ));
+    }
+
+    #[test]
+    fn surfaces_that_bound_nothing_are_told() {
+        let field = [1.0, 0.0, 0.0];
+        let of =
+            |dielectrics| on_shells(Description { dielectrics, field, ..Description::default() });
+        let faults = of(vec![coat(&["outer"]), coat(&["outer"]), coat(&["inner"])]).unwrap_err();
+        assert!(matches!(faults[..], [Fault::SameSpace { dielectrics: [0, 1], .. }]), "{faults:?}");
+        let faults = of(vec![coat(&["inner"]), coat(&["outer", "outr"])]).unwrap_err();
+        assert_eq!(faults.len(), 1);
+        assert!(faults[0].to_string().contains("no physical group \"outr\""), "{}", faults[0]);
+        // Half a sphere is open, but with its image it is closed.
+        let mut half = testing::sphere();
+        let keep: Vec<usize> = (0..half.triangles.len())
+            .filter(|&t| half.corners(t).iter().all(|x| x[2] > -1e-9))
+            .collect();
+        half.triangles = keep.iter().map(|&t| half.triangles[t]).collect();
+        half.membership = keep.iter().map(|&t| half.membership[t]).collect();
+        let dielectrics = vec![Dielectric::new("sphere", 3.0)];
+        let open = Description { dielectrics, field, ..Description::default() };
+        let Err(Error::Faults(faults)) = Problem::new(open.clone(), half.clone()) else { panic!() };
+        assert!(matches!(faults[..], [Fault::NoSpace { dielectric: 0, .. }]), "{faults:?}");
+        let planes = vec![bem::Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: false }];
+        let problem = Problem::new(Description { planes, ..open }, half).unwrap();
+        assert_eq!(sides(&problem, 0), [1.0, 3.0]);
+    }
+}

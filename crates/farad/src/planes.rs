@@ -1,0 +1,219 @@
+//! The planes of a problem: what has images in them, and what cannot have any.
+
+use mesh::Mesh;
+use mesh::mirror::{self, Placed};
+
+use crate::description::{Description, plane_name};
+use crate::fault::{Fault, PlaneProblem};
+
+/// Images in the planes of a problem.
+#[derive(Debug)]
+pub(crate) struct Symmetry {
+    /// Signs and places of the images.
+    pub(crate) images: bem::Images,
+    /// The mesh with its images; `None` without planes.
+    whole: Option<Mesh>,
+    /// How the mesh lies to each plane.
+    placed: Vec<Placed>,
+}
+
+/// Where a point lies to the planes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// Where the mesh is.
+    Here,
+    /// In the grounded plane of this index.
+    InGround(usize),
+    /// On the other side of the plane of this index.
+    Beyond(usize),
+}
+
+impl Symmetry {
+    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` tells which are metal.
+    pub(crate) fn find(
+        description: &Description,
+        mesh: &Mesh,
+        keep: impl Fn(usize) -> bool,
+        is_conductor: impl Fn(usize) -> bool,
+    ) -> Result<Self, Vec<Fault>> {
+        let images = bem::Images::new(&description.planes);
+        let mut faults = Vec::new();
+        let mut placed = Vec::new();
+        for (index, mirror) in description.planes.iter().enumerate() {
+            let fault = |problem| Fault::Plane { plane: index, name: plane_name(mirror), problem };
+            match mirror::place(mesh, &mirror.plane, &keep) {
+                Ok(found) => {
+                    let metal = found.touching.iter().find(|&&t| is_conductor(t as usize));
+                    if let (true, Some(t)) = (mirror.odd, metal) {
+                        faults.push(fault(PlaneProblem::Shorted(*t)));
+                    }
+                    placed.push(found);
+                }
+                Err(problem) => faults.push(fault(PlaneProblem::NotMirrored(problem))),
+            }
+            faults.extend(asked_too_much(description, mirror).map(fault));
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let whole = (images.count() > 1).then(|| images.mesh(mesh));
+        Ok(Self { images, whole, placed })
+    }
+
+    /// `mesh`, which is that of the problem, with its images.
+    pub(crate) fn whole<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
+        self.whole.as_ref().unwrap_or(mesh)
+    }
+
+    /// Where a point lies.
+    pub(crate) fn side(&self, x: [f64; 3]) -> Side {
+        let each = self.images.mirrors().iter().zip(&self.placed).enumerate();
+        for (index, (bem::Mirror { plane, odd }, placed)) in each {
+            let height = placed.side * (x[plane.axis] - plane.at);
+            if *odd && height.abs() <= placed.tolerance {
+                return Side::InGround(index);
+            }
+            if height < -placed.tolerance {
+                return Side::Beyond(index);
+            }
+        }
+        Side::Here
+    }
+
+    /// Whether a grounded plane keeps everything away from a point.
+    pub(crate) fn is_behind_ground(&self, x: [f64; 3]) -> bool {
+        let each = self.images.mirrors().iter().zip(&self.placed);
+        each.filter(|(mirror, _)| mirror.odd)
+            .any(|(mirror, placed)| placed.side * (x[mirror.plane.axis] - mirror.plane.at) < 0.0)
+    }
+
+    /// The point, or the one in the planes of symmetry that it lies in but for rounding.
+    pub(crate) fn snapped(&self, x: [f64; 3]) -> [f64; 3] {
+        let mut x = x;
+        for (bem::Mirror { plane, .. }, placed) in self.images.mirrors().iter().zip(&self.placed) {
+            if (x[plane.axis] - plane.at).abs() <= placed.tolerance {
+                x[plane.axis] = plane.at;
+            }
+        }
+        x
+    }
+
+    /// The images that are one with what is there across planes that `touches` holds for, by their index: one body with it.
+    pub(crate) fn joined(&self, touches: impl Fn(usize) -> bool) -> Vec<usize> {
+        let across = |g: usize, k: usize| g >> k & 1 == 1;
+        (0..self.images.count())
+            .filter(|&g| (0..self.placed.len()).all(|k| !across(g, k) || touches(k)))
+            .collect()
+    }
+
+    /// Whether triangles touch each plane; `has` tells which triangles are meant.
+    pub(crate) fn touching(&self, has: impl Fn(u32) -> bool) -> Vec<bool> {
+        self.placed.iter().map(|placed| placed.touching.iter().any(|&t| has(t))).collect()
+    }
+
+    /// A point of all grounded planes, at which a uniform field's potential is 0.
+    pub(crate) fn origin(&self) -> [f64; 3] {
+        let mut origin = [0.0; 3];
+        for mirror in self.images.mirrors().iter().filter(|mirror| mirror.odd) {
+            origin[mirror.plane.axis] = mirror.plane.at;
+        }
+        origin
+    }
+}
+
+/// What is asked for that has no meaning with this plane.
+fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<PlaneProblem> {
+    let Description { field, .. } = description;
+    let axis = mirror.plane.axis;
+    if mirror.odd && (0..3).any(|k| k != axis && field[k] != 0.0) {
+        Some(PlaneProblem::FieldAlong)
+    } else if !mirror.odd && field[axis] != 0.0 {
+        Some(PlaneProblem::FieldThrough)
+    } else if mirror.odd && description.polarisability {
+        Some(PlaneProblem::Polarisability)
+    } else if mirror.odd && description.diffusion.is_some() {
+        Some(PlaneProblem::Diffusion)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::Diffusion;
+    use crate::testing;
+    use mesh::mirror::Plane;
+
+    fn plane(axis: usize, at: f64, odd: bool) -> bem::Mirror {
+        bem::Mirror { plane: Plane { axis, at }, odd }
+    }
+
+    /// A unit sphere and these planes, all of it metal or none.
+    fn found(description: &Description, metal: bool) -> Result<Symmetry, Vec<PlaneProblem>> {
+        let problem = |fault: Fault| match fault {
+            Fault::Plane { problem, .. } => problem,
+            other => panic!("{other}"),
+        };
+        Symmetry::find(description, &testing::sphere(), |_| true, |_| metal)
+            .map_err(|faults| faults.into_iter().map(problem).collect())
+    }
+
+    fn with(planes: &[bem::Mirror]) -> Description {
+        Description { planes: planes.to_vec(), ..Description::default() }
+    }
+
+    #[test]
+    fn what_a_plane_cuts_or_touches_is_told() {
+        let cut = found(&with(&[plane(2, 0.3, false)]), true).unwrap_err();
+        assert!(
+            matches!(cut[..], [PlaneProblem::NotMirrored(mirror::Problem::Through(_))]),
+            "{cut:?}"
+        );
+        // The sphere's lowest vertex is at z = -1.
+        let ground = with(&[plane(2, -1.0, true)]);
+        let shorted = found(&ground, true).unwrap_err();
+        assert!(matches!(shorted[..], [PlaneProblem::Shorted(_)]), "{shorted:?}");
+        assert!(found(&ground, false).is_ok());
+        assert!(found(&with(&[plane(2, -1.0, false)]), true).is_ok());
+    }
+
+    #[test]
+    fn fields_and_tensors_that_a_plane_does_not_allow_are_told() {
+        let (ground, symmetric) = (with(&[plane(2, -3.0, true)]), with(&[plane(2, -3.0, false)]));
+        let field = |description: &Description, field| {
+            found(&Description { field, ..description.clone() }, true).map(|_| ())
+        };
+        assert_eq!(field(&ground, [0.0, 1.0, 0.0]), Err(vec![PlaneProblem::FieldAlong]));
+        assert_eq!(field(&ground, [0.0, 0.0, 1.0]), Ok(()));
+        assert_eq!(field(&symmetric, [0.0, 0.0, 1.0]), Err(vec![PlaneProblem::FieldThrough]));
+        assert_eq!(field(&symmetric, [0.0, 1.0, 0.0]), Ok(()));
+        let polarised = Description { polarisability: true, ..ground.clone() };
+        assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneProblem::Polarisability]));
+        let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
+        let diffusing = Description { diffusion, ..ground };
+        assert_eq!(found(&diffusing, true).map(|_| ()), Err(vec![PlaneProblem::Diffusion]));
+        let allowed = Description { polarisability: true, diffusion, ..symmetric };
+        assert!(found(&allowed, true).is_ok());
+    }
+
+    #[test]
+    fn points_lie_here_in_the_ground_or_beyond() {
+        let planes = [plane(2, -3.0, true), plane(0, -1.0, false)];
+        let symmetry = found(&with(&planes), false).unwrap();
+        assert_eq!(symmetry.side([0.0, 5.0, 0.0]), Side::Here);
+        assert_eq!(symmetry.side([0.0, 0.0, -3.0]), Side::InGround(0));
+        assert_eq!(symmetry.side([0.0, 0.0, -4.0]), Side::Beyond(0));
+        assert_eq!(symmetry.side([-1.0, 0.0, 0.0]), Side::Here);
+        assert_eq!(symmetry.side([-1.5, 0.0, 0.0]), Side::Beyond(1));
+        assert!(symmetry.is_behind_ground([0.0, 0.0, -3.5]));
+        assert!(!symmetry.is_behind_ground([-1.5, 0.0, 0.0]));
+        assert_eq!(symmetry.snapped([-1.0 + 1e-12, 2.0, 0.0]), [-1.0, 2.0, 0.0]);
+        assert_eq!(symmetry.origin(), [0.0, 0.0, -3.0]);
+        // Images: 0 is the part, bit k of the number is the plane of index k.
+        assert_eq!(symmetry.joined(|_| false), [0]);
+        assert_eq!(symmetry.joined(|k| k == 1), [0, 2]);
+        assert_eq!(symmetry.touching(|_| true), [false, true]);
+        assert_eq!(symmetry.whole(&testing::sphere()).triangles.len(), 4 * 128);
+    }
+}

@@ -1,0 +1,68 @@
+//! Potential and field at the probes of a problem.
+
+use crate::description::{Description, Probe};
+use crate::fault::Error;
+use crate::problem::Problem;
+
+/// Bytes at the peak, of a point: places, values, and what evaluating and writing them takes (measured).
+const POINT: u64 = 250;
+
+/// Values of one probe, in SI units.
+#[derive(Clone, Debug)]
+pub struct Probed {
+    /// In the problem's unit.
+    pub points: Vec<[f64; 3]>,
+    /// Volt.
+    pub potential: Vec<f64>,
+    /// Volt a metre.
+    pub field: Vec<[f64; 3]>,
+}
+
+impl Description {
+    /// Refuses probes whose points do not fit into `limit` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Probes`].
+    pub fn check_memory(&self, limit: u64) -> Result<(), Error> {
+        let points = self.probe_points();
+        let needed = (points as u64).saturating_mul(POINT);
+        if needed <= limit {
+            Ok(())
+        } else {
+            Err(Error::Probes { points, needed, available: limit })
+        }
+    }
+}
+
+/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to `tolerance`, and sources; 0 behind grounded planes.
+pub(crate) fn find(
+    problem: &Problem,
+    charge: &[f64],
+    sources: &bem::Excitation,
+    tolerance: f64,
+) -> Result<Vec<Probed>, bem::Error> {
+    let (symmetry, description) = (&problem.symmetry, &problem.description);
+    if description.probes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let charges = symmetry.images.charges(charge);
+    let conductor = &problem.conductors.of_triangle;
+    let whole = symmetry.whole(&problem.mesh);
+    let surface =
+        bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()])
+            .with_tolerance(tolerance);
+    let sources = symmetry.images.excitation(sources, |_| true);
+    let each = |probe: &Probe| {
+        let points = probe.place.points();
+        let mut values = surface.evaluate(&sources, &points, true)?;
+        for (index, point) in points.iter().enumerate() {
+            if symmetry.is_behind_ground(*point) {
+                (values.potential[index], values.field[index]) = (0.0, [0.0; 3]);
+            }
+        }
+        let per_metre = 1.0 / description.unit.metres();
+        let field = values.field.into_iter().map(|field| field.map(|e| e * per_metre)).collect();
+        Ok(Probed { points, potential: values.potential, field })
+    };
+    description.probes.iter().map(each).collect()
+}

@@ -1,0 +1,144 @@
+//! From a description and a mesh to what the solver takes.
+
+use mesh::check::Defects;
+use mesh::local_refine::{self, Sizes};
+use mesh::{Mesh, quality};
+
+use crate::conductors::{self, Conductors};
+use crate::description::Description;
+use crate::fault::{Error, Fault, Note};
+use crate::media::{self, Media};
+use crate::meetings;
+use crate::planes::Symmetry;
+use crate::sources::{self, Source};
+
+/// Triangles are split where the longest side of one is more than this times its distance from a point charge: the charge that it induces
+/// there changes more within the triangle than from triangle to triangle.
+const COARSE_FOR_CHARGES: f64 = 2.0;
+
+/// Then sides of triangles are at most this times their distance from that charge: constant densities on such triangles give
+/// the energy of a charge over a plane to 1 % (1.6 % where they are as long as their distance).
+const CHARGE_SIDES: f64 = 0.7;
+
+/// Distances of charges from the surface below this share of its size ask for no smaller triangles.
+const CHARGE_FLOOR: f64 = 1e-6;
+
+/// Triangles that a mesh may have after this.
+const MOST_TRIANGLES: usize = 1 << 24;
+
+/// A description on a mesh that it can be solved on.
+#[derive(Debug)]
+pub struct Problem {
+    /// What the problem is.
+    pub description: Description,
+    /// The mesh, with smaller triangles next to point charges where those given were large.
+    pub mesh: Mesh,
+    /// Each triangle's area, in the square of the description's unit.
+    pub areas: Vec<f64>,
+    /// The conductors.
+    pub conductors: Conductors,
+    /// The planes.
+    pub(crate) symmetry: Symmetry,
+    /// `None` where one medium fills all space.
+    pub media: Option<Media>,
+    /// All point charges.
+    pub sources: Vec<Source>,
+    /// What one should know of the surfaces.
+    pub notes: Vec<Note>,
+    /// The mesh as it was given, if triangles were split next to point charges.
+    given: Option<Mesh>,
+}
+
+impl Problem {
+    /// Checks the mesh and finds its conductors and media. Triangles that are large next to a point charge are halved, since no density
+    /// on them could follow the charge that it induces.
+    ///
+    /// # Errors
+    /// [`Error::Faults`], as many as are found at once.
+    pub fn new(description: Description, mesh: Mesh) -> Result<Self, Error> {
+        let mut faults = description.faults();
+        faults.extend(mesh.validate().err().map(Fault::Mesh));
+        if !faults.is_empty() {
+            return Err(Error::Faults(faults));
+        }
+        let given = Self::checked(description, mesh).map_err(Error::Faults)?;
+        let finer = given.finer_next_to_charges().map_err(Error::Faults)?;
+        let Some(finer) = finer else { return Ok(given) };
+        let mut problem = Self::checked(given.description, finer).map_err(Error::Faults)?;
+        let added = problem.mesh.triangles.len() - given.mesh.triangles.len();
+        problem.notes.push(Note::Split { added });
+        problem.given = Some(given.mesh);
+        Ok(problem)
+    }
+
+    /// The mesh without the triangles that were added next to point charges.
+    pub fn given_mesh(&self) -> &Mesh {
+        self.given.as_ref().unwrap_or(&self.mesh)
+    }
+
+    /// Triangles that the mesh has more than what was given, next to point charges.
+    pub fn added_next_to_charges(&self) -> usize {
+        self.mesh.triangles.len() - self.given_mesh().triangles.len()
+    }
+
+    /// The mesh with small triangles next to point charges, if it has none there.
+    fn finer_next_to_charges(&self) -> Result<Option<Mesh>, Vec<Fault>> {
+        let points: Vec<[f64; 3]> = self.sources.iter().map(|source| source.position).collect();
+        if points.is_empty() {
+            return Ok(None);
+        }
+        let [low, high] = quality::bounding_box(&self.mesh);
+        let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+        let sizes = Sizes {
+            coarse: COARSE_FOR_CHARGES,
+            ratio: CHARGE_SIDES,
+            floor: CHARGE_FLOOR * size,
+            most: MOST_TRIANGLES,
+        };
+        let finer = local_refine::around_points(&self.mesh, &points, sizes)
+            .map_err(|error| vec![Fault::TooFine(error)])?;
+        Ok((finer.triangles.len() > self.mesh.triangles.len()).then_some(finer))
+    }
+
+    /// One pass of [`Problem::new`].
+    fn checked(description: Description, mesh: Mesh) -> Result<Self, Vec<Fault>> {
+        let assignment = conductors::assign(&description, &mesh)?;
+        let defects = Defects::of(&mesh);
+        if !defects.is_empty() {
+            return Err(vec![Fault::Defects(defects)]);
+        }
+        let mut notes = meetings::check_crossings(&description, &mesh, &assignment)?;
+        notes.extend(meetings::check_contacts(&description, &mesh, &assignment)?);
+        let is_conductor = |t: usize| assignment.of_triangle[t].is_some();
+        let interfaces: Vec<String> = description.interfaces().cloned().collect();
+        let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
+        let symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
+        let whole = symmetry.whole(&mesh);
+        let areas = quality::areas(&mesh);
+        let regions = media::regions(&description, whole)?;
+        let sources = sources::find(&description, &mesh, &symmetry, &regions)?;
+        let media = if !description.surfaces.is_empty() {
+            Some(media::by_surfaces(&description, &mesh, whole, is_conductor)?)
+        } else if regions.is_empty() {
+            None
+        } else {
+            Some(media::find(&description, &mesh, whole, &regions, is_conductor, &sources))
+        };
+        let conductors = conductors::describe(&mesh, whole, &areas, assignment);
+        let has_sources = description.has_sources() || description.polarisability;
+        if conductors.names.is_empty() && !has_sources {
+            return Err(vec![Fault::NothingToSolve]);
+        }
+        Ok(Self {
+            description,
+            mesh,
+            areas,
+            conductors,
+            symmetry,
+            media,
+            sources,
+            notes,
+            given: None,
+        })
+    }
+}

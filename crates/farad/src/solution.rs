@@ -1,0 +1,259 @@
+//! The answer to a problem, in SI units but for lengths, which are in the problem's unit.
+
+use crate::bodies::{Balance, Force};
+use crate::checks::Warning;
+use crate::probes::Probed;
+use crate::units::{self, LengthUnit};
+
+/// The energy that surfaces add.
+pub const SOLVATION_ENERGY: &str = "solvation energy";
+
+/// The energy of the charges alone, which does not depend on the mesh.
+pub const COULOMB_ENERGY: &str = "Coulomb energy";
+
+/// All that was found.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// The problem's unit.
+    pub unit: LengthUnit,
+    /// Relative permittivity of the surrounding medium.
+    pub relative_permittivity: f64,
+    /// The solver's answer: [`Solution::matrices`] has the matrix in farad.
+    pub answer: bem::Capacitance,
+    /// `None` if no potential, charge or field is set.
+    pub state: Option<State>,
+    /// `None` unless asked for.
+    pub polarisability: Option<Polarisability>,
+    /// `None` unless asked for.
+    pub hydrodynamics: Option<Hydrodynamics>,
+    /// Largest relative defect of Gauss's law that was put right; `None` without dielectrics.
+    pub gauss_defect: Option<f64>,
+    /// What self-checks found wrong.
+    pub warnings: Vec<Warning>,
+    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb.
+    pub all_charge: Vec<Vec<f64>>,
+    /// Wall seconds of the self-checks.
+    pub check_seconds: f64,
+    /// Wall seconds of everything that follows from the surface charge.
+    pub evaluation_seconds: f64,
+}
+
+/// A number of the result beside the matrix: name, unit, value.
+pub type Quantity = (String, &'static str, f64);
+
+impl Solution {
+    /// The capacitance matrix.
+    pub fn matrices(&self) -> Matrices {
+        Matrices::new(&self.answer.maxwell, self.relative_permittivity, self.unit)
+    }
+
+    /// Whether every solve met the tolerance.
+    pub fn converged(&self) -> bool {
+        self.answer.solves.iter().all(|solve| solve.reason == bem::StopReason::Converged)
+    }
+
+    /// Whether self-checks say that it is not to be used.
+    pub fn failed_checks(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.is_error)
+    }
+
+    /// Its numbers beside the matrix, in an order that only the description determines.
+    pub fn quantities(&self) -> Vec<Quantity> {
+        let mut all = Vec::new();
+        if let Some(state) = &self.state {
+            for conductor in &state.conductors {
+                let name = &conductor.name;
+                all.push(if conductor.floating {
+                    (format!("V({name})"), "V", conductor.potential_v)
+                } else {
+                    (format!("Q({name})"), "C", conductor.charge_c)
+                });
+            }
+            if let Some(solvation) = &state.solvation {
+                let energies = &solvation.energies;
+                let mut energy = |name: &str, joule: f64| {
+                    all.push((name.to_owned(), "kcal/mol", units::kilocalorie_per_mole(joule)));
+                };
+                energy(SOLVATION_ENERGY, energies.reaction_j);
+                if solvation.reaction_v.len() > 1 {
+                    energy(COULOMB_ENERGY, energies.coulomb_j);
+                    energy("total energy", energies.total_j());
+                }
+            }
+            for force in state.forces.iter().flatten() {
+                let axes = ["x", "y", "z"].iter().zip(force.newton);
+                all.extend(axes.map(|(axis, f)| (format!("F{axis}({})", force.name), "N", f)));
+            }
+        }
+        if let Some(found) = &self.polarisability {
+            for (i, axis) in ["x", "y", "z"].iter().enumerate() {
+                let value = found.over_4pi_eps0[i][i];
+                let unit = self.unit.cubed();
+                all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), unit, value));
+            }
+        }
+        all
+    }
+}
+
+/// What potentials, charges and field lead to.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// All conductors.
+    pub conductors: Vec<ConductorState>,
+    /// `None` without point charges.
+    pub solvation: Option<Solvation>,
+    /// All charge of each triangle, free and bound, in coulomb.
+    pub charge: Vec<f64>,
+    /// Free charge of each triangle in coulomb.
+    pub free_charge: Vec<f64>,
+    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface; `None` unless wanted.
+    pub potential: Option<Vec<f64>>,
+    /// Values at each of the description's probes.
+    pub probes: Vec<Probed>,
+    /// `None` unless asked for.
+    pub forces: Option<Vec<Force>>,
+    /// `None` where something else acts on the bodies than they on each other.
+    pub balance: Option<Balance>,
+}
+
+/// One conductor in a state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConductorState {
+    /// Its name.
+    pub name: String,
+    /// Volt.
+    pub potential_v: f64,
+    /// Free charge in coulomb.
+    pub charge_c: f64,
+    /// Whether its charge is given, not its potential.
+    pub floating: bool,
+}
+
+/// What surfaces do to the point charges.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solvation {
+    /// Potential of all surface charge at each point charge, in volt.
+    pub reaction_v: Vec<f64>,
+    /// Of all together.
+    pub energies: Energies,
+    /// Each molecule's part.
+    pub molecules: Vec<Molecule>,
+}
+
+/// Parts of the electrostatic energy of point charges, without that of each charge in its own field, in joule.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energies {
+    /// Half the charges times the potentials of the other charges, each over the permittivity of its own medium.
+    pub coulomb_j: f64,
+    /// Half the charges times the potentials of all surface charge, that on grounded planes included: the solvation energy.
+    pub reaction_j: f64,
+}
+
+impl Energies {
+    /// Both together.
+    pub fn total_j(&self) -> f64 {
+        self.coulomb_j + self.reaction_j
+    }
+}
+
+/// A dielectric with atoms in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Molecule {
+    /// Its name.
+    pub name: String,
+    /// How many atoms.
+    pub atoms: usize,
+    /// Net charge in elementary charges.
+    pub charge_e: f64,
+    /// Its atoms' part of the energies.
+    pub energies: Energies,
+    /// Least distance of an atom from a surface, in the problem's unit.
+    pub least_distance: Option<f64>,
+}
+
+/// Dipole moment of all bodies together over a uniform field, conductors uncharged.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Polarisability {
+    /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along axis k.
+    pub over_4pi_eps0: [[f64; 3]; 3],
+}
+
+/// What a body that diffuses is like, all conductors being its surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hydrodynamics {
+    /// C/(4 pi eps0) of all conductors at one potential, in the problem's unit; also the hydrodynamic radius.
+    pub capacity: f64,
+    /// m^2/s.
+    pub diffusion: f64,
+}
+
+/// The capacitance matrix in the forms that are reported, rows as they were computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrices {
+    /// C/(4 pi eps0) in the problem's unit.
+    pub maxwell_length: Vec<Vec<f64>>,
+    /// The same in farad: Q_i = sum_j C_ij V_j.
+    pub maxwell_farad: Vec<Vec<f64>>,
+    /// In farad between conductors, and on the diagonal to infinity.
+    pub mutual_farad: Vec<Vec<f64>>,
+    /// max |C_ij - C_ji| / max |C_ij|.
+    pub relative_asymmetry: f64,
+}
+
+impl Matrices {
+    /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this relative permittivity.
+    pub fn new(over_4pi_eps: &[Vec<f64>], permittivity: f64, unit: LengthUnit) -> Self {
+        let each = |rows: &[Vec<f64>], f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
+            rows.iter().map(|row| row.iter().map(|&value| f(value)).collect()).collect()
+        };
+        let maxwell_length = each(over_4pi_eps, &|length| length * permittivity);
+        let maxwell_farad = each(&maxwell_length, &|length| units::farads(length, unit));
+        Self {
+            mutual_farad: mutual(&maxwell_farad),
+            relative_asymmetry: relative_asymmetry(&maxwell_length),
+            maxwell_length,
+            maxwell_farad,
+        }
+    }
+}
+
+/// The SPICE form: capacitances between conductors, and on the diagonal those to infinity.
+fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
+        let to_infinity: f64 = row.iter().sum();
+        row.iter().enumerate().map(|(j, &c)| if i == j { to_infinity } else { -c }).collect()
+    };
+    maxwell.iter().enumerate().map(row).collect()
+}
+
+fn relative_asymmetry(matrix: &[Vec<f64>]) -> f64 {
+    let (mut largest, mut difference) = (0.0_f64, 0.0_f64);
+    for (i, row) in matrix.iter().enumerate() {
+        for (j, value) in row.iter().enumerate() {
+            largest = largest.max(value.abs());
+            difference = difference.max((value - matrix[j][i]).abs());
+        }
+    }
+    if largest > 0.0 { difference / largest } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mutual_capacitances_of_two_conductors() {
+        let maxwell = [vec![3.0, -1.0], vec![-1.5, 2.0]];
+        assert_eq!(mutual(&maxwell), [vec![2.0, 1.0], vec![1.5, 0.5]]);
+        assert_eq!(relative_asymmetry(&maxwell), 0.5 / 3.0);
+    }
+
+    #[test]
+    fn permittivity_and_unit_enter_once() {
+        let matrices = Matrices::new(&[vec![2.0]], 3.0, LengthUnit::Micrometre);
+        assert_eq!(matrices.maxwell_length, [vec![6.0]]);
+        assert_eq!(matrices.maxwell_farad, [vec![units::farads(6e-6, LengthUnit::Metre)]]);
+        assert_eq!(matrices.mutual_farad, matrices.maxwell_farad);
+    }
+}

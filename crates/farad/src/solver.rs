@@ -1,0 +1,209 @@
+//! Solves, and what those of one geometry keep for each other.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Instant;
+
+use bem::{CapacitanceOptions, Electrostatics, Prepared, Progress};
+
+use crate::checks::{self, Measured};
+use crate::fault::Error;
+use crate::problem::Problem;
+use crate::solution::Solution;
+use crate::state;
+use crate::units;
+
+/// Solves problems one after the other. Those that differ in permittivities, charges and fields at most share one near field and one
+/// plan of the fast sums.
+#[derive(Default)]
+pub struct Solver {
+    kept: Option<Kept>,
+    times: usize,
+}
+
+/// What was prepared, and for what.
+struct Kept {
+    geometry: u64,
+    excitations: usize,
+    options: CapacitanceOptions,
+    prepared: Prepared,
+}
+
+impl Problem {
+    /// Solves the problem by itself: [`Solver::solve`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn solve(
+        &self,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Solution, Error> {
+        Solver::default().solve(self, options, progress)
+    }
+
+    /// What a solve is called: a conductor at 1 V, the sources, a field along an axis, the state.
+    pub fn excitation_name(&self, index: usize) -> String {
+        state::excitation_name(self, index)
+    }
+
+    /// The permittivity on both sides of each triangle.
+    fn permittivity(&self) -> Vec<[f64; 2]> {
+        match &self.media {
+            Some(media) => media.permittivity.clone(),
+            None => vec![[self.description.relative_permittivity; 2]; self.mesh.triangles.len()],
+        }
+    }
+
+    /// A number that problems of one geometry share, and hardly any others: the same panels, conductors, images and bodies.
+    fn geometry(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for x in self.mesh.vertices.as_flattened() {
+            x.to_bits().hash(&mut hasher);
+        }
+        for bem::Mirror { plane, odd } in &self.description.planes {
+            (plane.axis, plane.at.to_bits(), odd).hash(&mut hasher);
+        }
+        (&self.mesh.triangles, &self.conductors.of_triangle).hash(&mut hasher);
+        for region in self.media.iter().flat_map(|media| &media.regions) {
+            region.boundary.hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+impl Solver {
+    /// How often near field and fast sums were set up.
+    pub fn times_prepared(&self) -> usize {
+        self.times
+    }
+
+    /// Solves a problem: each conductor in turn at 1 V, then what else the description has and asks for. A solve that does not converge
+    /// is no error here: [`Solution::converged`] tells, and [`Solution::warnings`] what self-checks found.
+    ///
+    /// # Errors
+    /// [`Error::Solve`]: memory, a GPU that is not there, interrupted by `progress`; [`Error::Probes`].
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<Solution, Error> {
+        let description = &problem.description;
+        if let Some(limit) = options.memory_limit {
+            description.check_memory(limit)?;
+        }
+        let permittivity = problem.permittivity();
+        let media = bem::Media {
+            conductor: &problem.conductors.of_triangle,
+            conductors: problem.conductors.names.len(),
+            permittivity: &permittivity,
+            images: &problem.symmetry.images,
+            bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
+        };
+        let excitations = state::excitations(problem);
+        let prepared = self.prepared(problem, media, excitations.len(), options, progress)?;
+        let mut answer = prepared.solve(&excitations, progress)?;
+        let started = Instant::now();
+        let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
+        let mut check_seconds = started.elapsed().as_secs_f64();
+        let refined = state::refined(problem, prepared, &mut answer, progress)?;
+        for (images, excitation) in state::across_planes(problem) {
+            self.times += 1;
+            let media = bem::Media { images: &images, ..media };
+            let excitation = [excitation];
+            let more = bem::electrostatics(&problem.mesh, media, &excitation, options, progress)?;
+            let started = Instant::now();
+            measured.add(checks::measure(problem, media, None, &excitation, &more)?);
+            check_seconds += started.elapsed().as_secs_f64();
+            add(&mut answer, more);
+        }
+        if let Some(bem::Refined { response, residual }) = refined {
+            measured.residuals.push(residual);
+            answer.responses.push(response);
+        }
+        let sums_asked_for = options.fmm_tolerance.is_some();
+        found(problem, answer, &measured, check_seconds, sums_asked_for)
+    }
+
+    /// What is prepared for this geometry, anew if it is another one than the last.
+    fn prepared(
+        &mut self,
+        problem: &Problem,
+        media: bem::Media<'_>,
+        excitations: usize,
+        options: &CapacitanceOptions,
+        progress: &dyn Progress,
+    ) -> Result<&mut Prepared, bem::Error> {
+        // What memory is left changes from solve to solve.
+        let choices = CapacitanceOptions { memory_limit: None, ..options.clone() };
+        let geometry = problem.geometry();
+        let mut known = self.kept.take().filter(|kept| {
+            (kept.geometry, kept.excitations, &kept.options) == (geometry, excitations, &choices)
+        });
+        if !known.as_mut().is_some_and(|kept| kept.prepared.set_permittivity(media.permittivity)) {
+            known = None;
+        }
+        let kept = match known {
+            Some(kept) => kept,
+            None => {
+                self.times += 1;
+                let prepared = Prepared::new(&problem.mesh, media, excitations, options, progress)?;
+                Kept { geometry, excitations, options: choices, prepared }
+            }
+        };
+        Ok(&mut self.kept.insert(kept).prepared)
+    }
+}
+
+/// Takes in the answers to further excitations.
+fn add(answer: &mut Electrostatics, more: Electrostatics) {
+    answer.responses.extend(more.responses);
+    answer.gauss_defect = answer.gauss_defect.max(more.gauss_defect);
+    answer.timings.plan += more.timings.plan;
+    answer.timings.near_field += more.timings.near_field;
+    answer.timings.solve += more.timings.solve;
+    answer.timings.fmm_check += more.timings.fmm_check;
+}
+
+/// Everything that follows from the answers.
+fn found(
+    problem: &Problem,
+    answer: Electrostatics,
+    measured: &Measured,
+    check_seconds: f64,
+    sums_asked_for: bool,
+) -> Result<Solution, Error> {
+    let description = &problem.description;
+    let begun = Instant::now();
+    let state = if description.has_state() { state::find(problem, &answer)? } else { None };
+    let polarisability =
+        if description.polarisability { state::polarised(problem, &answer) } else { None };
+    let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, description.unit);
+    let all = |response: &bem::Response| response.charge.iter().map(|q| q * coulomb).collect();
+    let of_conductors = answer.responses.iter().take(problem.conductors.names.len());
+    let all_charge =
+        if problem.media.is_some() { of_conductors.map(all).collect() } else { Vec::new() };
+    let evaluation_seconds = begun.elapsed().as_secs_f64();
+    let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
+    let begun = Instant::now();
+    let mut warnings = checks::judge(problem, sums_asked_for, &answer, measured);
+    warnings.extend(state.as_ref().and_then(|state| checks::balance(state.balance?)));
+    let hydrodynamics = description
+        .diffusion
+        .map(|liquid| state::hydrodynamics(&liquid, description.unit, &answer.maxwell));
+    Ok(Solution {
+        unit: description.unit,
+        relative_permittivity: description.relative_permittivity,
+        hydrodynamics,
+        answer,
+        state,
+        polarisability,
+        gauss_defect,
+        warnings,
+        all_charge,
+        check_seconds: check_seconds + begun.elapsed().as_secs_f64(),
+        evaluation_seconds,
+    })
+}

@@ -1,0 +1,195 @@
+//! The point charges of a problem: its own, and the atoms of its molecules, each in its medium.
+
+use mesh::Mesh;
+use mesh::locate::Locator;
+use mesh::regions::{self, Region};
+
+use crate::description::{Charge, Description, plane_name};
+use crate::fault::{ChargeProblem, Fault, Misplaced};
+use crate::planes::{Side, Symmetry};
+use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
+
+/// Atoms nearer to a surface than this, in angstrom, have no place in a model of surfaces without thickness.
+const NEAREST_ATOM: f64 = 0.1;
+
+/// Other charges must be off surfaces by this share of the mesh's size.
+const NEAREST_CHARGE: f64 = 1e-9;
+
+/// A point charge in its medium.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Source {
+    /// In the problem's unit.
+    pub position: [f64; 3],
+    /// Coulomb.
+    pub coulomb: f64,
+    /// Of the medium around it.
+    pub relative_permittivity: f64,
+    /// The dielectric whose atom it is, in the order of the description; `None` for a charge by itself.
+    pub molecule: Option<usize>,
+    /// Name of the atom; empty for a charge by itself.
+    pub atom: String,
+}
+
+impl Source {
+    /// The charge in elementary charges.
+    pub fn elementary(&self) -> f64 {
+        self.coulomb / ELEMENTARY_CHARGE
+    }
+}
+
+/// All point charges of a problem whose dielectrics fill `regions`.
+pub(crate) fn find(
+    description: &Description,
+    mesh: &Mesh,
+    symmetry: &Symmetry,
+    regions: &[Region],
+) -> Result<Vec<Source>, Vec<Fault>> {
+    let (mut sources, mut faults) = alone(description, mesh, symmetry, regions);
+    let nearest = NEAREST_ATOM * LengthUnit::Angstrom.metres() / description.unit.metres();
+    for (index, (dielectric, region)) in description.dielectrics.iter().zip(regions).enumerate() {
+        let (mut outside, mut close, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
+        for (k, atom) in dielectric.atoms.iter().enumerate() {
+            let position = symmetry.snapped(atom.position);
+            if symmetry.side(position) != Side::Here {
+                beyond.push(k);
+            } else if regions::around(regions, position) != Some(index as u32) {
+                outside.push(k);
+            } else if region.distance(position) < nearest {
+                close.push(k);
+            }
+            sources.push(Source {
+                position,
+                coulomb: atom.charge * ELEMENTARY_CHARGE,
+                relative_permittivity: dielectric.relative_permittivity,
+                molecule: Some(index),
+                atom: atom.name.clone(),
+            });
+        }
+        let misplaced =
+            [(outside, Misplaced::Outside), (beyond, Misplaced::Beyond), (close, Misplaced::Close)];
+        faults.extend(misplaced.into_iter().filter(|(atoms, _)| !atoms.is_empty()).map(
+            |(atoms, why)| {
+                let name = dielectric.name.clone();
+                Fault::Atoms { dielectric: index, name, atoms, why }
+            },
+        ));
+    }
+    if faults.is_empty() { Ok(sources) } else { Err(faults) }
+}
+
+/// The charges that are in no molecule, and what is wrong with their places.
+fn alone(
+    description: &Description,
+    mesh: &Mesh,
+    symmetry: &Symmetry,
+    regions: &[Region],
+) -> (Vec<Source>, Vec<Fault>) {
+    let [low, high] = mesh::quality::bounding_box(mesh);
+    let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
+    let surfaces = (!description.charges.is_empty()).then(|| Locator::new(mesh));
+    let mut faults = Vec::new();
+    let mut source = |(index, charge): (usize, &Charge)| {
+        let position = symmetry.snapped(charge.position);
+        let mut fault = |problem| faults.push(Fault::Charge { charge: index, problem });
+        let plane = |index: usize| plane_name(&description.planes[index]);
+        match symmetry.side(position) {
+            Side::Here => {}
+            Side::InGround(index) => fault(ChargeProblem::InGround(plane(index))),
+            Side::Beyond(index) => fault(ChargeProblem::Beyond(plane(index))),
+        }
+        let distance = regions.iter().map(|r| r.distance(position)).fold(f64::INFINITY, f64::min);
+        if distance <= NEAREST_CHARGE * size {
+            fault(ChargeProblem::OnDielectric);
+        } else if let Some(near) = surfaces.as_ref().and_then(|all| all.nearest(position))
+            && near.distance <= NEAREST_CHARGE * size
+        {
+            fault(ChargeProblem::OnSurface(near.triangle));
+        }
+        let medium = regions::around(regions, position);
+        Source {
+            position,
+            coulomb: charge.amount.coulomb(),
+            relative_permittivity: description.permittivity_of(medium),
+            molecule: None,
+            atom: String::new(),
+        }
+    };
+    let sources = description.charges.iter().enumerate().map(&mut source).collect();
+    (sources, faults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Amount, Atom, Dielectric, Error, Plane, Problem, testing};
+
+    fn charges(description: Description, places: &[[f64; 3]]) -> Result<Vec<Source>, Vec<Fault>> {
+        let amount = Amount::Elementary(1.0);
+        let charges = places.iter().map(|&position| Charge { position, amount }).collect();
+        let description = Description { charges, ..description };
+        match Problem::new(description, testing::shells()) {
+            Ok(problem) => Ok(problem.sources),
+            Err(Error::Faults(faults)) => Err(faults),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    fn coat() -> Description {
+        let dielectrics = vec![Dielectric::new("outer", 4.0), Dielectric::new("inner", 9.0)];
+        Description { relative_permittivity: 2.0, dielectrics, ..Description::default() }
+    }
+
+    fn problems(faults: Vec<Fault>) -> Vec<(usize, ChargeProblem)> {
+        let one = |fault| match fault {
+            Fault::Charge { charge, problem } => (charge, problem),
+            other => panic!("{other}"),
+        };
+        faults.into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn charges_have_the_medium_around_them() {
+        let found = charges(coat(), &[[0.0; 3], [0.0, 1.5, 0.0], [5.0, 0.0, 0.0]]).unwrap();
+        let media: Vec<f64> = found.iter().map(|source| source.relative_permittivity).collect();
+        assert_eq!(media, [9.0, 4.0, 2.0]);
+        assert_eq!((found[0].coulomb, found[0].elementary()), (ELEMENTARY_CHARGE, 1.0));
+    }
+
+    #[test]
+    fn charges_on_surfaces_and_planes_are_told() {
+        let vertex = [0.0, 0.0, 2.0];
+        let faults = charges(coat(), &[[0.0; 3], vertex]).unwrap_err();
+        assert_eq!(problems(faults), [(1, ChargeProblem::OnDielectric)]);
+        let faults = charges(Description::default(), &[vertex]).unwrap_err();
+        assert!(matches!(problems(faults)[..], [(0, ChargeProblem::OnSurface(_))]));
+        let planes = vec![bem::Mirror { plane: Plane { axis: 2, at: -3.0 }, odd: true }];
+        let ground = Description { planes, ..Description::default() };
+        let faults = charges(ground, &[[0.0, 0.0, -3.0], [0.0, 0.0, 4.0], [0.0, 0.0, -4.0]]);
+        let name = "the ground plane z = -3".to_owned();
+        let expected =
+            [(0, ChargeProblem::InGround(name.clone())), (2, ChargeProblem::Beyond(name))];
+        assert_eq!(problems(faults.unwrap_err()), expected);
+    }
+
+    #[test]
+    fn atoms_belong_into_their_molecule() {
+        let atom = |x: f64| Atom { name: format!("A {x}"), position: [x, 0.0, 0.0], charge: -1.0 };
+        let molecule = |places: &[f64]| {
+            let atoms = places.iter().map(|&x| atom(x)).collect();
+            let dielectrics = vec![Dielectric { atoms, ..Dielectric::new("outer", 4.0) }];
+            let (unit, ignore) = (LengthUnit::Angstrom, vec!["inner".to_owned()]);
+            charges(Description { unit, ignore, dielectrics, ..Description::default() }, &[])
+        };
+        let found = molecule(&[0.5, -1.0]).unwrap();
+        assert_eq!((found[1].molecule, found[1].atom.as_str()), (Some(0), "A -1"));
+        assert_eq!(found[1].coulomb, -ELEMENTARY_CHARGE);
+        // The outer sphere's vertex on the x axis is at 2.
+        let faults = molecule(&[0.5, 2.5, 1.95, 3.0]).unwrap_err();
+        let atoms = |atoms: &[usize], why| {
+            let name = "outer".to_owned();
+            Fault::Atoms { dielectric: 0, name, atoms: atoms.to_vec(), why }
+        };
+        assert_eq!(faults, [atoms(&[1, 3], Misplaced::Outside), atoms(&[2], Misplaced::Close)]);
+        assert_eq!(faults[0].to_string(), "2 atoms lie outside of molecule \"outer\"");
+    }
+}

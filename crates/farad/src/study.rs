@@ -1,0 +1,229 @@
+//! What solutions on refined meshes say about the limit.
+
+use bem::convergence::{self, Range};
+use mesh::locate::Locator;
+
+use crate::problem::Problem;
+use crate::solution::{COULOMB_ENERGY, Quantity, Solution};
+
+/// Gaps between conductors are resolved by facets up to this many times as large.
+pub const FACETS_OVER_GAP: f64 = 2.0;
+
+/// Triangles of each conductor at which gaps are measured.
+const GAP_SAMPLES: usize = 2000;
+
+/// The numbers of solutions on meshes of which each is refined to half the element size of the one before.
+#[derive(Clone, Debug, Default)]
+pub struct Study {
+    names: Vec<String>,
+    matrices: Vec<Vec<Vec<f64>>>,
+    others: Vec<Vec<Quantity>>,
+    tolerance: f64,
+}
+
+/// One number of the result on all meshes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// What it is: `C(row, column)`, or the name of a quantity.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// On each mesh.
+    pub values: Vec<f64>,
+    /// Error of each value that does not come from the mesh.
+    pub solver_error: f64,
+    /// Whether the rest may be relied on.
+    pub verdict: Verdict,
+    /// The exponent of the element size; `None` where there is none.
+    pub order: Option<f64>,
+    /// The value for elements of size zero; the last value itself where there is no estimate.
+    pub extrapolated: f64,
+    /// Its estimated error; `None` where the values support no estimate.
+    pub error: Option<f64>,
+}
+
+/// Whether values follow a power of the element size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// What the values say.
+    Of(Range),
+    /// Fewer than three meshes, or a value that is no number.
+    TooFewMeshes,
+    /// Values do not show what the meshes miss.
+    UnresolvedGap,
+}
+
+/// A gap that is too narrow for the facets at it, in the problem's unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gap {
+    /// Its width.
+    pub width: f64,
+    /// Size of the facets.
+    pub facets: f64,
+}
+
+impl Study {
+    /// Takes in the solution on the next mesh.
+    pub fn add(&mut self, problem: &Problem, solution: &Solution) {
+        self.names.clone_from(&problem.conductors.names);
+        self.tolerance = solution.answer.tolerance;
+        self.matrices.push(solution.matrices().maxwell_farad);
+        // The Coulomb energy does not depend on the mesh.
+        let quantities = solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
+        self.others.push(quantities.collect());
+    }
+
+    /// Every entry of the matrix on and above its diagonal, below which it is the same but for the solver's error, and all other
+    /// quantities. With a `gap` that the finest mesh does not resolve, nothing is estimated.
+    pub fn entries(&self, gap: Option<Gap>) -> Vec<Entry> {
+        let mut entries = self.of_matrix();
+        entries.extend(self.of_others());
+        if gap.is_some() {
+            entries.iter_mut().for_each(Entry::without_estimate);
+        }
+        entries
+    }
+
+    fn of_matrix(&self) -> Vec<Entry> {
+        let Some(last) = self.matrices.last() else { return Vec::new() };
+        let pairs = (0..self.names.len()).flat_map(|i| (i..self.names.len()).map(move |j| (i, j)));
+        pairs
+            .map(|(i, j)| {
+                let values = self.matrices.iter().map(|matrix| matrix[i][j]).collect();
+                // The residual is that of potentials: charges follow with the conductors' own capacitances.
+                let solver_error = self.tolerance * last[i][i].abs().max(last[j][j].abs());
+                entry(entry_name(&self.names, i, j), "F", values, solver_error)
+            })
+            .collect()
+    }
+
+    /// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.
+    fn of_others(&self) -> Vec<Entry> {
+        let Some(first) = self.others.first() else { return Vec::new() };
+        let largest = |unit: &str| {
+            let all = self.others.iter().flatten().filter(|quantity| quantity.1 == unit);
+            all.fold(0.0_f64, |largest, quantity| largest.max(quantity.2.abs()))
+        };
+        let each = |(index, (name, unit, _)): (usize, &Quantity)| {
+            let found = self.others.iter().filter_map(|mesh| mesh.get(index));
+            let values = found.map(|quantity| quantity.2).collect();
+            entry(name.clone(), unit, values, self.tolerance * largest(unit))
+        };
+        first.iter().enumerate().map(each).collect()
+    }
+}
+
+/// How an entry of the capacitance matrix is called: "C(a, b)", or "C" where there is one conductor.
+pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
+    if names.len() == 1 { "C".to_owned() } else { format!("C({}, {})", names[i], names[j]) }
+}
+
+fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
+    let found = convergence::estimate(&values, solver_error);
+    let last = values.last().copied().unwrap_or(f64::NAN);
+    Entry {
+        name,
+        unit,
+        values,
+        solver_error,
+        verdict: found.map_or(Verdict::TooFewMeshes, |found| Verdict::Of(found.range)),
+        order: found.and_then(|found| found.order),
+        extrapolated: found.map_or(last, |found| found.limit),
+        error: found.and_then(|found| found.error),
+    }
+}
+
+impl Entry {
+    /// Takes back what the values seemed to say.
+    fn without_estimate(&mut self) {
+        self.verdict = Verdict::UnresolvedGap;
+        (self.order, self.error) = (None, None);
+        self.extrapolated = self.values.last().copied().unwrap_or(f64::NAN);
+    }
+}
+
+impl Problem {
+    /// The narrowest gap between conductors, or between one and a grounded plane, for the size of the facets that face it, if that is
+    /// too large to resolve what happens there.
+    pub fn unresolved_gap(&self) -> Option<Gap> {
+        let mesh = &self.mesh;
+        let owner = &self.conductors.of_triangle;
+        let mut worst: Option<Gap> = None;
+        for conductor in 0..self.conductors.names.len() as u32 {
+            let all = 0..mesh.triangles.len() as u32;
+            let (own, others): (Vec<u32>, Vec<u32>) = all
+                .filter(|&t| owner[t as usize].is_some())
+                .partition(|&t| owner[t as usize] == Some(conductor));
+            let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
+            for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
+                let corners = mesh.corners(t as usize);
+                let centroid: [f64; 3] =
+                    std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
+                let to_ground = self.description.planes.iter().filter(|mirror| mirror.odd);
+                let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
+                let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
+                let width = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp);
+                let Some(width) = width else { continue };
+                let facets = self.areas[t as usize].sqrt();
+                let is_worse = |w: Gap| facets * w.width > w.facets * width;
+                if facets > FACETS_OVER_GAP * width && worst.is_none_or(is_worse) {
+                    worst = Some(Gap { width, facets });
+                }
+            }
+        }
+        worst
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{cube, joined, sphere};
+    use crate::{Description, Mirror, Plane};
+
+    #[test]
+    fn values_of_second_order_are_extrapolated_to_their_limit() {
+        // 3 + h^2 for h = 1, 1/2, 1/4, 1/8, and a value that does not change.
+        let value = |k: i32| 3.0 + 0.25f64.powi(k);
+        let study = Study {
+            names: vec!["a".to_owned(), "b".to_owned()],
+            matrices: (0..4).map(|k| vec![vec![value(k), -1.0], vec![-1.0, 2.0]]).collect(),
+            others: (0..4).map(|k| vec![("V(b)".to_owned(), "V", value(k))]).collect(),
+            tolerance: 1e-6,
+        };
+        let entries = study.entries(None);
+        let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["C(a, a)", "C(a, b)", "C(b, b)", "V(b)"]);
+        for entry in [&entries[0], &entries[3]] {
+            assert_eq!(entry.verdict, Verdict::Of(Range::Asymptotic));
+            assert!((entry.order.unwrap() - 2.0).abs() < 1e-4, "{entry:?}");
+            assert!((entry.extrapolated - 3.0).abs() < 1e-4, "{entry:?}");
+        }
+        assert_eq!(entries[1].verdict, Verdict::Of(Range::Constant));
+        // The residual is that of potentials: the coupling has the error of the larger self-capacitance.
+        assert_eq!(entries[1].solver_error, 1e-6 * value(3));
+        let gap = Some(Gap { width: 1.0, facets: 3.0 });
+        let taken_back = &study.entries(gap)[0];
+        assert_eq!(taken_back.verdict, Verdict::UnresolvedGap);
+        assert_eq!((taken_back.extrapolated, taken_back.error), (value(3), None));
+        let two = Study { matrices: study.matrices[..2].to_vec(), ..study };
+        assert_eq!(two.entries(None)[0].verdict, Verdict::TooFewMeshes);
+        assert_eq!(entry_name(&two.names[..1], 0, 0), "C");
+    }
+
+    #[test]
+    fn gaps_narrower_than_facets_are_found() {
+        let gap = |description, mesh| Problem::new(description, mesh).unwrap().unresolved_gap();
+        // Facets of a cube of 48 are 1/2 wide, with areas of 1/8.
+        let beside = |x| joined([("a", cube([0.0; 3])), ("b", cube([x, 0.0, 0.0]))]);
+        assert_eq!(gap(Description::default(), beside(2.0)), None);
+        let found = gap(Description::default(), beside(1.1)).unwrap();
+        assert!(
+            (found.width - 0.1).abs() < 1e-12 && (found.facets - 0.125f64.sqrt()).abs() < 1e-12
+        );
+        // A sphere by itself has no gap, but one over ground may.
+        assert_eq!(gap(Description::default(), sphere()), None);
+        let planes = vec![Mirror { plane: Plane { axis: 2, at: -1.01 }, odd: true }];
+        assert!(gap(Description { planes, ..Description::default() }, sphere()).is_some());
+    }
+}

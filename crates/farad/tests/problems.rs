@@ -1,0 +1,291 @@
+//! Problems with closed forms, described and solved without any case file.
+//!
+//! Meshes have facets of the spheres' volume, so that capacitances, energies and forces of some hundred triangles are right to 1e-4.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use farad::mesh::Mesh;
+use farad::mesh::generate::{
+    ConcentricSpheres, Resolution, Sphere, SphereBase, TwoSpheres, with_volumes,
+};
+use farad::mesh::transform::{Motion, moved};
+use farad::units::{ELEMENTARY_CHARGE, farads};
+use farad::{
+    Amount, Charge, Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note,
+    Options, Place, Plane, Probe, Problem, Quiet, Setting, Solution, Solver,
+};
+
+const BASE: SphereBase = SphereBase::Octahedron;
+/// Five times what is found at most.
+const FACETS: f64 = 5e-4;
+
+const UNIT: LengthUnit = LengthUnit::Millimetre;
+
+/// A sphere of radius 1 mm with facets of its volume; group `sphere`.
+fn sphere() -> Mesh {
+    let sphere = Sphere { radius: 1.0, base: BASE, resolution: Resolution::Elements(512) };
+    with_volumes(sphere.build().unwrap(), &[([0.0; 3], 1.0)])
+}
+
+fn two_spheres(distance: f64) -> Mesh {
+    let resolution = Resolution::Elements(512);
+    TwoSpheres { radius: 1.0, distance, base: BASE, resolution }.build_with_volumes(1.0).unwrap()
+}
+
+fn shells() -> Mesh {
+    let resolution = Resolution::Elements(800);
+    let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base: BASE, resolution };
+    with_volumes(shells.build().unwrap(), &[([0.0; 3], 1.0), ([0.0; 3], 2.0)])
+}
+
+fn solved(description: Description, mesh: Mesh) -> Solution {
+    let problem = Problem::new(description, mesh).unwrap();
+    let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+    assert!(solution.converged());
+    assert!(!solution.failed_checks(), "{:?}", solution.warnings);
+    solution
+}
+
+fn close(found: f64, exact: f64, tolerance: f64) {
+    assert!((found / exact - 1.0).abs() < tolerance, "{found:e} is not {exact:e}");
+}
+
+fn elementary(position: [f64; 3], amount: f64) -> Charge {
+    Charge { position, amount: Amount::Elementary(amount) }
+}
+
+#[test]
+fn floating_conductors_take_the_potential_that_their_charge_asks_for() {
+    let conductors = |right| {
+        let left = Conductor::new("left").with(Setting::Potential(2.0));
+        vec![left, Conductor::new("right").with(right)]
+    };
+    let describe =
+        |right| Description { unit: UNIT, conductors: conductors(right), ..Description::default() };
+    let floating = solved(describe(Setting::Charge(3e-13)), two_spheres(3.0));
+    let [left, right] = &floating.state.as_ref().unwrap().conductors[..] else { panic!() };
+    assert!(right.floating && !left.floating);
+    assert_eq!((left.potential_v, right.charge_c), (2.0, 3e-13));
+    // Q = C V, to the solver's tolerance of each.
+    let c = floating.matrices().maxwell_farad;
+    close(right.potential_v, (3e-13 - c[1][0] * 2.0) / c[1][1], 1e-5);
+    close(left.charge_c, c[0][0] * 2.0 + c[0][1] * right.potential_v, 1e-5);
+    // Held at that potential it has that charge.
+    let held = solved(describe(Setting::Potential(right.potential_v)), two_spheres(3.0));
+    close(held.state.unwrap().conductors[1].charge_c, 3e-13, 1e-5);
+    // The matrix: symmetric, and in the SPICE form capacitances to each other and to infinity.
+    let mutual = floating.matrices().mutual_farad;
+    close(mutual[0][1], -c[0][1], 1e-12);
+    close(mutual[0][0], c[0][0] + c[0][1], 1e-12);
+}
+
+#[test]
+fn a_coat_raises_the_capacitance() {
+    let description = Description {
+        unit: UNIT,
+        relative_permittivity: 2.0,
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![Dielectric::new("outer", 6.0)],
+        ..Description::default()
+    };
+    let solution = solved(description, shells());
+    let exact = farads(1.0 / ((1.0 - 0.5) / 6.0 + 0.5 / 2.0), UNIT);
+    close(solution.matrices().maxwell_farad[0][0], exact, FACETS);
+    assert!(solution.state.is_none());
+}
+
+#[test]
+fn a_charge_in_a_ball_has_the_energy_of_born() {
+    let description = Description {
+        unit: LengthUnit::Angstrom,
+        relative_permittivity: 80.0,
+        dielectrics: vec![Dielectric::new("sphere", 2.0)],
+        charges: vec![elementary([0.0; 3], 1.0)],
+        ..Description::default()
+    };
+    let state = solved(description, sphere()).state.unwrap();
+    let four_pi_eps0 = farads(1.0, LengthUnit::Angstrom);
+    let exact = 0.5 * ELEMENTARY_CHARGE.powi(2) / four_pi_eps0 * (1.0 / 80.0 - 1.0 / 2.0);
+    let solvation = state.solvation.unwrap();
+    close(solvation.energies.reaction_j, exact, FACETS);
+    assert_eq!(solvation.energies.coulomb_j, 0.0);
+}
+
+#[test]
+fn a_charge_beside_a_grounded_ball_is_drawn_to_its_image() {
+    let (d, e) = (3.0f64, ELEMENTARY_CHARGE);
+    let description = Description {
+        unit: UNIT,
+        charges: vec![elementary([0.0, 0.0, d], 1.0)],
+        conductors: vec![Conductor::new("sphere").with(Setting::Potential(0.0))],
+        forces: true,
+        ..Description::default()
+    };
+    let state = solved(description, sphere()).state.unwrap();
+    // The image -e/d at 1/d.
+    close(state.conductors[0].charge_c, -e / d, FACETS);
+    let energy = -0.5 * e * e / farads(1.0, UNIT) / (d * d - 1.0);
+    close(state.solvation.unwrap().energies.reaction_j, energy, FACETS);
+    let force = e * e / d / (farads(1.0, UNIT) * 1e-3) / (d - 1.0 / d).powi(2);
+    close(state.forces.unwrap()[0].newton[2], force, FACETS);
+}
+
+#[test]
+fn two_charged_balls_repel_each_other_alike() {
+    let charged = |name| Conductor::new(name).with(Setting::Charge(1e-12));
+    let description = Description {
+        unit: UNIT,
+        conductors: vec![charged("left"), charged("right")],
+        forces: true,
+        ..Description::default()
+    };
+    let state = solved(description, two_spheres(10.0)).state.unwrap();
+    let forces = state.forces.unwrap();
+    // Coulomb's law but for the spheres' polarisation, 4 (a/r)^3 of it.
+    let coulomb = 1e-24 / (farads(1.0, UNIT) * 1e-3) / 100.0;
+    close(forces[1].newton[0], (1.0 - 4e-3) * coulomb, FACETS);
+    close(forces[0].newton[0], -forces[1].newton[0], 1e-4);
+    let balance = state.balance.unwrap();
+    assert!(balance.force < 1e-4 && balance.torque < 1e-4, "{balance:?}");
+}
+
+#[test]
+fn probes_see_the_field_of_a_ball_over_ground() {
+    let at = |x: [f64; 3], place: [f64; 3]| {
+        (0..3).map(|k| (x[k] - place[k]).powi(2)).sum::<f64>().sqrt()
+    };
+    let points = vec![[3.0, 0.0, 0.0], [0.0, 4.0, -5.0], [0.0, 0.0, -30.0]];
+    let probe = |name: &str, place| Probe { name: name.to_owned(), place };
+    let (from, to) = ([2.0, 0.0, 0.0], [4.0, 0.0, 0.0]);
+    let description = Description {
+        unit: UNIT,
+        conductors: vec![Conductor::new("sphere").with(Setting::Charge(1e-12))],
+        planes: vec![Mirror { plane: Plane { axis: 2, at: -20.0 }, odd: true }],
+        probes: vec![
+            probe("points", Place::Points(points.clone())),
+            probe("line", Place::Line { from, to, count: 3 }),
+        ],
+        ..Description::default()
+    };
+    let state = solved(description.clone(), sphere()).state.unwrap();
+    let volts = 1e-12 / farads(1.0, UNIT);
+    let [found, line] = &state.probes[..] else { panic!() };
+    for (k, x) in points.iter().enumerate().take(2) {
+        let exact = volts * (1.0 / at(*x, [0.0; 3]) - 1.0 / at(*x, [0.0, 0.0, -40.0]));
+        close(found.potential[k], exact, FACETS);
+    }
+    // Nothing reaches what is behind the ground.
+    assert_eq!((found.potential[2], found.field[2]), (0.0, [0.0; 3]));
+    assert_eq!(line.points[1], [3.0, 0.0, 0.0]);
+    let exact = volts * 1e3 * (1.0 / 9.0 - 3.0 / (9.0f64 + 1600.0).powf(1.5));
+    close(line.field[1][0], exact, FACETS);
+    // What does not fit into memory is refused before the solve.
+    let problem = Problem::new(description, sphere()).unwrap();
+    let options = Options { memory_limit: Some(1000), ..Options::default() };
+    let refused = problem.solve(&options, &Quiet);
+    assert!(matches!(refused, Err(Error::Probes { points: 6, available: 1000, .. })));
+}
+
+#[test]
+fn the_polarisability_of_a_ball_is_its_volume_whatever_the_planes() {
+    let description = Description { unit: UNIT, polarisability: true, ..Description::default() };
+    let found = solved(description.clone(), sphere()).polarisability.unwrap().over_4pi_eps0;
+    for (i, j) in (0..3).flat_map(|i| (0..3).map(move |j| (i, j))) {
+        let exact = f64::from(i == j);
+        assert!((found[i][j] - exact).abs() < FACETS, "{found:?}");
+    }
+    // Two halves of a ball of dielectric, by symmetry.
+    let mut half = sphere();
+    let keep: Vec<usize> = (0..half.triangles.len())
+        .filter(|&t| half.corners(t).iter().all(|x| x[0] > -1e-9))
+        .collect();
+    half.triangles = keep.iter().map(|&t| half.triangles[t]).collect();
+    half.membership = keep.iter().map(|&t| half.membership[t]).collect();
+    let planes = vec![Mirror { plane: Plane { axis: 0, at: 0.0 }, odd: false }];
+    let cut = solved(Description { planes, ..description }, half).polarisability.unwrap();
+    for k in 0..3 {
+        close(cut.over_4pi_eps0[k][k], found[k][k], 1e-6);
+    }
+}
+
+#[test]
+fn solves_of_one_geometry_share_what_is_prepared() {
+    let description = |eps, conductor: &str| Description {
+        unit: UNIT,
+        conductors: vec![Conductor::new(conductor)],
+        dielectrics: vec![Dielectric::new(
+            if conductor == "inner" { "outer" } else { "inner" },
+            eps,
+        )],
+        ..Description::default()
+    };
+    let options = Options { method: farad::Method::Fmm, ..Options::default() };
+    let mut solver = Solver::default();
+    let mut capacitance = |description: Description, mesh: Mesh, times: usize| {
+        let problem = Problem::new(description, mesh).unwrap();
+        let shared = solver.solve(&problem, &options, &Quiet).unwrap();
+        let alone = problem.solve(&options, &Quiet).unwrap();
+        assert_eq!(solver.times_prepared(), times);
+        let [a, b] = [shared, alone].map(|solution| solution.matrices().maxwell_farad[0][0]);
+        close(a, b, 1e-8);
+    };
+    capacitance(description(2.0, "inner"), shells(), 1);
+    capacitance(description(5.0, "inner"), shells(), 1);
+    // Another conductor on the same mesh, and the same on a moved mesh, are other geometries.
+    capacitance(description(5.0, "outer"), shells(), 2);
+    let elsewhere = moved(&shells(), |_| true, &Motion::along([0.0, 1.0, 0.0]));
+    capacitance(description(5.0, "outer"), elsewhere, 3);
+}
+
+#[test]
+fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warning() {
+    let describe = |places: &[[f64; 3]]| Description {
+        unit: UNIT,
+        charges: places.iter().map(|&place| elementary(place, 1.0)).collect(),
+        ..Description::default()
+    };
+    let given = sphere();
+    let problem = Problem::new(describe(&[[0.0, 0.0, 1.1]]), given.clone()).unwrap();
+    assert_eq!(problem.given_mesh().triangles, given.triangles);
+    let added = problem.added_next_to_charges();
+    assert!(added > 0 && problem.notes == [Note::Split { added }], "{:?}", problem.notes);
+    let far = Problem::new(describe(&[[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]]), given).unwrap();
+    assert_eq!(far.added_next_to_charges(), 0);
+    let solution = far.solve(&Options::default(), &Quiet).unwrap();
+    let [warning] = &solution.warnings[..] else { panic!("{:?}", solution.warnings) };
+    assert!(warning.check == "coincident_charges" && warning.is_error);
+    assert_eq!(warning.what, "charge 1, charge 2");
+}
+
+#[test]
+fn what_is_not_there_to_solve_is_told() {
+    let dielectrics = vec![Dielectric::new("sphere", 2.0)];
+    let nothing = Description { dielectrics, ..Description::default() };
+    let refused = Problem::new(nothing, sphere());
+    assert!(matches!(refused, Err(Error::Faults(faults)) if faults == [Fault::NothingToSolve]));
+    let mut broken = sphere();
+    broken.triangles[3] = [0, 0, 1];
+    let Err(Error::Faults(faults)) = Problem::new(Description::default(), broken) else { panic!() };
+    assert!(matches!(faults[..], [Fault::Mesh(_) | Fault::Defects(_)]), "{faults:?}");
+    let mut outside = sphere();
+    outside.triangles[3] = [0, 1, u32::MAX];
+    let Err(Error::Faults(faults)) = Problem::new(Description::default(), outside) else {
+        panic!()
+    };
+    assert!(matches!(faults[..], [Fault::Mesh(_)]), "{faults:?}");
+}
+
+#[test]
+fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
+    let diffusion = Some(farad::Diffusion { temperature: 298.15, viscosity: 0.89e-3 });
+    let description =
+        Description { unit: LengthUnit::Nanometre, diffusion, ..Description::default() };
+    let found = solved(description, sphere()).hydrodynamics.unwrap();
+    close(found.capacity, 1.0, FACETS);
+    // k T / (6 pi eta R) with R = 1 nm.
+    close(
+        found.diffusion,
+        1.380649e-23 * 298.15 / (6.0 * std::f64::consts::PI * 0.89e-3 * 1e-9),
+        FACETS,
+    );
+}
