@@ -215,3 +215,37 @@ proptest! {
         prop_assert!(gmsh::parse(&file).is_err());
     }
 }
+
+/// Large binary files are read on all cores: to the same mesh as text, and with the same complaints as big-endian ones, which are
+/// read number by number.
+#[test]
+fn large_files_are_read_as_small_ones() {
+    let resolution = Resolution::Elements(20_000);
+    let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build().unwrap();
+    let [text, little, big] = [Encoding::Ascii, Encoding::LittleEndian, Encoding::BigEndian]
+        .map(|encoding| written(&mesh, encoding));
+    let [from_text, from_little, from_big] =
+        [&text, &little, &big].map(|file| gmsh::parse(file).unwrap());
+    assert_eq!(from_little.0, from_text.0);
+    assert_eq!(from_little.0, from_big.0);
+    assert_eq!(from_little.0.triangles.len(), mesh.triangles.len());
+
+    // The last coordinate of all, the last tag of a node, and tag and node of the last triangle.
+    let end = |file: &[u8], name: &str| {
+        file.windows(name.len()).rposition(|w| w == name.as_bytes()).unwrap() - 1
+    };
+    let nodes = 24 * mesh.vertices.len();
+    let places = [
+        (end(&little, "$EndNodes") - 8, f64::NAN.to_bits()),
+        (end(&little, "$EndNodes") - nodes - 8, 1),
+        (end(&little, "$EndElements") - 32, 1),
+        (end(&little, "$EndElements") - 8, 1 << 40),
+    ];
+    for (at, value) in places {
+        let [mut little, mut big] = [little.clone(), big.clone()];
+        little[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        big[at..at + 8].copy_from_slice(&value.to_be_bytes());
+        let [from_little, from_big] = [&little, &big].map(|file| gmsh::parse(file).unwrap_err());
+        assert_eq!(from_little.to_string(), from_big.to_string());
+    }
+}

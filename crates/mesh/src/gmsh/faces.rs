@@ -5,7 +5,9 @@ use super::report::ReadReport;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::wording::counted;
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Stands for the missing fourth corner of a triangle, and for a vertex that is not used.
 const NONE: u32 = u32::MAX;
@@ -77,6 +79,13 @@ impl Faces {
     /// The number of a set of physical tags, for [`Self::push`].
     pub fn set(&mut self, tags: impl IntoIterator<Item = i64>) -> u32 {
         self.groups.set(tags)
+    }
+
+    /// Adds triangles, all in one set.
+    pub fn extend(&mut self, triangles: Vec<[u32; 3]>, set: u32, reversed: bool) {
+        let face = |[a, b, c]: [u32; 3]| if reversed { [a, c, b, NONE] } else { [a, b, c, NONE] };
+        self.membership.extend(std::iter::repeat_n(set, triangles.len()));
+        self.corners.par_extend(triangles.into_par_iter().map(face));
     }
 
     /// Adds an element with three or four corners, turned over on request.
@@ -155,10 +164,21 @@ impl Faces {
                 .map(|tag| PhysicalGroup { tag: *tag, name: names.get(tag).cloned() })
                 .collect(),
             memberships: self.groups.sets,
-            triangles: Vec::with_capacity(self.corners.len()),
-            membership: Vec::with_capacity(self.corners.len()),
+            triangles: Vec::new(),
+            membership: Vec::new(),
             vertices: Vec::new(),
         };
+        report.vertices = vertices.len();
+        if self.corners.par_iter().all(|corners| corners[3] == NONE) {
+            let corners = self.corners.par_iter();
+            mesh.triangles = corners.map(|&[a, b, c, _]| [a, b, c]).collect();
+            mesh.membership = self.membership;
+            if are_all_used(vertices.len(), &mesh.triangles) {
+                mesh.vertices = vertices.to_vec();
+                return Ok(mesh);
+            }
+            return Ok(without_unused(mesh, vertices, report));
+        }
         for (&[a, b, c, d], &set) in self.corners.iter().zip(&self.membership) {
             if d == NONE {
                 mesh.triangles.push([a, b, c]);
@@ -171,23 +191,36 @@ impl Faces {
             mesh.triangles.extend(halves);
             mesh.membership.extend([set; 2]);
         }
-        let mut renumbered = vec![NONE; vertices.len()];
-        for vertex in mesh.triangles.iter().flatten() {
-            renumbered[*vertex as usize] = 0;
-        }
-        for (vertex, number) in vertices.iter().zip(&mut renumbered) {
-            if *number != NONE {
-                *number = mesh.vertices.len() as u32;
-                mesh.vertices.push(*vertex);
-            }
-        }
-        for vertex in mesh.triangles.iter_mut().flatten() {
-            *vertex = renumbered[*vertex as usize];
-        }
-        report.vertices = vertices.len();
-        report.dropped_vertices = vertices.len() - mesh.vertices.len();
-        Ok(mesh)
+        Ok(without_unused(mesh, vertices, report))
     }
+}
+
+/// Whether each of so many vertices is a corner.
+fn are_all_used(vertices: usize, triangles: &[[u32; 3]]) -> bool {
+    let used: Vec<AtomicBool> = (0..vertices).map(|_| AtomicBool::new(false)).collect();
+    triangles.par_iter().for_each(|corners| {
+        corners.iter().for_each(|&v| used[v as usize].store(true, Ordering::Relaxed))
+    });
+    used.into_par_iter().all(AtomicBool::into_inner)
+}
+
+/// The mesh with those of `vertices` that are corners.
+fn without_unused(mut mesh: Mesh, vertices: &[[f64; 3]], report: &mut ReadReport) -> Mesh {
+    let mut renumbered = vec![NONE; vertices.len()];
+    for vertex in mesh.triangles.iter().flatten() {
+        renumbered[*vertex as usize] = 0;
+    }
+    for (vertex, number) in vertices.iter().zip(&mut renumbered) {
+        if *number != NONE {
+            *number = mesh.vertices.len() as u32;
+            mesh.vertices.push(*vertex);
+        }
+    }
+    for vertex in mesh.triangles.iter_mut().flatten() {
+        *vertex = renumbered[*vertex as usize];
+    }
+    report.dropped_vertices = vertices.len() - mesh.vertices.len();
+    mesh
 }
 
 /// Elements that are in groups of both signs.

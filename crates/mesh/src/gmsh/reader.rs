@@ -36,10 +36,10 @@ struct Format {
 /// What has been read so far.
 pub(super) struct Reader {
     pub vertices: Vec<[f64; 3]>,
-    node_tags: Tags,
+    pub node_tags: Tags,
     /// Set once `$Nodes` is complete.
     places: Option<Places>,
-    element_tags: Tags,
+    pub element_tags: Tags,
     elements_seen: bool,
     /// Elements by number of type.
     counts: [usize; 256],
@@ -273,13 +273,18 @@ impl Reader {
 
     /// Enters an element of the type with the given number.
     pub fn add_element<'a>(&mut self, place: Input<'a>, tag: u64, number: i64) -> Parsed<'a, ()> {
-        if let Some(count) = usize::try_from(number).ok().and_then(|i| self.counts.get_mut(i)) {
-            *count += 1;
-        }
+        self.count_elements(number, 1);
         match self.element_tags.insert(tag) {
             Ok(()) => Ok((place, ())),
             Err(Refused::Repeated) => fail(place, Problem::RepeatedElement(tag)),
             Err(Refused::Full) => fail(place, Problem::TooMany("elements")),
+        }
+    }
+
+    /// Counts `more` elements of the type with the given number.
+    pub fn count_elements(&mut self, number: i64, more: usize) {
+        if let Some(count) = usize::try_from(number).ok().and_then(|i| self.counts.get_mut(i)) {
+            *count += more;
         }
     }
 

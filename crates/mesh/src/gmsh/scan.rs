@@ -119,6 +119,10 @@ pub(super) trait Numbers: Copy {
     fn real<'a>(self, input: Input<'a>, what: &'static str) -> Parsed<'a, f64>;
     /// Whether these are words rather than bytes.
     fn is_text(self) -> bool;
+    /// The bytes that numbers are, if they are.
+    fn binary(self) -> Option<Binary> {
+        None
+    }
     /// Starts a record: text has each on a line of its own.
     fn begin(self, input: Input) -> Input;
     /// Ends a record.
@@ -293,6 +297,10 @@ impl Numbers for Binary {
         false
     }
 
+    fn binary(self) -> Option<Binary> {
+        Some(self)
+    }
+
     fn begin(self, input: Input) -> Input {
         input
     }
@@ -304,6 +312,19 @@ impl Numbers for Binary {
     fn least_bytes(self, ints: usize, sizes: usize, reals: usize) -> usize {
         4 * ints + if self.wide { 8 } else { 4 } * sizes + 8 * reals
     }
+}
+
+impl Binary {
+    /// Whether a `size_t` is eight bytes, the lowest first, as most files have it.
+    pub fn is_usual(self) -> bool {
+        self.wide && self.endianness == Endianness::Little
+    }
+}
+
+/// The numbers of a record of eight bytes each, the lowest first.
+pub(super) fn words<const N: usize>(record: &[u8]) -> [[u8; 8]; N] {
+    let (words, _) = record.as_chunks::<8>();
+    std::array::from_fn(|k| words.get(k).copied().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -70,6 +70,25 @@ impl Tags {
         Ok(())
     }
 
+    /// Enters `count` tags from `first` on; false if they have to be entered one by one.
+    pub fn insert_run(&mut self, first: u64, count: u32) -> bool {
+        let room = (NONE - 1).checked_sub(self.count);
+        let last = u64::from(count).checked_sub(1).and_then(|more| first.checked_add(more));
+        let (Some(room), Some(last)) = (room, last) else { return false };
+        if count > room || last == u64::MAX || self.shuffled.is_some() {
+            return false;
+        }
+        self.finish_run();
+        let below = self.finished.range(..=last).next_back();
+        if below.is_some_and(|(_, run)| run.last >= first) {
+            return false;
+        }
+        self.ceiling = self.finished.range(first..).next().map_or(u64::MAX, |(next, _)| *next);
+        self.current = Some(Run { first, last, place: self.count });
+        self.count += count;
+        true
+    }
+
     fn start_run(&mut self, tag: u64) -> Result<(), Refused> {
         self.finish_run();
         let below = self.finished.range(..=tag).next_back();
@@ -163,6 +182,34 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::HashMap;
+
+    proptest! {
+        /// Runs entered at once leave what their tags leave that are entered one by one.
+        #[test]
+        fn runs_are_their_tags(runs in prop::collection::vec((0u64..60, 1u32..12), 1..12)) {
+            let (mut at_once, mut one_by_one) = (Tags::default(), Tags::default());
+            for (first, count) in runs {
+                let tags: Vec<u64> = (first..first + u64::from(count)).collect();
+                let mut fresh = Tags::default();
+                std::mem::swap(&mut fresh, &mut one_by_one);
+                let known = fresh.into_places();
+                let is_new = tags.iter().all(|tag| known.get(*tag).is_none());
+                prop_assert_eq!(at_once.insert_run(first, count), is_new);
+                // Rebuilt from what was known, in the order of places.
+                let mut all: Vec<(u32, u64)> =
+                    (0..80).filter_map(|tag| Some((known.get(tag)?, tag))).collect();
+                all.sort_unstable();
+                let new = if is_new { tags } else { Vec::new() };
+                for tag in all.into_iter().map(|(_, tag)| tag).chain(new) {
+                    prop_assert_eq!(one_by_one.insert(tag), Ok(()));
+                }
+            }
+            let (at_once, one_by_one) = (at_once.into_places(), one_by_one.into_places());
+            for tag in 0..80 {
+                prop_assert_eq!(at_once.get(tag), one_by_one.get(tag));
+            }
+        }
+    }
 
     fn check(tags: &[u64]) {
         let mut ours = Tags::default();

@@ -3,8 +3,10 @@
 use super::error::{Problem, Subject};
 use super::kinds::Kind;
 use super::reader::{Reader, element_nodes};
-use super::scan::{About, Input, Numbers, Parsed, fail, line};
+use super::scan::{About, Input, Numbers, Parsed, fail, line, words};
 use super::tags::Places;
+use crate::surface::usable;
+use rayon::prelude::*;
 use std::collections::HashMap;
 
 /// `$Entities`, from behind the name to before the end.
@@ -163,6 +165,12 @@ pub(super) fn nodes<'a, N: Numbers>(
         (input, ()) = numbers.end(rest)?;
         let parameters =
             if parametric != 0 && matches!(dimension, 1..=3) { dimension as usize } else { 0 };
+        if parameters == 0
+            && let Some(rest) = many_nodes(reader, numbers, count, input)
+        {
+            input = rest;
+            continue;
+        }
         tags.clear();
         tags.reserve(count);
         for _ in 0..count {
@@ -181,6 +189,66 @@ pub(super) fn nodes<'a, N: Numbers>(
         }
     }
     check_sum(start, input, "$Nodes", "nodes", total, reader.vertices.len())
+}
+
+/// Blocks of fewer records are read one by one.
+const MANY: usize = 4096;
+
+/// The usual block of nodes in a binary file, tags that follow each other and then coordinates, on all cores. `None` if it is another:
+/// nothing has been read then, and what is wrong with it is found record by record.
+fn many_nodes<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    count: usize,
+    input: Input<'a>,
+) -> Option<Input<'a>> {
+    if count < MANY || !numbers.binary()?.is_usual() {
+        return None;
+    }
+    let (tags, rest) = input.split_at_checked(8 * count)?;
+    let (points, rest) = rest.split_at_checked(24 * count)?;
+    let first = follow_each_other::<1>(tags)?;
+    let point = |record: &[u8]| {
+        let point = words::<3>(record).map(f64::from_le_bytes);
+        point.iter().all(|&x| usable(x)).then_some(point)
+    };
+    let points: Option<Vec<[f64; 3]>> = points.par_chunks_exact(24).map(point).collect();
+    let points = points?;
+    reader.node_tags.insert_run(first, u32::try_from(count).ok()?).then(|| {
+        reader.vertices.extend(points);
+        rest
+    })
+}
+
+/// The same of triangles, a tag and three nodes each.
+fn many_triangles<'a, N: Numbers>(
+    reader: &mut Reader,
+    numbers: N,
+    places: &Places,
+    count: usize,
+    input: Input<'a>,
+) -> Option<(Input<'a>, Vec<[u32; 3]>)> {
+    if count < MANY || !numbers.binary()?.is_usual() {
+        return None;
+    }
+    let (records, rest) = input.split_at_checked(32 * count)?;
+    let first = follow_each_other::<4>(records)?;
+    let corners = |record: &[u8]| {
+        let [_, a, b, c] = words::<4>(record).map(u64::from_le_bytes);
+        Some([places.get(a)?, places.get(b)?, places.get(c)?])
+    };
+    let triangles: Option<Vec<[u32; 3]>> = records.par_chunks_exact(32).map(corners).collect();
+    let triangles = triangles?;
+    let fits = reader.element_tags.insert_run(first, u32::try_from(count).ok()?);
+    fits.then_some((rest, triangles))
+}
+
+/// The first tag of records of so many words, if those of the others follow it one by one.
+fn follow_each_other<const WORDS: usize>(records: &[u8]) -> Option<u64> {
+    let tag = |record: &[u8]| u64::from_le_bytes(words::<1>(record)[0]);
+    let first = tag(records);
+    let records = records.par_chunks_exact(8 * WORDS).enumerate();
+    records.all(|(k, record)| first.checked_add(k as u64) == Some(tag(record))).then_some(first)
 }
 
 /// `$Elements`, from behind the name to before the end.
@@ -221,6 +289,15 @@ pub(super) fn elements<'a, N: Numbers>(
                 reader.faces.reserve(count);
                 set = reader.faces.set(sense.groups);
             }
+        }
+        if corners_of_kind == Some(3)
+            && kind.nodes == Some(3)
+            && let Some((rest, triangles)) = many_triangles(reader, numbers, places, count, input)
+        {
+            reader.count_elements(number, count);
+            reader.faces.extend(triangles, set, reversed);
+            input = rest;
+            continue;
         }
         for _ in 0..count {
             input = numbers.begin(input);
