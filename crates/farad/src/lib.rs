@@ -46,6 +46,7 @@ mod solver;
 mod sources;
 mod state;
 mod study;
+mod sweep;
 #[cfg(test)]
 mod testing;
 pub mod units;
@@ -72,4 +73,5 @@ pub use solution::{
 pub use solver::Solver;
 pub use sources::Source;
 pub use study::{Entry, FACETS_OVER_GAP, Gap, Study, Verdict, entry_name};
+pub use sweep::{Change, NoGroup, combinations};
 pub use units::LengthUnit;

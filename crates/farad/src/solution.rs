@@ -47,6 +47,14 @@ impl Solution {
         Matrices::new(&self.answer.maxwell, self.relative_permittivity, self.unit)
     }
 
+    /// The capacitance matrix in a surrounding medium of another permittivity, where that is all that changes: charges at 1 V per
+    /// permittivity are the same in any one medium. `None` with dielectrics, a state or a polarisability.
+    pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
+        let is_one_medium = self.gauss_defect.is_none();
+        let alone = is_one_medium && self.state.is_none() && self.polarisability.is_none();
+        alone.then(|| Matrices::new(&self.answer.maxwell, relative_permittivity, self.unit))
+    }
+
     /// Whether every solve met the tolerance.
     pub fn converged(&self) -> bool {
         self.answer.solves.iter().all(|solve| solve.reason == bem::StopReason::Converged)

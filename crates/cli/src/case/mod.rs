@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use bem::CapacitanceOptions;
 use farad::{Description, Problem};
 
-pub(crate) use diagnostics::{Defect, Located, Sort, quoted};
+pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
 use places::Places;
 pub(crate) use probe::{file as probe_file, picture as probe_picture};

@@ -3,8 +3,11 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use farad::Change;
+
 use super::diagnostics::{Defect, Located, Sort, quoted};
 use super::document::Section;
+use super::places;
 
 /// One quantity that is varied.
 #[derive(Clone, Debug)]
@@ -13,18 +16,15 @@ pub(crate) struct Sweep {
     pub(crate) name: String,
     /// Its place in the case file.
     pub(crate) place: Range<usize>,
-    pub(crate) change: Change,
+    /// The places of the groups that it moves.
+    pub(crate) groups: Vec<Range<usize>>,
+    pub(crate) values: Values,
 }
 
-/// How the case changes with it.
+/// What it takes from run to run.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
-    /// The relative permittivity of a dielectric, or without one of the surrounding medium, takes these values.
-    Permittivity { dielectric: Option<String>, values: Vec<f64> },
-    /// Groups move by each value times a vector.
-    Move { groups: Vec<Located<String>>, along: [f64; 3], values: Vec<f64> },
-    /// Groups turn by each value, in degrees.
-    Turn { groups: Vec<Located<String>>, axis: [f64; 3], centre: [f64; 3], values: Vec<f64> },
+pub(crate) enum Values {
+    Of(Change),
     /// Another mesh for each.
     Files(Vec<PathBuf>),
 }
@@ -32,24 +32,23 @@ pub(crate) enum Change {
 impl Sweep {
     /// How many values there are.
     pub(crate) fn len(&self) -> usize {
-        match &self.change {
-            Change::Permittivity { values, .. }
-            | Change::Move { values, .. }
-            | Change::Turn { values, .. } => values.len(),
-            Change::Files(files) => files.len(),
+        match &self.values {
+            Values::Of(change) => change.values().len(),
+            Values::Files(files) => files.len(),
         }
     }
 
-    /// A value as it stands in tables.
-    pub(crate) fn label(&self, index: usize) -> String {
-        match &self.change {
-            Change::Permittivity { values, .. }
-            | Change::Move { values, .. }
-            | Change::Turn { values, .. } => values[index].to_string(),
-            Change::Files(files) => {
-                files[index].file_name().unwrap_or_default().to_string_lossy().into_owned()
-            }
+    /// How the problem changes, unless it is by its mesh's file.
+    pub(crate) fn change(&self) -> Option<&Change> {
+        match &self.values {
+            Values::Of(change) => Some(change),
+            Values::Files(_) => None,
         }
+    }
+
+    /// Whether runs with other values have other surfaces.
+    pub(crate) fn is_of_geometry(&self) -> bool {
+        self.change().is_none_or(Change::is_of_geometry)
     }
 }
 
@@ -70,19 +69,24 @@ pub(super) fn read(top: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Vec<
     let mut sweeps: Vec<Sweep> = Vec::new();
     for section in top.sections("sweep") {
         let name = section.text("name");
-        let change = read_change(&section, base, dielectrics);
-        let (Some(name), Some(change)) = (name, change) else { continue };
+        let values = read_values(&section, base, dielectrics);
+        let (Some(name), Some((values, groups))) = (name, values) else { continue };
         if let Some(first) = sweeps.iter().find(|sweep| sweep.name == name.value) {
             let message = format!("two sweeps are called \"{}\"", name.value);
             let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
             top.report(defect.first(first.place.clone()));
         }
-        sweeps.push(Sweep { name: name.value, place: name.span, change });
+        sweeps.push(Sweep { name: name.value, place: name.span, groups, values });
     }
     sweeps
 }
 
-fn read_change(section: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Option<Change> {
+/// The values, and the places of groups that they move.
+fn read_values(
+    section: &Section<'_>,
+    base: &Path,
+    dielectrics: &[&str],
+) -> Option<(Values, Vec<Range<usize>>)> {
     // All keys are read whatever the others say, so that each is checked.
     let set = section.text("set");
     let moving = section.names("move");
@@ -129,7 +133,7 @@ fn read_change(section: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Opti
                 section.report(defect.help("the path is relative to the case file's folder"));
             }
         }
-        return Some(Change::Files(paths));
+        return Some((Values::Files(paths), Vec::new()));
     }
     let Some(values) = values else {
         missing("values", "add values = [...], one for each run");
@@ -157,14 +161,15 @@ fn read_change(section: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Opti
                 .report(Defect::new(Sort::Value, span, message).label("possible: 1e-12 to 1e12"));
         }
         let dielectric = quantity.flatten().map(str::to_owned);
-        return Some(Change::Permittivity { dielectric, values });
+        return Some((Values::Of(Change::Permittivity { dielectric, values }), Vec::new()));
     }
     if let Some(groups) = moving {
         let Some(along) = vector(along) else {
             missing("along", "add along = [x, y, z]: groups move by each value times this vector");
             return None;
         };
-        return Some(Change::Move { groups, along, values });
+        let (groups, places) = places::split(groups);
+        return Some((Values::Of(Change::Move { groups, along, values }), places));
     }
     let groups = turning?;
     let Some(place) = axis.as_ref().map(|axis| axis.span.clone()) else {
@@ -176,5 +181,7 @@ fn read_change(section: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Opti
         section.report(Defect::new(Sort::Value, place, "axis is zero and has no direction"));
         return None;
     }
-    Some(Change::Turn { groups, axis, centre: vector(centre).unwrap_or_default(), values })
+    let (groups, places) = places::split(groups);
+    let centre = vector(centre).unwrap_or_default();
+    Some((Values::Of(Change::Turn { groups, axis, centre, values }), places))
 }

@@ -1,21 +1,21 @@
 //! `farad sweep`: a case for every combination of the values in its `[[sweep]]` tables.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use farad::{Dielectric, Matrices, Solver, entry_name};
-use mesh::transform::{Motion, moved};
+use farad::{Matrices, Problem, Solution, Solver, entry_name};
 use mesh::{Mesh, files as formats};
 use serde::Serialize;
 
 use super::arguments::Solving;
 use super::solve::solve;
 use crate::backend::Backend;
-use crate::case::sweep::{Change, Sweep};
-use crate::case::{Case, Defect, Located, Sort, VtkMode, told};
+use crate::case::sweep::{Sweep, Values};
+use crate::case::{Case, Defect, Sort, VtkMode, told};
 use crate::exit::{Exit, Failure, unreadable};
 use crate::grid::grid;
 use crate::output::Output;
@@ -110,150 +110,232 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let (case, output) = args.solving.begin(&args.case, verbose)?;
     let runs = combinations(&case)?;
     let path = args.output.clone().unwrap_or_else(|| args.case.with_extension("sweep"));
-    let pictures: Vec<String> =
-        (1..=runs.len()).map(|run| format!("surface_{run:04}.vtu")).collect();
-    let with_pictures = case.vtk != VtkMode::None;
-    let mut names = vec![CSV];
-    if with_pictures {
-        names.push(PVD);
-        names.extend(pictures.iter().map(String::as_str));
-    }
-    let probes: Vec<String> = results::probe_files(&case);
-    let probes: Vec<String> = (1..=runs.len())
-        .flat_map(|run| probes.iter().map(move |name| results::tagged(name, &tag(run))))
-        .collect();
-    names.extend(probes.iter().map(String::as_str));
-    let mut folder = Folder::open(&path, &names, args.solving.overwrite)?;
-
-    let mut meshes = Meshes { case: &case, output: &output, read: HashMap::new() };
-    let mut rows: Vec<Option<Row>> = vec![None; runs.len()];
-    let mut conductors: Option<Vec<String>> = None;
-    let mut quantities: Vec<String> = Vec::new();
-    let mut solved = 0;
-    let mut solver = Solver::default();
+    let folder = open(&path, &case, runs.len(), args.solving.overwrite)?;
+    let mut sweeping = Sweeping {
+        args,
+        case: &case,
+        runs: &runs,
+        output: &output,
+        path: &path,
+        started,
+        folder,
+        read: HashMap::new(),
+        solver: Solver::default(),
+        solved: 0,
+        rows: vec![None; runs.len()],
+        conductors: None,
+        quantities: Vec::new(),
+    };
     for first in by_geometry(&case, &runs) {
-        if rows[first].is_some() {
-            continue;
+        if sweeping.rows[first].is_none() {
+            interrupt::check()?;
+            sweeping.solve(first)?;
         }
-        interrupt::check()?;
+    }
+    sweeping.finish()
+}
+
+/// The folder for the files of so many runs.
+fn open(path: &Path, case: &Case, runs: usize, overwrite: bool) -> Result<Folder, Failure> {
+    let mut names = vec![CSV.to_owned()];
+    if case.vtk != VtkMode::None {
+        names.push(PVD.to_owned());
+        names.extend((1..=runs).map(picture));
+    }
+    let probes = results::probe_files(case);
+    let of_run = |run| probes.iter().map(move |name| results::tagged(name, &tag(run)));
+    names.extend((1..=runs).flat_map(of_run));
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Folder::open(path, &names, overwrite)
+}
+
+/// A sweep under way.
+struct Sweeping<'a> {
+    args: &'a Args,
+    case: &'a Case,
+    /// For each run the index of its value in every sweep.
+    runs: &'a [Vec<usize>],
+    output: &'a Output,
+    path: &'a Path,
+    started: Instant,
+    folder: Folder,
+    /// The meshes, each file read once.
+    read: HashMap<PathBuf, Mesh>,
+    solver: Solver,
+    solved: usize,
+    rows: Vec<Option<Row>>,
+    conductors: Option<Vec<String>>,
+    quantities: Vec<String>,
+}
+
+impl Sweeping<'_> {
+    /// Solves a run, and with it those that follow from it.
+    fn solve(&mut self, first: usize) -> Result<(), Failure> {
+        let (runs, whole, output) = (self.runs, self.case, self.output);
         let choice = &runs[first];
         let failed = |failure: Failure| {
-            output.note(&format!("this was the run with {}", describe(&case, choice)));
+            output.note(&format!("this was the run with {}", describe(whole, choice)));
             failure
         };
-        let this = of_run(&case, choice);
-        let problem =
-            meshes.make(choice).and_then(|mesh| problem::prepare(&this, mesh)).map_err(failed)?;
-        if conductors.is_none() {
-            problem.notes.iter().for_each(|note| output.note(&told(&this, note)));
+        let case = of_run(whole, choice);
+        let mesh = self.mesh(choice).map_err(failed)?;
+        let problem = problem::prepare(&case, mesh).map_err(failed)?;
+        if self.conductors.is_none() {
+            problem.notes.iter().for_each(|note| output.note(&told(&case, note)));
         }
         let names = &problem.conductors.names;
-        if *conductors.get_or_insert_with(|| names.clone()) != *names {
-            return Err(other_conductors(&case, choice, names));
+        if *self.conductors.get_or_insert_with(|| names.clone()) != *names {
+            return Err(other_conductors(whole, choice, names));
         }
-        let solution =
-            solve(&mut solver, &this, &problem, &args.solving, &output).map_err(failed)?;
+        let solving = &self.args.solving;
+        let solution = solve(&mut self.solver, &case, &problem, solving, output).map_err(failed)?;
         if !solution.converged() {
             return Err(Failure::with_help(
                 Exit::NotConverged,
-                format!("the solver did not converge in the run with {}", describe(&case, choice)),
+                format!("the solver did not converge in the run with {}", describe(whole, choice)),
                 "raise solver.max_iterations or ask for less with --tolerance",
             ));
         }
-        solved += 1;
-        let found = solution.quantities();
-        quantities = found.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
-        // Without dielectrics, charges at 1 V per permittivity do not depend on the permittivity: the other runs of this
-        // geometry are done too.
-        let one_medium = problem.media.is_none()
-            && solution.state.is_none()
-            && solution.polarisability.is_none();
-        for run in (first..runs.len())
-            .filter(|&run| run == first || (one_medium && same_geometry(&case, choice, &runs[run])))
-        {
-            let case = of_run(&case, &runs[run]);
-            let description = &case.description;
-            let (permittivity, unit) = (description.relative_permittivity, description.unit);
-            let matrices = Matrices::new(&solution.answer.maxwell, permittivity, unit);
-            if with_pictures {
-                let run_of = Run {
-                    case: &case,
-                    problem: &problem,
-                    solution: &solution,
-                    requested: args.solving.on.backend,
-                    used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
-                    folder: &path,
-                    started,
-                    read_seconds: 0.0,
-                };
-                folder.stage(&pictures[run], |out| results::write_surface(out, &run_of))?;
-            }
-            let mut probes = Vec::new();
-            let probed = solution.state.iter().flat_map(|state| &state.probes);
-            for probed in description.probes.iter().zip(probed) {
-                let written = results::write_probe(&mut folder, &case, probed, &tag(run + 1))?;
-                probes.extend(written);
-            }
-            rows[run] = Some(Row {
-                parameters: parameters(&case, &runs[run]),
-                maxwell_farad: matrices.maxwell_farad,
-                quantities: found.iter().map(|quantity| quantity.2).collect(),
-                triangles: problem.mesh.triangles.len(),
-                warnings: warnings::of(&solution),
-                surface: with_pictures.then(|| pictures[run].clone()),
-                probes,
-            });
+        self.solved += 1;
+        let quantities = solution.quantities();
+        self.quantities =
+            quantities.iter().map(|(name, unit, _)| format!("{name} [{unit}]")).collect();
+        let same = |run: &usize| *run == first || same_geometry(whole, choice, &runs[*run]);
+        for run in (first..runs.len()).filter(same) {
+            let case = of_run(whole, &runs[run]);
+            let matrices = match run == first {
+                true => Some(solution.matrices()),
+                false => solution.matrices_in(case.description.relative_permittivity),
+            };
+            let Some(matrices) = matrices else { break };
+            self.rows[run] = Some(self.row(run, &case, &problem, &solution, matrices)?);
         }
+        Ok(())
     }
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
-    let failed: Vec<String> = rows
-        .iter()
-        .zip(&runs)
-        .filter(|(row, _)| warnings::failed(&row.warnings))
-        .map(|(_, choice)| describe(&case, choice))
-        .collect();
-    let mut document = Document {
-        schema: SCHEMA,
-        status: if failed.is_empty() { "complete" } else { "checks_failed" },
-        program: format!("farad {}", env!("CARGO_PKG_VERSION")),
-        case: paths::relative(&path, case.path()),
-        files: Vec::new(),
-        parameters: case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
-        conductors: conductors.unwrap_or_default(),
-        quantities,
-        runs: rows,
-        solved,
-        prepared: solver.times_prepared(),
-        seconds: 0.0,
-    };
-    folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
-    if with_pictures {
-        folder.stage(PVD, |out| out.write_all(pvd(&pictures, &document.runs).as_bytes()))?;
+
+    /// Writes the files of a run.
+    fn row(
+        &mut self,
+        run: usize,
+        case: &Case,
+        problem: &Problem,
+        solution: &Solution,
+        matrices: Matrices,
+    ) -> Result<Row, Failure> {
+        let surface = (case.vtk != VtkMode::None).then(|| picture(run + 1));
+        if let Some(name) = &surface {
+            let run = Run {
+                case,
+                problem,
+                solution,
+                requested: self.args.solving.on.backend,
+                used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+                folder: self.path,
+                started: self.started,
+                read_seconds: 0.0,
+            };
+            self.folder.stage(name, |out| results::write_surface(out, &run))?;
+        }
+        let mut probes = Vec::new();
+        let probed = solution.state.iter().flat_map(|state| &state.probes);
+        for probed in case.description.probes.iter().zip(probed) {
+            probes.extend(results::write_probe(&mut self.folder, case, probed, &tag(run + 1))?);
+        }
+        Ok(Row {
+            parameters: parameters(case, &self.runs[run]),
+            maxwell_farad: matrices.maxwell_farad,
+            quantities: solution.quantities().iter().map(|quantity| quantity.2).collect(),
+            triangles: problem.mesh.triangles.len(),
+            warnings: warnings::of(solution),
+            surface,
+            probes,
+        })
     }
-    document.files = folder.names();
-    document.seconds = started.elapsed().as_secs_f64();
-    // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json =
-        crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
-    folder.commit(&json)?;
-    if args.solving.json {
-        output.data(&json)?;
-    } else {
-        output.text(&text(&case, &document, &path))?;
+
+    /// The mesh of a run.
+    fn mesh(&mut self, choice: &[usize]) -> Result<Mesh, Failure> {
+        let case = self.case;
+        let file_of = |(sweep, value): (&Sweep, &usize)| match &sweep.values {
+            Values::Files(files) => Some(files[*value].clone()),
+            Values::Of(_) => None,
+        };
+        let file = case.sweeps.iter().zip(choice).filter_map(file_of).next_back();
+        let file = file.unwrap_or_else(|| case.mesh.clone());
+        let read = match self.read.entry(file) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let (mesh, reading) = formats::read(new.key()).map_err(unreadable)?;
+                for note in &reading.notes {
+                    self.output.note(&format!("{}: {note}", new.key().display()));
+                }
+                new.insert(mesh)
+            }
+        };
+        let mut mesh = read.clone();
+        for (sweep, &value) in case.sweeps.iter().zip(choice) {
+            let Some(change) = sweep.change() else { continue };
+            mesh = change.place(value, mesh).map_err(|missing| {
+                let place = sweep.groups[missing.index].clone();
+                let defect = Defect::new(Sort::Value, place, missing.to_string());
+                let help = format!("its groups are {}", missing.available.join(", "));
+                case.failure(vec![defect.label("no such group").help(help)])
+            })?;
+        }
+        Ok(mesh)
     }
-    if failed.is_empty() {
-        return Ok(());
+
+    /// Writes what tells of all runs.
+    fn finish(mut self) -> Result<(), Failure> {
+        let rows: Vec<Row> = self.rows.into_iter().flatten().collect();
+        let failed: Vec<String> = rows
+            .iter()
+            .zip(self.runs)
+            .filter(|(row, _)| warnings::failed(&row.warnings))
+            .map(|(_, choice)| describe(self.case, choice))
+            .collect();
+        let mut document = Document {
+            schema: SCHEMA,
+            status: if failed.is_empty() { "complete" } else { "checks_failed" },
+            program: format!("farad {}", env!("CARGO_PKG_VERSION")),
+            case: paths::relative(self.path, self.case.path()),
+            files: Vec::new(),
+            parameters: self.case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
+            conductors: self.conductors.unwrap_or_default(),
+            quantities: self.quantities,
+            runs: rows,
+            solved: self.solved,
+            prepared: self.solver.times_prepared(),
+            seconds: 0.0,
+        };
+        self.folder.stage(CSV, |out| out.write_all(csv(&document).as_bytes()))?;
+        if self.case.vtk != VtkMode::None {
+            self.folder.stage(PVD, |out| out.write_all(pvd(&document.runs).as_bytes()))?;
+        }
+        document.files = self.folder.names();
+        document.seconds = self.started.elapsed().as_secs_f64();
+        // Only maps with strange keys and failing writers can fail, and there are none here.
+        let json =
+            crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
+        self.folder.commit(&json)?;
+        if self.args.solving.json {
+            self.output.data(&json)?;
+        } else {
+            self.output.text(&text(self.case, &document, self.path))?;
+        }
+        if failed.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::with_help(
+            Exit::NotConverged,
+            format!(
+                "the results of {} of {} fail their self-checks: {}",
+                failed.len(),
+                counted(document.runs.len(), "run"),
+                failed.join("; ")
+            ),
+            format!("the results in {} are marked checks_failed", self.path.display()),
+        ))
     }
-    Err(Failure::with_help(
-        Exit::NotConverged,
-        format!(
-            "the results of {} of {} fail their self-checks: {}",
-            failed.len(),
-            counted(document.runs.len(), "run"),
-            failed.join("; ")
-        ),
-        format!("the results in {} are marked checks_failed", path.display()),
-    ))
 }
 
 /// For each run the index of its value in every sweep; the last sweep varies fastest.
@@ -265,36 +347,24 @@ fn combinations(case: &Case) -> Result<Vec<Vec<usize>>, Failure> {
             "add a [[sweep]] table (see docs/case-file.md), or use `farad solve`",
         ));
     }
-    let count = case.sweeps.iter().try_fold(1usize, |count, sweep| count.checked_mul(sweep.len()));
-    let Some(count) = count.filter(|count| *count <= MOST_RUNS) else {
-        return Err(Failure::with_help(
+    let lengths: Vec<usize> = case.sweeps.iter().map(Sweep::len).collect();
+    farad::combinations(&lengths, MOST_RUNS).ok_or_else(|| {
+        Failure::with_help(
             Exit::BadInput,
             format!(
                 "the sweeps of {} have more than {MOST_RUNS} combinations",
                 case.path().display()
             ),
             "every value of one goes with every value of the others; vary less at once",
-        ));
-    };
-    let runs = (0..count).map(|mut run| {
-        let mut choice: Vec<usize> = Vec::with_capacity(case.sweeps.len());
-        for sweep in case.sweeps.iter().rev() {
-            choice.push(run % sweep.len());
-            run /= sweep.len();
-        }
-        choice.reverse();
-        choice
-    });
-    Ok(runs.collect())
+        )
+    })
 }
 
 /// The runs with those of one geometry after each other.
 fn by_geometry(case: &Case, runs: &[Vec<usize>]) -> Vec<usize> {
     let key = |run: &usize| -> Vec<usize> {
         let choice = case.sweeps.iter().zip(&runs[*run]);
-        let geometry = |(sweep, value): (&Sweep, &usize)| {
-            (!matches!(sweep.change, Change::Permittivity { .. })).then_some(*value)
-        };
+        let geometry = |(sweep, value): (&Sweep, &usize)| sweep.is_of_geometry().then_some(*value);
         choice.filter_map(geometry).collect()
     };
     let mut order: Vec<usize> = (0..runs.len()).collect();
@@ -305,52 +375,27 @@ fn by_geometry(case: &Case, runs: &[Vec<usize>]) -> Vec<usize> {
 /// Whether two runs differ in their permittivity at most.
 fn same_geometry(case: &Case, a: &[usize], b: &[usize]) -> bool {
     let mut pairs = case.sweeps.iter().zip(a.iter().zip(b));
-    pairs.all(|(sweep, (a, b))| a == b || matches!(sweep.change, Change::Permittivity { .. }))
+    pairs.all(|(sweep, (a, b))| a == b || !sweep.is_of_geometry())
 }
 
 /// The case of one run: its permittivities, and the atoms of molecules where their surfaces are.
 fn of_run(case: &Case, choice: &[usize]) -> Case {
     let mut run = case.clone();
-    let description = &mut run.description;
     for (sweep, &value) in case.sweeps.iter().zip(choice) {
-        if let Some((groups, motion)) = motion(&sweep.change, value) {
-            let moves = |group: &String| groups.iter().any(|g| g.value == *group);
-            let whole = |d: &&mut Dielectric| d.groups.iter().all(moves);
-            let moved = description.dielectrics.iter_mut().filter(whole);
-            for atom in moved.flat_map(|dielectric| &mut dielectric.atoms) {
-                atom.position = motion.apply(atom.position);
-            }
-        }
-        let Change::Permittivity { dielectric, values } = &sweep.change else { continue };
-        let named = |d: &&mut Dielectric| Some(&d.name) == dielectric.as_ref();
-        match description.dielectrics.iter_mut().find(named) {
-            Some(dielectric) => dielectric.relative_permittivity = values[value],
-            None => description.relative_permittivity = values[value],
+        if let Some(change) = sweep.change() {
+            change.describe(value, &mut run.description);
         }
     }
     run
 }
 
-/// The groups that a sweep puts elsewhere, and how with its value of this index; `None` if it changes something else.
-fn motion(change: &Change, value: usize) -> Option<(&[Located<String>], Motion)> {
-    match change {
-        Change::Move { groups, along, values } => {
-            Some((groups, Motion::along(along.map(|x| x * values[value]))))
-        }
-        Change::Turn { groups, axis, centre, values } => {
-            let angle = values[value].to_radians();
-            Some((groups, Motion { axis: *axis, centre: *centre, angle, shift: [0.0; 3] }))
-        }
-        Change::Permittivity { .. } | Change::Files(_) => None,
-    }
-}
-
 fn parameters(case: &Case, choice: &[usize]) -> Vec<Parameter> {
-    let value = |(sweep, &index): (&Sweep, &usize)| match &sweep.change {
-        Change::Permittivity { values, .. }
-        | Change::Move { values, .. }
-        | Change::Turn { values, .. } => Parameter::Number(values[index]),
-        Change::Files(_) => Parameter::Text(sweep.label(index)),
+    let value = |(sweep, &index): (&Sweep, &usize)| match &sweep.values {
+        Values::Of(change) => Parameter::Number(change.values()[index]),
+        Values::Files(files) => {
+            let name = files[index].file_name().unwrap_or_default();
+            Parameter::Text(name.to_string_lossy().into_owned())
+        }
     };
     case.sweeps.iter().zip(choice).map(value).collect()
 }
@@ -358,6 +403,11 @@ fn parameters(case: &Case, choice: &[usize]) -> Vec<Parameter> {
 /// What the names of a run's files end with.
 fn tag(run: usize) -> String {
     format!("_{run:04}")
+}
+
+/// The picture of a run.
+fn picture(run: usize) -> String {
+    format!("surface{}.vtu", tag(run))
 }
 
 /// "gap = 1, angle = 30".
@@ -376,60 +426,6 @@ fn other_conductors(case: &Case, choice: &[usize], names: &[String]) -> Failure 
         ),
         "every mesh of a sweep must have the conductors of the first, in its order; list them with [[conductor]]",
     )
-}
-
-/// The meshes of the runs, each file read once.
-struct Meshes<'a> {
-    case: &'a Case,
-    output: &'a Output,
-    read: HashMap<PathBuf, Mesh>,
-}
-
-impl Meshes<'_> {
-    fn make(&mut self, choice: &[usize]) -> Result<Mesh, Failure> {
-        let mut file = self.case.mesh.clone();
-        for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
-            if let Change::Files(files) = &sweep.change {
-                file.clone_from(&files[value]);
-            }
-        }
-        if !self.read.contains_key(&file) {
-            let (mesh, reading) = formats::read(&file).map_err(unreadable)?;
-            for note in &reading.notes {
-                self.output.note(&format!("{}: {note}", file.display()));
-            }
-            self.read.insert(file.clone(), mesh);
-        }
-        let Some(mesh) = self.read.get(&file) else { return Ok(Mesh::default()) };
-        let mut mesh = mesh.clone();
-        for (sweep, &value) in self.case.sweeps.iter().zip(choice) {
-            let Some((groups, motion)) = motion(&sweep.change, value) else { continue };
-            mesh = self.put(&mesh, groups, &motion)?;
-        }
-        Ok(mesh)
-    }
-
-    /// The mesh with some of its groups elsewhere.
-    fn put(
-        &self,
-        mesh: &Mesh,
-        groups: &[Located<String>],
-        motion: &Motion,
-    ) -> Result<Mesh, Failure> {
-        let labels: Vec<String> = mesh.groups.iter().map(mesh::PhysicalGroup::label).collect();
-        let mut members = Vec::new();
-        for group in groups {
-            let Some(index) = labels.iter().position(|label| *label == group.value) else {
-                let message = format!("the mesh has no physical group \"{}\"", group.value);
-                let defect = Defect::new(Sort::Value, group.span.clone(), message);
-                let help = format!("its groups are {}", labels.join(", "));
-                return Err(self.case.failure(vec![defect.label("no such group").help(help)]));
-            };
-            members.push(index as u32);
-        }
-        let moves = |t: usize| mesh.groups_of(t).iter().any(|group| members.contains(group));
-        Ok(moved(mesh, moves, motion))
-    }
 }
 
 /// The matrix's entries on and above the diagonal, by row: name and place.
@@ -461,21 +457,25 @@ fn csv(document: &Document) -> String {
 }
 
 /// The series of pictures for ParaView: the time of a run is the value of the one sweep where that is a number, else the run's own.
-fn pvd(pictures: &[String], runs: &[Row]) -> String {
+fn pvd(runs: &[Row]) -> String {
     let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
                     byte_order=\"LittleEndian\">\n<Collection>\n"
         .to_owned();
-    for (step, (picture, run)) in pictures.iter().zip(runs).enumerate() {
+    for (step, run) in runs.iter().enumerate() {
         let time = match run.parameters.as_slice() {
             [Parameter::Number(value)] => *value,
             _ => step as f64,
         };
-        let _ = writeln!(text, "<DataSet timestep=\"{time}\" part=\"0\" file=\"{picture}\"/>");
+        let _ = writeln!(
+            text,
+            "<DataSet timestep=\"{time}\" part=\"0\" file=\"{}\"/>",
+            picture(step + 1)
+        );
     }
     text + "</Collection>\n</VTKFile>\n"
 }
 
-fn text(case: &Case, document: &Document, path: &std::path::Path) -> String {
+fn text(case: &Case, document: &Document, path: &Path) -> String {
     let columns = columns(&document.conductors);
     let shown = columns.len().min(MOST_SHOWN);
     let all = document.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
