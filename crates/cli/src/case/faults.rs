@@ -8,8 +8,8 @@ use mesh::{conductors, mirror, regions};
 use super::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
-use crate::exit::{Exit, Failure};
-use crate::units;
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
 
 /// Atoms at fault that are named.
 const NAMED: usize = 5;

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 /// What the user may ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
