@@ -7,7 +7,7 @@ use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 /// What temporary names begin with.
 const TEMPORARY: &str = ".farad-tmp-";

@@ -1,28 +1,12 @@
 //! The program `farad`: case files, commands, progress, results. It holds no numerics.
 
-mod backend;
 mod case;
 mod commands;
-mod exit;
 mod files;
-mod grid;
-mod interrupt;
-mod limits;
-mod logging;
 mod machine;
-mod memory;
-mod npy;
-mod output;
 mod paths;
-mod plot;
-mod problem;
-mod progress;
-mod results;
-mod system;
-mod text;
-mod units;
-mod vtk;
-mod warnings;
+mod report;
+mod terminal;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -30,7 +14,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::{interrupt, logging, output};
 
 fn main() -> ExitCode {
     let cli = match commands::Cli::try_parse() {

@@ -49,7 +49,7 @@ impl Dense {
             "the dense matrix",
             squares * dense::Dense::bytes(system.panels.len()),
             options.memory_limit,
-            "use method = \"fmm\" or a coarser mesh",
+            "use the fast method or a coarser mesh",
         )?;
         let started = Instant::now();
         let (accuracy, _) = accuracy(system, options);

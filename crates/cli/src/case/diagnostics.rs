@@ -6,8 +6,8 @@ use std::path::Path;
 use miette::{Diagnostic, NamedSource, SourceSpan};
 use thiserror::Error;
 
-use crate::exit::{Exit, Failure};
-use crate::text::{printable, printable_in_place, printable_line};
+use crate::report::text::{printable, printable_in_place, printable_line};
+use crate::terminal::exit::{Exit, Failure};
 
 /// A value and the bytes of the case file that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::diagnostics::{Defect, Located, MOST_SHOWN, Sort, nearest, quoted};
 use super::schema::{self, Absent, KEYS, Key, Kind, TABLES};
-use crate::units::shortest;
+use crate::report::units::shortest;
 
 /// Defects found so far; shared by all sections of one document.
 #[derive(Debug, Default)]

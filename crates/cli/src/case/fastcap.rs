@@ -6,8 +6,8 @@ use std::path::Path;
 use mesh::fastcap::{Model, Part, Role};
 
 use super::resolved::{list, string};
-use crate::exit::{Exit, Failure};
-use crate::units::shortest as number;
+use crate::report::units::shortest as number;
+use crate::terminal::exit::{Exit, Failure};
 
 /// Whether the name is that of a list file, or of panels alone.
 pub(crate) fn is_list(path: &Path) -> bool {

@@ -8,8 +8,8 @@ use mesh::{conductors, mirror, regions};
 use super::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
-use crate::exit::{Exit, Failure};
-use crate::units;
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
 
 /// Atoms at fault that are named.
 const NAMED: usize = 5;
@@ -45,7 +45,9 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
 fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     let file = case.mesh.display();
     let (message, help) = match fault {
-        Fault::Mesh(_) => (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned()),
+        Fault::Mesh(_) => {
+            (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned())
+        }
         Fault::Defects(defects) => (
             format!("the mesh {file} cannot be solved on:\n{defects}"),
             format!("`farad mesh check {file}` writes the triangles to a VTK file"),
@@ -103,10 +105,62 @@ pub(super) fn defect(
                 None => defect.help(format!("it has {}", quoted(names))),
             }
         }
-        Fault::ParallelPlanes { planes: [first, second], .. } => at(&places.planes[*second], message)
-            .label("again here")
-            .first(places.planes[*first].clone())
-            .help("images in parallel planes have images without end; mesh one of the planes"),
+        Fault::Plane { plane, name, problem } => {
+            let is_ground = description.planes[*plane].odd;
+            of_plane(&places.planes[*plane], is_ground, name, *problem, message)
+        }
+        Fault::Charge { charge, problem } => {
+            at(&places.charges[*charge], message).help(match problem {
+                ChargeProblem::InGround(_) | ChargeProblem::Beyond(_) => {
+                    "images of charges are made by the program"
+                }
+                ChargeProblem::OnDielectric => "move it to either side",
+                ChargeProblem::OnSurface(_) => "its energy would have no bound; move it off",
+            })
+        }
+        Fault::Atoms { dielectric, atoms, why, .. } => {
+            let all = &description.dielectrics[*dielectric].atoms;
+            of_atoms(&places.dielectrics[*dielectric], all, atoms, *why, &message)
+        }
+        Fault::NoSpace { dielectric, problem, .. } => {
+            let entry = &places.dielectrics[*dielectric];
+            at(entry.groups.first().unwrap_or(&entry.name), message).help(match problem {
+                regions::Problem::Open { .. } => {
+                    "list all groups that the surface consists of, those of conductors that lie in it too; \
+                     or look for holes with `farad mesh check`"
+                }
+                _ => "`farad mesh check` tells more about the mesh",
+            })
+        }
+        Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)
+            .label("and here")
+            .first(places.dielectrics[*a].name.clone())
+            .help(
+                "a surface has one dielectric inside; one that touches another shares only a part of its surface",
+            ),
+        Fault::Contradiction { surface, .. } => {
+            let group = surface.and_then(|index| places.surfaces[index].groups.first());
+            at(group.unwrap_or(mesh), message).help(
+                "front is the side that normals point to: normals must face one side all over a group, and groups that go on in each \
+                 other must have the same media there",
+            )
+        }
+        _ => of_description(places, fault, message),
+    }
+}
+
+/// The defect of what has no meaning whatever the mesh.
+fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
+    let mesh = &places.mesh;
+    let at =
+        |place: &Range<usize>, message: String| Defect::new(Sort::Value, place.clone(), message);
+    match fault {
+        Fault::ParallelPlanes { planes: [first, second], .. } => {
+            at(&places.planes[*second], message)
+                .label("again here")
+                .first(places.planes[*first].clone())
+                .help("images in parallel planes have images without end; mesh one of the planes")
+        }
         Fault::MediaTwice => {
             let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();
             let place = places.surfaces.first().map_or(mesh, |surface| &surface.name);
@@ -121,53 +175,24 @@ pub(super) fn defect(
         }
         Fault::NothingToProbe => {
             let place = places.probes.first().map_or(mesh, |probe| &probe.name);
-            Defect::new(Sort::Missing, place.clone(), message)
-                .help("add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field")
+            Defect::new(Sort::Missing, place.clone(), message).help(
+                "add potential = ... or charge = ... to a [[conductor]], a [[charge]], or an [external] field",
+            )
         }
         Fault::DiffusionOfMedia => {
-            let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell its capacity";
+            let message = "[diffusion] is about a body alone, taken as a conductor: a case with dielectrics does not tell \
+                           its capacity";
             at(&places.diffusion, message.to_owned()).help(
-                "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a conductor then",
+                "give the body's surface a case of its own, without [[dielectric]] and [[surface]]: all of a mesh is a \
+                 conductor then",
             )
         }
         Fault::NothingToSolve => Defect::new(Sort::Missing, mesh.clone(), message).help(
-            "a dielectric needs something that polarises it: a [[charge]], a PQR file of charges, an [external] field or output.polarisability",
+            "a dielectric needs something that polarises it: a [[charge]], a PQR file of charges, an [external] field or \
+             output.polarisability",
         ),
-        Fault::Plane { plane, name, problem } => of_plane(&places.planes[*plane], description.planes[*plane].odd, name, *problem, message),
-        Fault::Charge { charge, problem } => at(&places.charges[*charge], message).help(match problem {
-            ChargeProblem::InGround(_) | ChargeProblem::Beyond(_) => "images of charges are made by the program",
-            ChargeProblem::OnDielectric => "move it to either side",
-            ChargeProblem::OnSurface(_) => "its energy would have no bound; move it off",
-        }),
-        Fault::Atoms { dielectric, atoms, why, .. } => of_atoms(&places.dielectrics[*dielectric], &description.dielectrics[*dielectric].atoms, atoms, *why, &message),
-        Fault::NoSpace { dielectric, problem, .. } => {
-            let entry = &places.dielectrics[*dielectric];
-            at(entry.groups.first().unwrap_or(&entry.name), message).help(match problem {
-                regions::Problem::Open { .. } => {
-                    "list all groups that the surface consists of, those of conductors that lie in it too; \
-                     or look for holes with `farad mesh check`"
-                }
-                _ => "`farad mesh check` tells more about the mesh",
-            })
-        }
-        Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)
-            .label("and here")
-            .first(places.dielectrics[*a].name.clone())
-            .help("a surface has one dielectric inside; one that touches another shares only a part of its surface"),
-        Fault::Contradiction { surface, .. } => {
-            let group = surface.and_then(|index| places.surfaces[index].groups.first());
-            at(group.unwrap_or(mesh), message).help(
-                "front is the side that normals point to: normals must face one side all over a group, and groups that go on in each \
-                 other must have the same media there",
-            )
-        }
         // Numbers have been checked by the schema, and the rest is of the mesh alone.
-        Fault::Number { .. }
-        | Fault::Mesh(_)
-        | Fault::Defects(_)
-        | Fault::Crossing { .. }
-        | Fault::Touching(_)
-        | Fault::TooFine(_) => at(mesh, message),
+        _ => at(mesh, message),
     }
 }
 
@@ -197,39 +222,32 @@ fn of_plane(
     problem: PlaneProblem,
     message: String,
 ) -> Defect {
-    let place = place.clone();
-    let (message, help) = match problem {
-        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) if is_ground => (
-            message,
-            "leave faces in the plane out of the mesh: the plane is there without them (mesh.ignore names their groups)",
-        ),
-        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) => (
-            message,
-            "leave faces in the plane out of the mesh, which are cuts through a body (mesh.ignore names their groups)",
-        ),
-        PlaneProblem::NotMirrored(_) => (
-            message,
-            "everything must lie on one side of the plane; a body that it cuts is meshed up to the plane",
-        ),
-        PlaneProblem::Shorted(_) => (
-            message,
-            "move it off; metal that is part of the ground may not be raised to a potential",
-        ),
+    let message = match problem {
         PlaneProblem::Polarisability => {
-            let message = format!(
+            format!(
                 "output.polarisability needs fields along all axes, which {name} does not allow"
-            );
-            return Defect::new(Sort::Value, place, message);
+            )
         }
         PlaneProblem::Diffusion => {
-            let message = format!("[diffusion] is about a body alone, not one over {name}");
-            return Defect::new(Sort::Value, place, message);
+            format!("[diffusion] is about a body alone, not one over {name}")
         }
-        PlaneProblem::FieldAlong | PlaneProblem::FieldThrough => {
-            return Defect::new(Sort::Value, place, message);
-        }
+        _ => message,
     };
-    Defect::new(Sort::Value, place, message).help(help)
+    let defect = Defect::new(Sort::Value, place.clone(), message);
+    match problem {
+        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) => defect.help(if is_ground {
+            "leave faces in the plane out of the mesh: the plane is there without them (mesh.ignore names their groups)"
+        } else {
+            "leave faces in the plane out of the mesh, which are cuts through a body (mesh.ignore names their groups)"
+        }),
+        PlaneProblem::NotMirrored(_) => defect.help(
+            "everything must lie on one side of the plane; a body that it cuts is meshed up to the plane",
+        ),
+        PlaneProblem::Shorted(_) => defect.help(
+            "move it off; metal that is part of the ground may not be raised to a potential",
+        ),
+        _ => defect,
+    }
 }
 
 /// The defect of atoms that are in the wrong place, by their lines in the file.
@@ -246,9 +264,14 @@ fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, messag
     };
     let message = format!("in {file}, {message}: {}{more}", named.join(", "));
     Defect::new(Sort::Value, place, message).help(match why {
-        Misplaced::Outside => "the surface and the atoms must be of one molecule in one place; positions in PQR files are in angstrom, and the mesh's unit is named in [mesh]",
+        Misplaced::Outside => {
+            "the surface and the atoms must be of one molecule in one place; positions in PQR files are in angstrom, and the \
+             mesh's unit is named in [mesh]"
+        }
         Misplaced::Beyond => "list only the atoms on the mesh's side: images are made by the program",
-        Misplaced::Close => "their energy would depend on where the facets happen to be; take a surface that encloses the atoms' spheres",
+        Misplaced::Close => {
+            "their energy would depend on where the facets happen to be; take a surface that encloses the atoms' spheres"
+        }
     })
 }
 

@@ -10,6 +10,7 @@ mod foreign;
 mod places;
 mod plane;
 mod probe;
+pub(crate) mod problem;
 mod read;
 mod resolved;
 mod schema;
@@ -26,7 +27,7 @@ pub(crate) use faults::told;
 use places::Places;
 pub(crate) use probe::{file as probe_file, picture as probe_picture};
 
-use crate::exit::Failure;
+use crate::terminal::exit::Failure;
 
 /// One case, every default filled in.
 #[derive(Clone, Debug)]

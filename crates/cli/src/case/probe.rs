@@ -9,8 +9,8 @@ use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::places::Entry;
 use super::read::existing;
-use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::terminal::exit::{Exit, Failure};
 
 /// More points than this in a box are taken for a mistake.
 const MOST_POINTS: f64 = 1e8;

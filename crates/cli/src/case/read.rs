@@ -18,9 +18,9 @@ use super::places::{self, Entry, Places};
 use super::{
     Case, Overrides, Source, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
 };
-use crate::exit::{Exit, Failure, unreadable};
 use crate::files;
-use crate::units::LengthUnit;
+use crate::report::units::LengthUnit;
+use crate::terminal::exit::{Exit, Failure, unreadable};
 
 /// No case file is this long; a mesh given by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;

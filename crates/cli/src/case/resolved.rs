@@ -6,8 +6,8 @@ use farad::{Amount, Place, Problem, Setting, axis_name};
 
 use super::{Case, plane};
 use crate::paths;
-use crate::results::method_name;
-use crate::units::shortest as number;
+use crate::report::results::method_name;
+use crate::report::units::shortest as number;
 
 /// The text of `case.resolved.toml` for a file in `folder`.
 pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
@@ -173,7 +173,7 @@ fn conductors(problem: &Problem) -> Vec<(&String, Vec<String>, Option<Setting>)>
 
 /// A quoted string with whatever escapes it needs.
 pub(super) fn string(text: &str) -> String {
-    crate::text::toml_string(text)
+    crate::report::text::toml_string(text)
 }
 
 fn vector(x: &[f64; 3]) -> String {

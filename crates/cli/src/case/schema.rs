@@ -176,7 +176,7 @@ pub(crate) fn heading(table: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::LengthUnit;
+    use crate::report::units::LengthUnit;
 
     /// docs/case-file.md has a section per table and a row per key, which names the default or says "required".
     #[test]

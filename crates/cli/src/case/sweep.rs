@@ -122,18 +122,7 @@ fn read_values(
         }
     };
     if let Some(files) = files {
-        let mut paths = Vec::new();
-        for file in files {
-            let path = base.join(&file.value);
-            if path.is_file() {
-                paths.push(path);
-            } else {
-                let message = format!("the mesh {} does not exist", path.display());
-                let defect = Defect::new(Sort::Value, file.span, message).label("no such file");
-                section.report(defect.help("the path is relative to the case file's folder"));
-            }
-        }
-        return Some((Values::Files(paths), Vec::new()));
+        return Some((Values::Files(existing(section, base, files)), Vec::new()));
     }
     let Some(values) = values else {
         missing("values", "add values = [...], one for each run");
@@ -184,4 +173,20 @@ fn read_values(
     let (groups, places) = places::split(groups);
     let centre = vector(centre).unwrap_or_default();
     Some((Values::Of(Change::Turn { groups, axis, centre, values }), places))
+}
+
+/// The paths of meshes, of those that there are.
+fn existing(section: &Section<'_>, base: &Path, files: Vec<Located<String>>) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for file in files {
+        let path = base.join(&file.value);
+        if path.is_file() {
+            paths.push(path);
+        } else {
+            let message = format!("the mesh {} does not exist", path.display());
+            let defect = Defect::new(Sort::Value, file.span, message).label("no such file");
+            section.report(defect.help("the path is relative to the case file's folder"));
+        }
+    }
+    paths
 }

@@ -3,11 +3,11 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::backend;
 use crate::case::{Case, Method, Overrides};
-use crate::exit::Failure;
 use crate::machine;
-use crate::output::Output;
+use crate::machine::backend;
+use crate::terminal::exit::Failure;
+use crate::terminal::output::Output;
 
 /// Options of every command that solves cases.
 #[derive(Debug, clap::Args)]

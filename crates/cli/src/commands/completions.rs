@@ -4,8 +4,8 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use super::Cli;
-use crate::exit::Failure;
-use crate::output::Output;
+use crate::terminal::exit::Failure;
+use crate::terminal::output::Output;
 
 /// Arguments of `farad completions`.
 #[derive(Debug, clap::Args)]

@@ -6,9 +6,10 @@ use mesh::fastcap;
 
 use crate::case::fastcap as list;
 use crate::commands::mesh::convert;
-use crate::exit::{Exit, Failure, unreadable};
-use crate::output::Output;
-use crate::{files, interrupt, paths};
+use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
+use crate::{files, paths};
 
 /// Arguments of `farad import`.
 #[derive(Debug, clap::Args)]

@@ -3,9 +3,10 @@
 use fmm::simd::{self, Level};
 use serde::Serialize;
 
-use crate::exit::Failure;
-use crate::output::Output;
-use crate::{machine, units};
+use crate::machine;
+use crate::report::units;
+use crate::terminal::exit::Failure;
+use crate::terminal::output::Output;
 
 /// Arguments of `farad info`.
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ mod sweep;
 
 use clap::{ArgAction, Parser, Subcommand};
 
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 /// Boundary element electrostatics: capacitances, charges and fields of real meshes
 #[derive(Debug, Parser)]
@@ -53,7 +53,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     ::fmm::simd::check()?;
     if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info(_)) {
         // No option of these says how many.
-        crate::backend::use_threads(None)?;
+        crate::machine::backend::use_threads(None)?;
     }
     match cli.command {
         Command::Solve(args) => solve::run(&args, cli.verbose > 0),

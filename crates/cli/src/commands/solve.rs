@@ -7,14 +7,16 @@ use std::time::Instant;
 use farad::{Problem, Solution, Solver};
 
 use super::arguments::Solving;
-use crate::backend::Backend;
 use crate::case::Case;
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::progress::Bars;
-use crate::results::{self, Folder, Run};
-use crate::warnings::{self, Warning};
-use crate::{interrupt, problem, units};
+use crate::case::problem;
+use crate::machine::backend::Backend;
+use crate::report::results::{self, Folder, Run};
+use crate::report::units;
+use crate::report::warnings::{self, Warning};
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
+use crate::terminal::progress::Bars;
 
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]

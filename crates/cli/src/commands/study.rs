@@ -13,16 +13,16 @@ use super::arguments::Solving;
 use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
-use crate::exit::{Exit, Failure};
-use crate::grid::columns;
-use crate::interrupt;
-use crate::output::Output;
-use crate::plot::{self, Curve, Labels};
-use crate::problem;
-use crate::results::Folder;
-use crate::text::csv_quoted;
-use crate::units::{self, decimals, prefix};
-use crate::warnings::{self, Warning};
+use crate::case::problem;
+use crate::report::grid::columns;
+use crate::report::plot::{self, Curve, Labels};
+use crate::report::results::Folder;
+use crate::report::text::csv_quoted;
+use crate::report::units::{self, decimals, prefix};
+use crate::report::warnings::{self, Warning};
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 const CSV: &str = "study.csv";
 const SVG: &str = "study.svg";
@@ -203,8 +203,9 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
     // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json =
-        crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
+    let json = crate::report::text::json(
+        serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
+    );
     folder.commit(&json)?;
     if args.solving.json {
         output.data(&json)?;

@@ -13,17 +13,19 @@ use serde::Serialize;
 
 use super::arguments::Solving;
 use super::solve::solve;
-use crate::backend::Backend;
+use crate::case::problem;
 use crate::case::sweep::{Sweep, Values};
 use crate::case::{Case, Defect, Sort, VtkMode, told};
-use crate::exit::{Exit, Failure, unreadable};
-use crate::grid::grid;
-use crate::output::Output;
-use crate::results::{self, Folder, Run};
-use crate::text::csv_quoted;
-use crate::units::{counted, decimals, prefix, significant};
-use crate::warnings::{self, Warning};
-use crate::{interrupt, paths, problem};
+use crate::machine::backend::Backend;
+use crate::paths;
+use crate::report::grid::grid;
+use crate::report::results::{self, Folder, Run};
+use crate::report::text::csv_quoted;
+use crate::report::units::{counted, decimals, prefix, significant};
+use crate::report::warnings::{self, Warning};
+use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 const CSV: &str = "sweep.csv";
 const PVD: &str = "sweep.pvd";
@@ -314,8 +316,9 @@ impl Sweeping<'_> {
         document.files = self.folder.names();
         document.seconds = self.started.elapsed().as_secs_f64();
         // Only maps with strange keys and failing writers can fail, and there are none here.
-        let json =
-            crate::text::json(serde_json::to_string_pretty(&document).unwrap_or_default() + "\n");
+        let json = crate::report::text::json(
+            serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
+        );
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;

@@ -9,8 +9,8 @@ use fmm::samples::{Distribution, Random};
 
 use super::sum::{self, Problem};
 use crate::commands::arguments::parse_count;
-use crate::exit::Failure;
-use crate::output::Output;
+use crate::terminal::exit::Failure;
+use crate::terminal::output::Output;
 
 /// Arguments of `farad fmm bench`.
 #[derive(Debug, clap::Args)]

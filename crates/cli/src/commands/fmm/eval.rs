@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use fmm::Densities;
 
 use super::sum::{self, Problem, Sums};
-use crate::exit::{Exit, Failure};
+use crate::commands::fmm::npy::{self, Array};
 use crate::files;
-use crate::npy::{self, Array};
-use crate::output::Output;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
 
 /// Arguments of `farad fmm eval`.
 #[derive(Debug, clap::Args)]

@@ -2,11 +2,12 @@
 
 mod bench;
 mod eval;
+mod npy;
 mod sum;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
+use crate::terminal::exit::Failure;
 
 /// The commands under `farad fmm`.
 #[derive(Debug, Subcommand)]

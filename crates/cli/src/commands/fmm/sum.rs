@@ -7,11 +7,14 @@ use fmm::samples::Random;
 use fmm::{Densities, Options, Plan, Potentials, StageSeconds, direct};
 use serde::Serialize;
 
-use crate::backend::Backend;
 use crate::commands::arguments::{parse_count, parse_tolerance};
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::{backend, interrupt, machine, memory, units};
+use crate::machine;
+use crate::machine::backend::Backend;
+use crate::machine::{backend, memory};
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;

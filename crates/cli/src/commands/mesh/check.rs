@@ -10,11 +10,13 @@ use mesh::intersect::{Intersection, Meeting, intersections};
 
 use super::info;
 use crate::case::fastcap::is_list;
+use crate::case::problem;
 use crate::case::{Case, Overrides};
-use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::text::printable;
-use crate::{files, problem, units, vtk};
+use crate::files;
+use crate::report::text::printable;
+use crate::report::{units, vtk};
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh check`.
 #[derive(Debug, clap::Args)]

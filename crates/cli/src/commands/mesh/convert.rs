@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use mesh::gmsh::{self, Encoding};
 use mesh::{Mesh, PhysicalGroup, files as formats};
 
-use crate::exit::{Exit, Failure, unreadable};
-use crate::output::Output;
-use crate::{files, units};
+use crate::files;
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh convert`.
 #[derive(Debug, clap::Args)]

@@ -10,8 +10,8 @@ use mesh::pqr;
 
 use super::convert::Target;
 use crate::commands::arguments::parse_positive;
-use crate::exit::{Exit, Failure};
 use crate::files;
+use crate::terminal::exit::{Exit, Failure};
 
 /// Arguments of `farad mesh generate`.
 #[derive(Debug, clap::Args)]

@@ -10,11 +10,11 @@ use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
 use super::info_json;
-use crate::exit::{Exit, Failure, unreadable};
-use crate::grid::grid;
-use crate::output::Output;
-use crate::text::{printable, printable_line};
-use crate::units::{self, significant};
+use crate::report::grid::grid;
+use crate::report::text::{printable, printable_line};
+use crate::report::units::{self, significant};
+use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::terminal::output::Output;
 
 /// Components beyond this are only counted.
 const MOST_SHOWN: usize = 20;

@@ -8,7 +8,7 @@ use mesh::quality::Statistics;
 use serde::Serialize;
 
 use super::info::normals;
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-mesh/1";

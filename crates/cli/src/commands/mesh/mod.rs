@@ -9,8 +9,8 @@ pub(crate) mod refine;
 
 use clap::Subcommand;
 
-use crate::exit::Failure;
-use crate::interrupt;
+use crate::terminal::exit::Failure;
+use crate::terminal::interrupt;
 
 /// The commands under `farad mesh`.
 #[derive(Debug, Subcommand)]

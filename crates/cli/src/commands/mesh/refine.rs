@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use mesh::{files as formats, refine};
 
 use super::convert::Target;
-use crate::exit::{Exit, Failure, unreadable};
-use crate::output::Output;
+use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh refine`.
 #[derive(Debug, clap::Args)]

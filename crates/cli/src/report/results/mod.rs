@@ -20,10 +20,10 @@ pub(crate) use probe::{tagged, write_all as write_probe};
 pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
-use crate::backend::Backend;
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
-use crate::exit::Failure;
-use crate::interrupt;
+use crate::machine::backend::Backend;
+use crate::terminal::exit::Failure;
+use crate::terminal::interrupt;
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
 const MUTUAL: &str = "capacitance_mutual.csv";

@@ -6,7 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

@@ -6,8 +6,8 @@ use farad::{Place, Probe, Probed};
 
 use super::Folder;
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
-use crate::exit::Failure;
-use crate::vtk;
+use crate::report::vtk;
+use crate::terminal::exit::Failure;
 
 /// Writes the files of one probe, with `tag` at the end of their names; returns these.
 pub(crate) fn write_all(

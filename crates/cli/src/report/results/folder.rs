@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::commit::{self, Staging};
 use super::lock::Lock;
-use crate::exit::{Exit, Failure};
 use crate::files::{self, Temporary};
+use crate::terminal::exit::{Exit, Failure};
 
 /// How the schema of every results.json of this program begins.
 const FAMILY: &str = "farad-";

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::thread::JoinHandle;
 
 use crate::case::Case;
-use crate::exit::{Exit, Failure};
+use crate::terminal::exit::{Exit, Failure};
 
 /// What the user may ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

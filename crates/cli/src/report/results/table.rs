@@ -6,9 +6,9 @@ use farad::{Matrices, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name};
-use crate::grid::grid;
-use crate::units::{self, decimals, prefix, significant};
-use crate::warnings;
+use crate::report::grid::grid;
+use crate::report::units::{self, decimals, prefix, significant};
+use crate::report::warnings;
 
 /// A matrix of more conductors is left to the files.
 const LARGEST_SHOWN: usize = 10;

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use crate::text::printable_line;
+use crate::report::text::printable_line;
 
 /// Rows under a header, the first column to the left and the others to the right, without rules.
 pub(crate) fn grid(header: Vec<String>, rows: impl IntoIterator<Item = Vec<String>>) -> String {

@@ -7,8 +7,8 @@ use farad::{Energies, Matrices};
 use super::Run;
 use crate::case::probe_file;
 use crate::machine;
-use crate::units;
-use crate::warnings::{self, Warning};
+use crate::report::units;
+use crate::report::warnings::{self, Warning};
 
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
@@ -273,7 +273,7 @@ impl Document {
         // Only maps with strange keys and failing writers can fail, and there are none here.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        crate::text::json(text)
+        crate::report::text::json(text)
     }
 }
 

@@ -4,8 +4,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit::{Exit, Failure};
-use crate::{files, machine, units};
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
+use crate::{files, machine};
 
 /// The system's allocator. The standard library would abort the process where it refuses.
 struct Allocator;

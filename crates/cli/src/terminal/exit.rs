@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use miette::{Diagnostic, Report};
 
-use crate::text::printable;
-use crate::units;
+use crate::report::text::printable;
+use crate::report::units;
 
 /// How the program ended, as a shell sees it. 1 and 101 are left to crashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::{INDEX, previous_files};
 use super::lock::LOCK;
 use crate::files::{self, Temporary};
-use crate::system;
+use crate::machine::system;
 
 /// The folder whose files hold, although they are not yet in their places.
 const DECIDED: &str = ".farad-commit";

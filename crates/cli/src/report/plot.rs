@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::text::printable_line;
+use crate::report::text::printable_line;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 480.0;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use farad::{Problem, Solvation};
 
 use super::reason_name;
-use crate::text::csv_name;
-use crate::units::{self, ELEMENTARY_CHARGE};
+use crate::report::text::csv_name;
+use crate::report::units::{self, ELEMENTARY_CHARGE};
 
 /// A matrix over conductors; the corner says what the numbers are.
 pub(super) fn matrix(

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use bem::{Progress, Stage};
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::interrupt;
-use crate::output::Output;
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 /// Work that is done before this needs no bar.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,9 +1,12 @@
 //! What the program can find out about the machine it runs on. Everything here has an answer on every system.
 
+pub(crate) mod backend;
+mod limits;
+pub(crate) mod memory;
+pub(crate) mod system;
+
 use std::fs;
 use std::path::Path;
-
-use crate::limits;
 
 /// The processor's name, where the system tells it.
 pub(crate) fn processor() -> Option<String> {

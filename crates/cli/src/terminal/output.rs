@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit::{Exit, Failure};
-use crate::text::{json, printable};
+use crate::report::text::{json, printable};
+use crate::terminal::exit::{Exit, Failure};
 
 /// What the user wants to see of a run.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,9 +4,9 @@ use farad::Problem;
 use mesh::{Mesh, files};
 
 use crate::case::{Case, told};
-use crate::exit::{Failure, unreadable};
-use crate::interrupt;
-use crate::output::Output;
+use crate::terminal::exit::{Failure, unreadable};
+use crate::terminal::interrupt;
+use crate::terminal::output::Output;
 
 /// Reads the mesh of `case`, checks it, and finds its conductors.
 pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::files;
-use crate::system::identity;
+use crate::machine::system::identity;
 
 /// The file that is locked where the system cannot lock folders.
 pub(super) const LOCK: &str = ".farad-lock";

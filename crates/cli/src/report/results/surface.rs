@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::Run;
 use crate::case::VtkMode;
-use crate::units::EPSILON_0;
-use crate::vtk;
+use crate::report::units::EPSILON_0;
+use crate::report::vtk;
 
 /// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units that the arrays name.
 pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {

@@ -3,8 +3,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::exit::{Exit, Failure};
-use crate::{files, output, system};
+use crate::files;
+use crate::machine::system;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output;
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 

@@ -1,0 +1,7 @@
+//! What stands between the program and whoever runs it: messages, progress, interrupts, exit codes.
+
+pub(crate) mod exit;
+pub(crate) mod interrupt;
+pub(crate) mod logging;
+pub(crate) mod output;
+pub(crate) mod progress;
