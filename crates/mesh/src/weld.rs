@@ -39,12 +39,14 @@ pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
         return vec![0; points.len()];
     }
     let [low, _] = bounds(points);
-    let grid = Grid { low, tolerance, width: 8.0 * tolerance, hasher: RandomState::new() };
+    let grid = || Grid { low, tolerance, width: 8.0 * tolerance, hasher: RandomState::new() };
     let mut welded: Vec<u32> = (0..points.len() as u32).collect();
-    // Only points with company can be others': most often there are none.
-    let crowded = grid.crowded(points);
-    let chosen: Vec<Vector> = crowded.iter().map(|&i| points[i as usize]).collect();
-    for (&i, first) in crowded.iter().zip(grid.first_of_each(&chosen)) {
+    let places = |of: &[u32]| -> Vec<Vector> { of.iter().map(|&i| points[i as usize]).collect() };
+    // Only points with company can be others': most often there are none. Those that only share lists are told apart by other hashes.
+    let crowded = grid().crowded(points);
+    let again = grid().crowded(&places(&crowded));
+    let crowded: Vec<u32> = again.iter().map(|&k| crowded[k as usize]).collect();
+    for (&i, first) in crowded.iter().zip(grid().first_of_each(&places(&crowded))) {
         welded[i as usize] = crowded[first as usize];
     }
     welded
