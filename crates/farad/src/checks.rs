@@ -146,16 +146,16 @@ pub(crate) fn measure(
     Ok(Measured { residuals, induced, gauss_defect })
 }
 
-/// All broken promises of a solve; `sums_asked_for` tells whether the fast sums had a tolerance of their own.
+/// All broken promises of a solve.
 pub(crate) fn judge(
     problem: &Problem,
-    sums_asked_for: bool,
+    options: &bem::CapacitanceOptions,
     answer: &bem::Capacitance,
     measured: &Measured,
 ) -> Vec<Warning> {
     let names = &problem.conductors.names;
     let residual = residual(problem, answer, &measured.residuals);
-    let fmm_error = fmm_error(sums_asked_for, answer, residual.is_some());
+    let fmm_error = fmm_error(options.fmm_tolerance.is_some(), answer, residual.is_some());
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
     if problem.notes.iter().any(|note| matches!(note, Note::ThroughItself { .. })) {
@@ -217,7 +217,7 @@ fn residual(
     found: &[bem::SampledResidual],
 ) -> Option<Warning> {
     let tolerance = answer.tolerance;
-    let excitation = |index: usize| state::excitation_name(problem, index);
+    let excitation = |index: usize| problem.excitation_name(index);
     let asked = |index: usize| {
         if excitation(index) == state::STATE { tolerance.max(bem::OF_ACTION) } else { tolerance }
     };

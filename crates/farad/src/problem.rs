@@ -26,7 +26,7 @@ const CHARGE_FLOOR: f64 = 1e-6;
 /// Triangles that a mesh may have after this.
 const MOST_TRIANGLES: usize = 1 << 24;
 
-/// A description on a mesh that it can be solved on.
+/// A description on a mesh that it can be solved on. What is public is for reading: for a change make a new one.
 #[derive(Debug)]
 pub struct Problem {
     /// What the problem is.

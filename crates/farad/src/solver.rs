@@ -41,11 +41,6 @@ impl Problem {
         Solver::default().solve(self, options, progress)
     }
 
-    /// What a solve is called: a conductor at 1 V, the sources, a field along an axis, the state.
-    pub fn excitation_name(&self, index: usize) -> String {
-        state::excitation_name(self, index)
-    }
-
     /// The permittivity on both sides of each triangle.
     fn permittivity(&self) -> Vec<[f64; 2]> {
         match &self.media {
@@ -121,8 +116,7 @@ impl Solver {
             measured.residuals.push(residual);
             answer.responses.push(response);
         }
-        let sums_asked_for = options.fmm_tolerance.is_some();
-        found(problem, answer, &measured, check_seconds, sums_asked_for)
+        found(problem, options, answer, &measured, check_seconds)
     }
 
     /// What is prepared for this geometry, anew if it is another one than the last.
@@ -168,10 +162,10 @@ fn add(answer: &mut Electrostatics, more: Electrostatics) {
 /// Everything that follows from the answers.
 fn found(
     problem: &Problem,
+    options: &CapacitanceOptions,
     answer: Electrostatics,
     measured: &Measured,
     check_seconds: f64,
-    sums_asked_for: bool,
 ) -> Result<Solution, Error> {
     let description = &problem.description;
     let begun = Instant::now();
@@ -188,7 +182,7 @@ fn found(
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
     let begun = Instant::now();
-    let mut warnings = checks::judge(problem, sums_asked_for, &answer, measured);
+    let mut warnings = checks::judge(problem, options, &answer, measured);
     warnings.extend(state.as_ref().and_then(|state| checks::balance(state.balance?)));
     let hydrodynamics = description
         .diffusion

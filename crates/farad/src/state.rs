@@ -106,18 +106,20 @@ pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitat
     across.into_iter().map(solve).collect()
 }
 
-/// What each of [`excitations`] is called.
-pub(crate) fn excitation_name(problem: &Problem, index: usize) -> String {
-    let names = &problem.conductors.names;
-    let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
-    let fields = if problem.description.polarisability { 3 } else { 0 };
-    match after.checked_sub(usize::from(problem.description.has_sources())) {
-        None => SOURCES.to_owned(),
-        Some(field) if field >= fields => STATE.to_owned(),
-        Some(field) => {
-            let (along, across) = field_axes(problem);
-            let axis = along.iter().chain(&across).nth(field);
-            format!("field along {}", axis.map_or("", |&axis| axis_name(axis)))
+impl Problem {
+    /// What a solve is called, by its index: a conductor at 1 V, the sources, a field along an axis, the state.
+    pub fn excitation_name(&self, index: usize) -> String {
+        let names = &self.conductors.names;
+        let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
+        let fields = if self.description.polarisability { 3 } else { 0 };
+        match after.checked_sub(usize::from(self.description.has_sources())) {
+            None => SOURCES.to_owned(),
+            Some(field) if field >= fields => STATE.to_owned(),
+            Some(field) => {
+                let (along, across) = field_axes(self);
+                let axis = along.iter().chain(&across).nth(field);
+                format!("field along {}", axis.map_or("", |&axis| axis_name(axis)))
+            }
         }
     }
 }

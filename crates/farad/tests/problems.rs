@@ -263,6 +263,8 @@ fn what_is_not_there_to_solve_is_told() {
     let nothing = Description { dielectrics, ..Description::default() };
     let refused = Problem::new(nothing, sphere());
     assert!(matches!(refused, Err(Error::Faults(faults)) if faults == [Fault::NothingToSolve]));
+    let empty = Problem::new(Description::default(), Mesh::default());
+    assert!(matches!(empty, Err(Error::Faults(faults)) if faults == [Fault::NothingToSolve]));
     let mut broken = sphere();
     broken.triangles[3] = [0, 0, 1];
     let Err(Error::Faults(faults)) = Problem::new(Description::default(), broken) else { panic!() };
