@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bem::{
-    Capacitance, CapacitanceOptions, Conductors, Method, PairQuadrature, Quiet, Triangle,
+    Capacitance, SolveOptions, Conductors, Method, PairQuadrature, Quiet, Triangle,
     capacitance,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -24,7 +24,7 @@ fn sphere() -> Mesh {
 
 fn solve(mesh: &Mesh, method: Method) -> Capacitance {
     let of_triangle = vec![Some(0); mesh.triangles.len()];
-    let options = CapacitanceOptions { method, tolerance: 1e-5, ..CapacitanceOptions::default() };
+    let options = SolveOptions { method, tolerance: 1e-5, ..SolveOptions::default() };
     let conductors = Conductors { of_triangle: &of_triangle, count: 1 };
     capacitance(mesh, conductors, &options, &Quiet).expect("a sphere can be solved")
 }

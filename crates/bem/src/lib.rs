@@ -9,73 +9,39 @@
 //!
 //! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
 
-mod accuracy;
-mod algebra;
-mod capacitance;
-pub mod checks;
-mod cholesky;
-mod clusters;
-mod coarse;
-pub mod convergence;
-mod cost;
-mod dense;
 mod device;
-mod edge;
-mod electrostatics;
-mod entries;
 mod error;
-mod fast_sum;
-mod gmres;
-mod images;
-mod ladder;
+mod geometry;
+mod integrals;
 mod lanes;
-mod layer;
-mod linear;
-mod linear_nodes;
-mod linear_pair;
-mod local;
-mod lu;
 mod near;
-mod neighbours;
-mod outer;
-mod pair;
-mod panels;
-mod points;
-mod potentials;
-mod preconditioner;
-mod product;
+mod operator;
+mod options;
+mod physics;
+mod precondition;
 mod quadrature;
-mod single_layer;
-mod slopes;
-mod solid_angle_pair;
-mod space_layer;
-mod space_near;
-mod spaces;
-mod surface;
+mod solve;
+mod space;
 #[cfg(test)]
 mod testing;
-mod triangle;
-mod warm_up;
 
-pub use algebra::Operator;
-pub use capacitance::{
-    Capacitance, CapacitanceOptions, Conductors, Method, Progress, Quiet, Solve, Stage, Timings,
-    capacitance,
-};
-pub use electrostatics::{
+pub use error::Error;
+pub use geometry::images::{Images, Mirror};
+pub use geometry::triangle::Triangle;
+pub use integrals::linear::LinearPotentials;
+pub use integrals::pair::PairQuadrature;
+pub use operator::algebra::Operator;
+pub use operator::surface::{OperatorOptions, Surface};
+pub use options::{Method, Progress, Quiet, Solve, SolveOptions, Stage, Timings};
+pub use physics::capacitance::{Capacitance, Conductors, capacitance};
+pub use physics::warm_up::warm_up;
+pub use physics::{
     Body, Condition, Electrostatics, Excitation, Force, Media, OF_ACTION, PointCharge, Prepared,
     Reciprocity, Refined, Replaced, Response, SampledResidual, State, SurfaceCharge, Values,
-    coulomb_potentials, dipole_moment, electrostatics, forces, neutral_dipole_moment, reciprocity,
-    sampled_residual,
+    checks, convergence, coulomb_potentials, dipole_moment, electrostatics, forces,
+    neutral_dipole_moment, reciprocity, sampled_residual,
 };
-pub use error::Error;
-pub use gmres::{
+pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, Slack, StopReason, gmres,
 };
-pub use images::{Images, Mirror};
-pub use linear::LinearPotentials;
-pub use pair::PairQuadrature;
-pub use spaces::{Space, Test};
-pub use surface::{OperatorOptions, Surface};
-pub use triangle::Triangle;
-pub use warm_up::warm_up;
+pub use space::{Space, Test};

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Capacitance, CapacitanceOptions, Conductors, Error, Method, Progress, Quiet, Stage, StopReason,
+    Capacitance, Conductors, Error, Method, Progress, Quiet, SolveOptions, Stage, StopReason,
     capacitance,
 };
 use mesh::Mesh;
@@ -14,7 +14,7 @@ fn reference() -> serde_json::Value {
 }
 
 /// Each physical group is a conductor.
-fn solve_with(mesh: &Mesh, options: &CapacitanceOptions) -> Capacitance {
+fn solve_with(mesh: &Mesh, options: &SolveOptions) -> Capacitance {
     let group = |&m: &u32| mesh.memberships[m as usize].first().copied();
     let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(group).collect();
     let conductors = Conductors { of_triangle: &of_triangle, count: mesh.groups.len() };
@@ -26,8 +26,8 @@ fn solve_with(mesh: &Mesh, options: &CapacitanceOptions) -> Capacitance {
     answer
 }
 
-fn options(method: Method, tolerance: f64) -> CapacitanceOptions {
-    CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() }
+fn options(method: Method, tolerance: f64) -> SolveOptions {
+    SolveOptions { method, tolerance, ..SolveOptions::default() }
 }
 
 fn one(mesh: &Mesh, method: Method) -> f64 {
@@ -144,7 +144,7 @@ fn facing_sheets() {
         let solve =
             |method| capacitance(&mesh, conductors, &options(method, 1e-6), &Quiet).unwrap();
         let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
-        let finer = CapacitanceOptions { quadrature_increment: 2, ..options(Method::Dense, 1e-6) };
+        let finer = SolveOptions { quadrature_increment: 2, ..options(Method::Dense, 1e-6) };
         let finer = capacitance(&mesh, conductors, &finer, &Quiet).unwrap();
         let (fast, finer) =
             (difference(&dense.maxwell, &fast.maxwell), difference(&dense.maxwell, &finer.maxwell));
@@ -191,7 +191,7 @@ fn higher_quadrature_orders_change_less_than_a_millionth() {
     ] {
         for method in [Method::Dense, Method::Fmm] {
             let at = |quadrature_increment| {
-                let options = CapacitanceOptions { quadrature_increment, ..options(method, 1e-8) };
+                let options = SolveOptions { quadrature_increment, ..options(method, 1e-8) };
                 solve_with(&mesh, &options).maxwell
             };
             let found = difference(&at(0), &at(2));
@@ -222,7 +222,7 @@ fn density_integrates_to_the_charge_and_ignored_triangles_have_none() {
 #[test]
 fn many_triangles_go_through_the_fast_sum() {
     let mesh = cube(7000, 1.0);
-    let answer = solve_with(&mesh, &CapacitanceOptions::default());
+    let answer = solve_with(&mesh, &SolveOptions::default());
     assert_eq!(answer.method, Method::Fmm);
     assert!(answer.solves[0].iterations <= 12);
     assert_eq!(answer.solves[0].history.len(), answer.solves[0].iterations + 1);
@@ -246,12 +246,12 @@ fn it_stops_when_asked_and_says_what_does_not_fit() {
         assert!(matches!(stopped, Err(Error::Interrupted)), "{stage:?}");
     }
     for method in [Method::Dense, Method::Fmm] {
-        let options = CapacitanceOptions { memory_limit: Some(1000), ..options(method, 1e-6) };
+        let options = SolveOptions { memory_limit: Some(1000), ..options(method, 1e-6) };
         let refused = capacitance(&mesh, conductors, &options, &Quiet);
         assert!(matches!(refused, Err(Error::Memory { .. })));
     }
     let short = Conductors { of_triangle: &of_triangle[1..], count: 1 };
-    let refused = capacitance(&mesh, short, &CapacitanceOptions::default(), &Quiet);
+    let refused = capacitance(&mesh, short, &SolveOptions::default(), &Quiet);
     assert!(matches!(refused, Err(Error::Length { .. })));
 }
 
@@ -419,7 +419,7 @@ fn a_conductor_that_there_is_not_is_an_error() {
     of_triangle[5] = Some(3);
     for count in [0, 1, 3] {
         let conductors = Conductors { of_triangle: &of_triangle, count };
-        let error = capacitance(&mesh, conductors, &CapacitanceOptions::default(), &Quiet);
+        let error = capacitance(&mesh, conductors, &SolveOptions::default(), &Quiet);
         let expected = if count == 0 { (0, 0) } else { (5, 3) };
         match error {
             Err(Error::Conductor { triangle, conductor, count: given }) => {

@@ -5,8 +5,9 @@
 mod exact;
 
 use bem::{
-    CapacitanceOptions, Condition, Conductors, Electrostatics, Excitation, Images, Media, Method,
-    PointCharge, Prepared, Quiet, StopReason, SurfaceCharge, Triangle, capacitance, electrostatics,
+    Condition, Conductors, Electrostatics, Excitation, Images, Media, Method, PointCharge,
+    Prepared, Quiet, SolveOptions, StopReason, SurfaceCharge, Triangle, capacitance,
+    electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -15,8 +16,8 @@ use mesh::local_refine::{Sizes, around_points};
 /// Methods, and the numbers of triangles that they are tried with.
 const METHODS: [(Method, [usize; 2]); 2] = [(Method::Dense, [80, 320]), (Method::Fmm, [320, 1280])];
 
-fn options(method: Method, tolerance: f64) -> CapacitanceOptions {
-    CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() }
+fn options(method: Method, tolerance: f64) -> SolveOptions {
+    SolveOptions { method, tolerance, ..SolveOptions::default() }
 }
 
 /// Triangles' conductor and media by group: (conductor, permittivity outside, inside).
@@ -24,7 +25,7 @@ fn solve(
     mesh: &Mesh,
     groups: &[(Option<u32>, f64, f64)],
     excitations: &[Excitation],
-    options: &CapacitanceOptions,
+    options: &SolveOptions,
 ) -> Electrostatics {
     let group = |t: usize| groups[mesh.groups_of(t)[0] as usize];
     let n = mesh.triangles.len();

@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    Body, CapacitanceOptions, Condition, Electrostatics, Excitation, Images, Media, Method,
-    PointCharge, Quiet, SurfaceCharge, dipole_moment, electrostatics, forces,
+    Body, Condition, Electrostatics, Excitation, Images, Media, Method, PointCharge, Quiet,
+    SolveOptions, SurfaceCharge, dipole_moment, electrostatics, forces,
 };
 use mesh::Mesh;
 use mesh::generate::{Resolution, Sphere, SphereBase, TwoSpheres};
@@ -39,7 +39,7 @@ fn solve(mesh: &Mesh, conductors: usize, sources: Option<Excitation>) -> Electro
         ..Excitation::default()
     };
     let excitations: Vec<Excitation> = (0..conductors).map(unit).chain(sources).collect();
-    let options = CapacitanceOptions { method: Method::Fmm, ..CapacitanceOptions::default() };
+    let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
     electrostatics(mesh, media, &excitations, &options, &Quiet).unwrap()
 }
 
@@ -399,8 +399,7 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
                 images: &Images::default(),
                 bodies: &[],
             };
-            let options =
-                CapacitanceOptions { method: Method::Fmm, ..CapacitanceOptions::default() };
+            let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
             let excitations = std::slice::from_ref(&excitation);
             let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
             let surface = SurfaceCharge::recovered(&mesh, &answer.responses[0].charge, |_| None);

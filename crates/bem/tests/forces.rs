@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Body, CapacitanceOptions, Condition, Excitation, Force, Images, Media, Method, PointCharge,
-    Prepared, Quiet, forces, neutral_dipole_moment,
+    Body, Condition, Excitation, Force, Images, Media, Method, PointCharge, Prepared, Quiet,
+    SolveOptions, forces, neutral_dipole_moment,
 };
 use mesh::Mesh;
 use mesh::generate::{Resolution, SphereBase, TwoSpheres};
@@ -41,10 +41,10 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
         images: &images,
         bodies: &[],
     };
-    let options = CapacitanceOptions {
+    let options = SolveOptions {
         method: tolerance.map_or(Method::Dense, |_| Method::Fmm),
         tolerance: tolerance.unwrap_or(1e-6),
-        ..CapacitanceOptions::default()
+        ..SolveOptions::default()
     };
     let units: Vec<Excitation> = (0..conductors)
         .map(|k| Excitation {
@@ -174,8 +174,7 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
         ..Excitation::default()
     };
     for tolerance in [1e-3, 1e-4, 1e-5] {
-        let options =
-            CapacitanceOptions { method: Method::Fmm, tolerance, ..CapacitanceOptions::default() };
+        let options = SolveOptions { method: Method::Fmm, tolerance, ..SolveOptions::default() };
         let mut prepared = Prepared::new(&mesh, media, 1, &options, &Quiet).unwrap();
         let answer = prepared.solve(std::slice::from_ref(&excitation), &Quiet).unwrap();
         let charge = &answer.responses[0].charge;

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    CapacitanceOptions, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge,
-    Quiet, StopReason, SurfaceCharge, electrostatics,
+    Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
+    StopReason, SurfaceCharge, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
@@ -32,7 +32,7 @@ fn solve(
         images: &images,
         bodies,
     };
-    let options = CapacitanceOptions { method, tolerance: 1e-6, ..CapacitanceOptions::default() };
+    let options = SolveOptions { method, tolerance: 1e-6, ..SolveOptions::default() };
     let answer = electrostatics(mesh, media, &[excitation], &options, &Quiet).unwrap();
     let response = &answer.responses[0];
     assert_eq!(response.reason, StopReason::Converged, "{:?}", response.history);
@@ -369,7 +369,7 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
                     images,
                     bodies: &[],
                 };
-                let options = CapacitanceOptions { method, ..CapacitanceOptions::default() };
+                let options = SolveOptions { method, ..SolveOptions::default() };
                 let found = electrostatics(
                     mesh,
                     media,
@@ -526,7 +526,7 @@ fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
                 ..Excitation::default()
             })
             .collect();
-        let options = CapacitanceOptions { tolerance: 1e-6, ..CapacitanceOptions::default() };
+        let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
         let answer = electrostatics(&mesh, media, &units, &options, &Quiet).unwrap();
         let c = |i: usize, j: usize| answer.responses[j].conductor_charge[i];
         println!("{permittivity}: {:?}, {} {}", answer.replaced, c(2, 0), c(2, 1));

@@ -5,8 +5,8 @@
 mod exact;
 
 use bem::{
-    Body, CapacitanceOptions, Electrostatics, Excitation, Images, Media, Method, Mirror,
-    PointCharge, Quiet, StopReason, SurfaceCharge, electrostatics, forces,
+    Body, Electrostatics, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet,
+    SolveOptions, StopReason, SurfaceCharge, electrostatics, forces,
 };
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Resolution, Sphere, SphereBase};
@@ -22,7 +22,7 @@ fn solve(
 ) -> Electrostatics {
     let conductors = excitation.potentials.len();
     let media = Media { conductor, conductors, permittivity, images, bodies: &[] };
-    let options = CapacitanceOptions { method, tolerance: 1e-8, ..CapacitanceOptions::default() };
+    let options = SolveOptions { method, tolerance: 1e-8, ..SolveOptions::default() };
     let answer =
         electrostatics(mesh, media, std::slice::from_ref(excitation), &options, &Quiet).unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Converged);
@@ -83,7 +83,7 @@ fn an_eighth_of_a_coated_sphere_and_a_charge_equals_the_whole() {
         let (conductor, media) = of(&eighth);
         let found = solve(&eighth, &images, &conductor, &media, &excitation, method);
         let (conductor, media) = of(&whole);
-        let unfolded = images.excitation(&excitation, |_| true);
+        let unfolded = excitation.with_images(&images, |_| true);
         let expected = solve(&whole, &Images::default(), &conductor, &media, &unfolded, method);
         let (found, expected) = (&found.responses[0], &expected.responses[0]);
         let off = difference(&images.charges(&found.charge), &expected.charge);
@@ -197,7 +197,7 @@ fn a_plate_close_over_ground() {
         let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
         let tolerance = 1e-4;
         let solve = |method| {
-            let options = CapacitanceOptions { method, tolerance, ..CapacitanceOptions::default() };
+            let options = SolveOptions { method, tolerance, ..SolveOptions::default() };
             let excitations = std::slice::from_ref(&excitation);
             let answer = electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
             assert_eq!(answer.responses[0].reason, StopReason::Converged);
@@ -231,7 +231,7 @@ fn a_gap_of_too_few_digits_is_no_solution() {
         bodies: &[],
     };
     let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
-    let options = CapacitanceOptions { method: Method::Fmm, ..CapacitanceOptions::default() };
+    let options = SolveOptions { method: Method::Fmm, ..SolveOptions::default() };
     let answer = electrostatics(&mesh, media, &[excitation], &options, &Quiet).unwrap();
     assert_eq!(answer.responses[0].reason, StopReason::Breakdown);
     assert!(answer.fmm_error_potential.unwrap() > 10.0 * options.tolerance);
@@ -268,8 +268,7 @@ fn polarisability_does_not_depend_on_the_place() {
             field: [1.0, 0.0, 0.0],
             ..Excitation::default()
         };
-        let options =
-            CapacitanceOptions { method: Method::Fmm, tolerance, ..CapacitanceOptions::default() };
+        let options = SolveOptions { method: Method::Fmm, tolerance, ..SolveOptions::default() };
         let answer = electrostatics(&mesh, media, &[unit, field], &options, &Quiet).unwrap();
         let state = answer.state(&[Condition::Charge(0.0)], Some(1)).unwrap();
         // What floats takes the potential there.

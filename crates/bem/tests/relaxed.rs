@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    CapacitanceOptions, Conductors, Excitation, Images, Media, Method, PointCharge, Quiet,
-    StopReason, capacitance, electrostatics,
+    Conductors, Excitation, Images, Media, Method, PointCharge, Quiet, SolveOptions, StopReason,
+    capacitance, electrostatics,
 };
 use mesh::Mesh;
 use mesh::generate::{Bus, ConcentricSpheres, Molecule, Resolution, SphereBase};
@@ -17,14 +17,14 @@ struct Outcome {
     checks: Vec<f64>,
 }
 
-fn options(tolerance: f64, relax: bool) -> CapacitanceOptions {
+fn options(tolerance: f64, relax: bool) -> SolveOptions {
     let method = Method::Fmm;
-    CapacitanceOptions { method, tolerance, relax, ..CapacitanceOptions::default() }
+    SolveOptions { method, tolerance, relax, ..SolveOptions::default() }
 }
 
 /// The residual is that of the tight sums: it holds without relaxing too. Answers agree to the tolerance (times what the
 /// operator's inverse makes of it), and differ, or nothing was relaxed.
-fn compare(name: &str, tolerance: f64, solve: impl Fn(&CapacitanceOptions) -> Outcome) {
+fn compare(name: &str, tolerance: f64, solve: impl Fn(&SolveOptions) -> Outcome) {
     let [tight, relaxed] = [false, true].map(|relax| solve(&options(tolerance, relax)));
     for (a, b) in tight.solves.iter().zip(&relaxed.solves) {
         assert!(b.0 <= a.0, "{name}: {} iterations in place of {}", b.0, a.0);
@@ -70,7 +70,7 @@ fn dielectric(
     mesh: &Mesh,
     groups: &[(Option<u32>, f64, f64)],
     excitations: &[Excitation],
-    options: &CapacitanceOptions,
+    options: &SolveOptions,
 ) -> Outcome {
     let of = |t: usize| groups[mesh.groups_of(t)[0] as usize];
     let n = mesh.triangles.len();

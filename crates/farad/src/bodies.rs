@@ -113,7 +113,7 @@ pub(crate) fn forces(
         conductors(problem).into_iter().chain(dielectrics(problem)).unzip();
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.whole(&problem.mesh);
-    let sources = images.excitation(sources, |_| true);
+    let sources = sources.with_images(images, |_| true);
     let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);

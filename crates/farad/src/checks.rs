@@ -149,7 +149,7 @@ pub(crate) fn measure(
 /// All broken promises of a solve.
 pub(crate) fn judge(
     problem: &Problem,
-    options: &bem::CapacitanceOptions,
+    options: &bem::SolveOptions,
     answer: &bem::Capacitance,
     measured: &Measured,
 ) -> Vec<Warning> {

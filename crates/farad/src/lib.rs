@@ -52,7 +52,7 @@ mod testing;
 pub mod units;
 
 pub use bem;
-pub use bem::{CapacitanceOptions as Options, Method, Mirror, Progress, Quiet};
+pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
 pub use bodies::{Balance, Force};
 pub use checks::{Remedy, Warning};
 pub use conductors::{Conductors, Summary};

@@ -51,7 +51,7 @@ pub(crate) fn find(
     let surface =
         bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()])
             .with_tolerance(tolerance);
-    let sources = symmetry.images.excitation(sources, |_| true);
+    let sources = sources.with_images(&symmetry.images, |_| true);
     let each = |probe: &Probe| {
         let points = probe.place.points();
         let mut values = surface.evaluate(&sources, &points, true)?;

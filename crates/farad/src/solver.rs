@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use bem::{CapacitanceOptions, Electrostatics, Prepared, Progress};
+use bem::{Electrostatics, Prepared, Progress, SolveOptions};
 
 use crate::checks::{self, Measured};
 use crate::fault::Error;
@@ -24,7 +24,7 @@ pub struct Solver {
 struct Kept {
     geometry: u64,
     excitations: usize,
-    options: CapacitanceOptions,
+    options: SolveOptions,
     prepared: Prepared,
 }
 
@@ -35,7 +35,7 @@ impl Problem {
     /// As there.
     pub fn solve(
         &self,
-        options: &CapacitanceOptions,
+        options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<Solution, Error> {
         Solver::default().solve(self, options, progress)
@@ -80,7 +80,7 @@ impl Solver {
     pub fn solve(
         &mut self,
         problem: &Problem,
-        options: &CapacitanceOptions,
+        options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<Solution, Error> {
         let description = &problem.description;
@@ -125,11 +125,11 @@ impl Solver {
         problem: &Problem,
         media: bem::Media<'_>,
         excitations: usize,
-        options: &CapacitanceOptions,
+        options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<&mut Prepared, bem::Error> {
         // What memory is left changes from solve to solve.
-        let choices = CapacitanceOptions { memory_limit: None, ..options.clone() };
+        let choices = SolveOptions { memory_limit: None, ..options.clone() };
         let geometry = problem.geometry();
         let mut known = self.kept.take().filter(|kept| {
             (kept.geometry, kept.excitations, &kept.options) == (geometry, excitations, &choices)
@@ -162,7 +162,7 @@ fn add(answer: &mut Electrostatics, more: Electrostatics) {
 /// Everything that follows from the answers.
 fn found(
     problem: &Problem,
-    options: &CapacitanceOptions,
+    options: &SolveOptions,
     answer: Electrostatics,
     measured: &Measured,
     check_seconds: f64,

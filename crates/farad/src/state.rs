@@ -272,11 +272,11 @@ fn solvation(
     let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
     // Images in grounded planes stand for the charge there.
     let images = &problem.symmetry.images;
-    let in_ground = images.excitation(sources, |g| images.is_of_ground(g));
+    let in_ground = sources.with_images(images, |g| images.is_of_ground(g));
     let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
     let reaction_v = surface.evaluate(&in_ground, &places, false)?.potential;
     // Images in planes of symmetry are as real as what is there; a charge's own image in the plane that it lies in is itself.
-    let real = images.excitation(sources, |g| !images.is_of_ground(g)).charges;
+    let real = sources.with_images(images, |g| !images.is_of_ground(g)).charges;
     let coulomb_v = bem::coulomb_potentials(&real, &places)?;
     let copies = |x: [f64; 3]| images.copies() as f64 / images.coincident(x) as f64;
     let energies = |which: &dyn Fn(&Source) -> bool| -> Energies {
@@ -337,7 +337,7 @@ fn potential(
         std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
     };
     let points: Vec<[f64; 3]> = interfaces.iter().map(centroid).collect();
-    let sources = problem.symmetry.images.excitation(sources, |_| true);
+    let sources = sources.with_images(&problem.symmetry.images, |_| true);
     let found = surface.evaluate(&sources, &points, false)?.potential;
     let mut potential: Vec<f64> = owner
         .iter()

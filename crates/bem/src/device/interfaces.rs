@@ -7,9 +7,10 @@ use super::kernels::{INTERFACES, Kernel, VECTOR_THREADS, count};
 use super::near::{DeviceNear, SparseRows};
 use super::{DeviceGeometry, DeviceTwoLevel};
 use crate::Error;
-use crate::gmres::LinearOperator;
-use crate::layer;
-use crate::panels::Panels;
+use crate::geometry::panels::Panels;
+use crate::near::pairs::RowKind;
+use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::solve::gmres::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 #[derive(Debug)]
@@ -52,12 +53,11 @@ impl DevicePreconditioner {
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[Option<u32>],
-        neighbours: usize,
     ) -> Result<Self, gpu::Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
         let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
         if owners.len() == n {
-            let two_level = DeviceTwoLevel::new(near, panels, &owners, neighbours)?;
+            let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS)?;
             let conductors = Some(Conductors::new(&device, two_level, &[])?);
             return Ok(Self { device, panels: n, conductors, interfaces: None });
         }
@@ -79,10 +79,10 @@ impl DevicePreconditioner {
         let mut conductors = None;
         if !metal.is_empty() {
             let part = panels.subset(&metal);
-            let kernels = vec![layer::Kernel::Single; metal.len()];
-            let geometry = DeviceGeometry::new(&device, &part, &kernels, near.geometry.diameters)?;
+            let kinds = vec![RowKind::Single; metal.len()];
+            let geometry = DeviceGeometry::new(&device, &part, &kinds, near.geometry.diameters)?;
             let between = near.between(geometry, &device.upload(&metal)?, &index)?;
-            let two_level = DeviceTwoLevel::new(&between, &part, &owners, neighbours)?;
+            let two_level = DeviceTwoLevel::new(&between, &part, &owners, NEIGHBOURS)?;
             conductors = Some(Conductors::new(&device, two_level, &metal)?);
         }
         Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces) })

@@ -15,10 +15,10 @@ mod two_level;
 
 use gpu::{Arg, Buffer, Device, Error};
 
-use crate::layer;
+use crate::geometry::panels::Panels;
 use crate::near::Needs;
-use crate::panels::Panels;
-use crate::product::Rule;
+use crate::near::pairs::RowKind;
+use crate::quadrature::sums::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 pub(crate) use interfaces::DevicePreconditioner;
 use kernels::{Kernel, NEAR, count};
@@ -67,7 +67,7 @@ struct Rules {
 }
 
 impl DeviceGeometry {
-    /// Brings panels to the device, with rows of these kinds (none of them [`layer::Kernel::Double`]); each looks for others within
+    /// Brings panels to the device, with rows of these kinds (none of them [`RowKind::Double`]); each looks for others within
     /// `diameters` of its own.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl DeviceGeometry {
     pub(crate) fn new(
         device: &Device,
         panels: &Panels,
-        kernels: &[layer::Kernel],
+        kinds: &[RowKind],
         diameters: f64,
     ) -> Result<Self, Error> {
         let n = panels.len();
@@ -89,7 +89,7 @@ impl DeviceGeometry {
         let args = [vertices.arg(), count(n), Arg::F64(diameters), centroids.arg()];
         kernel.over(n, 1, &args)?;
         let areas = device.upload(panels.areas())?;
-        let rows = Rows::new(device, panels, kernels, &areas)?;
+        let rows = Rows::new(device, panels, kinds, &areas)?;
         Ok(Self {
             search: Search::new(device, n, &centroids, &rows)?,
             rows,

@@ -5,11 +5,11 @@ use gpu::{Arg, Buffer, Device};
 use super::kernels::{Kernel, NEAR, SPARSE, VECTOR_THREADS, VECTORS, count, prefix_sums, shrunk};
 use super::rows::Rows;
 use super::{DeviceGeometry, LANES, THREADS};
-use crate::near::{Precision, Selection};
-use crate::pair::PairQuadrature;
-use crate::preconditioner::NEIGHBOURS;
-use crate::product::Rule;
-use crate::{Error, Progress, Stage, cost};
+use crate::integrals::pair::PairQuadrature;
+use crate::near::{Precision, REGULAR_ROW, Selection};
+use crate::precondition::local_inverse::NEIGHBOURS;
+use crate::quadrature::sums::Rule;
+use crate::{Error, Progress, Stage};
 
 /// Panels of a tree's leaf at most.
 const LEAF: usize = 8;
@@ -24,7 +24,7 @@ const CANDIDATES: u64 = 1 << 26;
 pub(super) fn estimate(n: usize) -> u64 {
     /// DeviceGeometry, tree, pointers.
     const PANEL: usize = 72 + 8 + 8 + 4 + 4 + 32 + 14 + 40;
-    let row = cost::REGULAR_ROW * (8 + 16) + NEIGHBOURS * 8;
+    let row = REGULAR_ROW * (8 + 16) + NEIGHBOURS * 8;
     let between = ROWS.min(n) * 64 * (8 + 4 + 16);
     (n * (PANEL + row) + between) as u64 + (64 << 20)
 }

@@ -5,7 +5,7 @@ use gpu::{Arg, Buffer, Device};
 use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use super::near::DeviceNear;
 use crate::Error;
-use crate::product::Rule;
+use crate::quadrature::sums::Rule;
 
 /// Targets that a block of direct sums takes, as `kernels/vectors.cu` has it.
 const TARGETS: usize = 8;

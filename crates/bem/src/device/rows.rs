@@ -2,9 +2,9 @@
 
 use gpu::{Arg, Buffer, Device, Error};
 
-use crate::layer;
+use crate::geometry::panels::{Image, Panels};
 use crate::near::Needs;
-use crate::panels::{Image, Panels};
+use crate::near::pairs::RowKind;
 
 /// Kinds of rows, mirror images, needs. Where there is nothing of it, kernels without all that are compiled.
 #[derive(Debug)]
@@ -29,15 +29,15 @@ impl Rows {
     pub(super) fn new(
         device: &Device,
         panels: &Panels,
-        kernels: &[layer::Kernel],
+        kinds: &[RowKind],
         areas: &Buffer<f64>,
     ) -> Result<Self, Error> {
-        let kind = |kernel: &layer::Kernel| match kernel {
-            layer::Kernel::Single => 0,
-            layer::Kernel::Adjoint => 1,
-            layer::Kernel::Double | layer::Kernel::None => 2,
+        let kind = |kernel: &RowKind| match kernel {
+            RowKind::Single => 0,
+            RowKind::Adjoint => 1,
+            RowKind::Double | RowKind::None => 2,
         };
-        let kinds: Vec<u32> = kernels.iter().map(kind).collect();
+        let kinds: Vec<u32> = kinds.iter().map(kind).collect();
         let images: Vec<[f64; 7]> = panels.images().iter().map(Image::map).collect();
         let mut rows = Self {
             macros: general(images.len() > 1 || kinds.iter().any(|&kind| kind != 0)),

@@ -5,8 +5,8 @@ use gpu::{Arg, Buffer, Device};
 use super::DevicePreconditioner;
 use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use crate::Error;
-use crate::gmres::Space;
-use crate::layer::Layer;
+use crate::operator::layer::Layer;
+use crate::solve::gmres::Space;
 
 /// Blocks that share an inner product.
 const PARTS: usize = 512;

@@ -9,21 +9,23 @@ use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
 use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel};
-use crate::accuracy::Accuracy;
-use crate::coarse::Coarse;
-use crate::gmres::LinearOperator;
-use crate::ladder::Ladder;
-use crate::layer::{self, Correction, Kernel, Layer, LayerPairs};
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::near::accuracy::Accuracy;
+use crate::near::pairs::{LayerPairs, RowKind};
+use crate::near::single_layer::SingleLayerPairs;
 use crate::near::{self, Near, Needs, Precision, Sources};
-use crate::panels::Panels;
-use crate::points::Points;
-use crate::preconditioner::{LocalInverse, NEIGHBOURS, TwoLevel};
-use crate::single_layer::SingleLayerPairs;
+use crate::operator::layer::{self, Correction, Layer};
+use crate::operator::points::Points;
+use crate::operator::schedule::Ladder;
+use crate::physics::capacitance::capacitance;
+use crate::physics::electrostatics;
+use crate::precondition::coarse::Coarse;
+use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+use crate::solve::gmres::LinearOperator;
 use crate::testing::sheets;
-use crate::triangle::Vec3;
 use crate::{
-    CapacitanceOptions, Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet,
-    capacitance, electrostatics,
+    Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
 };
 
 /// The GPU, or `None` after saying why the test is skipped.
@@ -67,9 +69,9 @@ fn near_field_and_preconditioner_match_the_processors() {
         let Accuracy { rule, selection, pairs, .. } = Accuracy::new(tolerance, 0);
         let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
         let n = panels.len();
-        let kernels = vec![Kernel::Single; n];
+        let kinds = vec![RowKind::Single; n];
         let geometry =
-            || DeviceGeometry::new(&device, &panels, &kernels, selection.diameters).unwrap();
+            || DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
         let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
@@ -145,9 +147,9 @@ fn products_and_samples_match_the_processors() {
         let (double, free) = (Precision::Double, |_| Ok(()));
         let correction = match plan.device() {
             Some(device) => {
-                let kernels = vec![Kernel::Single; n];
+                let kinds = vec![RowKind::Single; n];
                 let geometry =
-                    DeviceGeometry::new(&device, &panels, &kernels, selection.diameters).unwrap();
+                    DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
                 let mut near =
                     DeviceNear::new(geometry, &selection, pairs, double, free, &Quiet).unwrap();
                 near.subtract_points(rule).unwrap();
@@ -160,8 +162,8 @@ fn products_and_samples_match_the_processors() {
                 Correction::Host(near)
             }
         };
-        let (panels, kernels) = (Arc::new(Panels::new(mesh, |_| true)), vec![Kernel::Single; n]);
-        let mut operator = Layer::new(panels, rule, kernels, Ladder::fixed(plan), correction);
+        let (panels, kinds) = (Arc::new(Panels::new(mesh, |_| true)), vec![RowKind::Single; n]);
+        let mut operator = Layer::new(panels, rule, kinds, Ladder::fixed(plan), correction);
         let mut y = vec![0.0; n];
         operator.apply(&x, &mut y, 1).unwrap();
         let error = operator.sampled_error(500).unwrap().unwrap();
@@ -183,11 +185,11 @@ fn a_capacitance_is_the_same_on_both() {
     let of_triangle: Vec<_> = (0..n).map(|i| Some(u32::from(middle(i)))).collect();
     let conductors = Conductors { of_triangle: &of_triangle, count: 2 };
     let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-        let options = CapacitanceOptions {
+        let options = SolveOptions {
             method: Method::Fmm,
             tolerance: 1e-6,
             backend,
-            ..CapacitanceOptions::default()
+            ..SolveOptions::default()
         };
         capacitance(mesh, conductors, &options, &Quiet).unwrap()
     });
@@ -232,10 +234,10 @@ impl Coated {
         panels.with_parts(parts)
     }
 
-    fn kernels(&self, panels: &Panels) -> Vec<Kernel> {
+    fn kinds(&self, panels: &Panels) -> Vec<RowKind> {
         let kind = |&t: &u32| match self.conductor[t as usize] {
-            Some(_) => Kernel::Single,
-            None => Kernel::Adjoint,
+            Some(_) => RowKind::Single,
+            None => RowKind::Adjoint,
         };
         panels.triangles().iter().map(kind).collect()
     }
@@ -247,7 +249,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
     let coated = Coated::new();
     for (images, tolerance) in [(&Images::default(), 1e-6), (&coated.images, 1e-5)] {
         let panels = Arc::new(coated.panels(images));
-        let (n, kernels) = (panels.len(), coated.kernels(&panels));
+        let (n, kinds) = (panels.len(), coated.kinds(&panels));
         let accuracy = Accuracy::new(tolerance, 0);
         let (rule, selection) = (accuracy.rule, &accuracy.selection);
         let at = panels.scaled(coated.charge.position);
@@ -260,12 +262,12 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let share = |(&p, a): (&u32, &f64)| a / of_parts[p as usize];
         let shares: Vec<f64> = parts.iter().zip(panels.areas()).map(share).collect();
         let needs = Needs::new(&panels, &[sources], &parts, &shares);
-        let integrals = LayerPairs::new(&panels, &kernels, accuracy.pairs)
+        let integrals = LayerPairs::new(&panels, &kinds, accuracy.pairs)
             .with_solid_angles(accuracy.solid_angles)
             .with_needs(&needs);
         let geometry = || {
             let diameters = selection.diameters;
-            let mut geometry = DeviceGeometry::new(&device, &panels, &kernels, diameters).unwrap();
+            let mut geometry = DeviceGeometry::new(&device, &panels, &kinds, diameters).unwrap();
             geometry.set_needs(&needs, accuracy.solid_angles).unwrap();
             geometry
         };
@@ -281,7 +283,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             let mut expected = full.row(i).to_vec();
             row.sort_by_key(|&(j, _)| j);
             expected.sort_by_key(|&(j, _)| j);
-            let is_potential = kernels[i] == Kernel::Single;
+            let is_potential = kinds[i] == RowKind::Single;
             for &(j, value) in &row {
                 let Some(&(_, exact)) = expected.iter().find(|&&(k, _)| k as usize == j) else {
                     single += 1;
@@ -317,7 +319,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         // Products with the fast sum, and its errors.
         let layers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let points = Points::new(&panels, rule);
-            let options = fmm::Options { backend, ..layer::plan_options(&kernels, tolerance, 2) };
+            let options = fmm::Options { backend, ..layer::plan_options(&kinds, tolerance, 2) };
             let plan = match points.with_images() {
                 Some(all) => fmm::Plan::new(&all, Some(&points.all()), &options).unwrap(),
                 None => fmm::Plan::new(&points.all(), None, &options).unwrap(),
@@ -337,7 +339,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             };
             let panels = Arc::clone(&panels);
             let mut layer =
-                Layer::new(panels, rule, kernels.clone(), Ladder::fixed(plan), correction);
+                Layer::new(panels, rule, kinds.clone(), Ladder::fixed(plan), correction);
             let mut y = vec![0.0; 2 * n];
             layer.apply(&v, &mut y, 2).unwrap();
             let error = layer.sampled_error(500).unwrap().unwrap();
@@ -345,10 +347,10 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             let chosen: Vec<usize> = (0..n).step_by(37).collect();
             let errors = layer.row_errors(&chosen).unwrap();
             let of = |kernel| {
-                let own = chosen.iter().zip(&errors).filter(|(i, _)| kernels[**i] == kernel);
+                let own = chosen.iter().zip(&errors).filter(|(i, _)| kinds[**i] == kernel);
                 own.map(|(_, e)| e.abs()).fold(0.0, f64::max)
             };
-            (y, [of(Kernel::Single), of(Kernel::Adjoint)])
+            (y, [of(RowKind::Single), of(RowKind::Adjoint)])
         });
         let [(cpu, cpu_errors), (cuda, cuda_errors)] = layers;
         assert!(relative(&cuda, &cpu) < 2.0 * tolerance, "{:e}", relative(&cuda, &cpu));
@@ -392,11 +394,11 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
         let media =
             Media { conductor, conductors, permittivity: &permittivity, images, bodies: &[] };
         let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-            let options = CapacitanceOptions {
+            let options = SolveOptions {
                 method: Method::Fmm,
                 tolerance: 1e-6,
                 backend,
-                ..CapacitanceOptions::default()
+                ..SolveOptions::default()
             };
             electrostatics(&coated.mesh, media, &excitations, &options, &Quiet).unwrap()
         });

@@ -6,18 +6,18 @@ use rayon::prelude::*;
 use super::kernels::{Kernel, PRECONDITIONER, count, prefix_sums};
 use super::near::DeviceNear;
 use super::{LANES, THREADS};
-use crate::cholesky::Factor;
-use crate::clusters::{Clusters, Groups, variance_of_panel};
-use crate::entries::Adjacency;
-use crate::panels::Panels;
-use crate::preconditioner::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
-use crate::slopes::{Slopes, touching, touching_unions};
-use crate::triangle::Vec3;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::precondition::clusters::{Clusters, Groups, variance_of_panel};
+use crate::precondition::entries::Adjacency;
+use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
+use crate::precondition::slopes::{Slopes, touching, touching_unions};
+use crate::solve::cholesky::Factor;
 
 /// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
 const SOLVERS: u32 = 1024;
 
-/// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::preconditioner::TwoLevel).
+/// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
 #[derive(Debug)]
 pub(crate) struct DeviceTwoLevel {
     device: Device,
@@ -341,7 +341,7 @@ impl Cells {
         })
     }
 
-    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of [`Entries`](crate::entries::Entries).
+    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of [`Entries`](crate::precondition::entries::Entries).
     fn entries(
         &self,
         near: &DeviceNear,

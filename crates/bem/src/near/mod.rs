@@ -5,23 +5,30 @@
 //! the entries are is the operator's business: it implements [`PairIntegrals`]. Where panels have mirror images, an entry is the
 //! sum over those of the second panel.
 
+pub(crate) mod accuracy;
 mod block;
+pub(crate) mod coefficients;
 mod needs;
+pub(crate) mod pairs;
 mod select;
+pub(crate) mod single_layer;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::neighbours::Neighbours;
-use crate::panels::Panels;
-use crate::product::Rule;
+use crate::geometry::neighbours::Neighbours;
+use crate::geometry::panels::Panels;
+use crate::quadrature::sums::Rule;
 use crate::{Error, Progress, Stage};
 pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
 pub(crate) use needs::{Needs, Sources};
 use select::Choice;
 pub(crate) use select::{Selection, closest};
+
+/// Entries of a row of the near field on a mesh of regular triangles.
+pub(crate) const REGULAR_ROW: usize = 45;
 
 /// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
 pub(crate) trait PairIntegrals: Sync {
@@ -271,8 +278,8 @@ mod tests {
 
     use super::*;
     use crate::Quiet;
-    use crate::pair::PairQuadrature;
-    use crate::single_layer::SingleLayerPairs;
+    use crate::integrals::pair::PairQuadrature;
+    use crate::near::single_layer::SingleLayerPairs;
 
     /// Not an integral, but with all that a near field must keep apart: order, diagonal, rules.
     struct Numbers;

@@ -8,8 +8,8 @@ use std::f64::consts::PI;
 
 use rayon::prelude::*;
 
-use crate::panels::Panels;
-use crate::triangle::Vec3;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
 
 /// A charge at height h over a plane induces its own size, with the density under it, on an area of this times h^2.
 const PATCH: f64 = 2.0 * PI;

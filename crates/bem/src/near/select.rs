@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
+use crate::geometry::neighbours::{Neighbours, Walk};
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
 use crate::near::PairIntegrals;
-use crate::neighbours::{Neighbours, Walk};
-use crate::panels::Panels;
-use crate::product::Rule;
-use crate::triangle::Vec3;
+use crate::quadrature::sums::Rule;
 
 /// Pairs whose entries the operator's points would get wrong.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ pub(crate) mod sweep;
 
 use std::path::{Path, PathBuf};
 
-use bem::CapacitanceOptions;
+use bem::SolveOptions;
 use farad::{Description, Problem};
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
@@ -36,7 +36,7 @@ pub(crate) struct Case {
     /// The mesh's file, relative to the current directory or absolute.
     pub(crate) mesh: PathBuf,
     pub(crate) description: Description,
-    pub(crate) options: CapacitanceOptions,
+    pub(crate) options: SolveOptions,
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 
-use bem::CapacitanceOptions;
+use bem::SolveOptions;
 use farad::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Place,
     SURROUNDINGS, Setting,
@@ -319,9 +319,9 @@ fn read_diffusion(section: &Section<'_>, is_there: bool) -> Option<Diffusion> {
     Some(Diffusion { temperature: temperature?.value, viscosity: viscosity?.value })
 }
 
-fn read_solver(top: &Section<'_>, overrides: &Overrides) -> CapacitanceOptions {
+fn read_solver(top: &Section<'_>, overrides: &Overrides) -> SolveOptions {
     let section = top.section("solver");
-    let usual = CapacitanceOptions::default();
+    let usual = SolveOptions::default();
     let tolerance = section.number("tolerance").map_or(usual.tolerance, |number| number.value);
     let method = match section.choice("method").as_ref().map(|choice| choice.value.as_str()) {
         Some("fmm") => bem::Method::Fmm,
@@ -334,7 +334,7 @@ fn read_solver(top: &Section<'_>, overrides: &Overrides) -> CapacitanceOptions {
             .and_then(|number| usize::try_from(number.value).ok())
             .unwrap_or(default)
     };
-    CapacitanceOptions {
+    SolveOptions {
         tolerance: overrides.tolerance.unwrap_or(tolerance),
         method: overrides.method.map_or(method, bem::Method::from),
         restart: whole("restart", usual.restart),

@@ -89,7 +89,7 @@ impl Args {
         let wanted = self.backend == Backend::Auto && is_large();
         let (interfaces, planes) =
             (!case.description.dielectrics.is_empty(), !case.description.planes.is_empty());
-        let options = bem::CapacitanceOptions { gpu: self.gpu, ..case.options.clone() };
+        let options = bem::SolveOptions { gpu: self.gpu, ..case.options.clone() };
         // Without one, the plan says so.
         let open = move || drop(bem::warm_up(&options, interfaces, planes));
         Opening(wanted.then(|| std::thread::spawn(open)))

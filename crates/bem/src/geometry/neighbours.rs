@@ -1,0 +1,198 @@
+//! Searches for neighbours: a tree over panels in their order.
+
+use std::ops::Range;
+
+use crate::geometry::panels::LEAF;
+use crate::geometry::triangle::Vec3;
+
+/// Finds all panels j with |c_i - c_j| < max(reach_i, reach_j), for a panel i or a point.
+pub(crate) struct Neighbours<'a> {
+    centroids: &'a [Vec3],
+    reach: &'a [f64],
+    nodes: Vec<Node>,
+}
+
+/// A range of panels, its halves the next node and `right`.
+struct Node {
+    low: Vec3,
+    high: Vec3,
+    reach: f64,
+    range: (u32, u32),
+    right: u32,
+}
+
+impl Node {
+    fn contains(&self, i: usize) -> bool {
+        (self.range.0 as usize..self.range.1 as usize).contains(&i)
+    }
+
+    /// Whether a box is farther away than its `reach` and those of this node's panels.
+    fn is_beyond(&self, low: &Vec3, high: &Vec3, reach: f64) -> bool {
+        let mut apart = 0.0;
+        for k in 0..3 {
+            let d = (self.low[k] - high[k]).max(low[k] - self.high[k]).max(0.0);
+            apart += d * d;
+        }
+        let within = reach.max(self.reach);
+        apart >= within * within
+    }
+}
+
+impl<'a> Neighbours<'a> {
+    /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels) and the reach of each.
+    pub(crate) fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
+        let mut search = Self { centroids, reach, nodes: Vec::new() };
+        search.build(0, centroids.len());
+        search
+    }
+
+    /// Appends the nodes of a range, children after their parent; returns the first one's box and reach.
+    fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
+        let index = self.nodes.len();
+        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        let mut reach = 0.0f64;
+        self.nodes.push(Node { low, high, reach, range: (start as u32, end as u32), right: 0 });
+        if end - start > LEAF {
+            let middle = start + (end - start) / 2;
+            let left = self.build(start, middle);
+            let second = self.nodes.len();
+            let right = self.build(middle, end);
+            self.nodes[index].right = second as u32;
+            (low, high, reach) = (left.0.inf(&right.0), left.1.sup(&right.1), left.2.max(right.2));
+        } else {
+            for i in start..end {
+                (low, high) = (low.inf(&self.centroids[i]), high.sup(&self.centroids[i]));
+                reach = reach.max(self.reach[i]);
+            }
+        }
+        let node = &mut self.nodes[index];
+        (node.low, node.high, node.reach) = (low, high, reach);
+        (low, high, reach)
+    }
+
+    /// For searches of one panel after another.
+    pub(crate) fn walk(&self) -> Walk<'_> {
+        Walk { search: self, leaf: 0..0, near: Vec::new() }
+    }
+
+    /// Appends the panels whose reach a point is in, in increasing order.
+    pub(crate) fn around(&self, x: &Vec3, found: &mut Vec<u32>) {
+        self.leaves(x, x, 0.0, |leaf| self.of_leaf(leaf, x, 0.0, found));
+    }
+
+    /// Appends the panels in whose reach a point of the box may be, in increasing order.
+    pub(crate) fn around_box(&self, low: &Vec3, high: &Vec3, found: &mut Vec<u32>) {
+        let beyond = |j: u32| {
+            let (c, reach) = (&self.centroids[j as usize], self.reach[j as usize]);
+            let outside = (low - c).sup(&(c - high)).map(|d| d.max(0.0));
+            outside.norm_squared() >= reach * reach
+        };
+        self.leaves(low, high, 0.0, |leaf| {
+            let (start, end) = self.nodes[leaf as usize].range;
+            found.extend((start..end).filter(|&j| !beyond(j)));
+        });
+    }
+
+    /// Calls `f` with each leaf that may have neighbours of a box, in increasing order.
+    fn leaves(&self, low: &Vec3, high: &Vec3, reach: f64, mut f: impl FnMut(u32)) {
+        // Halves of 2^32 panels: one more waits at each level.
+        let mut open = [0u32; 34];
+        let mut count = 1;
+        while count > 0 {
+            count -= 1;
+            let index = open[count];
+            let node = &self.nodes[index as usize];
+            if node.is_beyond(low, high, reach) {
+                continue;
+            }
+            if node.right == 0 {
+                f(index);
+                continue;
+            }
+            open[count..count + 2].copy_from_slice(&[node.right, index + 1]);
+            count += 2;
+        }
+    }
+
+    /// Appends the neighbours in a leaf.
+    fn of_leaf(&self, leaf: u32, x: &Vec3, reach: f64, found: &mut Vec<u32>) {
+        let (start, end) = self.nodes[leaf as usize].range;
+        for j in start..end {
+            let within = reach.max(self.reach[j as usize]);
+            if (self.centroids[j as usize] - x).norm_squared() < within * within {
+                found.push(j);
+            }
+        }
+    }
+}
+
+/// A search that keeps the leaves around its last panel's leaf: its next panel is most often in the same one.
+pub(crate) struct Walk<'a> {
+    search: &'a Neighbours<'a>,
+    leaf: Range<usize>,
+    near: Vec<u32>,
+}
+
+impl Walk<'_> {
+    /// Appends the neighbours of panel `i`, itself among them, in increasing order.
+    pub(crate) fn of(&mut self, i: usize, found: &mut Vec<u32>) {
+        let search = self.search;
+        if !self.leaf.contains(&i) {
+            let mut index = 0;
+            while search.nodes[index].right != 0 {
+                let right = search.nodes[index].right as usize;
+                index = if search.nodes[right].contains(i) { right } else { index + 1 };
+            }
+            let node = &search.nodes[index];
+            self.leaf = node.range.0 as usize..node.range.1 as usize;
+            self.near.clear();
+            search.leaves(&node.low, &node.high, node.reach, |leaf| self.near.push(leaf));
+        }
+        let (x, reach) = (&search.centroids[i], search.reach[i]);
+        for &leaf in &self.near {
+            if !search.nodes[leaf as usize].is_beyond(x, x, reach) {
+                search.of_leaf(leaf, x, reach, found);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_find_what_a_plain_search_finds() {
+        let mut seed = 11u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for n in [1, 7, 300] {
+            // In no order of space: boxes overlap, and a few panels reach far.
+            let centroids: Vec<Vec3> =
+                (0..n).map(|i| Vec3::new(i as f64 * 0.02 + random(), random(), random())).collect();
+            let reach: Vec<f64> =
+                (0..n).map(|i| if i % 40 == 0 { 2.0 } else { 0.3 * random() }).collect();
+            let search = Neighbours::new(&centroids, &reach);
+            let plain = |x: &Vec3, own: f64| -> Vec<u32> {
+                let near =
+                    |j: &usize| (centroids[*j] - x).norm_squared() < own.max(reach[*j]).powi(2);
+                (0..n).filter(near).map(|j| j as u32).collect()
+            };
+            let mut walk = search.walk();
+            // One after another, and by leaps.
+            for i in (0..n).chain((0..n).map(|i| i * 101 % n)) {
+                let mut found = Vec::new();
+                walk.of(i, &mut found);
+                assert_eq!(found, plain(&centroids[i], reach[i]));
+            }
+            for _ in 0..50 {
+                let x = Vec3::new(6.0 * random(), random(), random());
+                let mut found = Vec::new();
+                search.around(&x, &mut found);
+                assert_eq!(found, plain(&x, 0.0));
+            }
+        }
+    }
+}

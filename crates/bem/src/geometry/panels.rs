@@ -1,0 +1,428 @@
+//! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an order in which
+//! neighbours in space are neighbours in memory.
+
+use mesh::Mesh;
+use rayon::prelude::*;
+
+use crate::geometry::images::Images;
+use crate::geometry::triangle::{self, Triangle, Vec3};
+
+/// Panels of a tree's leaf.
+pub(crate) const LEAF: usize = 8;
+
+/// Ranges of panels below this are sorted and searched by one thread.
+const SEQUENTIAL: usize = 4096;
+
+/// Panels longer than so many widths are slivers.
+const SLIVER: f64 = 30.0;
+
+/// Many slivers lie in line, as along a needle, where errors of pairs have one sign: so many add up.
+const ALIKE: f64 = 8.0;
+
+/// Panels at which the potential of a part is looked at.
+const PROBES: usize = 32;
+
+/// Triangles x' = (x - centre) / scale, in tree order.
+///
+/// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i.
+#[derive(Clone, Debug)]
+pub(crate) struct Panels {
+    /// Of all images.
+    vertices: Vec<[Vec3; 3]>,
+    /// Of all images.
+    centroids: Vec<Vec3>,
+    /// Distances from centroids to the farthest vertex.
+    radii: Vec<f64>,
+    areas: Vec<f64>,
+    /// Which part of the surface each panel belongs to, and the charge on it in a density that gives its part a potential of 1,
+    /// about.
+    part: Vec<u32>,
+    charges: Vec<f64>,
+    /// Index of each panel's triangle in the mesh.
+    triangle: Vec<u32>,
+    centre: Vec3,
+    scale: f64,
+    images: Vec<Image>,
+}
+
+/// A mirror image in scaled coordinates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Image {
+    /// x_k becomes this minus x_k where it is some.
+    pub(crate) flips: [Option<f64>; 3],
+    pub(crate) sign: f64,
+}
+
+/// What is there itself.
+const ITSELF: Image = Image { flips: [None; 3], sign: 1.0 };
+
+impl Image {
+    fn reflect(&self, x: &Vec3) -> Vec3 {
+        Vec3::from_fn(|k, _| self.flips[k].map_or(x[k], |flip| flip - x[k]))
+    }
+
+    /// x_k becomes `map[k]` x_k + `map[3 + k]`; charges are multiplied by `map[6]`.
+    pub(crate) fn map(&self) -> [f64; 7] {
+        let [[a, s], [b, t], [c, u]] = self.flips.map(|flip| match flip {
+            Some(flip) => [-1.0, flip],
+            None => [1.0, 0.0],
+        });
+        [a, b, c, s, t, u, self.sign]
+    }
+
+    fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
+        let [a, b, c] = corners.each_ref().map(|v| self.reflect(v));
+        // One that is mirrored is run around the other way.
+        let odd = self.flips.iter().flatten().count() % 2 == 1;
+        if odd { [a, c, b] } else { [a, b, c] }
+    }
+}
+
+impl Panels {
+    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box.
+    pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Self {
+        let mut triangle: Vec<u32> =
+            (0..mesh.triangles.len()).filter(|&i| keep(i)).map(|i| i as u32).collect();
+        let corners =
+            |i: u32| mesh.triangles[i as usize].map(|v| Vec3::from(mesh.vertices[v as usize]));
+        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        for corner in triangle.iter().flat_map(|&i| corners(i)) {
+            (low, high) = (low.inf(&corner), high.sup(&corner));
+        }
+        let centre = (low + high) * 0.5;
+        let scale = (high - low).max() * 0.5;
+        let scaled = |i: u32| corners(i).map(|v| (v - centre) / scale);
+        let centroids: Vec<(u32, Vec3)> = triangle
+            .par_iter()
+            .map(|&i| {
+                let [a, b, c] = scaled(i);
+                (i, (a + b + c) / 3.0)
+            })
+            .collect();
+        triangle = sorted(centroids);
+        let vertices: Vec<[Vec3; 3]> = triangle.par_iter().map(|&i| scaled(i)).collect();
+        let area = |v: &[Vec3; 3]| Triangle::of(*v).area;
+        let areas = vertices.par_iter().map(area).collect();
+        let centroids: Vec<Vec3> = vertices.par_iter().map(centroid).collect();
+        let radius = |(v, centroid): (&[Vec3; 3], &Vec3)| {
+            v.iter().map(|v| (v - centroid).norm()).fold(0.0, f64::max)
+        };
+        let radii = vertices.par_iter().zip(&centroids).map(radius).collect();
+        let images = vec![ITSELF];
+        let part = connected(mesh, &triangle);
+        let (part_of, charges) = (Vec::new(), Vec::new());
+        let panels = Self {
+            vertices,
+            centroids,
+            radii,
+            areas,
+            part: part_of,
+            charges,
+            triangle,
+            centre,
+            scale,
+            images,
+        };
+        panels.with_parts(part)
+    }
+
+    /// The same panels with these parts, such as conductors, in place of what hangs together.
+    pub(crate) fn with_parts(mut self, part: Vec<u32>) -> Self {
+        let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
+        let mut members = vec![Vec::new(); count];
+        part.iter().enumerate().for_each(|(i, &p)| members[p as usize].push(i as u32));
+        let densities: Vec<f64> = members.par_iter().map(|of| self.density(of)).collect();
+        let charge = |i: usize| {
+            let panel = self.panel(i);
+            // Length over width.
+            let aspect = panel.diameter().powi(2) / (2.0 * panel.area);
+            let alike = (aspect / SLIVER).clamp(1.0, ALIKE);
+            self.areas[i] * densities[part[i] as usize] * alike
+        };
+        self.charges = (0..part.len()).into_par_iter().map(charge).collect();
+        self.part = part;
+        self
+    }
+
+    /// The even density, in units of that on a sphere as large as all panels' box, that gives these panels a mean potential of 1: the
+    /// larger, the finer their shape. Never less than 1, which is what large surfaces without gaps have.
+    fn density(&self, members: &[u32]) -> f64 {
+        let area: f64 = members.iter().map(|&i| self.areas[i as usize]).sum();
+        // The mean over a few panels, evenly over the area.
+        let (step, mut passed) = (area / PROBES as f64, 0.5 * area / PROBES as f64);
+        let mut chosen = Vec::with_capacity(PROBES);
+        for &i in members {
+            passed += self.areas[i as usize];
+            let times = (passed / step) as usize;
+            passed -= times as f64 * step;
+            chosen.extend(std::iter::repeat_n(i, times.min(PROBES)));
+        }
+        let potential = |&i: &u32| -> f64 {
+            let term = |&j: &u32| {
+                let r = (self.centroids[i as usize] - self.centroids[j as usize]).norm();
+                if i == j {
+                    let panel = self.panel(i as usize);
+                    panel.self_integral() / panel.area
+                } else if r > 0.0 {
+                    self.areas[j as usize] / r
+                } else {
+                    0.0
+                }
+            };
+            members.iter().map(term).sum()
+        };
+        let mean = chosen.par_iter().map(potential).sum::<f64>() / chosen.len().max(1) as f64;
+        let density = 4.0 * std::f64::consts::PI / mean;
+        // NaN, from panels without area, counts as 1.
+        density.max(1.0)
+    }
+
+    /// The same panels with these images, which must not overlap them.
+    pub(crate) fn with_images(mut self, images: &Images) -> Self {
+        let image = |g: usize| Image {
+            flips: std::array::from_fn(|k| {
+                // What the centre is mirrored to tells it all.
+                let mirrored = images.reflect(g, self.centre.into())[k];
+                let is_flipped = images.reflect(g, [f64::INFINITY; 3])[k] < 0.0;
+                is_flipped.then(|| (mirrored - self.centre[k]) / self.scale)
+            }),
+            sign: images.sign(g),
+        };
+        self.images = (0..images.count()).map(image).collect();
+        let n = self.len();
+        for image in &self.images[1..] {
+            let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
+            self.centroids.extend(of_image.iter().map(centroid));
+            self.vertices.extend(of_image);
+        }
+        self
+    }
+
+    /// 1 or -1 for each image: what its charges are multiplied by.
+    pub(crate) fn signs(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        self.images.iter().map(|image| image.sign)
+    }
+
+    /// Number of panels with all images.
+    pub(crate) fn total(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// The sum over the images g of `second`, with their signs, of what `f` gives for panel `first` and panel g of these.
+    pub(crate) fn over_images(
+        &self,
+        first: usize,
+        second: usize,
+        mut f: impl FnMut(usize, usize) -> [f64; 2],
+    ) -> [f64; 2] {
+        let n = self.len();
+        self.signs().enumerate().fold([0.0; 2], |sum, (g, sign)| {
+            let [forth, back] = f(first, g * n + second);
+            [sum[0] + sign * forth, sum[1] + sign * back]
+        })
+    }
+
+    /// The sum over another point and its images, with their signs, of what `f` makes of the square of the distance.
+    pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
+        let one = |image: &Image| image.sign * f((x - image.reflect(y)).norm_squared());
+        self.images.iter().map(one).sum()
+    }
+
+    /// Distance of a point from the nearest of another and its images.
+    pub(crate) fn nearest_distance(&self, x: &Vec3, y: &Vec3) -> f64 {
+        let distance = |image: &Image| (x - image.reflect(y)).norm();
+        self.images.iter().map(distance).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Charges of panels with those of all images, image by image.
+    pub(crate) fn unfolded(&self, x: &[f64]) -> Vec<f64> {
+        self.signs().flat_map(|sign| x.iter().map(move |q| sign * q)).collect()
+    }
+
+    /// Some of the panels, in the same coordinates and the same order.
+    pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
+        let (of, n) = (|i: &u32| *i as usize, self.len());
+        let images = 0..self.images.len();
+        Self {
+            vertices: images
+                .clone()
+                .flat_map(|g| chosen.iter().map(move |i| self.vertices[g * n + of(i)]))
+                .collect(),
+            centroids: images
+                .flat_map(|g| chosen.iter().map(move |i| self.centroids[g * n + of(i)]))
+                .collect(),
+            radii: chosen.iter().map(|i| self.radii[of(i)]).collect(),
+            areas: chosen.iter().map(|i| self.areas[of(i)]).collect(),
+            part: chosen.iter().map(|i| self.part[of(i)]).collect(),
+            charges: chosen.iter().map(|i| self.charges[of(i)]).collect(),
+            triangle: chosen.iter().map(|i| self.triangle[of(i)]).collect(),
+            centre: self.centre,
+            scale: self.scale,
+            images: self.images.clone(),
+        }
+    }
+
+    /// A point in scaled coordinates in the mesh's.
+    pub(crate) fn unscaled(&self, x: &Vec3) -> [f64; 3] {
+        (self.centre + x * self.scale).into()
+    }
+
+    /// A point of the mesh's space in scaled coordinates.
+    pub(crate) fn scaled(&self, x: [f64; 3]) -> Vec3 {
+        (Vec3::from(x) - self.centre) / self.scale
+    }
+
+    /// Number of panels, without their images.
+    pub(crate) fn len(&self) -> usize {
+        self.areas.len()
+    }
+
+    /// Length in the mesh's unit that is 1 here.
+    pub(crate) fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    /// Scaled areas, one a panel.
+    pub(crate) fn areas(&self) -> &[f64] {
+        &self.areas
+    }
+
+    /// What an error of the potential of a unit charge on panel `j` counts on panel `i`, and the other way around.
+    ///
+    /// It is multiplied by the charge that is there while the panel's part has the potential 1. Within a part errors matter by
+    /// their mean square over it, so between functions of unit norm; to a part that is small beside a panel of
+    /// another, that panel's error is everywhere.
+    pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {
+        let (a, b) = (self.charges[i], self.charges[j]);
+        if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
+    }
+
+    /// The same of fields, which are measured by the density that makes them.
+    pub(crate) fn weights_of_slopes(&self, i: usize, j: usize) -> [f64; 2] {
+        let (a, b) = (self.areas[i], self.areas[j]);
+        if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
+    }
+
+    /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a multiple.
+    pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
+        (&self.part, &self.charges)
+    }
+
+    /// Index of each panel's triangle in the mesh.
+    pub(crate) fn triangles(&self) -> &[u32] {
+        &self.triangle
+    }
+
+    /// Panel `i` with its scaled geometry.
+    pub(crate) fn panel(&self, i: usize) -> Triangle {
+        Triangle::of(self.vertices[i])
+    }
+
+    /// A pair in the mesh's order, which rounding does not change as it may change the tree's.
+    pub(crate) fn ordered(&self, i: usize, j: usize) -> (usize, usize) {
+        let n = self.len();
+        let place = |k: usize| (self.triangle[k % n], k / n);
+        if place(i) <= place(j) { (i, j) } else { (j, i) }
+    }
+
+    pub(crate) fn normal(&self, i: usize) -> Vec3 {
+        triangle::normal(&self.vertices[i])
+    }
+
+    pub(crate) fn vertices(&self, i: usize) -> &[Vec3; 3] {
+        &self.vertices[i]
+    }
+
+    /// Vertices of all panels and images.
+    pub(crate) fn all_vertices(&self) -> &[[Vec3; 3]] {
+        &self.vertices
+    }
+
+    pub(crate) fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    /// Coordinates of all vertices but those of images, shape (panels, 3, 3).
+    pub(crate) fn coordinates(&self) -> &[f64] {
+        // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the length is counted in those.
+        unsafe { std::slice::from_raw_parts(self.vertices.as_ptr().cast(), 9 * self.len()) }
+    }
+
+    /// Distance from the centroid to the farthest vertex.
+    pub(crate) fn radius(&self, i: usize) -> f64 {
+        self.radii[i % self.len()]
+    }
+
+    pub(crate) fn centroid(&self, i: usize) -> Vec3 {
+        self.centroids[i]
+    }
+
+    /// Centroids of all panels and images.
+    pub(crate) fn centroids(&self) -> &[Vec3] {
+        &self.centroids
+    }
+}
+
+fn centroid([a, b, c]: &[Vec3; 3]) -> Vec3 {
+    (a + b + c) / 3.0
+}
+
+/// Numbers the parts of a mesh that hang together by their vertices: that of each of `triangles`.
+pub(crate) fn connected(mesh: &Mesh, triangles: &[u32]) -> Vec<u32> {
+    let mut parent: Vec<u32> = (0..mesh.vertices.len() as u32).collect();
+    fn root(parent: &mut [u32], mut v: u32) -> u32 {
+        while parent[v as usize] != v {
+            // Paths are halved on the way.
+            parent[v as usize] = parent[parent[v as usize] as usize];
+            v = parent[v as usize];
+        }
+        v
+    }
+    for &t in triangles {
+        let [a, b, c] = mesh.triangles[t as usize];
+        let first = root(&mut parent, a);
+        for v in [b, c] {
+            let other = root(&mut parent, v);
+            let first = root(&mut parent, first);
+            parent[other as usize] = first;
+        }
+    }
+    let mut number = vec![u32::MAX; parent.len()];
+    let mut count = 0;
+    let mut of = |&t: &u32| {
+        let root = root(&mut parent, mesh.triangles[t as usize][0]) as usize;
+        if number[root] == u32::MAX {
+            number[root] = count;
+            count += 1;
+        }
+        number[root]
+    };
+    triangles.iter().map(&mut of).collect()
+}
+
+/// Orders points so that halving the range again and again is a balanced k-d tree.
+pub(crate) fn sorted(mut points: Vec<(u32, Vec3)>) -> Vec<u32> {
+    fn sort(points: &mut [(u32, Vec3)]) {
+        if points.len() <= LEAF {
+            return;
+        }
+        let (mut low, mut high) = (points[0].1, points[0].1);
+        for (_, x) in points.iter() {
+            (low, high) = (low.inf(x), high.sup(x));
+        }
+        let axis = (high - low).imax();
+        let middle = points.len() / 2;
+        points.select_nth_unstable_by(middle, |a, b| {
+            a.1[axis].total_cmp(&b.1[axis]).then(a.0.cmp(&b.0))
+        });
+        let (left, right) = points.split_at_mut(middle);
+        if left.len() > SEQUENTIAL {
+            rayon::join(|| sort(left), || sort(right));
+        } else {
+            sort(left);
+            sort(right);
+        }
+    }
+    sort(&mut points);
+    points.into_iter().map(|(i, _)| i).collect()
+}

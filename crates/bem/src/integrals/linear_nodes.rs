@@ -1,0 +1,169 @@
+//! Closed forms of linear densities at many points, in lanes: the vector twin of [`Triangle::linear_potentials`].
+
+use crate::geometry::triangle::{ON_EDGE, Triangle};
+use crate::integrals::linear::Hat;
+use crate::integrals::potentials::{self, Nodes};
+use crate::lanes::{self, Lanes, Task};
+
+/// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the first and of vertex l on the
+/// second.
+pub(crate) type Block = [[f64; 3]; 3];
+
+/// Which potential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Potential {
+    /// int lambda_l / |x - y| dS_y.
+    Single,
+    /// int lambda_l n . (x - y) / |x - y|^3 dS_y.
+    Double,
+}
+
+impl Nodes {
+    /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the potentials M of those of
+    /// `source`.
+    pub(crate) fn sum_linear(
+        &mut self,
+        of: &Triangle,
+        source: &Triangle,
+        potential: Potential,
+    ) -> Block {
+        // Filled up to whole vectors with points that do not count.
+        self.fill_up(&source.centroid);
+        lanes::dispatch(SumLinear { nodes: self, of, source, potential })
+    }
+}
+
+struct SumLinear<'a> {
+    nodes: &'a Nodes,
+    of: &'a Triangle,
+    source: &'a Triangle,
+    potential: Potential,
+}
+
+impl Task for SumLinear<'_> {
+    type Output = Block;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Block {
+        let Self { nodes, of, source, potential } = self;
+        let outer = of.hats();
+        let inner = source.hats();
+        let mut sums = [[V::zero(); 3]; 3];
+        for at in (0..nodes.x.len()).step_by(V::COUNT) {
+            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+            let values = linear(source, &inner, x, potential);
+            let weight = V::load(&nodes.weights[at..]);
+            for (hat, sums) in outer.iter().zip(&mut sums) {
+                let height = height_above(of, hat, &x).mul(weight);
+                for l in 0..3 {
+                    sums[l] = height.mul_add(values[l], sums[l]);
+                }
+            }
+        }
+        sums.map(|row| row.map(|sum| sum.sum()))
+    }
+}
+
+/// A barycentric coordinate.
+#[inline(always)]
+fn height_above<V: Lanes>(of: &Triangle, hat: &Hat, x: &[V; 3]) -> V {
+    let v = &of.vertices[hat.opposite];
+    let seen = [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])];
+    potentials::along(&seen, &of.edge_normals[hat.opposite]).mul(V::splat(hat.per_height))
+}
+
+/// Equations (43) and (44) of the mathematics, as [`Triangle::linear_potentials`] has them.
+#[inline(always)]
+fn linear<V: Lanes>(source: &Triangle, hats: &[Hat; 3], x: [V; 3], potential: Potential) -> [V; 3] {
+    let zero = V::zero();
+    let (a, r) = potentials::seen_from(source, x);
+    let below = potentials::along(&a[0], &source.normal);
+    let z = below.abs();
+    let z2 = z.mul(z);
+    let (mut distance, mut edge, mut length) = ([zero; 3], [zero; 3], [zero; 3]);
+    let mut uniform = zero;
+    for i in 0..3 {
+        let j = (i + 1) % 3;
+        let d = potentials::along(&a[i], &source.edge_normals[i]);
+        let s = potentials::along(&a[i], &source.tangents[i]);
+        let t = potentials::along(&a[j], &source.tangents[i]);
+        let rho2 = d.mul_add(d, z2);
+        distance[i] = d;
+        edge[i] = potentials::edge_potential([s, t], [r[i], r[j]], rho2.add(V::splat(ON_EDGE)));
+        let ends = t.mul(r[j]).sub(s.mul(r[i]));
+        length[i] = rho2.mul_add(edge[i], ends).mul(V::splat(0.5));
+        uniform = d.mul_add(edge[i], uniform);
+    }
+    let angle = potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0));
+    // In the plane the solid angle is the principal value.
+    let signed = below.where_above(zero, zero.sub(angle), angle);
+    let signed = z.where_above(zero, signed, zero);
+    let uniform = uniform.sub(z.mul(angle));
+    std::array::from_fn(|l| {
+        let Hat { opposite, per_height, slope } = &hats[l];
+        let here = distance[*opposite].mul(V::splat(*per_height));
+        let (of, along) =
+            if potential == Potential::Single { (uniform, &length) } else { (signed, &edge) };
+        let mut sum = zero;
+        for i in 0..3 {
+            sum = V::splat(slope.dot(&source.edge_normals[i])).mul_add(along[i], sum);
+        }
+        match potential {
+            Potential::Single => here.mul_add(of, sum),
+            // - z sum, with z = -below.
+            Potential::Double => here.mul_add(of, below.mul(sum)),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::triangle::Vec3;
+
+    #[test]
+    fn lanes_match_the_scalar_twin() {
+        let mut seed = 11u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let mut nodes = Nodes::default();
+        for round in 0..300 {
+            let mut triangle =
+                || Triangle::of([0; 3].map(|_| Vec3::new(random(), random(), random())));
+            let (of, source) = (triangle(), triangle());
+            if of.area.min(source.area) < 0.02 {
+                continue;
+            }
+            // On the source, too, where rounding decides on which side a point is.
+            let [p, q, s] = source.vertices;
+            let on = [p, (p + q) * 0.5, (p + q + s) / 3.0];
+            let off: Vec<Vec3> =
+                (0..11).map(|_| Vec3::new(random(), random(), random()) * 3.0).collect();
+            for potential in [Potential::Single, Potential::Double] {
+                let single = potential == Potential::Single;
+                nodes.clear();
+                let mut exact = [[0.0; 3]; 3];
+                for x in off.iter().chain(on.iter().filter(|_| single)) {
+                    let weight = random();
+                    nodes.push(x, weight);
+                    let of_x = source.linear_potentials((*x).into());
+                    let values = if single { of_x.single_layer } else { of_x.double_layer };
+                    let shares = of.barycentric(x);
+                    for k in 0..3 {
+                        (0..3).for_each(|l| exact[k][l] += weight * shares[k] * values[l]);
+                    }
+                }
+                let found = nodes.sum_linear(&of, &source, potential);
+                for k in 0..3 {
+                    for l in 0..3 {
+                        // Heights above edges of some 0.05 make coordinates up to 60; the rest is rounding.
+                        let error = (found[k][l] - exact[k][l]).abs();
+                        assert!(error < 1e-10, "{round} {potential:?}: {error:.1e}");
+                    }
+                }
+            }
+        }
+    }
+}

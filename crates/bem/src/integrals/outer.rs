@@ -1,0 +1,149 @@
+//! Integrals over a triangle of what another triangle makes there in closed form: the outer half of a pair integral.
+//!
+//! The inner integral is smooth except near the other triangle's vertices and edges. About a vertex in common it is smooth in the
+//! direction and in the distance, which is what conical rules ask for, or, for linear densities, goes as x ln x, which is what
+//! graded rules ask for. Where that is not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on its quarters.
+
+use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::potentials::Nodes;
+use crate::quadrature::{self, TriangleNode};
+
+/// Vertices nearer to a plane or to each other than this, relative to the pair's size, are one.
+pub(crate) const TOGETHER: f64 = 1e-13;
+
+/// Cuts end at parts of this share of the triangle (in length): what a jump of the integrand can hide there is its square.
+const MOST_CUTS: usize = 12;
+
+/// Degree of the rule on a part.
+const DEGREE: usize = 5;
+
+/// How values go at a common vertex or edge. Of the rules about it, where two agree the higher is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Touching {
+    /// Smooth in the direction from the vertex and the distance: conical rules.
+    Smooth,
+    /// As x ln x with the distance from the vertex and from the edge: graded rules.
+    Logarithmic,
+}
+
+impl Touching {
+    fn rules(self) -> [&'static [TriangleNode]; 3] {
+        match self {
+            Self::Smooth => [7, 11, 17].map(quadrature::triangle),
+            Self::Logarithmic => [6, 9, 13].map(quadrature::graded),
+        }
+    }
+}
+
+/// Values that are integrated together.
+pub(crate) type Values<const N: usize> = [f64; N];
+
+/// Integrands, given as their weighted sums over nodes, and how exact the integrals are to be.
+pub(crate) struct Outer<'a, const N: usize, F> {
+    /// Sums of the integrands over nodes.
+    pub(crate) sum: F,
+    /// Absolute error that each value may have.
+    pub(crate) allowed: f64,
+    pub(crate) touching: Touching,
+    pub(crate) nodes: &'a mut Nodes,
+}
+
+impl<const N: usize, F: Fn(&mut Nodes) -> Values<N>> Outer<'_, N, F> {
+    /// The integrals over `s`, singular where it meets `t` and nowhere else.
+    pub(crate) fn over(&mut self, s: &Triangle, t: &Triangle) -> Values<N> {
+        let Some(parts) = parts_about_common(s, t) else {
+            return self.adaptive(&s.vertices, s.area);
+        };
+        parts.into_iter().fold([0.0; N], |sum, (v, area)| {
+            let part = self.about(v, area).unwrap_or_else(|| self.adaptive(&v, area));
+            added(sum, part)
+        })
+    }
+
+    /// The integrals over `s` by rules about what it has in common with `t`; none if there is nothing, or if rules do not agree.
+    pub(crate) fn about_common(&mut self, s: &Triangle, t: &Triangle) -> Option<Values<N>> {
+        let parts = parts_about_common(s, t)?;
+        parts
+            .into_iter()
+            .try_fold([0.0; N], |sum, (v, area)| Some(added(sum, self.about(v, area)?)))
+    }
+
+    /// The integrals over a part by rules about `v[1]`, if two of them agree.
+    fn about(&mut self, v: [Vec3; 3], area: f64) -> Option<Values<N>> {
+        let mut before: Option<Values<N>> = None;
+        for rule in self.touching.rules() {
+            let value = self.by_rule(&v, area, rule);
+            if before.is_some_and(|before| apart(value, before) <= self.allowed) {
+                return Some(value);
+            }
+            before = Some(value);
+        }
+        None
+    }
+
+    /// The integrals over a part by one rule.
+    pub(crate) fn by_rule(&mut self, v: &[Vec3; 3], area: f64, rule: &[TriangleNode]) -> Values<N> {
+        self.nodes.set_rule(v, rule);
+        (self.sum)(self.nodes).map(|sum| area * sum)
+    }
+
+    /// The integrals over the part `v` by cuts.
+    pub(crate) fn adaptive(&mut self, v: &[Vec3; 3], area: f64) -> Values<N> {
+        let whole = self.by_rule(v, area, quadrature::triangle(DEGREE));
+        self.refine(v, (area, self.allowed), whole, MOST_CUTS)
+    }
+
+    /// The integrals over the part `v`, of which `whole` is the rule's value.
+    fn refine(
+        &mut self,
+        v: &[Vec3; 3],
+        (area, allowed): (f64, f64),
+        whole: Values<N>,
+        cuts: usize,
+    ) -> Values<N> {
+        let [a, b, c] = *v;
+        let (p, q, r) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
+        let quarters = [[a, p, r], [p, b, q], [r, q, c], [p, q, r]];
+        let rule = quadrature::triangle(DEGREE);
+        let values = quarters.map(|part| self.by_rule(&part, 0.25 * area, rule));
+        let total = values.iter().fold([0.0; N], |sum, part| added(sum, *part));
+        if cuts == 0 || apart(total, whole) <= allowed {
+            return total;
+        }
+        // A part may err by its share of the length, not of the area: few parts are bad.
+        let parts = quarters.iter().zip(values);
+        parts.fold([0.0; N], |sum, (part, value)| {
+            added(sum, self.refine(part, (0.25 * area, 0.5 * allowed), value, cuts - 1))
+        })
+    }
+}
+
+/// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s` itself, or its halves on either
+/// side of the middle of an edge in common. None if they share neither.
+fn parts_about_common(s: &Triangle, t: &Triangle) -> Option<Vec<([Vec3; 3], f64)>> {
+    let size = s.diameter().max(t.diameter());
+    let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);
+    let [a, b, c] = s.vertices;
+    let halves = |a: Vec3, b: Vec3, c: Vec3| {
+        let middle = (a + b) * 0.5;
+        vec![([middle, a, c], 0.5 * s.area), ([middle, b, c], 0.5 * s.area)]
+    };
+    match [a, b, c].map(|v| common(&v)) {
+        [true, false, false] => Some(vec![([b, a, c], s.area)]),
+        [false, true, false] => Some(vec![([a, b, c], s.area)]),
+        [false, false, true] => Some(vec![([a, c, b], s.area)]),
+        [true, true, false] => Some(halves(a, b, c)),
+        [false, true, true] => Some(halves(b, c, a)),
+        [true, false, true] => Some(halves(c, a, b)),
+        _ => None,
+    }
+}
+
+fn added<const N: usize>(a: Values<N>, b: Values<N>) -> Values<N> {
+    std::array::from_fn(|k| a[k] + b[k])
+}
+
+/// Largest difference.
+fn apart<const N: usize>(a: Values<N>, b: Values<N>) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}

@@ -1,0 +1,378 @@
+//! The closed-form potential of a triangle at many points, in lanes: the vector twin of [`Triangle::potential`].
+
+use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
+use crate::lanes::{self, Lanes, Task};
+use crate::quadrature::TriangleNode;
+
+/// Points with weights, coordinate by coordinate.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Nodes {
+    pub(crate) x: Vec<f64>,
+    pub(crate) y: Vec<f64>,
+    pub(crate) z: Vec<f64>,
+    pub(crate) weights: Vec<f64>,
+}
+
+impl Nodes {
+    pub(crate) fn clear(&mut self) {
+        for values in [&mut self.x, &mut self.y, &mut self.z, &mut self.weights] {
+            values.clear();
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, at: &Vec3, weight: f64) {
+        self.x.push(at.x);
+        self.y.push(at.y);
+        self.z.push(at.z);
+        self.weights.push(weight);
+    }
+
+    /// Takes the points of a rule on the triangle with corners `v` in place of all.
+    pub(crate) fn set_rule(&mut self, v: &[Vec3; 3], rule: &[TriangleNode]) {
+        self.clear();
+        for (k, values) in [&mut self.x, &mut self.y, &mut self.z].into_iter().enumerate() {
+            let [a, b, c] = v.map(|v| v[k]);
+            values.extend(
+                rule.iter()
+                    .map(|TriangleNode { barycentric: [u, v, w], .. }| a * u + b * v + c * w),
+            );
+        }
+        self.weights.extend(rule.iter().map(|node| node.weight));
+    }
+
+    /// sum_p w_p Phi(x_p) with Phi the potential of unit density on `source`.
+    pub(crate) fn sum_potential(&mut self, source: &Triangle) -> f64 {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        lanes::dispatch(SumPotential { nodes: self, count, source })
+    }
+
+    /// Adds `density` Phi(x_p) to the sum of each node, with Phi as above.
+    pub(crate) fn add_potentials(&mut self, source: &Triangle, density: f64, sums: &mut Vec<f64>) {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        sums.resize(self.x.len(), 0.0);
+        lanes::dispatch(AddPotentials { nodes: self, count, source, density, sums });
+        sums.truncate(count);
+    }
+
+    /// sum_p w_p Omega(x_p) with Omega the solid angle of `source`, positive on its normal's side.
+    pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        lanes::dispatch(SumSolidAngle { nodes: self, count, source })
+    }
+
+    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
+    pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
+        self.fill_up(&Vec3::zeros());
+        lanes::dispatch(InverseDistances { nodes: self, targets, sums });
+    }
+
+    /// The gradients of the same sums; `sums` has shape (targets, 3).
+    pub(crate) fn add_slopes(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
+        self.fill_up(&Vec3::zeros());
+        lanes::dispatch(Slopes { nodes: self, targets, sums });
+    }
+
+    /// Fills up to whole vectors with points that do not count.
+    pub(crate) fn fill_up(&mut self, at: &Vec3) {
+        let length = self.x.len().next_multiple_of(lanes::MOST);
+        self.x.resize(length, at.x);
+        self.y.resize(length, at.y);
+        self.z.resize(length, at.z);
+        self.weights.resize(length, 0.0);
+    }
+
+    /// The nodes from `at` on, one a lane.
+    #[inline(always)]
+    fn at<V: Lanes>(&self, at: usize) -> [V; 3] {
+        [V::load(&self.x[at..]), V::load(&self.y[at..]), V::load(&self.z[at..])]
+    }
+}
+
+struct InverseDistances<'a> {
+    nodes: &'a Nodes,
+    targets: &'a [[f64; 3]],
+    sums: &'a mut [f64],
+}
+
+impl Task for InverseDistances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        /// Targets side by side.
+        const BLOCK: usize = 4;
+        let Self { nodes, targets, sums } = self;
+        let (blocks, rest) = targets.as_chunks::<BLOCK>();
+        let (sums_of_blocks, sums_of_rest) = sums.as_chunks_mut::<BLOCK>();
+        for (targets, sums) in blocks.iter().zip(sums_of_blocks) {
+            add_inverse_distances::<V, BLOCK>(nodes, targets, sums);
+        }
+        for (target, sum) in rest.iter().zip(sums_of_rest) {
+            let mut one = [*sum];
+            add_inverse_distances::<V, 1>(nodes, &[*target], &mut one);
+            *sum = one[0];
+        }
+    }
+}
+
+#[inline(always)]
+fn add_inverse_distances<V: Lanes, const B: usize>(
+    nodes: &Nodes,
+    targets: &[[f64; 3]; B],
+    sums: &mut [f64; B],
+) {
+    let mut totals = [V::zero(); B];
+    for at in (0..nodes.x.len()).step_by(V::COUNT) {
+        let x = nodes.at::<V>(at);
+        let mut r2 = [V::zero(); B];
+        for axis in 0..3 {
+            for b in 0..B {
+                let d = V::splat(targets[b][axis]).sub(x[axis]);
+                r2[b] = d.mul_add(d, r2[b]);
+            }
+        }
+        let inverse = V::rsqrts_or_zero(r2);
+        let weights = V::load(&nodes.weights[at..]);
+        for b in 0..B {
+            totals[b] = weights.mul_add(inverse[b], totals[b]);
+        }
+    }
+    for b in 0..B {
+        sums[b] += totals[b].sum();
+    }
+}
+
+struct Slopes<'a> {
+    nodes: &'a Nodes,
+    targets: &'a [[f64; 3]],
+    sums: &'a mut [f64],
+}
+
+impl Task for Slopes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { nodes, targets, sums } = self;
+        for (target, total) in targets.iter().zip(sums.chunks_exact_mut(3)) {
+            let [x, y, z] = target.map(V::splat);
+            let (mut gx, mut gy, mut gz) = (V::zero(), V::zero(), V::zero());
+            for at in (0..nodes.x.len()).step_by(V::COUNT) {
+                let dx = V::load(&nodes.x[at..]).sub(x);
+                let dy = V::load(&nodes.y[at..]).sub(y);
+                let dz = V::load(&nodes.z[at..]).sub(z);
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                let inverse = r2.rsqrt_or_zero();
+                let factor = V::load(&nodes.weights[at..]).mul(inverse).mul(inverse.mul(inverse));
+                gx = dx.mul_add(factor, gx);
+                gy = dy.mul_add(factor, gy);
+                gz = dz.mul_add(factor, gz);
+            }
+            total[0] += gx.sum();
+            total[1] += gy.sum();
+            total[2] += gz.sum();
+        }
+    }
+}
+
+struct SumPotential<'a> {
+    nodes: &'a Nodes,
+    /// Nodes that count.
+    count: usize,
+    source: &'a Triangle,
+}
+
+impl Task for SumPotential<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> f64 {
+        let Self { nodes, count, source } = self;
+        let mut sum = V::zero();
+        for at in (0..count).step_by(V::COUNT) {
+            let x = nodes.at(at);
+            sum = V::load(&nodes.weights[at..]).mul_add(potential(source, x), sum);
+        }
+        sum.sum()
+    }
+}
+
+struct AddPotentials<'a> {
+    nodes: &'a Nodes,
+    count: usize,
+    source: &'a Triangle,
+    density: f64,
+    sums: &'a mut [f64],
+}
+
+impl Task for AddPotentials<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) {
+        let Self { nodes, count, source, density, sums } = self;
+        let density = V::splat(density);
+        for at in (0..count).step_by(V::COUNT) {
+            let sum = density.mul_add(potential(source, nodes.at::<V>(at)), V::load(&sums[at..]));
+            let mut lanes = [0.0; lanes::MOST];
+            sum.store(&mut lanes);
+            sums[at..at + V::COUNT].copy_from_slice(&lanes[..V::COUNT]);
+        }
+    }
+}
+
+struct SumSolidAngle<'a> {
+    nodes: &'a Nodes,
+    /// Nodes that count.
+    count: usize,
+    source: &'a Triangle,
+}
+
+impl Task for SumSolidAngle<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> f64 {
+        let Self { nodes, count, source } = self;
+        let mut sum = V::zero();
+        for at in (0..count).step_by(V::COUNT) {
+            let x = nodes.at(at);
+            sum = V::load(&nodes.weights[at..]).mul_add(solid_angle(source, x), sum);
+        }
+        sum.sum()
+    }
+}
+
+#[inline(always)]
+fn dot<V: Lanes>(a: &[V; 3], b: &[V; 3]) -> V {
+    a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
+}
+
+/// As `dot`, with one direction for all lanes.
+#[inline(always)]
+pub(crate) fn along<V: Lanes>(a: &[V; 3], b: &Vec3) -> V {
+    dot(a, &[V::splat(b.x), V::splat(b.y), V::splat(b.z)])
+}
+
+/// The vertices seen from x, and their distances.
+#[inline(always)]
+pub(crate) fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
+    let seen = |v: &Vec3| -> [V; 3] {
+        [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])]
+    };
+    let a = [seen(&source.vertices[0]), seen(&source.vertices[1]), seen(&source.vertices[2])];
+    (a, [dot(&a[0], &a[0]).sqrt(), dot(&a[1], &a[1]).sqrt(), dot(&a[2], &a[2]).sqrt()])
+}
+
+/// Half the solid angle at the height z > 0.
+#[inline(always)]
+pub(crate) fn half_solid_angle<V: Lanes>(
+    source: &Triangle,
+    a: &[[V; 3]; 3],
+    r: &[V; 3],
+    z: V,
+) -> V {
+    let volume = z.mul(V::splat(2.0 * source.area));
+    let cosines = dot(&a[0], &a[1])
+        .mul_add(r[2], dot(&a[1], &a[2]).mul_add(r[0], dot(&a[2], &a[0]).mul(r[1])));
+    let denominator = r[0].mul(r[1]).mul_add(r[2], cosines);
+    V::atan2_above(volume, denominator)
+}
+
+/// As [`Triangle::solid_angle`] has it.
+#[inline(always)]
+fn solid_angle<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+    let zero = V::zero();
+    let (a, r) = seen_from(source, x);
+    let below = along(&a[0], &source.normal);
+    let twice = V::splat(2.0).mul(half_solid_angle(source, &a, &r, below.abs()));
+    let behind = below.where_above(zero, zero.sub(twice), zero);
+    zero.where_above(below, twice, behind)
+}
+
+/// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the distance sqrt(rho2).
+#[inline(always)]
+pub(crate) fn edge_potential<V: Lanes>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
+    let (zero, one) = (V::zero(), V::splat(1.0));
+    // ln (r_j + t) / (r_i + s), each without cancellation: (r + s) (r - s) = rho^2.
+    let (before, after) = (r[0].add(s.abs()), r[1].add(t.abs()));
+    let short = zero.where_above(s, before, one);
+    // s < t: only 0 < s, s <= 0 < t and t <= 0 occur.
+    let numerator = t.where_above(zero, after, rho2).mul(short);
+    let denominator = zero.where_above(s, rho2, before);
+    let denominator = t.where_above(zero, denominator, after.mul(denominator));
+    V::ln_ratio(numerator, denominator)
+}
+
+/// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
+#[inline(always)]
+fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+    let (a, r) = seen_from(source, x);
+    let z = along(&a[0], &source.normal).abs();
+    let z2 = z.mul_add(z, V::splat(ON_EDGE));
+    let mut sum = V::zero();
+    for i in 0..3 {
+        let j = (i + 1) % 3;
+        let d = along(&a[i], &source.edge_normals[i]);
+        let (s, t) = (along(&a[i], &source.tangents[i]), along(&a[j], &source.tangents[i]));
+        let rho2 = d.mul_add(d, z2);
+        sum = d.mul_add(edge_potential([s, t], [r[i], r[j]], rho2), sum);
+    }
+    if z.sum() == 0.0 {
+        return sum; // all in the plane, as between the panels of a flat face
+    }
+    z.mul(V::splat(-2.0)).mul_add(half_solid_angle(source, &a, &r, z), sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_match_the_scalar_twin() {
+        let mut seed = 3u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        let mut nodes = Nodes::default();
+        for round in 0..3000 {
+            // Every third triangle is a needle, some points are on it or in its plane.
+            let thin = if round % 3 == 0 { 1e-4 } else { 1.0 };
+            let corner = |u: f64, v: f64, w: f64| Vec3::new(u, thin * v, w);
+            let source =
+                Triangle::of(std::array::from_fn(|_| corner(random(), random(), 0.3 * random())));
+            let [p, q, s] = source.vertices;
+            let mut points = vec![p, (p + q) * 0.5, (p + q + s) / 3.0, p + (q - p) * 2.0];
+            points.extend((0..13).map(|_| Vec3::new(random(), random(), random()) * 3.0));
+            points.push(p + (q - p) * random() + source.normal * 1e-9);
+            let (mut exact, mut size) = (0.0, 0.0);
+            nodes.clear();
+            for x in &points {
+                let weight = random();
+                nodes.push(x, weight);
+                exact += weight * source.potential_at(x);
+                size += (weight * source.potential_at(x)).abs();
+            }
+            let found = nodes.sum_potential(&source);
+            // In both, terms of the size of distances up to 3 cancel against a potential of area / distance.
+            let allowed = 1e-14 * size + 1e-13;
+            assert!((found - exact).abs() < allowed, "{round}: {found} {exact}");
+            // In the plane rounding decides on which side a point is.
+            nodes.clear();
+            let mut exact = 0.0;
+            for x in points.iter().filter(|x| (*x - p).dot(&source.normal).abs() > 1e-6) {
+                let weight = random();
+                nodes.push(x, weight);
+                exact += weight * source.solid_angle_at(x);
+            }
+            let found = nodes.sum_solid_angle(&source);
+            // Heights and distances are differences of coordinates: some 1e-16 against 1e-6 at worst.
+            assert!((found - exact).abs() < 1e-8, "{round}: {found} {exact}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Entries between panels of an operator whose rows are potentials or normal derivatives.
+
+use super::single_layer::{self, SingleLayerPairs};
+use super::{Needs, PairIntegrals};
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::pair::PairQuadrature;
+use crate::integrals::potentials::Nodes;
+use crate::integrals::solid_angle::solid_angle_over;
+use crate::quadrature::sums::{self, Rule};
+
+/// Accuracy of exact solid angles, unless a solve asks for more.
+pub(crate) const SOLID_ANGLES: f64 = 1e-6;
+
+/// What a row of the operator is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowKind {
+    /// Mean potential.
+    Single,
+    /// Mean potential of dipoles along the normals.
+    Double,
+    /// Mean normal derivative of the potential.
+    Adjoint,
+    /// An empty row.
+    None,
+}
+
+/// Entries between panels, each of the kind of its row.
+pub(crate) struct LayerPairs<'a> {
+    panels: &'a Panels,
+    /// One a panel.
+    kinds: &'a [RowKind],
+    /// Whether all of them are [`RowKind::Single`].
+    are_potentials: bool,
+    single: SingleLayerPairs<'a>,
+    /// What charges in space ask for beyond the panels' own weights.
+    needs: Option<&'a Needs>,
+    solid_angles: f64,
+}
+
+/// Room that integrals of many pairs share.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    single: single_layer::Scratch,
+    nodes: Nodes,
+    last: Option<(usize, Triangle)>,
+}
+
+impl<'a> LayerPairs<'a> {
+    /// Rows of these kinds, potentials by `quadrature`, solid angles to [`SOLID_ANGLES`].
+    pub(crate) fn new(
+        panels: &'a Panels,
+        kinds: &'a [RowKind],
+        quadrature: PairQuadrature,
+    ) -> Self {
+        let single = SingleLayerPairs { panels, quadrature };
+        let are_potentials = kinds.iter().all(|&kernel| kernel == RowKind::Single);
+        Self { panels, kinds, are_potentials, single, needs: None, solid_angles: SOLID_ANGLES }
+    }
+
+    /// The same with solid angles to this accuracy.
+    pub(crate) fn with_solid_angles(self, solid_angles: f64) -> Self {
+        Self { solid_angles, ..self }
+    }
+
+    /// The same where charges in space have these needs.
+    pub(crate) fn with_needs(self, needs: &'a Needs) -> Self {
+        Self { needs: Some(needs), ..self }
+    }
+
+    fn kernel(&self, i: usize) -> RowKind {
+        self.kinds[i % self.kinds.len()]
+    }
+
+    /// Entry (i, j), exact to the accuracy asked for; either may be an image.
+    pub(crate) fn entry(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
+        match self.kernel(i) {
+            RowKind::Single => self.potential(i, j, scratch),
+            RowKind::Double | RowKind::Adjoint => {
+                let [s, t] = self.triangles(i, j, scratch);
+                self.field(i, [i, j], [&s, &t], scratch)
+            }
+            RowKind::None => 0.0,
+        }
+    }
+
+    fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
+        let (first, second) = self.panels.ordered(i, j);
+        self.single.exact(first, second, &mut scratch.single)[0]
+    }
+
+    /// Both panels, of which the first is kept for pairs to come.
+    fn triangles(&self, i: usize, j: usize, scratch: &mut Scratch) -> [Triangle; 2] {
+        let first = match scratch.last {
+            Some((known, triangle)) if known == i => triangle,
+            _ => self.panels.panel(i),
+        };
+        scratch.last = Some((i, first));
+        [first, self.panels.panel(j)]
+    }
+
+    /// The entry of row `row`, one of a pair of panels: the mean over the one of the solid angle of the other, over its area.
+    fn field(
+        &self,
+        row: usize,
+        pair: [usize; 2],
+        [s, t]: [&Triangle; 2],
+        scratch: &mut Scratch,
+    ) -> f64 {
+        let (own, other) = if row == pair[0] { (s, t) } else { (t, s) };
+        let (over, of) = match self.kernel(row) {
+            _ if pair[0] == pair[1] => return 0.0,
+            RowKind::Double => (own, other),
+            RowKind::Adjoint => (other, own),
+            RowKind::Single | RowKind::None => return 0.0,
+        };
+        solid_angle_over(over, of, self.solid_angles, &mut scratch.nodes) / (s.area * t.area)
+    }
+}
+
+impl PairIntegrals for LayerPairs<'_> {
+    type Scratch = Scratch;
+
+    /// Images of panels come in groups of reflections, which leave it so.
+    fn is_symmetric(&self) -> bool {
+        self.are_potentials
+    }
+
+    fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+        let kinds = [i, j].map(|k| self.kernel(k));
+        if kinds == [RowKind::Single; 2] {
+            return [self.potential(i, j, scratch); 2];
+        }
+        let triangles = self.triangles(i, j, scratch);
+        let potential =
+            if kinds.contains(&RowKind::Single) { self.potential(i, j, scratch) } else { 0.0 };
+        let mut entry = |row| match self.kernel(row) {
+            RowKind::Single => potential,
+            _ => self.field(row, [i, j], triangles.each_ref(), scratch),
+        };
+        let forth = entry(i);
+        [forth, if i == j { forth } else { entry(j) }]
+    }
+
+    fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
+        let (of_potentials, of_slopes) = (panels.weights(i, j), panels.weights_of_slopes(i, j));
+        let weight = |[row, column]: [usize; 2], side: usize| {
+            let needed = self.needs.map_or(0.0, |needs| needs.weight(panels, row, column));
+            match self.kernel(row) {
+                RowKind::Single => of_potentials[side].max(needed),
+                RowKind::Double | RowKind::Adjoint | RowKind::None => of_slopes[side].max(needed),
+            }
+        };
+        [weight([i, j], 0), weight([j, i], 1)]
+    }
+
+    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        if self.are_potentials {
+            return self.single.errors(rules, pairs, errors);
+        }
+        let vertices = self.panels.all_vertices();
+        let has = |pair: &&[usize; 2], kernel| pair.iter().any(|&k| self.kernel(k) == kernel);
+        let potentials = |pair: &&[usize; 2]| has(pair, RowKind::Single);
+        let fields = |pair: &&[usize; 2]| has(pair, RowKind::Adjoint) || has(pair, RowKind::Double);
+        let (mut of_potentials, mut of_fields) = (Vec::new(), Vec::new());
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(potentials).copied().collect();
+        sums::errors(rules, vertices, &chosen, &mut of_potentials);
+        let chosen: Vec<[usize; 2]> = pairs.iter().filter(fields).copied().collect();
+        sums::field_errors(rules, vertices, &chosen, &mut of_fields);
+        let (mut of_potentials, mut of_fields) = (of_potentials.into_iter(), of_fields.into_iter());
+        errors.extend(pairs.iter().map(|pair| {
+            let none = [0.0; 2];
+            let potential =
+                if potentials(&pair) { of_potentials.next().unwrap_or(0.0) } else { 0.0 };
+            let field = if fields(&pair) { of_fields.next().unwrap_or(none) } else { none };
+            [0, 1].map(|row| match self.kernel(pair[row]) {
+                RowKind::Single => potential,
+                RowKind::Adjoint => field[row],
+                RowKind::Double => field[1 - row],
+                RowKind::None => 0.0,
+            })
+        }));
+    }
+
+    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        let panels = self.panels;
+        let [s, t] = [i, j].map(|k| panels.vertices(k));
+        let kinds = [i, j].map(|k| self.kernel(k));
+        // Rules change places with the panels: both entries are over the same points.
+        let has_field = |kernel| matches!(kernel, RowKind::Double | RowKind::Adjoint);
+        let potential =
+            if kinds.contains(&RowKind::Single) { sums::sum(outer, s, inner, t) } else { 0.0 };
+        let field = if kinds.into_iter().any(has_field) {
+            sums::field(outer, s, inner, t)
+        } else {
+            Vec3::zeros()
+        };
+        let entry = |kernel, row: usize, column: usize, field: Vec3| match kernel {
+            RowKind::Single => potential,
+            RowKind::Double => panels.normal(column).dot(&field),
+            RowKind::Adjoint => -panels.normal(row).dot(&field),
+            RowKind::None => 0.0,
+        };
+        [entry(kinds[0], i, j, field), entry(kinds[1], j, i, -field)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+
+    use super::*;
+    use crate::near::accuracy::Accuracy;
+
+    /// What the points and the pairs that are integrated leave of the adjoint double layer between functions of unit norm, for
+    /// constant, linear and random densities.
+    #[test]
+    fn errors_of_the_adjoint_are_those_asked_for() {
+        let resolution = Resolution::Elements(300);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
+        for (name, mesh) in
+            [("sphere", sphere.build().unwrap()), ("cube", cube(1.0)), ("graded", cube(30.0))]
+        {
+            let panels = Panels::new(&mesh, |_| true);
+            let n = panels.len();
+            let kinds = vec![RowKind::Adjoint; n];
+            for tolerance in [1e-5, 1e-6] {
+                let accuracy = Accuracy::new(tolerance, 0);
+                let pairs = LayerPairs::new(&panels, &kinds, accuracy.pairs);
+                // Here the pairs of whole rows are integrated.
+                let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
+                let reach = accuracy.selection.reach(&panels);
+                let mut scratch = Scratch::default();
+                let mut kept = 0;
+                let densities: Vec<Vec<f64>> = vec![
+                    vec![1.0; n],
+                    (0..n).map(|i| panels.centroid(i).x).collect(),
+                    (0..n).map(|i| (7.3 * i as f64 * i as f64).sin()).collect(),
+                ];
+                let mut errors = vec![vec![0.0; n]; densities.len()];
+                for i in 0..n {
+                    for j in 0..i {
+                        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
+                        let near = apart < reach[i].max(reach[j])
+                            && accuracy
+                                .selection
+                                .keeps(&panels, &pairs, i, j, &mut scratch)
+                                .is_some();
+                        if near {
+                            kept += 2;
+                            continue;
+                        }
+                        let exact = pairs.exact(i, j, &mut scratch);
+                        let points = pairs.by_points([accuracy.rule; 2], i, j);
+                        for (error, x) in errors.iter_mut().zip(&densities) {
+                            error[i] += (exact[0] - points[0]) * panels.areas()[j] * x[j];
+                            error[j] += (exact[1] - points[1]) * panels.areas()[i] * x[i];
+                        }
+                    }
+                }
+                let norm = |x: &[f64]| -> f64 {
+                    let squares = x.iter().zip(panels.areas()).map(|(x, a)| a * x * x);
+                    squares.sum::<f64>().sqrt()
+                };
+                for (error, x) in errors.iter().zip(&densities) {
+                    let left = norm(error) / (2.0 * std::f64::consts::PI * norm(x));
+                    println!("{name} {tolerance}: {left:.1e}, {} a row", kept / n);
+                    assert!(left < tolerance, "{name} {tolerance}: {left:.1e}");
+                }
+            }
+        }
+    }
+}

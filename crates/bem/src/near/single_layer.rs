@@ -1,0 +1,52 @@
+//! Pairs of panels in the single layer.
+
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Triangle;
+use crate::integrals::pair::PairQuadrature;
+use crate::integrals::potentials::Nodes;
+use crate::near::PairIntegrals;
+use crate::quadrature::sums::{self, Rule};
+
+/// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit charge spread evenly over panel j.
+pub(crate) struct SingleLayerPairs<'a> {
+    pub(crate) panels: &'a Panels,
+    pub(crate) quadrature: PairQuadrature,
+}
+
+/// What integrals of many pairs share: nodes, and the panel they have in common.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    nodes: Nodes,
+    last: Option<(usize, Triangle)>,
+}
+
+impl PairIntegrals for SingleLayerPairs<'_> {
+    type Scratch = Scratch;
+
+    fn is_symmetric(&self) -> bool {
+        true
+    }
+
+    fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+        let last = scratch.last.take();
+        let panel = |k: usize| match last {
+            Some((known, triangle)) if known == k => triangle,
+            _ => self.panels.panel(k),
+        };
+        let (s, t) = (panel(i), panel(j));
+        scratch.last = last.filter(|&(known, _)| known == j).or(Some((i, s)));
+        let entry =
+            self.quadrature.single_layer_with(&s, &t, &mut scratch.nodes) / (s.area * t.area);
+        [entry; 2]
+    }
+
+    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        [sums::sum(outer, self.panels.vertices(i), inner, self.panels.vertices(j)); 2]
+    }
+
+    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        let mut both = Vec::with_capacity(pairs.len());
+        sums::errors(rules, self.panels.all_vertices(), pairs, &mut both);
+        errors.extend(both.into_iter().map(|error| [error; 2]));
+    }
+}

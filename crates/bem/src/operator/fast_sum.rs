@@ -1,0 +1,91 @@
+//! How exact the fast sums of a solve are, and when they are made more so.
+
+use crate::SolveOptions;
+use crate::operator::layer::SampledError;
+
+/// The fast sum's tolerance as a share of the solver's: its error must not be what the residual is made of.
+const SHARE: f64 = 0.3;
+
+/// The least tolerance that a fast sum can meet.
+pub(crate) const TIGHTEST: f64 = 1e-12;
+
+/// How often a fast sum that proves too rough is replaced by a tighter one.
+pub(crate) const TIGHTENINGS: usize = 2;
+
+/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few digits for how closely sheets face
+/// each other, however tight the sum.
+const HOPELESS: f64 = 10.0;
+
+/// Points at which the fast sum is compared with direct sums at the end.
+pub(crate) const SAMPLES: usize = 1000;
+
+/// Excitations that share one product with the operator at most.
+pub(crate) const GROUP: usize = 8;
+
+/// The tolerance that a solve begins with.
+pub(crate) fn tolerance(options: &SolveOptions) -> f64 {
+    options.fmm_tolerance.unwrap_or(SHARE * options.tolerance).clamp(TIGHTEST, 0.1)
+}
+
+/// The solver's tolerance that a fast sum of this `tolerance` is good for.
+pub(crate) fn serves(tolerance: f64) -> f64 {
+    tolerance / SHARE
+}
+
+/// A tolerance that takes care of an error `off` times the one allowed; `None` where it is within that, or nothing tighter is left.
+pub(crate) fn tighter(tolerance: f64, off: f64) -> Option<f64> {
+    let serves = off.is_nan() || off <= 1.0 || tolerance <= TIGHTEST;
+    (!serves).then(|| (SHARE * tolerance / off).max(TIGHTEST))
+}
+
+/// The same after an error of potentials was measured. Charges that face each other closely cancel, and the sum's relative error is
+/// large against what is left. Who asks for a tolerance has it.
+pub(crate) fn tighter_for(
+    tolerance: f64,
+    error: Option<SampledError>,
+    options: &SolveOptions,
+) -> Option<f64> {
+    let off = error.map_or(0.0, |error| error.absolute) / options.tolerance;
+    let found = if options.fmm_tolerance.is_none() { tighter(tolerance, off) } else { None };
+    if let Some(fmm_tolerance) = found {
+        let error = off * options.tolerance;
+        tracing::info!(
+            error,
+            fmm_tolerance,
+            "charges nearly cancel: solving on with a tighter sum"
+        );
+    }
+    found
+}
+
+/// Whether an error of potentials leaves nothing of a solution; a lesser one is told.
+pub(crate) fn is_hopeless(error: Option<SampledError>, tolerance: f64) -> bool {
+    let absolute = error.map_or(0.0, |error| error.absolute);
+    if absolute > tolerance {
+        tracing::warn!(error = absolute, "the fast sum's error exceeds the solver's tolerance");
+    }
+    absolute > HOPELESS * tolerance || absolute.is_nan()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sum_gets_tighter_by_what_it_is_off_unless_its_tolerance_was_asked_for() {
+        let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
+        assert_eq!(tolerance(&options), 0.3 * 1e-6);
+        let error = |absolute| Some(SampledError { relative: 0.0, absolute });
+        let found = tighter_for(3e-7, error(1e-5), &options).unwrap();
+        assert!((found / 9e-9 - 1.0).abs() < 1e-12, "{found}");
+        assert_eq!(tighter_for(3e-7, error(9e-7), &options), None);
+        assert_eq!(tighter_for(3e-7, error(f64::NAN), &options), None);
+        assert_eq!(tighter_for(TIGHTEST, error(1e-5), &options), None);
+        assert_eq!(tighter_for(2e-12, error(1e-3), &options), Some(TIGHTEST));
+        // The very tolerance that it would have had anyway.
+        let asked = SolveOptions { fmm_tolerance: Some(0.3 * 1e-6), ..options };
+        assert_eq!(tighter_for(3e-7, error(1e-5), &asked), None);
+        assert!(is_hopeless(error(2e-5), 1e-6) && !is_hopeless(error(9e-6), 1e-6));
+        assert!(is_hopeless(error(f64::NAN), 1e-6) && !is_hopeless(None, 1e-6));
+    }
+}

@@ -1,0 +1,10 @@
+//! Boundary operators: a fast sum over quadrature points and a near field that corrects it, or a dense matrix.
+
+pub(crate) mod algebra;
+pub(crate) mod dense;
+pub(crate) mod fast_sum;
+pub(crate) mod layer;
+pub(crate) mod points;
+pub(crate) mod schedule;
+pub(crate) mod space_layer;
+pub(crate) mod surface;

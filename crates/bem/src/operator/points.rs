@@ -1,0 +1,158 @@
+//! The quadrature points that stand for the panels in the fast sum.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::integrals::potentials::Nodes;
+use crate::quadrature::sums::Rule;
+
+/// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
+const CHUNK: usize = 256;
+
+/// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share w_p of the panel's charge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Points<'a> {
+    panels: &'a Panels,
+    rule: &'static Rule,
+}
+
+impl<'a> Points<'a> {
+    pub(crate) fn new(panels: &'a Panels, rule: &'static Rule) -> Self {
+        Self { panels, rule }
+    }
+
+    pub(crate) fn rule(&self) -> &'static Rule {
+        self.rule
+    }
+
+    /// Number of points on all panels.
+    pub(crate) fn len(&self) -> usize {
+        self.panels.len() * self.rule.len()
+    }
+
+    fn of(&self, panel: usize) -> impl Iterator<Item = (Vec3, f64)> {
+        self.rule.on(self.panels.vertices(panel))
+    }
+
+    /// Point `index` of the sum.
+    pub(crate) fn at(&self, index: usize) -> [f64; 3] {
+        let (panel, node) = (index / self.rule.len(), index % self.rule.len());
+        self.of(panel).nth(node).map_or([f64::NAN; 3], |(x, _)| x.into())
+    }
+
+    /// All points.
+    pub(crate) fn all(&self) -> Vec<[f64; 3]> {
+        self.of_panels(self.panels.len())
+    }
+
+    /// All points, then those of the panels' images; none if there are no images, for then all points are sources.
+    pub(crate) fn with_images(&self) -> Option<Vec<[f64; 3]>> {
+        let total = self.panels.total();
+        (total > self.panels.len()).then(|| self.of_panels(total))
+    }
+
+    fn of_panels(&self, panels: usize) -> Vec<[f64; 3]> {
+        let nodes = self.rule.len();
+        let mut all = vec![[0.0; 3]; panels * nodes];
+        all.par_chunks_mut(CHUNK * nodes).enumerate().for_each(|(chunk, points)| {
+            for (k, points) in points.chunks_mut(nodes).enumerate() {
+                let on = self.of(chunk * CHUNK + k);
+                points.iter_mut().zip(on).for_each(|(point, (x, _))| *point = x.into());
+            }
+        });
+        all
+    }
+
+    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all pairs; a point at a target's very
+    /// place contributes nothing.
+    pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        self.direct(charges, targets.len(), |sources, sums| {
+            sources.add_inverse_distances(targets, sums);
+        })
+    }
+
+    /// The gradients of the same sums, shape (targets, 3).
+    pub(crate) fn direct_slopes(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        self.direct(charges, 3 * targets.len(), |sources, sums| sources.add_slopes(targets, sums))
+    }
+
+    /// `count` sums over all points, to which `add` adds what some of them give.
+    fn direct(
+        &self,
+        charges: &[f64],
+        count: usize,
+        add: impl Fn(&mut Nodes, &mut [f64]) + Sync,
+    ) -> Vec<f64> {
+        let nodes = self.rule.len();
+        let zeros = || vec![0.0; count];
+        let add_panels = |mut sums: Vec<f64>, panels: Range<usize>| {
+            let charges = &charges[panels.start * nodes..panels.end * nodes];
+            let mut sources = Nodes::default();
+            let points = panels.flat_map(|i| self.of(i));
+            points.zip(charges).for_each(|((x, _), q)| sources.push(&x, *q));
+            add(&mut sources, &mut sums);
+            sums
+        };
+        let total = self.panels.total();
+        let chunks = (0..total).into_par_iter().step_by(CHUNK);
+        let chunks = chunks.map(|start| start..total.min(start + CHUNK));
+        let both = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+            a
+        };
+        chunks.fold(zeros, add_panels).reduce(zeros, both)
+    }
+
+    /// Charges of panels, shape (k, panels), to charges of points, shape (k, points).
+    pub(crate) fn spread(&self, panels: &[f64], points: &mut [f64]) {
+        let nodes = self.rule.nodes();
+        for (q, x) in points.chunks_exact_mut(nodes.len()).zip(panels) {
+            for (q, node) in q.iter_mut().zip(nodes) {
+                *q = node.weight * x;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Resolution, Sphere, SphereBase};
+
+    use super::*;
+
+    #[test]
+    fn direct_sums_are_those_of_the_fmm_crate() {
+        let resolution = Resolution::Elements(720);
+        let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let panels = Panels::new(&mesh.build().unwrap(), |_| true);
+        let points = Points::new(&panels, Rule::of_degree(4));
+        let charges: Vec<f64> = (0..points.len()).map(|i| (0.3 * i as f64).sin()).collect();
+        // Points of the sum are among the targets.
+        let mut targets: Vec<[f64; 3]> = (0..40).map(|k| points.at(97 * k)).collect();
+        targets.push([0.1, 0.2, -0.3]);
+        let (mut potential, mut gradient) =
+            (vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]);
+        fmm::direct::sum(
+            &points.all(),
+            &targets,
+            fmm::Densities { charges: Some(&charges), dipoles: None },
+            &mut fmm::Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) },
+        )
+        .unwrap();
+        let found = [
+            (points.direct_sums(&charges, &targets), &potential),
+            (points.direct_slopes(&charges, &targets), &gradient),
+        ];
+        for (found, exact) in found {
+            let size = exact.iter().map(|v| v.abs()).fold(0.0, f64::max);
+            assert!(size > 0.0);
+            for (found, exact) in found.iter().zip(exact) {
+                // Inverse roots to 1e-13.
+                assert!((found - exact).abs() < 1e-11 * size, "{found} {exact}");
+            }
+        }
+    }
+}

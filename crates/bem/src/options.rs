@@ -1,0 +1,117 @@
+//! What may be chosen for a solve, how it is followed, and what is said of it.
+
+use crate::solve::gmres::StopReason;
+
+/// Dense or fast.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// Whichever the cost model says is faster.
+    #[default]
+    Auto,
+    /// Dense Galerkin matrix, factorised.
+    Dense,
+    /// GMRES over the FMM with near-field correction.
+    Fmm,
+}
+
+/// Choices for [`capacitance`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolveOptions {
+    /// Dense or fast.
+    pub method: Method,
+    /// Relative residual of each conductor's rows in the area-scaled norm.
+    pub tolerance: f64,
+    /// Relative L2 error of the FMM; `None` follows the solver's.
+    pub fmm_tolerance: Option<f64>,
+    /// Whether products of GMRES may be less exact as the residual falls; never on a GPU.
+    pub relax: bool,
+    /// Krylov vectors before GMRES restarts.
+    pub restart: usize,
+    /// Iterations after which a solve is given up.
+    pub max_iterations: usize,
+    /// Orders added to every quadrature rule (0 = as the accuracy asks), for checking that quadrature does not limit C.
+    pub quadrature_increment: usize,
+    /// Bytes the solve may use; `None` = no limit.
+    pub memory_limit: Option<u64>,
+    /// Where the FMM computes.
+    pub backend: fmm::Backend,
+    /// Which GPU, counted from 0.
+    pub gpu: usize,
+}
+
+impl Default for SolveOptions {
+    fn default() -> Self {
+        Self {
+            method: Method::Auto,
+            tolerance: 1e-6,
+            fmm_tolerance: None,
+            relax: true,
+            restart: 60,
+            max_iterations: 200,
+            quadrature_increment: 0,
+            memory_limit: None,
+            backend: fmm::Backend::default(),
+            gpu: 0,
+        }
+    }
+}
+
+/// Parts of a solve, in the order they happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Tree, lists, tables.
+    Plan,
+    /// Exact integrals of close pairs (rows done of all rows), preconditioner.
+    NearField,
+    /// GMRES iterations.
+    Solve,
+}
+
+/// How a caller follows and stops a solve.
+pub trait Progress: Sync {
+    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in [`Error::Interrupted`].
+    fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
+    /// Called after each GMRES iteration with the largest relative residual of the columns still running.
+    fn residual(&self, _iteration: usize, _relative: f64) {}
+}
+
+/// No progress, never stops.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn advance(&self, _: Stage, _: u64, _: u64) -> bool {
+        true
+    }
+}
+
+/// One excitation: conductor `excitation` at potential 1, the others at 0.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solve {
+    /// Index of the conductor at potential 1.
+    pub excitation: usize,
+    /// Matvecs taken.
+    pub iterations: usize,
+    /// Why it stopped.
+    pub reason: StopReason,
+    /// True residual at the end, relative to the excitation's potential: the largest over the conductors of the root mean
+    /// square over the conductor's area of b - A x, where b is 1 on the excited conductor and 0 on the others.
+    pub relative_residual: f64,
+    /// Relative residual after each iteration, beginning with 1: the root of the sum over the conductors of those squares.
+    pub history: Vec<f64>,
+}
+
+/// Wall seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Timings {
+    /// Tree, lists, tables.
+    pub plan: f64,
+    /// Close pairs and preconditioner.
+    pub near_field: f64,
+    /// Iterations.
+    pub solve: f64,
+    /// Direct sums that the fast sum's error is measured against.
+    pub fmm_check: f64,
+    /// Mean of one matvec over all its densities.
+    pub matvec_mean: f64,
+}

@@ -1,0 +1,62 @@
+//! Potential and normal field of point charges and of a uniform field on panels, in closed form.
+//!
+//! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of n . grad 1/|x - y| its solid
+//! angle there: exact however near the charge is.
+
+use rayon::prelude::*;
+
+use super::rows::System;
+use super::{Excitation, PointCharge};
+use crate::geometry::triangle::Vec3;
+use crate::integrals::potentials::Nodes;
+use crate::near::Sources;
+use crate::near::pairs::RowKind;
+
+/// Right-hand side of one excitation.
+pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let mut external = on_panels(system, excitation, &system.rows.kinds);
+    system.rows.right_hand_side(&excitation.potentials, &mut external);
+    external
+}
+
+/// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty if there are none.
+pub(super) fn sheet_slopes(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let kinds = system.rows.sheets();
+    kinds.map_or_else(Vec::new, |kinds| on_panels(system, excitation, &kinds))
+}
+
+/// What is outside in scaled coordinates, with a right-hand side of this size.
+pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> Sources {
+    let (panels, scale) = (&system.panels, system.panels.scale());
+    let all = excitation.with_images(&system.images, |_| true);
+    let scaled = |q: &PointCharge| (panels.scaled(q.position), q.charge / (q.permittivity * scale));
+    Sources {
+        charges: all.charges.iter().map(scaled).collect(),
+        field: Vec3::from(excitation.field) * scale,
+        size,
+    }
+}
+
+/// Mean potential or normal derivative of what is outside, in scaled coordinates.
+pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKind]) -> Vec<f64> {
+    let panels = &system.panels;
+    let Sources { charges: points, field, .. } = sources(system, excitation, 1.0);
+    let mut charges = Nodes::default();
+    points.iter().for_each(|(y, q)| charges.push(y, *q));
+    // Where the uniform field's potential is 0.
+    let origin = panels.scaled(excitation.origin);
+    let value = |charges: &mut Nodes, (i, kernel): (usize, &RowKind)| {
+        let panel = panels.panel(i);
+        match kernel {
+            RowKind::Single => {
+                charges.sum_potential(&panel) / panel.area - field.dot(&(panel.centroid - origin))
+            }
+            RowKind::Adjoint => {
+                charges.sum_solid_angle(&panel) / panel.area - field.dot(&panel.normal)
+            }
+            RowKind::Double | RowKind::None => 0.0,
+        }
+    };
+    let rows = kinds.par_iter().enumerate().with_min_len(64);
+    rows.map_init(|| charges.clone(), value).collect()
+}

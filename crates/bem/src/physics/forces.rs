@@ -1,0 +1,183 @@
+//! Forces and torques on bodies, and dipole moments, from the charges that a solve gave.
+//!
+//! Around a body that lies in one medium of relative permittivity eps, the stress of the field is that of a fluid dielectric, and
+//! what it does to the body is eps times what the field of all charges outside does to all charges in the body, free and bound,
+//! in vacuum: the body's own field exerts nothing on it (docs/math.md, "Forces").
+
+use std::f64::consts::PI;
+
+use mesh::Mesh;
+
+use super::evaluate::SurfaceCharge;
+use super::rows::LEAST;
+use super::{Excitation, PointCharge};
+use crate::Error;
+use crate::geometry::panels;
+use crate::geometry::triangle::Vec3;
+use crate::quadrature::sums::Rule;
+
+/// Degree of the rule by which the field is averaged over a triangle.
+const DEGREE: usize = 4;
+
+/// What belongs to a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// Its triangles, those inside of it among them.
+    pub triangles: Vec<u32>,
+    /// Indices of the point charges inside.
+    pub charges: Vec<usize>,
+    /// Relative permittivity of the medium around it.
+    pub permittivity: f64,
+    /// The point that the torque is about.
+    pub about: [f64; 3],
+}
+
+/// Force and torque on a body over 4 pi eps0, in the mesh's unit: with potentials in volt, 4 pi eps0 times the force is in
+/// newton whatever the unit, and the torque in newton times that unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Force {
+    /// Force.
+    pub force: [f64; 3],
+    /// Torque about [`Body::about`].
+    pub torque: [f64; 3],
+    /// Sum of the sizes of the forces on its parts, of which little may be left.
+    pub size: f64,
+    /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each triangle. Charges of a body that lies close
+    /// around leave their errors in the force on this one relative to it.
+    pub stress: f64,
+    /// False for a body whose charge is so much less than that of the others that what others exert on it has no digits.
+    pub is_resolved: bool,
+}
+
+/// Force and torque on each body, for the charges of `charge` (as in [`Response::charge`](crate::Response::charge)) and the sources
+/// of `excitation`.
+///
+/// # Errors
+/// [`Error::Length`], [`Error::Fmm`].
+pub fn forces(
+    mesh: &Mesh,
+    charge: &[f64],
+    excitation: &Excitation,
+    bodies: &[Body],
+) -> Result<Vec<Force>, Error> {
+    let (expected, found) = (mesh.triangles.len(), charge.len());
+    if expected != found {
+        return Err(Error::Length { what: "charge", expected, found });
+    }
+    let strengths: Vec<f64> = bodies.iter().map(|body| strength(mesh, charge, body)).collect();
+    let strongest = strengths.iter().copied().fold(0.0, f64::max);
+    let force = |(body, strength): (&Body, &f64)| {
+        let force = force_on(mesh, charge, excitation, body)?;
+        // What is induced is as strong as what acts.
+        let is_resolved = *strength >= LEAST * strongest || !body.charges.is_empty();
+        let stress = 2.0 * PI * body.permittivity * strength.powi(2);
+        Ok(Force { is_resolved, stress, ..force })
+    };
+    bodies.iter().zip(&strengths).map(force).collect()
+}
+
+/// The root of the integral of the squared density of charge on a body's triangles: what acts on it, if nothing else has charged it.
+fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
+    let square = |&t: &u32| {
+        let [a, b, c] = mesh.corners(t as usize).map(Vec3::from);
+        let area = 0.5 * (b - a).cross(&(c - a)).norm();
+        if area > 0.0 { charge[t as usize].powi(2) / area } else { 0.0 }
+    };
+    body.triangles.iter().map(square).sum::<f64>().sqrt()
+}
+
+fn force_on(
+    mesh: &Mesh,
+    charge: &[f64],
+    excitation: &Excitation,
+    body: &Body,
+) -> Result<Force, Error> {
+    let mut others = charge.to_vec();
+    let (mut points, mut strengths) = (Vec::new(), Vec::new());
+    for &t in &body.triangles {
+        let t = t as usize;
+        others[t] = 0.0;
+        if charge[t] == 0.0 {
+            continue;
+        }
+        for (x, weight) in Rule::of_degree(DEGREE).on(&mesh.corners(t).map(Vec3::from)) {
+            points.push(x.into());
+            strengths.push(weight * charge[t]);
+        }
+    }
+    let is_own = |index: &usize| body.charges.contains(index);
+    for (_, q) in excitation.charges.iter().enumerate().filter(|(index, _)| is_own(index)) {
+        points.push(q.position);
+        strengths.push(q.charge / q.permittivity);
+    }
+    let outside = |(index, q): (usize, &PointCharge)| (!is_own(&index)).then_some(*q);
+    let sources = Excitation {
+        potentials: Vec::new(),
+        charges: excitation.charges.iter().enumerate().filter_map(outside).collect(),
+        ..excitation.clone()
+    };
+    let field = SurfaceCharge::new(mesh, &others).evaluate(&sources, &points, true)?.field;
+    let about = Vec3::from(body.about);
+    let (mut force, mut torque, mut size) = (Vec3::zeros(), Vec3::zeros(), 0.0);
+    for ((x, q), e) in points.iter().zip(&strengths).zip(&field) {
+        let pull = Vec3::from(*e) * (q * body.permittivity);
+        force += pull;
+        size += pull.norm();
+        torque += (Vec3::from(*x) - about).cross(&pull);
+    }
+    Ok(Force { force: force.into(), torque: torque.into(), size, ..Force::default() })
+}
+
+/// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.
+pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
+    let mut moment = Vec3::zeros();
+    for (t, q) in charge.iter().enumerate() {
+        let [a, b, c] = mesh.corners(t).map(Vec3::from);
+        moment += (a + b + c) * (q / 3.0);
+    }
+    moment.into()
+}
+
+/// The same of bodies that have no net charge, such as those whose polarisability is asked for.
+///
+/// What a solve leaves of a net charge, times the distance from the origin, would be taken for a moment, however far away the bodies
+/// lie. So the moment of each part of the mesh that hangs together is taken about its own centre, and that of parts which
+/// do have a net charge, as those of one body do that do not hang together, about the centre of all of them. Charges were found to
+/// `tolerance`.
+pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f64; 3] {
+    /// A net charge of so many tolerances times the charges on a part is none but an error.
+    const NEUTRAL: f64 = 10.0;
+    /// None is beyond this share, however loose the tolerance.
+    const CHARGED: f64 = 1e-2;
+    let all: Vec<u32> = (0..mesh.triangles.len().min(charge.len()) as u32).collect();
+    let part = panels::connected(mesh, &all);
+    let count = part.iter().map(|&p| p as usize + 1).max().unwrap_or(0);
+    let centroid = |t: usize| {
+        let [a, b, c] = mesh.corners(t).map(Vec3::from);
+        ((a + b + c) / 3.0, (b - a).cross(&(c - a)).norm())
+    };
+    // Area, first moment of the area, charge and its size.
+    let mut sums = vec![(0.0, Vec3::zeros(), 0.0, 0.0); count];
+    for (t, &p) in part.iter().enumerate() {
+        let (x, area) = centroid(t);
+        let sum = &mut sums[p as usize];
+        *sum = (sum.0 + area, sum.1 + x * area, sum.2 + charge[t], sum.3 + charge[t].abs());
+    }
+    let charged =
+        |sum: &&(f64, Vec3, f64, f64)| sum.2.abs() > (NEUTRAL * tolerance).min(CHARGED) * sum.3;
+    let (area, first) = sums
+        .iter()
+        .filter(charged)
+        .fold((0.0, Vec3::zeros()), |(area, first), sum| (area + sum.0, first + sum.1));
+    let common = first / area;
+    let centre = |sum: &(f64, Vec3, f64, f64)| if charged(&sum) { common } else { sum.1 / sum.0 };
+    let centres: Vec<Vec3> = sums.iter().map(centre).collect();
+    let mut moment = Vec3::zeros();
+    for (t, &p) in part.iter().enumerate() {
+        // Parts without area have no centre, and no charge.
+        if charge[t] != 0.0 {
+            moment += (centroid(t).0 - centres[p as usize]) * charge[t];
+        }
+    }
+    moment.into()
+}

@@ -1,0 +1,564 @@
+//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that share walls, bodies partly covered
+//! by metal (docs/math.md, "Gauss's law").
+
+use std::collections::{BTreeMap, HashSet};
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use mesh::Mesh;
+use mesh::regions::{self, Position, Region};
+use nalgebra::{DMatrix, DVector};
+
+use super::Images;
+use super::metal::Metal;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+
+/// A surface whose flux is that of others, up to this share, says nothing new.
+const DEPENDENT: f64 = 1e-8;
+
+/// A closed surface whose images take away all but this share of its area has no flux. Shares that are not 0 are sums of whole panels,
+/// some 1e-8 at the least; rounding leaves 1e-13 of ten million panels.
+pub(super) const CANCELLED: f64 = 1e-10;
+
+/// A defect beyond this share of the charge in and on a surface is set against all flux that passes it: of a body that others hardly
+/// reach, the charge is as good as none.
+const SUSPICIOUS: f64 = 1e-3;
+
+/// A mean that others make up, but for this share, is left out.
+const INDEPENDENT: f64 = 0.02;
+
+/// All closed surfaces on which something is known of the flux.
+pub(super) struct Gauss {
+    /// Those without metal that say something of their own, in clusters of such as share panels.
+    clusters: Vec<Cluster>,
+    /// Combinations of rows that are small where permittivities differ much.
+    means: Means,
+    /// Those with metal.
+    pub(super) metal: Metal,
+    panels: Arc<Panels>,
+}
+
+/// What is known of a panel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PanelInfo {
+    pub(super) area: f64,
+    /// Relative permittivity on the normal's side and behind.
+    pub(super) permittivity: [f64; 2],
+    pub(super) conductor: Option<u32>,
+}
+
+/// What equations are made of, one value a panel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Equations<'a> {
+    pub(super) areas: &'a [f64],
+    /// The length that each row is multiplied by.
+    pub(super) lengths: &'a [f64],
+    /// Relative permittivity on the normal's side and behind.
+    pub(super) permittivity: &'a [[f64; 2]],
+}
+
+/// A closed surface; images may belong to it.
+pub(super) struct Closed {
+    pub(super) members: Vec<Member>,
+    /// Panels of interfaces inside, without images.
+    interior: Vec<u32>,
+    /// Panels inside, and what their charges are multiplied by.
+    pub(super) inside: Vec<(u32, f64)>,
+    pub(super) region: Region,
+}
+
+/// A panel of a closed surface, or an image of one.
+#[derive(Clone, Copy)]
+pub(super) struct Member {
+    pub(super) panel: u32,
+    /// 1 or -1 as the normal points out or in.
+    pub(super) outward: f64,
+    /// 1 or -1: what charges and fields are multiplied by.
+    pub(super) sign: f64,
+    /// Whether it is the panel itself.
+    pub(super) is_itself: bool,
+}
+
+impl Member {
+    /// Index of the side that faces what the surface encloses, in pairs of front and back.
+    pub(super) fn inner(&self) -> usize {
+        usize::from(self.outward > 0.0)
+    }
+}
+
+/// Closed surfaces, and the shifts that each missing flux asks for.
+struct Cluster {
+    surfaces: Vec<Closed>,
+    inverse: DMatrix<f64>,
+}
+
+/// Weighted means of rows, and what takes the place of each.
+struct Means {
+    all: Vec<Mean>,
+    /// Inverse of the matrix of what a unit added to the rows of one adds to the means of the others; `None` where no panels are shared.
+    inverse: Option<DMatrix<f64>>,
+}
+
+/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the fields inside cancel, so that only the
+/// outer one is left (docs/math.md, "Gauss's law").
+struct Mean {
+    members: Vec<Member>,
+    /// Panels of interfaces inside.
+    interior: Vec<u32>,
+    /// Panels of the surface, and their shares of its own mean.
+    own: Vec<(u32, f64)>,
+    /// Panels of the surface and inside, and their shares of what takes the place of that mean.
+    scaled: Vec<(u32, f64)>,
+}
+
+fn sum(rows: &[f64], shares: &[(u32, f64)]) -> f64 {
+    shares.iter().map(|&(i, share)| share * rows[i as usize]).sum()
+}
+
+impl Mean {
+    fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        let &Equations { areas, lengths, permittivity } = equations;
+        // Rows are multiplied by the length of their own interface.
+        let size = |panel: usize| areas[panel] / lengths[panel];
+        let weight = |panel: u32| {
+            let [front, back] = permittivity[panel as usize];
+            (panel, size(panel as usize) * (front + back))
+        };
+        let own = self.members.iter().map(|m| m.panel);
+        self.own = own.clone().map(weight).collect();
+        self.scaled = own.chain(self.interior.iter().copied()).map(weight).collect();
+        let total: f64 = self.own.iter().map(|(_, weight)| weight).sum();
+        self.own.iter_mut().for_each(|(_, weight)| *weight /= total);
+        let outside = |m: &Member| {
+            let [front, back] = permittivity[m.panel as usize];
+            size(m.panel as usize) * if m.outward > 0.0 { front } else { back }
+        };
+        let outside = 2.0 * self.members.iter().map(outside).sum::<f64>();
+        self.scaled.iter_mut().for_each(|(_, weight)| *weight /= outside);
+    }
+}
+
+impl Means {
+    /// Of surfaces, those that say something of their own.
+    fn new(surfaces: &[Closed], equations: &Equations<'_>) -> Self {
+        let mut means = Self { all: Vec::new(), inverse: None };
+        let panels = equations.areas.len();
+        let mut taken = vec![false; panels];
+        for surface in surfaces {
+            let members: Vec<Member> =
+                surface.members.iter().filter(|m| m.is_itself).copied().collect();
+            let shares_panels = members.iter().any(|m| taken[m.panel as usize]);
+            members.iter().for_each(|m| taken[m.panel as usize] = true);
+            let interior = surface.interior.clone();
+            let mut mean = Mean { members, interior, own: Vec::new(), scaled: Vec::new() };
+            mean.set_permittivity(equations);
+            means.all.push(mean);
+            // Surfaces without panels in common have means of their own.
+            if shares_panels {
+                let matrix = means.matrix(panels);
+                let last = means.all.len() - 1;
+                let own = matrix.clone().try_inverse();
+                let own = own.map(|inverse| (inverse[(last, last)] * matrix[(last, last)]).abs());
+                if own.is_none_or(|own| own > 1.0 / INDEPENDENT) {
+                    means.all.pop();
+                }
+            }
+        }
+        means.set_permittivity(equations);
+        means
+    }
+
+    fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        self.all.iter_mut().for_each(|mean| mean.set_permittivity(equations));
+        let panels = equations.areas.len();
+        let mut seen = vec![false; panels];
+        let mut shared = self.all.iter().flat_map(|mean| &mean.own).map(|(i, _)| *i as usize);
+        let apart = shared.all(|i| !std::mem::replace(&mut seen[i], true));
+        self.inverse = if apart { None } else { self.matrix(panels).try_inverse() };
+    }
+
+    fn matrix(&self, panels: usize) -> DMatrix<f64> {
+        let mut rows = vec![0.0; panels];
+        let mut matrix = DMatrix::zeros(self.all.len(), self.all.len());
+        for (l, of) in self.all.iter().enumerate() {
+            of.members.iter().for_each(|m| rows[m.panel as usize] = 1.0);
+            for (k, mean) in self.all.iter().enumerate() {
+                matrix[(k, l)] = sum(&rows, &mean.own);
+            }
+            of.members.iter().for_each(|m| rows[m.panel as usize] = 0.0);
+        }
+        matrix
+    }
+
+    fn scale(&self, rows: &mut [f64]) {
+        let more = self.all.iter().map(|mean| sum(rows, &mean.scaled) - sum(rows, &mean.own));
+        let mut more = DVector::from_iterator(self.all.len(), more);
+        if let Some(inverse) = &self.inverse {
+            more = inverse * more;
+        }
+        for (mean, more) in self.all.iter().zip(more.iter()) {
+            mean.members.iter().for_each(|m| rows[m.panel as usize] += more);
+        }
+    }
+}
+
+/// Finds closed surfaces in a mesh with all its images.
+pub(super) struct Finder<'a> {
+    pub(super) whole: &'a Mesh,
+    pub(super) images: &'a Images,
+    /// Triangles of one image.
+    pub(super) triangles: usize,
+    /// Panel of each triangle of one image; `u32::MAX` = none.
+    pub(super) panel_of: &'a [u32],
+    pub(super) panels: &'a [PanelInfo],
+    /// Bodies, in the mesh with all its images.
+    pub(super) bodies: &'a [Region],
+}
+
+impl Finder<'_> {
+    fn panel(&self, t: u32) -> u32 {
+        self.panel_of[t as usize % self.triangles]
+    }
+
+    fn sign(&self, t: u32) -> f64 {
+        self.images.sign(t as usize / self.triangles)
+    }
+
+    fn is_itself(&self, t: u32) -> bool {
+        (t as usize) < self.triangles
+    }
+
+    /// `None` if it says nothing of what is there, or if nothing is known of some of it.
+    fn closed(&self, region: Region) -> Option<Closed> {
+        let any_itself = region.boundary.iter().any(|&(t, _)| self.is_itself(t));
+        let all_known = region.boundary.iter().all(|&(t, _)| self.panel(t) != u32::MAX);
+        if !any_itself || !all_known {
+            return None;
+        }
+        let member = |&(t, inward): &(u32, bool)| Member {
+            panel: self.panel(t),
+            outward: if inward { -1.0 } else { 1.0 },
+            sign: self.sign(t),
+            is_itself: self.is_itself(t),
+        };
+        let members: Vec<Member> = region.boundary.iter().map(member).collect();
+        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a sum that is not quite 0.
+        let area = |m: &Member| self.panels[m.panel as usize].area;
+        let signed: f64 = members.iter().map(|m| m.sign * area(m)).sum();
+        if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
+            return None;
+        }
+        let positions = region.positions(self.whole);
+        let is_inside =
+            |t: &u32| self.panel(*t) != u32::MAX && positions[*t as usize] == Position::Inside;
+        let inside: Vec<u32> = (0..self.whole.triangles.len() as u32).filter(is_inside).collect();
+        let interior = inside.iter().filter(|&&t| self.is_itself(t)).map(|&t| self.panel(t));
+        let interior = interior.filter(|&i| self.panels[i as usize].conductor.is_none()).collect();
+        let inside = inside.iter().map(|&t| (self.panel(t), self.sign(t))).collect();
+        Some(Closed { members, interior, inside, region })
+    }
+
+    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound anything taken alone.
+    fn parts(&self, has: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
+        regions::parts(self.whole, has)
+    }
+
+    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
+    /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
+    fn envelopes(&self) -> Vec<Region> {
+        let inside = |body: &Region| {
+            let &(t, inward) = body.boundary.first()?;
+            let panel = self.panels.get(self.panel(t) as usize)?;
+            Some(panel.permittivity[usize::from(!inward)])
+        };
+        let media: Vec<f64> = self.bodies.iter().map(|body| inside(body).unwrap_or(0.0)).collect();
+        let mut levels = media.clone();
+        levels.sort_by(f64::total_cmp);
+        levels.dedup();
+        let mut found = Vec::new();
+        for level in levels {
+            let mut owners: Vec<Vec<usize>> = vec![Vec::new(); self.whole.triangles.len()];
+            for (b, body) in self.bodies.iter().enumerate().filter(|(b, _)| media[*b] >= level) {
+                body.boundary.iter().for_each(|&(t, _)| owners[t as usize].push(b));
+            }
+            for group in groups(self.bodies.len(), &owners) {
+                let mut times = vec![0; owners.len()];
+                let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
+                boundaries.for_each(|&(t, _)| times[t as usize] += 1);
+                let parts = self.parts(|t| times[t] == 1);
+                found.extend(parts.into_iter().filter_map(|(_, region)| region));
+            }
+        }
+        found
+    }
+
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what each panel's row is multiplied by.
+    pub(super) fn gauss(
+        &self,
+        interfaces: Vec<Region>,
+        lengths: &[f64],
+        panels: &Arc<Panels>,
+    ) -> Gauss {
+        let mut candidates = interfaces;
+        for body in self.bodies {
+            let mut own = vec![false; self.whole.triangles.len()];
+            body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
+            let parts = self.parts(|t| own[t]);
+            if parts.len() == 1 {
+                candidates.push(body.clone());
+            } else if parts.iter().all(|(_, region)| region.is_some()) {
+                candidates.extend(parts.into_iter().filter_map(|(_, region)| region));
+            } else {
+                candidates.push(body.clone());
+            }
+        }
+        let bodies = candidates.len();
+        candidates.extend(self.envelopes());
+        // Each surface once, whichever way it was found.
+        let mut known: HashSet<Vec<u32>> = HashSet::new();
+        let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
+        let (mut free, mut covered, mut grouped) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, region) in candidates.into_iter().enumerate() {
+            let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+            triangles.sort_unstable();
+            if !known.insert(triangles) {
+                continue;
+            }
+            let Some(surface) = self.closed(region) else { continue };
+            if !surface.members.iter().any(is_metal) {
+                free.push(surface);
+            } else if !surface.members.iter().all(is_metal) {
+                // What metal faces is one body.
+                if index < bodies { covered.push(surface) } else { grouped.push(surface) }
+            }
+        }
+        let solid = self.solids(&covered);
+        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+        let permittivity: Vec<[f64; 2]> =
+            self.panels.iter().map(|panel| panel.permittivity).collect();
+        let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
+        let means = Means::new(&free, &equations);
+        let metal = Metal { covered, grouped, solid };
+        Gauss { clusters: self.clusters(free), means, metal, panels: Arc::clone(panels) }
+    }
+
+    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
+    fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
+        let metal = || self.panels.iter().filter(|panel| panel.conductor.is_some());
+        let only = metal().next().map_or([0.0; 2], |panel| panel.permittivity);
+        let is_only = |panel: &PanelInfo| panel.permittivity == only;
+        if covered.is_empty() && only[0] == only[1] && metal().all(is_only) {
+            return Vec::new();
+        }
+        let mut covers = vec![false; self.panels.len()];
+        let members = covered.iter().flat_map(|surface| &surface.members);
+        members.for_each(|m| covers[m.panel as usize] = true);
+        let of = |t: u32| self.panels.get(self.panel(t) as usize);
+        let sides = |t: u32| of(t).map(|panel| panel.permittivity.map(f64::to_bits));
+        let matters = |triangles: &[u32]| {
+            let first = triangles.first().and_then(|&t| sides(t));
+            first.is_some_and(|[front, back]| front != back)
+                || triangles.iter().any(|&t| sides(t) != first)
+                || triangles.iter().any(|&t| covers[self.panel(t) as usize])
+        };
+        let owner = |t: u32| of(t).and_then(|panel| panel.conductor);
+        let mut pieces: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut found = Vec::new();
+        for (triangles, region) in self.parts(|t| owner(t as u32).is_some()) {
+            match region {
+                Some(region) if matters(&triangles) => found.push(region),
+                Some(_) => {}
+                None => triangles.into_iter().for_each(|t| {
+                    if let Some(conductor) = owner(t) {
+                        pieces.entry(conductor).or_default().push(t);
+                    }
+                }),
+            }
+        }
+        for triangles in pieces.values().filter(|triangles| matters(triangles)) {
+            // Without images, unless it is these that close the surface.
+            let (own, _): (Vec<u32>, Vec<u32>) =
+                triangles.iter().partition(|&&t| self.is_itself(t));
+            let region = Region::of_pieces(self.whole, &own);
+            found.extend(region.or_else(|| Region::of_pieces(self.whole, triangles)));
+        }
+        let closed = found.into_iter().filter_map(|region| self.closed(region));
+        closed.filter(|surface| surface.inside.is_empty()).collect()
+    }
+
+    /// Surfaces in clusters of such as share panels, without those whose flux follows from that of others.
+    fn clusters(&self, surfaces: Vec<Closed>) -> Vec<Cluster> {
+        let mut clusters: Vec<(Vec<Closed>, DMatrix<f64>)> = Vec::new();
+        let mut cluster_of: Vec<Option<usize>> = vec![None; self.panels.len()];
+        for surface in surfaces {
+            let panels = || surface.members.iter().map(|m| m.panel as usize);
+            let mut joined: Vec<usize> = panels().filter_map(|i| cluster_of[i]).collect();
+            joined.sort_unstable();
+            joined.dedup();
+            let Some((&into, others)) = joined.split_first() else {
+                panels().for_each(|i| cluster_of[i] = Some(clusters.len()));
+                clusters.push((vec![surface], DMatrix::zeros(0, 0)));
+                continue;
+            };
+            panels().for_each(|i| cluster_of[i] = Some(into));
+            for &other in others {
+                cluster_of.iter_mut().filter(|c| **c == Some(other)).for_each(|c| *c = Some(into));
+                let moved = std::mem::take(&mut clusters[other].0);
+                clusters[into].0.extend(moved);
+            }
+            clusters[into].0.push(surface);
+        }
+        let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
+        let solved = |(surfaces, _): (Vec<Closed>, _)| {
+            let mut kept: Vec<Closed> = Vec::new();
+            let mut inverse = DMatrix::zeros(0, 0);
+            for surface in surfaces {
+                kept.push(surface);
+                let metric = metric(&areas, &kept);
+                let last = kept.len() - 1;
+                let found = metric.clone().lu().try_inverse();
+                match found.filter(|inverse| {
+                    inverse[(last, last)] * metric[(last, last)] < 1.0 / DEPENDENT
+                        && inverse[(last, last)] > 0.0
+                }) {
+                    Some(found) => inverse = found,
+                    None => {
+                        kept.pop();
+                    }
+                }
+            }
+            Cluster { surfaces: kept, inverse }
+        };
+        let filled = clusters.into_iter().filter(|(surfaces, _)| !surfaces.is_empty());
+        filled.map(solved).collect()
+    }
+}
+
+/// Groups of two and more bodies that are joined by triangles that several own.
+fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut group: Vec<usize> = (0..bodies).collect();
+    let root = |group: &[usize], mut b: usize| {
+        while group[b] != b {
+            b = group[b];
+        }
+        b
+    };
+    for shared in owners.iter().filter(|owners| owners.len() > 1) {
+        for pair in shared.windows(2) {
+            let (a, b) = (root(&group, pair[0]), root(&group, pair[1]));
+            group[a.max(b)] = a.min(b);
+        }
+    }
+    let mut members = vec![Vec::new(); bodies];
+    (0..bodies).for_each(|b| members[root(&group, b)].push(b));
+    members.into_iter().filter(|members| members.len() > 1).collect()
+}
+
+/// Entry (k, l): the flux through surface k of a unit shift along the outward normals of l.
+fn metric(areas: &[f64], surfaces: &[Closed]) -> DMatrix<f64> {
+    let mut shift = vec![0.0; areas.len()];
+    let mut metric = DMatrix::zeros(surfaces.len(), surfaces.len());
+    for (l, of) in surfaces.iter().enumerate() {
+        of.members.iter().filter(|m| m.is_itself).for_each(|m| shift[m.panel as usize] = m.outward);
+        for (k, through) in surfaces.iter().enumerate() {
+            metric[(k, l)] = through.flux(areas, &shift);
+        }
+        of.members.iter().for_each(|m| shift[m.panel as usize] = 0.0);
+    }
+    metric
+}
+
+impl Closed {
+    /// Outward flux of a normal derivative given on panels.
+    fn flux(&self, areas: &[f64], y: &[f64]) -> f64 {
+        let of = |m: &Member| m.sign * m.outward * areas[m.panel as usize] * y[m.panel as usize];
+        self.members.iter().map(of).sum()
+    }
+
+    /// The flux that Gauss's law says these charges have, and the size of the charges.
+    fn expected(&self, x: &[f64]) -> (f64, f64) {
+        let (mut charge, mut size) = (0.0, 0.0);
+        for &(i, sign) in &self.inside {
+            charge += sign * x[i as usize];
+            size += x[i as usize].abs();
+        }
+        for m in &self.members {
+            charge += 0.5 * m.sign * x[m.panel as usize];
+            size += x[m.panel as usize].abs();
+        }
+        (-4.0 * PI * charge, size)
+    }
+
+    /// Flux that passes the surface, whichever way.
+    fn passing_flux(&self, areas: &[f64], y: &[f64]) -> f64 {
+        self.members.iter().map(|m| areas[m.panel as usize] * y[m.panel as usize].abs()).sum()
+    }
+
+    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of others what they are seen under. Where
+    /// images cancel it is more than the flux tells.
+    fn passing_charge(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
+        let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
+        let area: f64 = own().map(|i| areas[i]).sum();
+        let centre = own().map(|i| areas[i] * panels.centroid(i)).sum::<Vec3>() / area;
+        let seen = |at: &Vec3| (area / (4.0 * PI * (at - centre).norm_squared())).min(1.0);
+        // Of all images in turn.
+        let charges = x.iter().cycle();
+        panels.centroids().iter().zip(charges).map(|(at, x)| x.abs() * seen(at)).sum()
+    }
+}
+
+impl Gauss {
+    /// Takes other media, one pair a panel.
+    pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
+        self.means.set_permittivity(equations);
+    }
+
+    /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
+    /// right, relative to the charge in and on a surface, or to that whose flux passes it.
+    pub(super) fn put_right(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
+        let mut defect = 0.0f64;
+        for Cluster { surfaces, inverse } in &self.clusters {
+            let missing = surfaces.iter().map(|surface| {
+                let (expected, size) = surface.expected(x);
+                let missing = expected - surface.flux(areas, y);
+                let lost = missing.abs() / (4.0 * PI);
+                // What takes longer last: hardly any surface needs it.
+                let mut size = size;
+                if lost > SUSPICIOUS * size {
+                    size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
+                }
+                if lost > SUSPICIOUS * size {
+                    size = size.max(surface.passing_charge(&self.panels, areas, x));
+                }
+                if size > 0.0 {
+                    defect = defect.max(lost / size);
+                }
+                missing
+            });
+            let missing = DVector::from_iterator(surfaces.len(), missing);
+            let shifts = inverse * missing;
+            for (surface, shift) in surfaces.iter().zip(shifts.iter()) {
+                let own = surface.members.iter().filter(|m| m.is_itself);
+                own.for_each(|m| y[m.panel as usize] += m.outward * shift);
+            }
+        }
+        defect
+    }
+
+    /// Whether [`put_right`](Self::put_right) or [`scale_means`](Self::scale_means) ever change anything.
+    pub(super) fn changes_rows(&self) -> bool {
+        !self.clusters.is_empty() || !self.means.all.is_empty()
+    }
+
+    /// All closed surfaces of interfaces, with metal on them or without.
+    pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
+        let free = self.clusters.iter().flat_map(|cluster| &cluster.surfaces);
+        free.chain(&self.metal.covered).chain(&self.metal.grouped)
+    }
+
+    /// Divides the means of rows by what makes them small where permittivities differ much.
+    pub(super) fn scale_means(&self, rows: &mut [f64]) {
+        self.means.scale(rows);
+    }
+}

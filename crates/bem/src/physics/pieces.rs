@@ -1,0 +1,68 @@
+//! Pieces of metal: what of a conductor and its images hangs together. How a conductor is put together of pieces and images is a matter of
+//! how a case is said; what its equations resolve depends on each of them.
+
+use std::collections::BTreeMap;
+
+use mesh::Mesh;
+
+use super::gauss::PanelInfo;
+use crate::geometry::panels::connected;
+
+pub(super) struct Pieces {
+    /// Of each panel, `None` on interfaces.
+    of: Vec<Option<u32>>,
+    /// How many images of each panel are in its piece, itself among them.
+    joined: Vec<usize>,
+    /// Of each piece, with what of it are images.
+    areas: Vec<f64>,
+}
+
+impl Pieces {
+    /// Of panels that are these triangles of `whole`, a mesh of images with so many triangles each.
+    pub(super) fn new(
+        whole: &Mesh,
+        triangles: usize,
+        panel_triangles: &[u32],
+        panels: &[PanelInfo],
+    ) -> Self {
+        let metal: Vec<usize> =
+            (0..panels.len()).filter(|&i| panels[i].conductor.is_some()).collect();
+        let images = whole.triangles.len() / triangles.max(1);
+        let of_image =
+            |g: usize| metal.iter().map(move |&i| (g * triangles) as u32 + panel_triangles[i]);
+        let all: Vec<u32> = (0..images).flat_map(of_image).collect();
+        let labels = connected(whole, &all);
+        let mut pieces =
+            Self { of: vec![None; panels.len()], joined: vec![0; panels.len()], areas: Vec::new() };
+        // Conductors may touch in points.
+        let key = |g: usize, k: usize| (labels[g * metal.len() + k], panels[metal[k]].conductor);
+        let mut number = BTreeMap::new();
+        for (k, &i) in metal.iter().enumerate() {
+            let next = number.len() as u32;
+            pieces.of[i] = Some(*number.entry(key(0, k)).or_insert(next));
+        }
+        pieces.areas.resize(number.len(), 0.0);
+        for (k, &i) in metal.iter().enumerate() {
+            for g in 0..images {
+                if let Some(&piece) = number.get(&key(g, k)) {
+                    pieces.areas[piece as usize] += panels[i].area;
+                    pieces.joined[i] += usize::from(pieces.of[i] == Some(piece));
+                }
+            }
+        }
+        pieces
+    }
+
+    /// Whether these panels, each so many images of it, are of one piece.
+    pub(super) fn is_one(&self, panels: impl Iterator<Item = (usize, usize)>) -> bool {
+        let mut first = None;
+        panels.into_iter().all(|(i, images)| {
+            *first.get_or_insert(self.of[i]) == self.of[i] && images <= self.joined[i]
+        })
+    }
+
+    /// The area of the piece that a panel is of; 0 on interfaces.
+    pub(super) fn area(&self, i: usize) -> f64 {
+        self.of[i].map_or(0.0, |piece| self.areas[piece as usize])
+    }
+}

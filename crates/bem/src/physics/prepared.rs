@@ -1,0 +1,297 @@
+//! The solver: geometry is worked once, media and excitations may change.
+
+use std::time::Instant;
+
+use mesh::Mesh;
+
+use super::dense::Dense;
+use super::fast::Fast;
+use super::metal::{put_totals_right, totals};
+use super::rows::System;
+use super::sampled::{self, SampledResidual, by_action};
+use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
+use crate::near::accuracy::Accuracy;
+use crate::near::pairs::RowKind;
+use crate::operator::layer::SampledError;
+use crate::physics::cost;
+use crate::solve::gmres::StopReason;
+use crate::{Error, Method, Progress, SolveOptions, Timings, near};
+
+/// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
+/// what acts on a body.
+const BY_WHOLE_ROWS: f64 = 3.0;
+
+/// Share of what is asked for that finer integrals aim at.
+const FINER: f64 = 0.1;
+
+/// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum, near field, local inverses.
+pub struct Prepared {
+    system: System,
+    options: SolveOptions,
+    work: Work,
+    /// Of the preparation, until it has been told.
+    timings: Timings,
+}
+
+/// A state that was solved on for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refined {
+    /// Its charges.
+    pub response: Response,
+    /// What these leave in the equations at some panels by another path than the solve's, relative to what acts there.
+    pub residual: SampledResidual,
+}
+
+enum Work {
+    Dense(Box<Dense>),
+    Fast(Box<Fast>),
+}
+
+/// How one column was solved.
+pub(super) struct Solved {
+    pub(super) iterations: usize,
+    pub(super) reason: StopReason,
+    pub(super) relative_residual: f64,
+    pub(super) history: Vec<f64>,
+}
+
+impl Solved {
+    /// Counts what went before.
+    pub(super) fn follow(&mut self, earlier: Self) {
+        self.iterations += earlier.iterations;
+        let own = std::mem::replace(&mut self.history, earlier.history);
+        self.history.extend(own.into_iter().skip(1));
+    }
+}
+
+/// Numbers of one solve.
+pub(super) struct Found {
+    pub(super) charges: Vec<f64>,
+    pub(super) slopes: Vec<f64>,
+    pub(super) solved: Vec<Solved>,
+    pub(super) defect: f64,
+    /// Sizes of the right-hand sides, where they were solved relative to these.
+    pub(super) sizes: Vec<f64>,
+    /// Error of the fast sum, potentials relative to the size of the right-hand side, and the seconds that took.
+    pub(super) error: Option<SampledError>,
+    pub(super) checking: f64,
+}
+
+impl Prepared {
+    /// Works the geometry of `mesh` and `media`, for solves of up to `excitations` at a time.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
+    pub fn new(
+        mesh: &Mesh,
+        media: Media<'_>,
+        excitations: usize,
+        options: &SolveOptions,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let system = System::new(mesh, media)?;
+        let dense = match options.method {
+            // Without surfaces there is nothing to solve for.
+            _ if system.panels.len() == 0 => true,
+            Method::Auto => {
+                let (n, images) = (system.panels.len(), system.images.count());
+                let has_slopes = system.rows.kinds.contains(&RowKind::Adjoint);
+                cost::dense_is_faster(n, images, excitations, has_slopes)
+            }
+            Method::Dense => true,
+            Method::Fmm => false,
+        };
+        let mut timings = Timings::default();
+        let work = if dense {
+            Work::Dense(Box::new(Dense::new(&system, options, progress, &mut timings)?))
+        } else {
+            let fast = Fast::new(&system, excitations, options, progress, &mut timings)?;
+            Work::Fast(Box::new(fast))
+        };
+        Ok(Self { system, options: options.clone(), work, timings })
+    }
+
+    /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed, where interfaces would come or go.
+    pub fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
+        self.system.set_permittivity(permittivity)
+    }
+
+    /// [`sampled_residual`](super::sampled_residual) of solves of this geometry.
+    ///
+    /// # Errors
+    /// [`Error::Length`].
+    pub fn sampled_residual(
+        &self,
+        solved: &[(&Excitation, &[f64])],
+        tolerance: f64,
+    ) -> Result<Vec<SampledResidual>, Error> {
+        sampled::of_triangles(&self.system, solved, tolerance)
+    }
+
+    /// Solves for the charges under each excitation.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
+    pub fn solve(
+        &mut self,
+        excitations: &[Excitation],
+        progress: &dyn Progress,
+    ) -> Result<Electrostatics, Error> {
+        for excitation in excitations {
+            let (expected, found) = (self.system.conductors, excitation.potentials.len());
+            if expected != found {
+                return Err(Error::Length { what: "excitation.potentials", expected, found });
+            }
+        }
+        let mut timings = std::mem::take(&mut self.timings);
+        let started = Instant::now();
+        let b: Vec<f64> = excitations
+            .iter()
+            .flat_map(|excitation| external::right_hand_side(&self.system, excitation))
+            .collect();
+        let columns = excitations.len();
+        let (system, options) = (&self.system, &self.options);
+        let known_near_field = timings.near_field;
+        let found = match &mut self.work {
+            Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
+            Work::Fast(fast) => {
+                fast.solve(system, excitations, b, options, progress, &mut timings)?
+            }
+        };
+        timings.solve = started.elapsed().as_secs_f64();
+        // Columns were solved for right-hand sides of size 1.
+        let largest = found.sizes.iter().copied().fold(0.0, f64::max);
+        let sampled = found.error;
+        timings.solve -= found.checking + timings.near_field - known_near_field;
+        timings.fmm_check = found.checking;
+        let (method, fast) = match &self.work {
+            Work::Dense(_) => (Method::Dense, None),
+            Work::Fast(fast) => (Method::Fmm, Some(fast)),
+        };
+        if let Some(fast) = fast {
+            timings.matvec_mean = fast.layer.mean_seconds();
+        }
+        let gauss_defect = found.defect;
+        let mut responses = self.responses(excitations, found);
+        let system = &self.system;
+        let replaced = reciprocal::replace(
+            &system.rows,
+            &totals(&system.rows),
+            system.panels.triangles(),
+            system.images.copies() as f64,
+            excitations,
+            &mut responses,
+        );
+        Ok(Electrostatics {
+            responses,
+            replaced,
+            method,
+            tolerance: self.options.tolerance,
+            fmm_tolerance: fast.map(|fast| fast.sum.tolerance),
+            fmm_error_sampled: sampled.map(|error| error.relative),
+            fmm_error_potential: sampled.map(|error| error.absolute * largest),
+            gauss_defect,
+            fmm: fast.map(|fast| fast.layer.plan().info().clone()),
+            timings,
+        })
+    }
+
+    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charge` (as in [`Response::charge`]), until each conductor
+    /// and interface meets its equations to the tolerance relative to what acts on it alone, however weak that is. Forces and torques on
+    /// bodies far from others need that. `None` where equations were solved densely: those have all digits.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve).
+    pub fn refine(
+        &mut self,
+        excitation: &Excitation,
+        charge: &[f64],
+        progress: &dyn Progress,
+    ) -> Result<Option<Refined>, Error> {
+        let system = &self.system;
+        for (what, expected, found) in [
+            ("excitation.potentials", system.conductors, excitation.potentials.len()),
+            ("charge", system.triangles, charge.len()),
+        ] {
+            if expected != found {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        let Work::Fast(fast) = &mut self.work else { return Ok(None) };
+        let b = external::right_hand_side(system, excitation);
+        let scale = system.panels.scale();
+        let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();
+        let mut found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
+        // What is left by whole rows; where the points are to blame, there must be more of them.
+        let asked = BY_WHOLE_ROWS * self.options.tolerance;
+        let whole_rows = |x: &[f64]| by_action(system, excitation, x, self.options.tolerance);
+        let mut residual = whole_rows(&found.charges);
+        if residual.relative > asked {
+            let x = found.charges;
+            fast.make_finer(system, FINER * asked / residual.relative, &self.options, progress)?;
+            let known = found.solved;
+            found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
+            for (solved, known) in found.solved.iter_mut().zip(known) {
+                solved.follow(known);
+            }
+            residual = whole_rows(&found.charges);
+        }
+        let response = self.responses(std::slice::from_ref(excitation), found).pop();
+        Ok(response.map(|response| Refined { response, residual }))
+    }
+
+    fn responses(&self, excitations: &[Excitation], found: Found) -> Vec<Response> {
+        let Found { charges, slopes, solved, .. } = found;
+        let system = &self.system;
+        let n = system.panels.len().max(1);
+        let totals = totals(&system.rows);
+        excitations
+            .iter()
+            .zip(solved)
+            .enumerate()
+            .map(|(column, (excitation, solved))| {
+                let slopes = slopes.get(column * n..(column + 1) * n).unwrap_or_default();
+                let x = &charges[column * system.panels.len()..][..system.panels.len()];
+                let scale = system.panels.scale();
+                // Of all charge there is.
+                let mut slopes = slopes.to_vec();
+                let external = external::sheet_slopes(system, excitation);
+                slopes.iter_mut().zip(&external).for_each(|(slope, more)| *slope += more);
+                let mut sides = system.rows.sides(x, &slopes);
+                let (rows, gauss) = (&system.rows, &system.rows.gauss);
+                let all = excitation.with_images(&system.images, |_| true);
+                if !slopes.is_empty() {
+                    gauss.metal.put_right(rows, (x, &mut sides[..]), &all, scale);
+                }
+                let mut free = rows.free_charges(x, &sides);
+                put_totals_right(rows, &totals, (x, &sides), &all, scale, &mut free);
+                let whole = scale * system.images.copies() as f64;
+                let mut response = Response {
+                    potentials: excitation.potentials.clone(),
+                    charge: vec![0.0; system.triangles],
+                    free_charge: vec![0.0; system.triangles],
+                    conductor_charge: vec![0.0; excitation.potentials.len()],
+                    iterations: solved.iterations,
+                    reason: solved.reason,
+                    relative_residual: solved.relative_residual,
+                    history: solved.history,
+                };
+                for (i, &triangle) in system.panels.triangles().iter().enumerate() {
+                    response.charge[triangle as usize] = x[i] * scale;
+                    if let Some(conductor) = system.rows.conductor[i] {
+                        response.free_charge[triangle as usize] = free[i] * scale;
+                        response.conductor_charge[conductor as usize] += free[i] * whole;
+                    }
+                }
+                response
+            })
+            .collect()
+    }
+}
+
+/// How exactly entries are worked, given how close sheets come to each other, and that distance.
+pub(super) fn accuracy(system: &System, options: &SolveOptions) -> (Accuracy, f64) {
+    let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
+    let closest = near::closest(&system.panels, accuracy.rule);
+    (accuracy.for_closest(closest), closest)
+}

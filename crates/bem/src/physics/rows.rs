@@ -1,0 +1,417 @@
+//! The equations row by row: what an interface adds to the fast sum, and Gauss's law on closed interfaces.
+//!
+//! With panel charges x_j (over 4 pi eps0), d_i = sum_j D_ij x_j the mean normal derivative of the potential on panel i, and
+//! f = (eps_back - eps_front) / (eps_back + eps_front):
+//!
+//! ```text
+//! conductor: sum_j A_ij x_j                       = V_k - phi_ext
+//! interface: L (2 pi x_i / A_i + f d_i)           = -L f dphi_ext/dn
+//! ```
+//!
+//! L, the radius of the sphere of the interface's area, makes fields potentials. On closed surfaces the flux of d is put right, and
+//! the mean of the rows scaled, by [`gauss`](super::gauss).
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use mesh::Mesh;
+use mesh::regions;
+
+use super::Media;
+use super::gauss::{Equations, Finder, Gauss, PanelInfo};
+use super::pieces::Pieces;
+use crate::geometry::panels::Panels;
+use crate::near::pairs::RowKind;
+use crate::physics::capacitance::check_conductors;
+use crate::{Error, Images};
+
+/// Fields of so many times their mean over an interface are a peak, next to a charge.
+const PEAK: f64 = 10.0;
+
+/// Panels and equations.
+pub(super) struct System {
+    pub(super) panels: Arc<Panels>,
+    pub(super) rows: Rows,
+    pub(super) images: Images,
+    /// Triangles of the mesh.
+    pub(super) triangles: usize,
+    pub(super) conductors: usize,
+}
+
+/// The equations, one a panel.
+pub(super) struct Rows {
+    pub(super) kinds: Vec<RowKind>,
+    pub(super) conductor: Vec<Option<u32>>,
+    /// Relative permittivity on the normal's side and behind.
+    permittivity: Vec<[f64; 2]>,
+    /// f of interfaces, 0 on conductors.
+    factor: Vec<f64>,
+    /// L of the panel's interface.
+    length: Vec<f64>,
+    pub(super) areas: Vec<f64>,
+    /// Weights of the residual's norm: each panel's share of its part's area.
+    pub(super) weights: Vec<f64>,
+    /// Conductor, or number of conductors plus interface, of each panel.
+    part: Vec<u32>,
+    parts: usize,
+    pub(super) pieces: Pieces,
+    pub(super) gauss: Gauss,
+}
+
+impl System {
+    pub(super) fn new(mesh: &Mesh, media: Media<'_>) -> Result<Self, Error> {
+        let triangles = mesh.triangles.len();
+        for (what, found) in [
+            ("media.conductor", media.conductor.len()),
+            ("media.permittivity", media.permittivity.len()),
+        ] {
+            if found != triangles {
+                return Err(Error::Length { what, expected: triangles, found });
+            }
+        }
+        check_conductors(media.conductor, media.conductors)?;
+        let conductor = |t: usize| media.conductor[t];
+        let factor = |t: usize| factor(media.permittivity[t]);
+        let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
+        let images = media.images;
+        let panels = Panels::new(mesh, |t| conductor(t).is_some() || is_interface(t));
+        let panels = panels.with_images(images);
+        let of = |i: usize| panels.triangles()[i] as usize;
+        let n = panels.len();
+        let mut panel_of = vec![u32::MAX; triangles];
+        (0..n).for_each(|i| panel_of[of(i)] = i as u32);
+
+        let mut part: Vec<u32> = (0..n).map(|i| conductor(of(i)).unwrap_or(0)).collect();
+        let mut parts = media.conductors;
+        let with_images;
+        let whole = if images.count() > 1 {
+            with_images = images.mesh(mesh);
+            &with_images
+        } else {
+            mesh
+        };
+        let is_itself = |t: u32| (t as usize) < triangles;
+        let mut closed = Vec::new();
+        for (members, region) in regions::parts(whole, |t| is_interface(t % triangles)) {
+            let mut own = members.iter().filter(|&&t| is_itself(t)).peekable();
+            if own.peek().is_none() {
+                continue;
+            }
+            own.for_each(|&t| part[panel_of[t as usize] as usize] = parts as u32);
+            parts += 1;
+            closed.extend(region);
+        }
+        let panels = Arc::new(panels.with_parts(part.clone()));
+        let of = |i: usize| panels.triangles()[i] as usize;
+        let info = |i: usize| PanelInfo {
+            area: panels.areas()[i],
+            permittivity: media.permittivity[of(i)],
+            conductor: conductor(of(i)),
+        };
+        let infos: Vec<PanelInfo> = (0..n).map(info).collect();
+        let finder = Finder {
+            whole,
+            images,
+            triangles,
+            panel_of: &panel_of,
+            panels: &infos,
+            bodies: media.bodies,
+        };
+        let mut area = vec![0.0; parts];
+        part.iter().zip(panels.areas()).for_each(|(&p, a)| area[p as usize] += a);
+        let length: Vec<f64> =
+            part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
+        let gauss = finder.gauss(closed, &length, &panels);
+        let rows = Rows {
+            kinds: (0..n)
+                .map(
+                    |i| if conductor(of(i)).is_some() { RowKind::Single } else { RowKind::Adjoint },
+                )
+                .collect(),
+            conductor: (0..n).map(|i| conductor(of(i))).collect(),
+            permittivity: (0..n).map(|i| media.permittivity[of(i)]).collect(),
+            factor: (0..n)
+                .map(|i| if conductor(of(i)).is_some() { 0.0 } else { factor(of(i)) })
+                .collect(),
+            weights: part.iter().zip(panels.areas()).map(|(&p, a)| a / area[p as usize]).collect(),
+            areas: panels.areas().to_vec(),
+            length,
+            part,
+            parts,
+            pieces: Pieces::new(whole, triangles, panels.triangles(), &infos),
+            gauss,
+        };
+        Ok(Self { panels, rows, images: images.clone(), triangles, conductors: media.conductors })
+    }
+}
+
+impl System {
+    /// Takes other media; false where interfaces would come or go.
+    pub(super) fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
+        let is_interface = |t: usize| permittivity[t][0] != permittivity[t][1];
+        if permittivity.len() != self.triangles {
+            return false;
+        }
+        let of = |i: usize| self.panels.triangles()[i] as usize;
+        let rows = &mut self.rows;
+        let n = self.panels.len();
+        if (0..n).any(|i| rows.conductor[i].is_none() && !is_interface(of(i))) {
+            return false;
+        }
+        // All others are conductors' or have one medium on both sides.
+        let mut has_panel = vec![false; self.triangles];
+        (0..n).for_each(|i| has_panel[of(i)] = true);
+        if (0..self.triangles).any(|t| !has_panel[t] && is_interface(t)) {
+            return false;
+        }
+        rows.permittivity = (0..n).map(|i| permittivity[of(i)]).collect();
+        for i in (0..n).filter(|&i| rows.conductor[i].is_none()) {
+            rows.factor[i] = factor(permittivity[of(i)]);
+        }
+        rows.gauss.set_permittivity(&Equations {
+            areas: &rows.areas,
+            lengths: &rows.length,
+            permittivity: &rows.permittivity,
+        });
+        true
+    }
+}
+
+/// f of an interface with this permittivity in front and behind.
+fn factor([front, back]: [f64; 2]) -> f64 {
+    (back - front) / (back + front)
+}
+
+/// What is smaller than this share of the largest action has no digits left.
+pub(super) const LEAST: f64 = 1e-10;
+
+/// Raises actions that have no digits left to the least that has; false where nothing acts.
+fn raised(action: &mut [f64]) -> bool {
+    let largest = action.iter().copied().fold(0.0, f64::max);
+    action.iter_mut().for_each(|action| *action = action.max(LEAST * largest));
+    largest > 0.0
+}
+
+/// The largest root mean square of parts.
+pub(super) fn largest(parts: &[f64]) -> f64 {
+    // NaN must come through: f64::max drops it.
+    parts.iter().fold(0.0, |a: f64, &b| if b > a || b.is_nan() { b } else { a })
+}
+
+/// From root mean squares over each part of a residual and of what charges balance there to the residual's norm relative to action.
+pub(super) fn relative_to_action(left: &[f64], balanced: &[f64]) -> f64 {
+    let mut action: Vec<f64> = balanced.iter().zip(left).map(|(a, b)| a + b).collect();
+    let acts = raised(&mut action);
+    let relative = |(left, action): (&f64, &f64)| if acts { left / action } else { *left };
+    left.iter().zip(&action).map(relative).map(|v| v * v).sum::<f64>().sqrt()
+}
+
+/// The root of the weighted sum of squares.
+pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
+    r.iter().zip(weights).map(|(r, w)| w * r * r).sum::<f64>().sqrt()
+}
+
+impl Rows {
+    /// From potentials and normal derivatives `y` that charges `x` make to the equations' left-hand sides. Returns the largest
+    /// defect of Gauss's law that was put right, relative to the charge.
+    pub(super) fn complete(&self, x: &[f64], y: &mut [f64]) -> f64 {
+        let defect = self.gauss.put_right(&self.areas, x, y);
+        for i in 0..x.len() {
+            if self.conductor[i].is_none() {
+                let own = 2.0 * PI * x[i] / self.areas[i];
+                y[i] = self.length[i] * (own + self.factor[i] * y[i]);
+            }
+        }
+        self.gauss.scale_means(y);
+        defect
+    }
+
+    /// From external potentials and normal derivatives on each panel to the right-hand sides, conductors at `potentials`.
+    pub(super) fn right_hand_side(&self, potentials: &[f64], external: &mut [f64]) {
+        for (i, value) in external.iter_mut().enumerate() {
+            *value = match self.conductor[i] {
+                Some(k) => potentials[k as usize] - *value,
+                None => -self.length[i] * self.factor[i] * *value,
+            };
+        }
+        self.gauss.scale_means(external);
+    }
+
+    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size 1.
+    ///
+    /// On conductors, beside the mean over the area, there is that over panels. In the first alone small panels next to a point charge
+    /// count for nothing, and conductors at 1 V might end with any potential there; where the right-hand side is large, next to the
+    /// charge that makes it, residuals count relative to it. On interfaces fields next to a charge may be so much larger than their mean that
+    /// all others would count for nothing: beyond [`PEAK`] means residuals count by the root of what they exceed it by.
+    pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
+        let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
+        for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
+            panels[p as usize] += 1.0;
+            means[p as usize] += weight * b.abs();
+        }
+        let weight = |i: usize| {
+            let (of_area, part) = (self.weights[i], self.part[i] as usize);
+            match self.conductor[i] {
+                Some(_) => 0.5 * (of_area + 1.0 / (panels[part] * (b[i] * b[i]).max(1.0))),
+                None if means[part] > 0.0 => of_area / (b[i].abs() / (PEAK * means[part])).max(1.0),
+                None => of_area,
+            }
+        };
+        (0..b.len()).map(weight).collect()
+    }
+
+    /// Whether [`complete`](Self::complete) leaves rows as they are: of conductors alone.
+    pub(super) fn are_complete(&self) -> bool {
+        self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows()
+    }
+
+    /// Largest over conductors and interfaces of the root mean square over the area.
+    pub(super) fn measure(&self, r: &[f64]) -> f64 {
+        largest(&self.of_parts(r.iter().copied()))
+    }
+
+    /// Weights in which a residual's norm is at least the largest over conductors and interfaces of its root mean square relative to
+    /// what acts on each: the potential, or the normal field, that the others and the sources make there, which its own charge
+    /// must balance. That is what it balances so far, by the diagonals of interfaces, and what is left.
+    pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
+        let left = self.of_parts(r.iter().copied());
+        let mut action = self.balanced(x);
+        action.iter_mut().zip(left).for_each(|(action, left)| *action += left);
+        if !raised(&mut action) {
+            return self.weights.clone();
+        }
+        let square = |i: usize| action[self.part(i)].powi(2);
+        self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
+    }
+
+    /// Largest over conductors and interfaces of the root mean square of errors in some rows relative to what acts there, given the
+    /// charges `x` that balance it. `errors` are those of potentials and normal derivatives.
+    pub(super) fn worst_by_action(&self, x: &[f64], chosen: &[usize], errors: &[f64]) -> f64 {
+        let mut action = self.balanced(x);
+        if !raised(&mut action) {
+            return 0.0;
+        }
+        let mut squares = vec![(0.0, 0.0); self.parts];
+        for (&i, error) in chosen.iter().zip(errors) {
+            let counts = if self.conductor[i].is_some() { 1.0 } else { self.coupling(i) };
+            let (sum, count) = &mut squares[self.part(i)];
+            *sum += (counts * error).powi(2);
+            *count += 1.0;
+        }
+        let relative = |(&(sum, count), action): (&(f64, f64), &f64)| {
+            if count > 0.0 { (sum / count).sqrt() / action } else { 0.0 }
+        };
+        squares.iter().zip(&action).map(relative).fold(0.0, f64::max)
+    }
+
+    /// The norm of a residual in [`weights_by_action`](Self::weights_by_action).
+    pub(super) fn relative_to_action(&self, x: &[f64], r: &[f64]) -> f64 {
+        relative_to_action(&self.of_parts(r.iter().copied()), &self.balanced(x))
+    }
+
+    /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.
+    pub(super) fn balanced(&self, x: &[f64]) -> Vec<f64> {
+        self.of_parts(x.iter().enumerate().map(|(i, x)| self.diagonal(i) * x))
+    }
+
+    /// Root mean square over the area of each conductor and interface.
+    fn of_parts(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
+        let mut squares = vec![0.0; self.parts];
+        for ((&p, w), value) in self.part.iter().zip(&self.weights).zip(values) {
+            squares[p as usize] += w * value * value;
+        }
+        squares.into_iter().map(f64::sqrt).collect()
+    }
+
+    /// Diagonal of the row of an interface, d's own part left out.
+    pub(super) fn diagonal(&self, i: usize) -> f64 {
+        2.0 * PI * self.length[i] / self.areas[i]
+    }
+
+    /// What a normal derivative on panel `i` counts in its row.
+    pub(super) fn coupling(&self, i: usize) -> f64 {
+        self.length[i] * self.factor[i]
+    }
+
+    /// Conductor, or number of conductors plus interface, of each panel, and its share of that one's area.
+    pub(super) fn shares(&self) -> (&[u32], &[f64]) {
+        (&self.part, &self.weights)
+    }
+
+    /// Conductor, or number of conductors plus interface, of panel `i`.
+    pub(super) fn part(&self, i: usize) -> usize {
+        self.part[i] as usize
+    }
+
+    /// How many conductors and interfaces there are.
+    pub(super) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// Relative permittivity on the normal's side and behind panel `i`.
+    pub(super) fn permittivity(&self, i: usize) -> [f64; 2] {
+        self.permittivity[i]
+    }
+
+    /// The larger of the permittivities on both sides.
+    pub(super) fn permittivity_beside(&self, i: usize) -> f64 {
+        let [front, back] = self.permittivity[i];
+        front.max(back)
+    }
+
+    /// Whether a conductor's panel has different media on its sides, so that its free charge depends on the field there.
+    fn is_sheet(&self, i: usize) -> bool {
+        self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]
+    }
+
+    /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it does so nowhere.
+    pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
+        let is_told_by_slopes = self.told_by_slopes();
+        let kind = |&told: &bool| if told { RowKind::Adjoint } else { RowKind::None };
+        is_told_by_slopes.contains(&true).then(|| is_told_by_slopes.iter().map(kind).collect())
+    }
+
+    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on
+    /// [`metal`](super::metal) that several media touch.
+    pub(super) fn told_by_slopes(&self) -> Vec<bool> {
+        let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
+        self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
+        told
+    }
+
+    /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all charge there is, that its equation
+    /// asks for; `None` on conductors.
+    pub(super) fn slopes_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
+        let [front, back] = self.permittivity[i];
+        // d = -2 pi x / (A f), and d -/+ 2 pi x / A without the difference of nearly equal numbers.
+        let per_permittivity = -4.0 * PI * x / (self.areas[i] * (back - front));
+        self.conductor[i].is_none().then_some([back * per_permittivity, front * per_permittivity])
+    }
+
+    /// Normal derivatives in front of and behind each panel with charges `x`, whose means on both sides are `slopes` (empty counts as 0).
+    pub(super) fn sides(&self, x: &[f64], slopes: &[f64]) -> Vec<[f64; 2]> {
+        let side = |i: usize| {
+            let slope = slopes.get(i).copied().unwrap_or(0.0);
+            let own = 2.0 * PI * x[i] / self.areas[i];
+            [slope - own, slope + own]
+        };
+        (0..x.len()).map(side).collect()
+    }
+
+    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back - eps_front d_front) with the normal
+    /// derivatives d of all charge there is.
+    pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
+        let told_by_slopes = self.told_by_slopes();
+        let free = |i: usize| {
+            let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
+            match self.conductor[i] {
+                None => 0.0,
+                Some(_) if told_by_slopes[i] => {
+                    self.areas[i] / (4.0 * PI) * (back * behind - front * before)
+                }
+                Some(_) => front * x[i],
+            }
+        };
+        (0..x.len()).map(free).collect()
+    }
+}

@@ -1,0 +1,380 @@
+//! The residual at some panels by another path than the solve's: whole rows, summed over all points and over all pairs that points
+//! do not do justice to, with neither a fast sum nor a selection of close pairs in between. And Green's reciprocity between point charges and conductors.
+
+use rayon::prelude::*;
+
+use super::rows::{LEAST, System};
+use super::{Excitation, Media, SurfaceCharge, external};
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::near::PairIntegrals;
+use crate::near::accuracy::Accuracy;
+use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+use crate::operator::points::Points;
+use crate::quadrature::sums::Rule;
+use crate::{Error, PairQuadrature};
+use mesh::Mesh;
+
+/// Entries of all rows that are looked at.
+const ENTRIES: usize = 1_000_000;
+
+/// Rows at least and at most, where parts are fewer.
+const ROWS: [usize; 2] = [8, 16];
+
+/// Panels that tell the size of right-hand sides, which few may miss: peaks under charges, sides that face a field.
+const SIZED: usize = 1024;
+
+/// So many parts have a row each; of more, every so many.
+const PARTS: usize = 64;
+
+/// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its tolerance is less.
+const ACCURACY: f64 = 1e-8;
+
+/// Pairs further apart than this many radii of the larger panel are left to rules of these degrees on both: to better than
+/// 1e-6 of the entry.
+const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
+
+/// The same to better than 1e-10, for tolerances below 1e-6 and where what acts on a body is a small part of what adds up there.
+const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
+
+/// Pairs of charges and triangles that reciprocity is worth.
+const PAIRS: usize = 8_000_000;
+
+/// What was found at the panels looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampledResidual {
+    /// The conductor on which it is largest; `None` = an interface.
+    pub conductor: Option<u32>,
+    /// Root mean square over the panels looked at of that conductor or interface, relative to that of the right-hand side where this
+    /// is largest, as in [`Response::relative_residual`](super::Response::relative_residual); of a [`Refined`](super::Refined) state to what
+    /// acts there.
+    pub relative: f64,
+}
+
+/// What a residual is relative to.
+#[derive(Clone, Copy, PartialEq)]
+enum RelativeTo {
+    /// The right-hand side, of the conductor or interface where it is largest.
+    Largest,
+    /// What acts on the conductor or interface itself.
+    Action,
+}
+
+/// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
+/// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge). It is as good as
+/// it takes to judge a solve with this `tolerance`.
+///
+/// # Errors
+/// [`Error::Length`].
+pub fn sampled_residual(
+    mesh: &Mesh,
+    media: Media<'_>,
+    solved: &[(&Excitation, &[f64])],
+    tolerance: f64,
+) -> Result<Vec<SampledResidual>, Error> {
+    of_triangles(&System::new(mesh, media)?, solved, tolerance)
+}
+
+/// The same of a system that is there.
+pub(super) fn of_triangles(
+    system: &System,
+    solved: &[(&Excitation, &[f64])],
+    tolerance: f64,
+) -> Result<Vec<SampledResidual>, Error> {
+    for (_, charge) in solved {
+        let (expected, found) = (system.triangles, charge.len());
+        if expected != found {
+            return Err(Error::Length { what: "charge", expected, found });
+        }
+    }
+    let (triangles, scale) = (system.panels.triangles(), system.panels.scale());
+    let scaled =
+        |charge: &[f64]| triangles.iter().map(|&t| charge[t as usize] / scale).collect::<Vec<_>>();
+    let x: Vec<Vec<f64>> = solved.iter().map(|(_, charge)| scaled(charge)).collect();
+    let solved: Vec<(&Excitation, &[f64])> =
+        solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
+    Ok(of_system(system, &solved, RelativeTo::Largest, tolerance))
+}
+
+/// The residual of a state with charges `x` of panels, relative to what acts on each conductor and interface.
+pub(super) fn by_action(
+    system: &System,
+    excitation: &Excitation,
+    x: &[f64],
+    tolerance: f64,
+) -> SampledResidual {
+    let found = of_system(system, &[(excitation, x)], RelativeTo::Action, tolerance);
+    found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 })
+}
+
+/// The residual that charges of panels leave in the equations of each excitation.
+fn of_system(
+    system: &System,
+    solved: &[(&Excitation, &[f64])],
+    relative_to: RelativeTo,
+    tolerance: f64,
+) -> Vec<SampledResidual> {
+    let (panels, rows) = (&system.panels, &system.rows);
+    let n = panels.len();
+    let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
+    let chosen = chosen(system, count.max(rows.parts().min(PARTS)));
+    let sized = self::chosen(system, SIZED.max(chosen.len()));
+    let mut kinds = vec![RowKind::None; n];
+    chosen.iter().chain(&sized).for_each(|&i| kinds[i] = rows.kinds[i]);
+    // The right-hand sides before means are scaled, which these rows are not.
+    let external: Vec<Vec<f64>> =
+        solved.iter().map(|(e, _)| external::on_panels(system, e, &kinds)).collect();
+    let pairs = LayerPairs::new(panels, &kinds, PairQuadrature::new(ACCURACY.min(tolerance), 0))
+        .with_solid_angles(Accuracy::new(tolerance, 0).solid_angles_of_rows);
+    let is_fine = tolerance < 1e-6 || relative_to == RelativeTo::Action;
+    let far = if is_fine { FAR_FINE } else { FAR };
+    let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+    let [(far, _), ..] = far;
+    let entry = |i: usize, j: usize, distance: f64, scratch: &mut Scratch| {
+        let radius = panels.radius(i).max(panels.radius(j));
+        match rules.iter().find(|(radii, _)| distance > radii * radius) {
+            Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
+            None => pairs.entry(i, j, scratch),
+        }
+    };
+    // Pairs that the points of the first rule do not do justice to, and by how much; sums over all points are fast.
+    let plain = rules[0].1;
+    let corrections: Vec<Vec<(usize, f64)>> = chosen
+        .par_iter()
+        .map_init(Scratch::default, |scratch, &i| {
+            let mut row = Vec::new();
+            for j in 0..panels.total() {
+                let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+                if distance <= far * panels.radius(i).max(panels.radius(j)) {
+                    let by_points = pairs.by_points([plain, plain], i, j)[0];
+                    row.push((j, entry(i, j, distance, scratch) - by_points));
+                }
+            }
+            row
+        })
+        .collect();
+    let points = Points::new(panels, plain);
+    let product = |x: &[f64]| -> Vec<f64> {
+        let x = panels.unfolded(x);
+        let mut sums = by_points(&points, &x, &chosen, &kinds, panels);
+        for (sum, row) in sums.iter_mut().zip(&corrections) {
+            *sum += row.iter().map(|&(j, correction)| correction * x[j]).sum::<f64>();
+        }
+        sums
+    };
+    let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| product(x)).collect();
+    let residual = |column: usize| {
+        let (excitation, x) = solved[column];
+        let right = |i: usize| match rows.conductor[i] {
+            Some(k) => excitation.potentials[k as usize] - external[column][i],
+            None => -rows.coupling(i) * external[column][i],
+        };
+        let left = |i: usize, known: f64| match rows.conductor[i] {
+            Some(_) => known,
+            None => rows.diagonal(i) * x[i] + rows.coupling(i) * known,
+        };
+        let mut residuals = Squares::new(rows.parts());
+        for (&i, &known) in chosen.iter().zip(&products[column]) {
+            residuals.add(rows.part(i), right(i) - left(i, known));
+        }
+        let mut sizes = Squares::new(rows.parts());
+        sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
+        let largest = (0..rows.parts()).fold(0.0f64, |size, part| size.max(sizes.root(part)));
+        let balanced = rows.balanced(x);
+        let strongest = balanced.iter().copied().fold(0.0, f64::max);
+        let mut worst = SampledResidual { conductor: None, relative: 0.0 };
+        for part in 0..rows.parts() {
+            let own = residuals.root(part);
+            let size = match relative_to {
+                // The right-hand side of charges in a body of high permittivity is small against what they induce on its surface, and
+                // that on metal.
+                RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
+                    largest.max(balanced[part])
+                }
+                RelativeTo::Largest => largest,
+                RelativeTo::Action => (balanced[part] + own).max(LEAST * strongest),
+            };
+            let relative = if size > 0.0 { own / size } else { own };
+            if relative > worst.relative || relative.is_nan() {
+                let conductor = (part < system.conductors).then_some(part as u32);
+                worst = SampledResidual { conductor, relative };
+            }
+        }
+        worst
+    };
+    (0..solved.len()).map(residual).collect()
+}
+
+/// Sums of squares on each part.
+struct Squares(Vec<(usize, f64)>);
+
+impl Squares {
+    fn new(parts: usize) -> Self {
+        Self(vec![(0, 0.0); parts])
+    }
+
+    fn add(&mut self, part: usize, value: f64) {
+        self.0[part].0 += 1;
+        self.0[part].1 += value * value;
+    }
+
+    /// Root mean square.
+    fn root(&self, part: usize) -> f64 {
+        let (count, squares) = self.0[part];
+        (squares / count.max(1) as f64).sqrt()
+    }
+}
+
+/// Rows of `chosen` panels times the charges `x` of all panels and images, each pair by points.
+fn by_points(
+    points: &Points<'_>,
+    x: &[f64],
+    chosen: &[usize],
+    kinds: &[RowKind],
+    panels: &Panels,
+) -> Vec<f64> {
+    let nodes = points.rule().nodes();
+    let mut strengths = vec![0.0; x.len() * nodes.len()];
+    points.spread(x, &mut strengths);
+    let targets = |kernel: RowKind| -> Vec<[f64; 3]> {
+        let rows = chosen.iter().filter(|&&i| kinds[i] == kernel);
+        rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
+    };
+    let potential = points.direct_sums(&strengths, &targets(RowKind::Single));
+    let slopes = points.direct_slopes(&strengths, &targets(RowKind::Adjoint));
+    let mut potentials = potential.chunks_exact(nodes.len());
+    let mut slopes = slopes.chunks_exact(3 * nodes.len());
+    let mut mean = |&i: &usize| -> Option<f64> {
+        if kinds[i] == RowKind::Adjoint {
+            let along = |g: &[f64]| Vec3::new(g[0], g[1], g[2]).dot(&panels.panel(i).normal);
+            let slopes = slopes.next()?.chunks_exact(3).zip(nodes);
+            Some(slopes.map(|(g, node)| node.weight * along(g)).sum())
+        } else {
+            Some(potentials.next()?.iter().zip(nodes).map(|(phi, node)| node.weight * phi).sum())
+        }
+    };
+    chosen.iter().map(|i| mean(i).unwrap_or(f64::NAN)).collect()
+}
+
+/// Panels at equal steps of the area of each part.
+pub(super) fn chosen(system: &System, rows: usize) -> Vec<usize> {
+    let count = system.rows.parts();
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new(); count];
+    (0..system.panels.len()).for_each(|i| parts[system.rows.part(i)].push(i));
+    parts.retain(|part| !part.is_empty());
+    // With more parts than rows every so many of them has one.
+    let step = parts.len().div_ceil(rows.max(1)).max(1);
+    let each = (rows / parts.len().max(1)).max(1);
+    let mut chosen = Vec::new();
+    for part in parts.iter().step_by(step) {
+        let area: f64 = part.iter().map(|&i| system.rows.areas[i]).sum();
+        let (mut sum, mut next) = (0.0, 0.5);
+        for &i in part {
+            sum += system.rows.areas[i];
+            if sum * each as f64 > next * area {
+                chosen.push(i);
+                // The next half step; a panel may be larger than a step.
+                next = (sum / area * each as f64 + 0.5).floor() + 0.5;
+            }
+        }
+    }
+    chosen
+}
+
+/// Free charge that sources induce on a conductor, found in two ways.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reciprocity {
+    /// The conductor.
+    pub conductor: usize,
+    /// Charge on it with all conductors at 0 V among the sources.
+    pub charge: f64,
+    /// The same by Green's reciprocity: minus the sum of the sources' charges times the potentials there with this conductor at 1 V.
+    pub by_potentials: f64,
+    /// Sum of the magnitudes of its terms.
+    pub size: f64,
+}
+
+/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of triangles with each conductor in
+/// turn at 1 V and the others at 0 V, `induced` the free charge of each conductor among the sources of `excitation`. The uniform
+/// field counts as one in a medium of relative permittivity `surroundings` that fills all space.
+///
+/// # Errors
+/// [`Error::Fmm`].
+pub fn reciprocity(
+    mesh: &Mesh,
+    media: Media<'_>,
+    surroundings: f64,
+    (units, induced): (&[&[f64]], &[f64]),
+    excitation: &Excitation,
+) -> Result<Vec<Reciprocity>, Error> {
+    let images = media.images;
+    let charges = &excitation.charges;
+    let pairs = charges.len().saturating_mul(mesh.triangles.len() * images.count());
+    if pairs.saturating_mul(units.len()) > PAIRS {
+        return Ok(Vec::new());
+    }
+    let whole = images.mesh(mesh);
+    let places: Vec<[f64; 3]> = charges.iter().map(|q| q.position).collect();
+    let mut found = Vec::new();
+    for (conductor, (unit, &charge)) in units.iter().zip(induced).enumerate() {
+        let surface = SurfaceCharge::new(&whole, &images.charges(unit));
+        let potential = surface.evaluate(&Excitation::default(), &places, false)?.potential;
+        let of_charges = charges.iter().zip(&potential).map(|(q, v)| {
+            let copies = images.copies() as f64 / images.coincident(q.position) as f64;
+            copies * q.charge * v
+        });
+        let of_field = unit.iter().enumerate().filter(|(_, q)| **q != 0.0).map(|(t, q)| {
+            let corners = mesh.corners(t);
+            let along = |k: usize| {
+                let centroid = (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0;
+                -excitation.field[k] * (centroid - excitation.origin[k])
+            };
+            images.copies() as f64 * surroundings * q * (0..3).map(along).sum::<f64>()
+        });
+        let (mut sum, mut size) = (0.0, 0.0);
+        for term in of_charges.chain(of_field) {
+            sum += term;
+            size += term.abs();
+        }
+        found.push(Reciprocity { conductor, charge, by_potentials: -sum, size });
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Cube, Resolution};
+
+    use super::*;
+    use crate::geometry::images::Images;
+
+    #[test]
+    fn as_many_panels_are_looked_at_as_were_asked_for() {
+        let resolution = Resolution::Elements(3000);
+        // Sizes of 1:1000.
+        for grade in [1.0, 1000.0] {
+            let mesh = Cube { edge: 1.0, grade, resolution }.build().unwrap();
+            let triangles = mesh.triangles.len();
+            let half = |t: usize| Some(u32::from(t > triangles / 2));
+            for conductors in [1, 2] {
+                let conductor: Vec<Option<u32>> = (0..triangles)
+                    .map(|t| if conductors == 1 { Some(0) } else { half(t) })
+                    .collect();
+                let media = Media {
+                    conductor: &conductor,
+                    conductors,
+                    permittivity: &vec![[1.0, 1.0]; triangles],
+                    bodies: &[],
+                    images: &Images::new(&[]),
+                };
+                let system = System::new(&mesh, media).unwrap();
+                for rows in [1, 16, 32] {
+                    let chosen = chosen(&system, rows);
+                    let least = if grade == 1.0 { rows } else { conductors.min(rows) };
+                    assert!((least..=rows).contains(&chosen.len()), "{rows}: {chosen:?}");
+                    assert!(chosen.windows(2).all(|pair| pair[0] != pair[1]));
+                }
+            }
+        }
+    }
+}

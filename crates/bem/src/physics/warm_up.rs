@@ -1,0 +1,43 @@
+//! What a GPU does once a process, before it is needed.
+
+use mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
+
+use mesh::mirror::Plane;
+
+use crate::physics::electrostatics;
+use crate::{Error, Excitation, Images, Media, Method, Mirror, Quiet, SolveOptions};
+
+/// Triangles of the small problem: enough for a tree of several levels.
+const TRIANGLES: usize = 2000;
+
+/// Opens the GPU that `options` name and loads the kinds that a solve with them takes there, with interfaces and planes or without, by
+/// a small one. It takes some tenths of a second, and is of use while a large mesh is read.
+///
+/// # Errors
+/// Why there will be none.
+pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result<(), Error> {
+    fmm::check_gpu(options.gpu).map_err(Error::Gpu)?;
+    let (resolution, base) = (Resolution::Elements(TRIANGLES), SphereBase::Icosahedron);
+    let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
+    let Ok(mesh) = spheres.build() else { return Ok(()) };
+    let of = |t: usize| match mesh.groups_of(t) {
+        [0] => (Some(0), [2.0; 2]),
+        _ if interfaces => (None, [1.0, 2.0]),
+        _ => (None, [1.0; 2]),
+    };
+    let (conductor, permittivity): (Vec<_>, Vec<_>) = (0..mesh.triangles.len()).map(of).unzip();
+    let mirror = Mirror { plane: Plane { axis: 2, at: -3.0 }, odd: true };
+    let mirrors = [mirror];
+    let images = Images::new(if planes { &mirrors } else { &[] });
+    let media = Media {
+        conductor: &conductor,
+        conductors: 1,
+        permittivity: &permittivity,
+        images: &images,
+        bodies: &[],
+    };
+    let excitation = Excitation { potentials: vec![1.0], ..Excitation::default() };
+    let backend = fmm::Backend::Cuda;
+    let options = SolveOptions { method: Method::Fmm, backend, ..options.clone() };
+    electrostatics(&mesh, media, &[excitation], &options, &Quiet).map(drop)
+}

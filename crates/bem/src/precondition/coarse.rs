@@ -1,0 +1,117 @@
+//! The coarse levels of the preconditioner: the same equation over clusters of panels.
+//!
+//! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over its area. Its matrix is
+//! R^T A R with R that spreading ([`entries`](crate::precondition::entries)). What the clusters stand for in a potential is its mean over each of them and, as
+//! smooth potentials change from cluster to cluster, the slope that the means around it have ([`slopes`](crate::precondition::slopes)).
+//!
+//! A few thousand clusters are solved for at once. Where there are more, they are to unions of them what panels are to clusters: local
+//! inverses below a coarser level.
+
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::near::Near;
+use crate::precondition::clusters::{Clusters, Groups};
+use crate::precondition::entries::{Adjacency, Entries};
+use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
+use crate::precondition::slopes::{Slopes, touching, touching_unions};
+use crate::solve::cholesky::Factor;
+use crate::solve::gmres::LinearOperator;
+
+/// Clusters of panels, or unions of clusters, and what solves for their charges.
+pub(crate) struct Coarse {
+    /// Cluster of each panel.
+    cluster: Vec<u32>,
+    /// Each panel's share of its cluster's area.
+    shares: Vec<f64>,
+    slopes: Slopes,
+    inverse: Inverse,
+}
+
+enum Inverse {
+    /// Of all clusters at once.
+    Dense(Factor),
+    /// By a coarser level.
+    Levels(Box<TwoLevel>),
+}
+
+impl Coarse {
+    /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level to help, or if its matrix is not
+    /// positive definite.
+    pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
+        let Clusters { groups: clusters, unions } = Clusters::new(panels, conductor)?;
+        let cells = Groups::cells(panels, &clusters);
+        let touching = touching(panels, &clusters);
+        let inverse = match unions {
+            None => Inverse::dense(panels, &clusters, &cells, near)?,
+            Some((unions, union_of)) => {
+                let touching = touching_unions(&touching, &union_of);
+                let centres = &clusters.centres;
+                let coarser = Self {
+                    shares: clusters.shares_of(&unions, &union_of),
+                    slopes: Slopes::new(panels, &unions, conductor, &touching, centres, &union_of),
+                    cluster: union_of,
+                    inverse: Inverse::dense(panels, &unions, &cells, near)?,
+                };
+                let adjacency = Adjacency::close(&clusters);
+                let entries = Entries::new(panels, &clusters, &cells).of_pairs(&adjacency, near);
+                let local = LocalInverse::of_clusters(panels, &clusters, &adjacency, &entries);
+                Inverse::Levels(Box::new(TwoLevel::new(local, Some(coarser))))
+            }
+        };
+        let (places, of) = (panels.centroids(), &clusters.of);
+        let slopes = Slopes::new(panels, &clusters, conductor, &touching, places, of);
+        Some(Self { shares: clusters.shares(panels), slopes, cluster: clusters.of, inverse })
+    }
+
+    fn len(&self) -> usize {
+        match &self.inverse {
+            Inverse::Dense(factor) => factor.len(),
+            Inverse::Levels(levels) => levels.len(),
+        }
+    }
+
+    /// Means of a potential over the clusters, which are taken out of it together with their slopes.
+    pub(crate) fn remove_smooth(&self, v: &mut [f64]) -> Vec<f64> {
+        let mut means = vec![0.0; self.len()];
+        for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
+            means[c as usize] += share * v;
+        }
+        let slopes = self.slopes.of(&means);
+        for ((&c, offset), v) in self.cluster.iter().zip(self.slopes.offsets()).zip(v) {
+            *v -= means[c as usize] + slopes[c as usize].dot(&Vec3::from(offset.map(f64::from)));
+        }
+        means
+    }
+
+    /// Adds to panel charges `x` those that give the clusters these mean potentials.
+    ///
+    /// # Errors
+    /// Those of the coarser level.
+    pub(crate) fn add_solution(&mut self, means: Vec<f64>, x: &mut [f64]) -> Result<(), Error> {
+        let charges = match &mut self.inverse {
+            Inverse::Dense(factor) => {
+                let mut charges = means;
+                factor.solve(&mut charges);
+                charges
+            }
+            Inverse::Levels(levels) => {
+                let mut charges = vec![0.0; means.len()];
+                levels.apply(&means, &mut charges, 1)?;
+                charges
+            }
+        };
+        for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
+            *x += share * charges[c as usize];
+        }
+        Ok(())
+    }
+}
+
+impl Inverse {
+    fn dense(panels: &Panels, clusters: &Groups, cells: &Groups, near: &Near) -> Option<Self> {
+        let entries = Entries::new(panels, clusters, cells).of_all(near);
+        // Rows of the upper triangle are columns of the lower one, which is all that the factor needs.
+        Factor::of_columns(clusters.len(), entries).map(Self::Dense)
+    }
+}

@@ -1,0 +1,208 @@
+//! Entries of the coarse levels' matrices: energies of clusters that carry their charge evenly, R^T A R.
+//!
+//! Being part of a preconditioner they may be rough: far clusters are points to each other, near ones sum over cells of a few panels, and
+//! only pairs in the near-field matrix are taken as they are.
+
+use rayon::prelude::*;
+
+use crate::geometry::neighbours::Neighbours;
+use crate::geometry::panels::Panels;
+use crate::near::Near;
+use crate::precondition::clusters::{Groups, of_clouds, variance_of_panel};
+
+/// Clusters farther apart than this many times their radii together are points to each other.
+const FAR: f64 = 1.5;
+
+/// Clusters are close if their centres are within this many radii of one of them.
+const CLOSE: f64 = 5.0;
+
+/// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each cluster in its own.
+pub(crate) struct Adjacency {
+    /// Where each row begins and, at last, where they end.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
+}
+
+impl Adjacency {
+    /// Those that are close.
+    pub(crate) fn close(clusters: &Groups) -> Self {
+        let reach: Vec<f64> = clusters.radii.iter().map(|radius| CLOSE * radius).collect();
+        let search = Neighbours::new(&clusters.centres, &reach);
+        let starts: Vec<usize> = (0..clusters.len()).step_by(ROWS).collect();
+        let rows = starts.into_par_iter().flat_map_iter(|first| {
+            let mut walk = search.walk();
+            let row = move |c: usize| {
+                let mut found = Vec::new();
+                walk.of(c, &mut found);
+                found
+            };
+            (first..clusters.len().min(first + ROWS)).map(row)
+        });
+        let rows: Vec<Vec<u32>> = rows.collect();
+        let mut starts = vec![0];
+        for row in &rows {
+            starts.push(starts[starts.len() - 1] + row.len() as u32);
+        }
+        Self { starts, columns: rows.concat() }
+    }
+
+    pub(crate) fn row(&self, c: usize) -> &[u32] {
+        &self.columns[self.range(c)]
+    }
+
+    pub(crate) fn range(&self, c: usize) -> std::ops::Range<usize> {
+        self.starts[c] as usize..self.starts[c + 1] as usize
+    }
+
+    /// Where pair (c, d) is.
+    fn place(&self, c: usize, d: u32) -> Option<usize> {
+        self.row(c).binary_search(&d).ok().map(|k| self.starts[c] as usize + k)
+    }
+}
+
+/// Rows that a thread searches one after the other.
+const ROWS: usize = 256;
+
+/// What pairs of clusters count.
+pub(crate) struct Entries<'a> {
+    panels: &'a Panels,
+    clusters: &'a Groups,
+    cells: &'a Groups,
+    /// Each panel's share of its cluster's area.
+    shares: Vec<f64>,
+    /// Cells of each cluster, with their shares of its area.
+    cells_of: Vec<Vec<(usize, f64)>>,
+}
+
+impl<'a> Entries<'a> {
+    /// Of clusters, each of whole cells.
+    pub(crate) fn new(panels: &'a Panels, clusters: &'a Groups, cells: &'a Groups) -> Self {
+        let shares = clusters.shares(panels);
+        let mut cells_of = vec![Vec::new(); clusters.len()];
+        for (cell, members) in cells.members.iter().enumerate() {
+            let share: f64 = members.iter().map(|&i| shares[i as usize]).sum();
+            let cluster = clusters.of[members[0] as usize];
+            cells_of[cluster as usize].push((cell, share));
+        }
+        Self { panels, clusters, cells, shares, cells_of }
+    }
+
+    /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in place of the others.
+    pub(crate) fn of_all(&self, near: &Near) -> Vec<f64> {
+        let count = self.clusters.len();
+        let mut entries = vec![0.0; count * count];
+        entries.par_chunks_mut(count).enumerate().for_each(|(c, row)| {
+            (c..count).for_each(|d| row[d] = self.by_distances(c, d));
+        });
+        self.correct(near, &mut entries, |c, d| Some(c * count + d));
+        entries
+    }
+
+    /// The same of these pairs, both entries of each.
+    pub(crate) fn of_pairs(&self, adjacency: &Adjacency, near: &Near) -> Vec<f64> {
+        let row = |c: usize| {
+            adjacency.row(c).iter().map(move |&d| {
+                let d = d as usize;
+                if d < c { 0.0 } else { self.by_distances(c, d) }
+            })
+        };
+        let mut entries: Vec<f64> =
+            (0..self.clusters.len()).into_par_iter().flat_map_iter(row).collect();
+        self.correct(near, &mut entries, |c, d| adjacency.place(c, d as u32));
+        for c in 0..self.clusters.len() {
+            for k in adjacency.range(c) {
+                let d = adjacency.columns[k] as usize;
+                if let Some(place) = adjacency.place(d, c as u32).filter(|_| d < c) {
+                    entries[k] = entries[place];
+                }
+            }
+        }
+        entries
+    }
+
+    /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at `place`.
+    fn correct(
+        &self,
+        near: &Near,
+        entries: &mut [f64],
+        place: impl Fn(usize, usize) -> Option<usize>,
+    ) {
+        let corrections: Vec<_> =
+            (0..self.clusters.len()).into_par_iter().map(|c| self.of_near(c, near)).collect();
+        for (c, (own, others)) in corrections.into_iter().enumerate() {
+            let mut add = |c: usize, d: usize, more: f64| {
+                if let Some(place) = place(c.min(d), c.max(d)) {
+                    entries[place] += more;
+                }
+            };
+            add(c, c, own);
+            for (d, more) in others {
+                // Pairs of panels of one cluster are there once and count twice.
+                add(c, d, if c == d { 2.0 * more } else { more });
+            }
+        }
+    }
+
+    fn are_far(&self, c: usize, d: usize) -> bool {
+        let clusters = self.clusters;
+        let distance = self.panels.nearest_distance(&clusters.centres[c], &clusters.centres[d]);
+        c != d && distance > FAR * (clusters.radii[c] + clusters.radii[d])
+    }
+
+    /// What a pair of panels counts unless the near-field matrix has it.
+    fn rough(&self, i: usize, j: usize) -> f64 {
+        let (panels, cells) = (self.panels, self.cells);
+        let (a, b) = (cells.of[i] as usize, cells.of[j] as usize);
+        if a != b {
+            return cells.inverse_distance(panels, a, b);
+        }
+        let variance = variance_of_panel(panels, i) + variance_of_panel(panels, j);
+        let of_clouds = |r2| of_clouds(r2, variance);
+        panels.over_distances(&panels.centroid(i), &panels.centroid(j), of_clouds)
+    }
+
+    fn by_distances(&self, c: usize, d: usize) -> f64 {
+        if self.are_far(c, d) {
+            return self.clusters.inverse_distance(self.panels, c, d);
+        }
+        let (cells, shares) = (self.cells, &self.shares);
+        let mut sum = 0.0;
+        for &(a, share_a) in &self.cells_of[c] {
+            for &(b, share_b) in &self.cells_of[d] {
+                if a != b {
+                    sum += share_a * share_b * cells.inverse_distance(self.panels, a, b);
+                    continue;
+                }
+                for &i in &cells.members[a] {
+                    for &j in &cells.members[a] {
+                        let (i, j) = (i as usize, j as usize);
+                        sum += shares[i] * shares[j] * self.rough(i, j);
+                    }
+                }
+            }
+        }
+        sum
+    }
+
+    /// What the near field adds in the rows of a cluster: on the diagonal, and to each of few others what pairs of panels count once.
+    fn of_near(&self, c: usize, near: &Near) -> (f64, Vec<(usize, f64)>) {
+        let (clusters, shares) = (self.clusters, &self.shares);
+        let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());
+        for i in clusters.members[c].iter().map(|&i| i as usize) {
+            own += shares[i] * shares[i] * (near.diagonal(i) - self.rough(i, i));
+            near.later(i, |j, exact| {
+                let d = clusters.of[j] as usize;
+                let known = others.iter_mut().find(|other| other.0 == d);
+                if known.is_none() && self.are_far(c, d) {
+                    return;
+                }
+                let more = shares[i] * shares[j] * (exact - self.rough(i, j));
+                match known {
+                    Some(other) => other.1 += more,
+                    None => others.push((d, more)),
+                }
+            });
+        }
+        (own, others)
+    }
+}

@@ -1,0 +1,199 @@
+//! Small symmetric systems in lanes: one column of each inverse.
+
+use crate::geometry::panels::Image;
+use crate::lanes::Lanes;
+
+/// As many symmetric matrices as there are lanes, all of one size, and the last column of each one's inverse.
+///
+/// Smaller matrices are bordered by the identity in front, so that their last row is the last of all.
+pub(crate) struct Local<V> {
+    size: usize,
+    /// Rows of the lower triangle's square, the lanes of an entry side by side.
+    matrix: Vec<f64>,
+    solution: Vec<f64>,
+    column: Vec<V>,
+    definite: Vec<f64>,
+}
+
+impl<V: Lanes> Local<V> {
+    pub(crate) fn new() -> Self {
+        Self {
+            size: 0,
+            matrix: Vec::new(),
+            solution: Vec::new(),
+            column: Vec::new(),
+            definite: vec![0.0; V::COUNT],
+        }
+    }
+
+    /// Begins anew with identities of this size.
+    pub(crate) fn clear(&mut self, size: usize) {
+        self.size = size;
+        self.matrix.clear();
+        self.matrix.resize(size * size * V::COUNT, 0.0);
+        for a in 0..size {
+            let at = self.at(a, a);
+            self.matrix[at..at + V::COUNT].fill(1.0);
+        }
+    }
+
+    fn at(&self, a: usize, b: usize) -> usize {
+        (a * self.size + b) * V::COUNT
+    }
+
+    /// Entry (a, b), a <= b, of the matrix in `lane`, counted from the back: 0 is the last row.
+    #[inline]
+    pub(crate) fn set(&mut self, a: usize, b: usize, lane: usize, value: f64) {
+        let at = self.at(self.size - 1 - a, self.size - 1 - b) + lane;
+        self.matrix[at] = value;
+    }
+
+    /// Sets all entries (a, b), a < b, to the mean inverse distance of the `points` places of `a` and those of `b`, which are places
+    /// `a * points` and on: summed over the images of the latter, 0 where they coincide or one of them is no number.
+    #[inline(always)]
+    pub(crate) fn set_points(&mut self, places: &[[V; 3]], points: usize, images: &[Image]) {
+        /// Columns that are worked side by side.
+        const BLOCK: usize = 4;
+        let weight = 1.0 / (points * points) as f64;
+        for (b, own) in places.chunks_exact(points).enumerate() {
+            for first in (0..b).step_by(BLOCK) {
+                let mut sums = [V::zero(); BLOCK];
+                for image in images {
+                    let sign = V::splat(image.sign * weight);
+                    for place in own {
+                        let mut seen = *place;
+                        for axis in 0..3 {
+                            if let Some(flip) = image.flips[axis] {
+                                seen[axis] = V::splat(flip).sub(seen[axis]);
+                            }
+                        }
+                        for point in 0..points {
+                            let mut r2 = [V::zero(); BLOCK];
+                            for axis in 0..3 {
+                                for k in 0..BLOCK {
+                                    let place = &places[(first + k).min(b) * points + point];
+                                    let d = place[axis].sub(seen[axis]);
+                                    r2[k] = d.mul_add(d, r2[k]);
+                                }
+                            }
+                            let inverse = V::rsqrts_or_zero(r2);
+                            for k in 0..BLOCK {
+                                sums[k] = sign.mul_add(inverse[k], sums[k]);
+                            }
+                        }
+                    }
+                }
+                for (k, sum) in sums.iter().enumerate().take(BLOCK.min(b - first)) {
+                    let at = self.at(self.size - 1 - (first + k), self.size - 1 - b);
+                    sum.store(&mut self.matrix[at..]);
+                }
+            }
+        }
+    }
+
+    /// Solves for the last column of the inverses, by A = L D L^T.
+    #[inline(always)]
+    pub(crate) fn solve(&mut self) {
+        let n = self.size;
+        let one = V::splat(1.0);
+        let mut definite = one;
+        for j in 0..n {
+            let pivot = V::load(&self.matrix[self.at(j, j)..]);
+            definite = pivot.where_above(V::zero(), definite, V::zero());
+            let inverse = one.div(pivot);
+            self.column.clear();
+            for i in j + 1..n {
+                let at = self.at(i, j);
+                let entry = V::load(&self.matrix[at..]);
+                self.column.push(entry);
+                let factor = entry.mul(inverse);
+                factor.store(&mut self.matrix[at..]);
+                let minus = V::zero().sub(factor);
+                let row = &mut self.matrix[at + V::COUNT..];
+                for (c, x) in self.column.iter().zip(row.chunks_exact_mut(V::COUNT)) {
+                    minus.mul_add(*c, V::load(x)).store(x);
+                }
+            }
+        }
+        self.solution.clear();
+        self.solution.resize(n * V::COUNT, 0.0);
+        for i in (0..n).rev() {
+            // L^T x = D^-1 e_n
+            let mut sum = V::zero();
+            for k in i + 1..n {
+                let x = V::load(&self.solution[k * V::COUNT..]);
+                sum = V::load(&self.matrix[self.at(k, i)..]).mul_add(x, sum);
+            }
+            let right = if i + 1 == n {
+                one.div(V::load(&self.matrix[self.at(i, i)..]))
+            } else {
+                V::zero()
+            };
+            right.sub(sum).store(&mut self.solution[i * V::COUNT..]);
+        }
+        definite.store(&mut self.definite);
+    }
+
+    /// Whether the matrix of `lane` is positive definite; if not, it has no solution.
+    pub(crate) fn is_definite(&self, lane: usize) -> bool {
+        self.definite[lane] > 0.0
+    }
+
+    /// Entry `a` of the last column of the inverse, counted from the back.
+    pub(crate) fn solution(&self, a: usize, lane: usize) -> f64 {
+        self.solution[(self.size - 1 - a) * V::COUNT + lane]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nalgebra::DMatrix;
+
+    use super::*;
+    use crate::lanes::{self, Task};
+
+    struct Check;
+
+    impl Task for Check {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<V: Lanes>(self) {
+            let mut local = Local::<V>::new();
+            let entry = |a: usize, b: usize, lane: usize| {
+                let (a, b) = (a.max(b) as f64, a.min(b) as f64);
+                if a == b { 3.0 } else { 1.0 / (1.0 + a - b + 0.1 * lane as f64 * b) }
+            };
+            for size in [1, 2, 7, 30] {
+                local.clear(size);
+                let sizes: Vec<usize> =
+                    (0..V::COUNT).map(|lane| size - lane.min(size - 1)).collect();
+                for (lane, &m) in sizes.iter().enumerate() {
+                    for a in 0..m {
+                        for b in a..m {
+                            local.set(a, b, lane, entry(a, b, lane));
+                        }
+                    }
+                }
+                local.solve();
+                for (lane, &m) in sizes.iter().enumerate() {
+                    let matrix = DMatrix::from_fn(m, m, |a, b| entry(a, b, lane));
+                    let inverse = matrix.try_inverse().unwrap();
+                    assert!(local.is_definite(lane));
+                    for a in 0..m {
+                        assert!((local.solution(a, lane) - inverse[(a, 0)]).abs() < 1e-13);
+                    }
+                }
+            }
+            local.clear(2);
+            local.set(0, 1, 0, 2.0);
+            local.solve();
+            assert!(!local.is_definite(0));
+        }
+    }
+
+    #[test]
+    fn last_columns_of_inverses() {
+        lanes::dispatch(Check);
+    }
+}

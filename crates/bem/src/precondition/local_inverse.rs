@@ -1,0 +1,376 @@
+//! Overlapping local inverses of a near-field matrix.
+//!
+//! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
+//! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
+//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
+
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::lanes::{self, Lanes, Task};
+use crate::near::{self, FullRows, Near};
+use crate::precondition::clusters::{Groups, PARALLEL};
+use crate::precondition::coarse::Coarse;
+use crate::precondition::entries::Adjacency;
+use crate::precondition::local::Local;
+use crate::solve::gmres::LinearOperator;
+
+/// Panels of a neighbourhood, itself among them.
+pub(crate) const NEIGHBOURS: usize = 30;
+
+/// The same of a panel that faces another, whose neighbourhood is spread over several sheets.
+pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
+
+/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) is larger than this (panels side by side have 0.5, slivers
+/// up to 0.85; on sheets a tenth of a triangle's side apart it is 0.75),
+pub(crate) const FACING: f64 = 0.55;
+
+/// they are parallel, and off each other's plane by more than this share of their distance.
+pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
+
+/// Points that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
+/// vertex, a rule of degree 2. Potentials of charges on two sheets all but cancel, and so must their errors.
+pub(crate) const POINTS: usize = 3;
+
+/// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world were empty.
+pub(crate) struct LocalInverse {
+    len: usize,
+    /// Rows of each block of the near field.
+    parts: Vec<Rows>,
+}
+
+impl LocalInverse {
+    /// From exact entries on close pairs; panels of a pair that is missing there are points to each other.
+    pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
+        let work =
+            |block: usize| lanes::dispatch(RowsOfInverse { near, panels, block, neighbours });
+        Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
+    }
+
+    /// The same over clusters in place of panels, from entries on close pairs; those of other pairs are clouds to each other.
+    pub(crate) fn of_clusters(
+        panels: &Panels,
+        clusters: &Groups,
+        adjacency: &Adjacency,
+        entries: &[f64],
+    ) -> Self {
+        let len = clusters.len();
+        let work = |block: usize| {
+            let rows = near::BLOCK * block..len.min(near::BLOCK * (block + 1));
+            lanes::dispatch(RowsOfClusters { panels, clusters, adjacency, entries, rows })
+        };
+        Self { len, parts: (0..len.div_ceil(near::BLOCK)).into_par_iter().map(work).collect() }
+    }
+
+    /// Where each row begins and ends, its columns and values.
+    pub(crate) fn rows(&self) -> (Vec<u32>, Vec<u32>, Vec<f32>) {
+        let mut starts = vec![0];
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for part in &self.parts {
+            let first = columns.len() as u32;
+            starts.extend(part.starts[1..].iter().map(|start| first + start));
+            columns.extend_from_slice(&part.columns);
+            values.extend_from_slice(&part.values);
+        }
+        (starts, columns, values)
+    }
+}
+
+/// Consecutive rows of S.
+struct Rows {
+    /// Where each row begins and, at last, where they end.
+    starts: Vec<u32>,
+    columns: Vec<u32>,
+    /// Single precision: a preconditioner need not be exact, and it is half the memory.
+    values: Vec<f32>,
+}
+
+impl Rows {
+    fn with_room(count: usize, neighbours: usize) -> Self {
+        let mut starts = Vec::with_capacity(count + 1);
+        starts.push(0);
+        let room = count * neighbours;
+        Self { starts, columns: Vec::with_capacity(room), values: Vec::with_capacity(room) }
+    }
+
+    /// Appends a row for each lane.
+    fn push<V: Lanes>(
+        &mut self,
+        local: &Local<V>,
+        chosen: &[Vec<u32>],
+        diagonal: impl Fn(u32) -> f64,
+    ) {
+        for (lane, chosen) in chosen.iter().enumerate() {
+            self.columns.extend(chosen);
+            self.starts.push(self.columns.len() as u32);
+            // Should the neighbours be no positive definite system, the panel goes alone.
+            let alone = 1.0 / diagonal(chosen[0]);
+            self.values.extend((0..chosen.len()).map(|a| match (local.is_definite(lane), a) {
+                (true, a) => local.solution(a, lane) as f32,
+                (false, 0) => alone as f32,
+                (false, _) => 0.0,
+            }));
+        }
+    }
+
+    fn shrunk(mut self) -> Self {
+        self.columns.shrink_to_fit();
+        self.values.shrink_to_fit();
+        self
+    }
+}
+
+/// The rows of S that belong to a block of the near field, as many at a time as there are lanes.
+struct RowsOfInverse<'a> {
+    near: &'a Near,
+    panels: &'a Panels,
+    block: usize,
+    neighbours: usize,
+}
+
+impl Task for RowsOfInverse<'_> {
+    type Output = Rows;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Rows {
+        let full = self.near.full_rows(self.block);
+        let count = full.rows.len();
+        let mut rows = Rows::with_room(count, self.neighbours);
+        let mut places = Vec::new();
+        let mut local = Local::<V>::new();
+        let mut chosen = vec![Vec::new(); V::COUNT];
+        let mut face = vec![false; V::COUNT];
+        let panels: Vec<usize> = full.rows.clone().collect();
+        for panels in panels.chunks(V::COUNT) {
+            for ((&i, chosen), face) in panels.iter().zip(&mut chosen).zip(&mut face) {
+                *face = self.faces_another(&full, i);
+                let most = if *face { NEIGHBOURS_OF_FACING } else { self.neighbours };
+                self.choose(&full, i, most, chosen);
+            }
+            let (chosen, face) = (&chosen[..panels.len()], &face[..panels.len()]);
+            local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
+            // A point or a few for each panel, unless the near field has the pair.
+            let points = if face.contains(&true) { POINTS } else { 1 };
+            self.places(chosen, face, points, &mut places);
+            local.set_points(&places, points, self.panels.images());
+            for (lane, chosen) in chosen.iter().enumerate() {
+                self.fill(&full, chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
+            }
+            local.solve();
+            rows.push(&local, chosen, |i| self.near.diagonal(i as usize));
+        }
+        rows.shrunk()
+    }
+}
+
+impl RowsOfInverse<'_> {
+    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
+    #[inline(always)]
+    fn places<V: Lanes>(
+        &self,
+        chosen: &[Vec<u32>],
+        face: &[bool],
+        points: usize,
+        places: &mut Vec<[V; 3]>,
+    ) {
+        places.clear();
+        let most = chosen.iter().map(Vec::len).max().unwrap_or(0);
+        for (a, point) in (0..most).flat_map(|a| (0..points).map(move |point| (a, point))) {
+            let mut lanes = [[f64::NAN; lanes::MOST]; 3];
+            for (lane, chosen) in chosen.iter().enumerate() {
+                if let Some(&i) = chosen.get(a) {
+                    let mut place = self.panels.centroid(i as usize);
+                    if face[lane] {
+                        place = 0.5 * (place + self.panels.vertices(i as usize)[point]);
+                    }
+                    for axis in 0..3 {
+                        lanes[axis][lane] = place[axis];
+                    }
+                }
+            }
+            places.push([V::load(&lanes[0]), V::load(&lanes[1]), V::load(&lanes[2])]);
+        }
+    }
+
+    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours, and more panels are close than a neighbourhood has.
+    fn faces_another(&self, full: &FullRows, i: usize) -> bool {
+        let others = full.row(i).iter().filter(|(j, _)| *j as usize != i).count();
+        if others < self.neighbours {
+            return false;
+        }
+        let (panels, own) = (self.panels, self.near.diagonal(i).sqrt());
+        full.row(i).iter().any(|&(j, entry)| {
+            let j = j as usize;
+            if j == i || entry <= FACING * own * self.near.diagonal(j).sqrt() {
+                return false;
+            }
+            let (normal, apart) = (panels.normal(i), panels.centroid(j) - panels.centroid(i));
+            normal.dot(&panels.normal(j)).abs() > PARALLEL
+                && normal.dot(&apart).abs() > OUT_OF_PLANE * apart.norm()
+        })
+    }
+
+    /// Panel `i`, then its strongest neighbours in decreasing order, `most` in all.
+    fn choose(&self, full: &FullRows, i: usize, most: usize, chosen: &mut Vec<u32>) {
+        let strength = |&(j, v): &(u32, f64)| (-v / self.near.diagonal(j as usize).sqrt(), j);
+        let others = full.row(i).iter().filter(|(j, _)| *j as usize != i);
+        let mut ranked: Vec<(f64, u32)> = others.map(strength).collect();
+        if ranked.len() >= most {
+            ranked.select_nth_unstable_by(most - 1, |a, b| a.0.total_cmp(&b.0));
+            ranked.truncate(most - 1);
+        }
+        chosen.clear();
+        chosen.extend(ranked.iter().map(|&(_, j)| j));
+        chosen.sort_unstable_by(|a, b| b.cmp(a));
+        chosen.insert(0, i as u32);
+    }
+
+    /// Entries (a, b), a <= b, that the near field has between the chosen panels.
+    fn fill(&self, full: &FullRows, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64)) {
+        let Some((&first, others)) = chosen.split_first() else { return };
+        set(0, 0, self.near.diagonal(first as usize));
+        for &(j, entry) in full.row(first as usize) {
+            if let Ok(b) = others.binary_search_by(|k| j.cmp(k)) {
+                set(0, b + 1, entry);
+            }
+        }
+        for (b, &i) in others.iter().enumerate() {
+            let i = i as usize;
+            set(b + 1, b + 1, self.near.diagonal(i));
+            let mut left = b;
+            self.near.later(i, |j, entry| {
+                while left > 0 && (others[left - 1] as usize) < j {
+                    left -= 1;
+                }
+                if left > 0 && others[left - 1] as usize == j {
+                    left -= 1;
+                    set(left + 1, b + 1, entry);
+                }
+            });
+        }
+    }
+}
+
+/// Rows of S over clusters.
+struct RowsOfClusters<'a> {
+    panels: &'a Panels,
+    clusters: &'a Groups,
+    adjacency: &'a Adjacency,
+    entries: &'a [f64],
+    rows: std::ops::Range<usize>,
+}
+
+impl Task for RowsOfClusters<'_> {
+    type Output = Rows;
+
+    #[inline(always)]
+    fn run<V: Lanes>(self) -> Rows {
+        let mut rows = Rows::with_room(self.rows.len(), NEIGHBOURS);
+        let mut local = Local::<V>::new();
+        let mut chosen = vec![Vec::new(); V::COUNT];
+        let clusters: Vec<usize> = self.rows.clone().collect();
+        for clusters in clusters.chunks(V::COUNT) {
+            clusters.iter().zip(&mut chosen).for_each(|(&c, chosen)| self.choose(c, chosen));
+            let chosen = &chosen[..clusters.len()];
+            local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));
+            for (lane, chosen) in chosen.iter().enumerate() {
+                self.fill(chosen, &mut |a, b, entry| local.set(a, b, lane, entry));
+            }
+            local.solve();
+            rows.push(&local, chosen, |c| self.diagonal(c as usize));
+        }
+        rows.shrunk()
+    }
+}
+
+impl RowsOfClusters<'_> {
+    fn entry(&self, c: usize, d: u32) -> Option<f64> {
+        let place = self.adjacency.row(c).binary_search(&d).ok()?;
+        Some(self.entries[self.adjacency.range(c).start + place])
+    }
+
+    fn diagonal(&self, c: usize) -> f64 {
+        self.entry(c, c as u32).unwrap_or(1.0)
+    }
+
+    /// Cluster `c`, then its strongest neighbours in increasing order.
+    fn choose(&self, c: usize, chosen: &mut Vec<u32>) {
+        let strength = |(&d, entry): (&u32, &f64)| (-entry / self.diagonal(d as usize).sqrt(), d);
+        let row = self.adjacency.row(c).iter().zip(&self.entries[self.adjacency.range(c)]);
+        let mut ranked: Vec<(f64, u32)> =
+            row.filter(|(d, _)| **d as usize != c).map(strength).collect();
+        if ranked.len() >= NEIGHBOURS {
+            let by_strength = |a: &(f64, u32), b: &(f64, u32)| a.0.total_cmp(&b.0);
+            ranked.select_nth_unstable_by(NEIGHBOURS - 1, by_strength);
+            ranked.truncate(NEIGHBOURS - 1);
+        }
+        chosen.clear();
+        chosen.push(c as u32);
+        chosen.extend(ranked.iter().map(|&(_, d)| d));
+        chosen[1..].sort_unstable();
+    }
+
+    /// Entries (a, b), a <= b, between the chosen clusters.
+    fn fill(&self, chosen: &[u32], set: &mut impl FnMut(usize, usize, f64)) {
+        for (a, &c) in chosen.iter().enumerate() {
+            let c = c as usize;
+            set(a, a, self.diagonal(c));
+            for (b, &d) in chosen.iter().enumerate().skip(a + 1) {
+                let entry = self.entry(c, d);
+                let of_clouds = || self.clusters.inverse_distance(self.panels, c, d as usize);
+                set(a, b, entry.unwrap_or_else(of_clouds));
+            }
+        }
+    }
+}
+
+impl LocalInverse {
+    fn add_product(&self, x: &[f64], y: &mut [f64]) {
+        self.parts.par_iter().zip(y.par_chunks_mut(near::BLOCK)).for_each(|(part, y)| {
+            for (y, ends) in y.iter_mut().zip(part.starts.windows(2)) {
+                let row = ends[0] as usize..ends[1] as usize;
+                let terms = part.columns[row.clone()].iter().zip(&part.values[row]);
+                *y += terms.map(|(&j, &v)| f64::from(v) * x[j as usize]).sum::<f64>();
+            }
+        });
+    }
+}
+
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each cluster the mean of v there and the slope
+/// that the means around it have.
+///
+/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge; E keeps
+/// these from them.
+pub(crate) struct TwoLevel {
+    local: LocalInverse,
+    coarse: Option<Coarse>,
+}
+
+impl TwoLevel {
+    pub(crate) fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
+        Self { local, coarse }
+    }
+}
+
+impl LinearOperator for TwoLevel {
+    fn len(&self) -> usize {
+        self.local.len
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
+        let n = self.len();
+        y.fill(0.0);
+        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+            let Some(coarse) = &mut self.coarse else {
+                self.local.add_product(x, y);
+                continue;
+            };
+            let mut rest = x.to_vec();
+            let means = coarse.remove_smooth(&mut rest);
+            self.local.add_product(&rest, y);
+            coarse.add_solution(means, y)?;
+        }
+        Ok(())
+    }
+}

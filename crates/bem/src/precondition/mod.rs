@@ -1,0 +1,8 @@
+//! Preconditioners: overlapping local inverses of the near field below one or two coarse levels.
+
+pub(crate) mod clusters;
+pub(crate) mod coarse;
+pub(crate) mod entries;
+pub(crate) mod local;
+pub(crate) mod local_inverse;
+pub(crate) mod slopes;

@@ -1,0 +1,240 @@
+//! Slopes of a potential along sheets, from its means over clusters of panels.
+//!
+//! They are those of the planes through a cluster's own mean that fit the means of the clusters around it best: those that share vertices
+//! with it and are about parallel. Sheets that face each other share none, and their potentials may have little to do with each other.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use nalgebra::{Matrix3, SymmetricEigen};
+use rayon::prelude::*;
+
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::precondition::clusters::{Groups, PARALLEL};
+
+/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about slopes.
+const APART: f64 = 0.3;
+
+/// The middle of a fan, which more clusters than this share, makes no neighbours.
+const MOST_AT_A_VERTEX: usize = 32;
+
+/// There is no slope in directions in which neighbours lie spread (by squares) less than this share of what they do in others.
+const FLAT: f64 = 0.1;
+
+/// For each cluster what its neighbours' means count in its slope, and where its panels are.
+pub(crate) struct Slopes {
+    /// Where each cluster's neighbours begin and, at last, where they end.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) neighbours: Vec<u32>,
+    /// The slope if one neighbour's mean is 1 and all others, its own too, are 0.
+    pub(crate) weights: Vec<Vec3>,
+    /// Place of each panel, or cluster, from the centre of its cluster, or union.
+    pub(crate) offsets: Vec<[f32; 3]>,
+}
+
+impl Slopes {
+    /// Of clusters of panels that touch in these pairs, increasing; `places` of what has potentials, panels or clusters, and the cluster or
+    /// union that each is part `of`.
+    pub(crate) fn new(
+        panels: &Panels,
+        clusters: &Groups,
+        conductor: &[u32],
+        touching: &[(u32, u32)],
+        places: &[Vec3],
+        of: &[u32],
+    ) -> Self {
+        let count = clusters.len();
+        let normals: Vec<Vec3> =
+            clusters.members.par_iter().map(|own| normal(panels, own)).collect();
+        let owner = |c: usize| conductor[clusters.members[c][0] as usize];
+        let of_cluster = |c: usize| {
+            let at = &clusters.centres[c];
+            let first = touching.partition_point(|&(other, _)| (other as usize) < c);
+            let own = touching[first..].iter().take_while(|&&(other, _)| other as usize == c);
+            let neighbour = |&(_, d): &(u32, u32)| {
+                let d = d as usize;
+                let distance = (clusters.centres[d] - at).norm();
+                let is_on_sheet = distance > APART * (clusters.radii[c] + clusters.radii[d])
+                    && owner(d) == owner(c)
+                    && normals[c].dot(&normals[d]).abs() > PARALLEL;
+                is_on_sheet.then_some((distance, d))
+            };
+            weights(at, &own.filter_map(neighbour).collect::<Vec<_>>(), clusters)
+        };
+        let rows: Vec<Vec<(u32, Vec3)>> = (0..count).into_par_iter().map(of_cluster).collect();
+        let offset = |(x, &c): (&Vec3, &u32)| {
+            (x - clusters.centres[c as usize]).map(|offset| offset as f32).into()
+        };
+        let offsets =
+            places[..of.len()].par_iter().zip(of).with_min_len(1024).map(offset).collect();
+        let mut slopes =
+            Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new(), offsets };
+        for row in rows {
+            slopes.neighbours.extend(row.iter().map(|(d, _)| d));
+            slopes.weights.extend(row.iter().map(|(_, weight)| weight));
+            slopes.starts.push(slopes.neighbours.len() as u32);
+        }
+        slopes
+    }
+
+    /// Place of each panel, or cluster, from the centre of its cluster, or union.
+    pub(crate) fn offsets(&self) -> &[[f32; 3]] {
+        &self.offsets
+    }
+
+    /// The slope in each cluster of a potential with these means.
+    pub(crate) fn of(&self, means: &[f64]) -> Vec<Vec3> {
+        let slope = |(c, ends): (usize, &[u32])| {
+            let terms = ends[0] as usize..ends[1] as usize;
+            let term = |k: usize| self.weights[k] * (means[self.neighbours[k] as usize] - means[c]);
+            terms.map(term).sum()
+        };
+        self.starts.windows(2).enumerate().map(slope).collect()
+    }
+}
+
+/// Pairs of clusters that share a vertex, either way round, in increasing order.
+pub(crate) fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
+    let of_panel = |i: usize| {
+        let vertex = move |v: &Vec3| {
+            let mut hasher = DefaultHasher::new();
+            // -0 and 0 are one place.
+            v.iter().for_each(|x| (x + 0.0).to_bits().hash(&mut hasher));
+            (hasher.finish(), clusters.of[i])
+        };
+        panels.vertices(i).iter().map(vertex)
+    };
+    let mut vertices: Vec<(u64, u32)> =
+        (0..panels.len()).into_par_iter().flat_map_iter(of_panel).collect();
+    vertices.par_sort_unstable();
+    let of_vertex = |own: &[(u64, u32)]| {
+        // Most vertices are within one cluster.
+        let mut clusters: Vec<u32> = Vec::new();
+        if own[0].1 != own[own.len() - 1].1 {
+            clusters.extend(own.iter().map(|&(_, c)| c));
+            clusters.dedup();
+        }
+        if clusters.len() > MOST_AT_A_VERTEX {
+            clusters.clear();
+        }
+        let pair = |c: u32| clusters.iter().filter(move |d| **d != c).map(move |&d| (c, d));
+        clusters.iter().flat_map(|&c| pair(c)).collect::<Vec<_>>()
+    };
+    let mut pairs: Vec<(u32, u32)> =
+        vertices.par_chunk_by(|a, b| a.0 == b.0).flat_map_iter(of_vertex).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// The same of unions of clusters, from those of the clusters.
+pub(crate) fn touching_unions(touching: &[(u32, u32)], union_of: &[u32]) -> Vec<(u32, u32)> {
+    let union = |&(c, d): &(u32, u32)| (union_of[c as usize], union_of[d as usize]);
+    let mut pairs: Vec<(u32, u32)> =
+        touching.par_iter().map(union).filter(|(c, d)| c != d).collect();
+    pairs.par_sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Mean normal of panels of a sheet, whichever way each of them faces.
+fn normal(panels: &Panels, members: &[u32]) -> Vec3 {
+    let first = panels.normal(members[0] as usize);
+    let sum: Vec3 = members
+        .iter()
+        .map(|&i| {
+            let normal = panels.normal(i as usize);
+            normal * (panels.areas()[i as usize] * first.dot(&normal).signum())
+        })
+        .sum();
+    sum.try_normalize(0.0).unwrap_or(first)
+}
+
+/// Weights of the least-squares plane through a cluster's own mean, each neighbour weighted by its inverse distance squared.
+fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Groups) -> Vec<(u32, Vec3)> {
+    let direction = |&(distance, d): &(f64, usize)| (clusters.centres[d] - at) / distance;
+    let moment: Matrix3<f64> =
+        near.iter().map(direction).map(|direction| direction * direction.transpose()).sum();
+    let eigen = SymmetricEigen::new(moment);
+    let most = eigen.eigenvalues.max();
+    if near.len() < 2 || most <= 0.0 {
+        return Vec::new();
+    }
+    let mut inverse = Matrix3::zeros();
+    for k in 0..3 {
+        if eigen.eigenvalues[k] > FLAT * most {
+            let direction = eigen.eigenvectors.column(k);
+            inverse += direction * direction.transpose() / eigen.eigenvalues[k];
+        }
+    }
+    near.iter().map(|of| (of.1 as u32, inverse * direction(of) / of.0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::precondition::clusters::Clusters;
+    use crate::testing::sheets;
+
+    fn of_panels(panels: &Panels, clusters: &Groups, conductor: &[u32]) -> Slopes {
+        let touching = touching(panels, clusters);
+        Slopes::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
+    }
+
+    #[test]
+    fn slopes_are_no_larger_than_differences_over_distances() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../meshes/capacitor.msh");
+        let (mut plates, _) = mesh::files::read(std::path::Path::new(path)).unwrap();
+        // Faces of thin plates, whose clusters lie over each other.
+        plates.vertices.iter_mut().for_each(|vertex| vertex[2] *= 0.1);
+        let plates = mesh::refine::uniform(&plates, |_, middle| middle).unwrap();
+        for mesh in [plates, sheets(3, 1200, 0.002)] {
+            let panels = Panels::new(&mesh, |_| true);
+            let group = |&t: &u32| mesh.groups_of(t as usize)[0];
+            let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
+            let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
+            let slopes = of_panels(&panels, &clusters, &conductor);
+            let terms = |c: usize| slopes.starts[c] as usize..slopes.starts[c + 1] as usize;
+            let across = |c: usize| {
+                let sum: f64 = terms(c).map(|k| slopes.weights[k].norm()).sum();
+                sum * clusters.radii[c]
+            };
+            let most = (0..clusters.len()).map(across).fold(0.0, f64::max);
+            assert!(most > 0.5 && most < 10.0, "{most}");
+        }
+    }
+
+    #[test]
+    fn planes_have_their_slope_along_each_sheet() {
+        // Three sheets a third of a triangle apart, each of its own conductor, turned out of the axes.
+        let mut mesh = sheets(3, 1200, 0.02);
+        let turn = nalgebra::Rotation3::from_euler_angles(0.4, -0.7, 1.1);
+        for vertex in &mut mesh.vertices {
+            *vertex = (turn * Vec3::from(*vertex)).into();
+        }
+        let conductor_of = |triangle: u32| mesh.groups_of(triangle as usize)[0];
+        let panels = Panels::new(&mesh, |_| true);
+        let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
+        let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
+        let shares = clusters.shares(&panels);
+        let slopes = of_panels(&panels, &clusters, &conductor);
+        let along = Vec3::new(0.3, -1.0, 2.0);
+        // A step from sheet to sheet, as their conductors may have it, is none of the slope.
+        let v = |i: usize| along.dot(&panels.centroid(i)) + 100.0 * f64::from(conductor[i]);
+        let mut means = vec![0.0; clusters.len()];
+        (0..panels.len()).for_each(|i| means[clusters.of[i] as usize] += shares[i] * v(i));
+        let normal = turn * Vec3::z();
+        let in_sheets = along - normal * normal.dot(&along);
+        // Clusters in corners may have neighbours in one direction alone.
+        let found = slopes.of(&means);
+        let is_exact = |slope: &&Vec3| (*slope - in_sheets).norm() < 1e-9;
+        let exact = found.iter().filter(is_exact).count();
+        assert!(exact * 10 >= found.len() * 9, "{exact} of {}", found.len());
+        assert!(found.iter().all(|slope| slope.norm() < in_sheets.norm() * (1.0 + 1e-9)));
+        for (i, offset) in slopes.offsets().iter().enumerate() {
+            let c = clusters.of[i] as usize;
+            let smooth = means[c] + in_sheets.dot(&Vec3::from(offset.map(f64::from)));
+            assert!((v(i) - smooth).abs() < 1e-5);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Spaces of functions on a surface, and what equations are tested with: coefficients to values on each panel and back.
+
+use rayon::prelude::*;
+
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::integrals::linear_nodes::Block;
+use crate::quadrature::sums::Rule;
+
+/// Functions on a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Constant on each triangle (P0): one coefficient a triangle, in the mesh's order.
+    Constant,
+    /// Linear on each triangle and continuous where triangles share vertices (P1): one coefficient a vertex, its value there, in
+    /// the order of [`Surface::vertices`](crate::Surface::vertices).
+    Linear,
+}
+
+/// What an equation is tested with: one row for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Test {
+    /// Galerkin's method: means weighted with the functions of a space that are 1 in one coefficient and 0 in the others.
+    Means(Space),
+    /// Collocation: values at the triangles' centroids.
+    Centroids,
+}
+
+impl From<Space> for Test {
+    fn from(space: Space) -> Self {
+        Self::Means(space)
+    }
+}
+
+impl Test {
+    /// The space whose coefficients rows belong to.
+    fn space(self) -> Space {
+        match self {
+            Self::Means(space) => space,
+            Self::Centroids => Space::Constant,
+        }
+    }
+
+    /// The rule that integrates against test functions, if panels are summed over by `rule`.
+    pub(crate) fn rule(self, rule: &'static Rule) -> &'static Rule {
+        match self {
+            Self::Means(_) => rule,
+            Self::Centroids => Rule::of_degree(1),
+        }
+    }
+}
+
+/// Which coefficients the functions on each panel have.
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    space: Space,
+    /// Coefficients at the vertices of each panel, or three times the panel's.
+    corners: Vec<[u32; 3]>,
+    len: usize,
+}
+
+impl Map {
+    /// `vertices` numbers the `len` vertices of a mesh from 0, in the order of the panels.
+    pub(crate) fn new(
+        space: Space,
+        panels: &Panels,
+        (vertices, len): (&[[u32; 3]], usize),
+    ) -> Self {
+        match space {
+            Space::Constant => {
+                let corners = panels.triangles().iter().map(|&t| [t; 3]).collect();
+                Self { space, corners, len: panels.len() }
+            }
+            Space::Linear => Self { space, corners: vertices.to_vec(), len },
+        }
+    }
+
+    /// How many coefficients there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many functions there are on a panel.
+    pub(crate) fn width(&self) -> usize {
+        match self.space {
+            Space::Constant => 1,
+            Space::Linear => 3,
+        }
+    }
+
+    /// Coefficients of the functions on a panel.
+    pub(crate) fn of(&self, panel: usize) -> &[u32] {
+        &self.corners[panel][..self.width()]
+    }
+
+    /// Values at the vertices of a panel.
+    pub(crate) fn values(&self, panel: usize, x: &[f64]) -> [f64; 3] {
+        self.corners[panel].map(|c| x[c as usize])
+    }
+
+    /// Adds to coefficients what the three linear functions on a panel were tested with.
+    pub(crate) fn add(&self, panel: usize, tested: [f64; 3], y: &mut [f64]) {
+        for (&c, value) in self.corners[panel].iter().zip(tested) {
+            y[c as usize] += value;
+        }
+    }
+
+    /// Integrals of the functions that belong to the coefficients.
+    pub(crate) fn weights(&self, areas: &[f64]) -> Vec<f64> {
+        let mut weights = vec![0.0; self.len];
+        for (panel, area) in areas.iter().enumerate() {
+            self.add(panel, [area / 3.0; 3], &mut weights);
+        }
+        weights
+    }
+}
+
+/// Rows of test functions and columns of a space, over the same panels.
+#[derive(Clone, Debug)]
+pub(crate) struct Pairing {
+    pub(crate) test: Test,
+    pub(crate) rows: Map,
+    pub(crate) columns: Map,
+}
+
+impl Pairing {
+    pub(crate) fn new(
+        test: Test,
+        trial: Space,
+        panels: &Panels,
+        vertices: (&[[u32; 3]], usize),
+    ) -> Self {
+        let map = |space| Map::new(space, panels, vertices);
+        Self { test, rows: map(test.space()), columns: map(trial) }
+    }
+
+    /// Calls `f(row, column, value)` for what a block between two panels adds.
+    pub(crate) fn for_entries(
+        &self,
+        (i, j): (usize, usize),
+        block: &Block,
+        mut f: impl FnMut(u32, u32, f64),
+    ) {
+        let summed = |k: usize, l: usize| -> f64 {
+            let rows = if self.rows.width() == 1 { 0..3 } else { k..k + 1 };
+            let columns = || if self.columns.width() == 1 { 0..3 } else { l..l + 1 };
+            rows.flat_map(|k| columns().map(move |l| block[k][l])).sum()
+        };
+        for (k, &row) in self.rows.of(i).iter().enumerate() {
+            for (l, &column) in self.columns.of(j).iter().enumerate() {
+                f(row, column, summed(k, l));
+            }
+        }
+    }
+
+    /// int lambda_k mu_l over a panel of unit area.
+    pub(crate) fn mass(&self) -> Block {
+        let outer = self.test.rule(Rule::of_degree(2));
+        let mut block = Block::default();
+        for node in outer.nodes() {
+            for (k, row) in block.iter_mut().enumerate() {
+                for (l, entry) in row.iter_mut().enumerate() {
+                    *entry += node.weight * node.barycentric[k] * node.barycentric[l];
+                }
+            }
+        }
+        block
+    }
+}
+
+/// Values of a function, given by its values at the vertices, at the points of a rule, times `factor` and the weights.
+pub(crate) fn strengths(
+    rule: &Rule,
+    values: [f64; 3],
+    factor: f64,
+) -> impl Iterator<Item = f64> + '_ {
+    rule.nodes().iter().map(move |node| {
+        let [a, b, c] = node.barycentric;
+        factor * node.weight * (a * values[0] + b * values[1] + c * values[2])
+    })
+}
+
+/// Sums over the points of a rule, of values there, against the three linear functions, times `factor`.
+pub(crate) fn tested(rule: &Rule, values: impl Iterator<Item = f64>, factor: f64) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for (node, value) in rule.nodes().iter().zip(values) {
+        for (sum, share) in sums.iter_mut().zip(node.barycentric) {
+            *sum += factor * node.weight * share * value;
+        }
+    }
+    sums
+}
+
+/// Means, weighted with test functions, of a function of position and unit normal.
+pub(crate) fn means(
+    panels: &Panels,
+    test: Test,
+    rows: &Map,
+    degree: usize,
+    f: impl Fn([f64; 3], [f64; 3]) -> f64,
+) -> Vec<f64> {
+    let rule = test.rule(Rule::of_degree(degree));
+    let mut means = vec![0.0; rows.len()];
+    for i in 0..panels.len() {
+        let normal = panels.panel(i).normal.into();
+        let values = rule.on(panels.vertices(i)).map(|(x, _)| f(panels.unscaled(&x), normal));
+        rows.add(i, tested(rule, values, panels.areas()[i]), &mut means);
+    }
+    means.iter_mut().zip(rows.weights(panels.areas())).for_each(|(mean, w)| *mean /= w);
+    means
+}
+
+/// L2 norm of a function, in scaled lengths.
+pub(crate) fn norm(panels: &Panels, map: &Map, x: &[f64]) -> f64 {
+    let square = |i: usize| {
+        let [a, b, c] = map.values(i, x);
+        panels.areas()[i] / 6.0 * (a * a + b * b + c * c + a * b + b * c + c * a)
+    };
+    (0..panels.len()).map(square).sum::<f64>().sqrt()
+}
+
+/// Points of a rule on all panels.
+pub(crate) fn points(panels: &Panels, rule: &'static Rule) -> Vec<[f64; 3]> {
+    let of = |i: usize| rule.on(panels.vertices(i)).map(|(x, _): (Vec3, f64)| x.into());
+    (0..panels.len()).into_par_iter().flat_map_iter(of).collect()
+}
