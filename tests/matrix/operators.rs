@@ -1,7 +1,7 @@
 //! Layer operators between constants (P0), linear functions (P1) and collocation on the meshes of random cases: the same at a
 //! tighter tolerance, turned, scaled, shifted and renumbered, and K' the transpose of K.
 
-use bem::{LinearOperator, Operator, OperatorOptions, Space, Surface, Test};
+use bem::{FunctionSpace, LinearOperator, Operator, OperatorOptions, Surface, Test};
 use mesh::Mesh;
 
 use super::judge::BOUND;
@@ -19,12 +19,12 @@ enum Layer {
     Adjoint,
 }
 
-const SPACES: [(Test, Space); 5] = [
-    (Test::Means(Space::Constant), Space::Constant),
-    (Test::Centroids, Space::Constant),
-    (Test::Means(Space::Constant), Space::Linear),
-    (Test::Means(Space::Linear), Space::Constant),
-    (Test::Means(Space::Linear), Space::Linear),
+const SPACES: [(Test, FunctionSpace); 5] = [
+    (Test::Means(FunctionSpace::Constant), FunctionSpace::Constant),
+    (Test::Centroids, FunctionSpace::Constant),
+    (Test::Means(FunctionSpace::Constant), FunctionSpace::Linear),
+    (Test::Means(FunctionSpace::Linear), FunctionSpace::Constant),
+    (Test::Means(FunctionSpace::Linear), FunctionSpace::Linear),
 ];
 
 /// A mesh, and how its triangles and vertices lie in the first one's order.
@@ -87,15 +87,15 @@ fn ways(scene: &Scene, random: &mut Random) -> Vec<Said> {
 }
 
 impl Said {
-    fn order(&self, space: Space) -> &[usize] {
-        if space == Space::Constant { &self.triangle } else { &self.vertex }
+    fn order(&self, space: FunctionSpace) -> &[usize] {
+        if space == FunctionSpace::Constant { &self.triangle } else { &self.vertex }
     }
 
     /// The operator's product with coefficients of the first mesh, in its order.
     fn apply(
         &self,
         layer: Layer,
-        (test, trial): (Test, Space),
+        (test, trial): (Test, FunctionSpace),
         tolerance: f64,
         x: &[f64],
     ) -> Vec<f64> {
@@ -107,7 +107,7 @@ impl Said {
             Layer::Adjoint => surface.adjoint_double_layer_between(test, trial, &options),
         };
         let mut operator: Operator = operator.unwrap();
-        let rows = if let Test::Means(space) = test { space } else { Space::Constant };
+        let rows = if let Test::Means(space) = test { space } else { FunctionSpace::Constant };
         let mut here = vec![0.0; x.len()];
         self.order(trial).iter().zip(x).for_each(|(&new, &value)| here[new] = value);
         let mut product = vec![0.0; surface.dimension(rows)];
@@ -124,7 +124,7 @@ pub fn worst(scene: &Scene, tolerance: f64, spaces: usize, random: &mut Random) 
     let surface = Surface::new(&ways[0].mesh);
     let weights = |test: Test| match test {
         Test::Means(space) => surface.weights(space),
-        Test::Centroids => surface.weights(Space::Constant),
+        Test::Centroids => surface.weights(FunctionSpace::Constant),
     };
     let length = |weights: &[f64], x: &[f64]| -> f64 {
         weights.iter().zip(x).map(|(w, x)| w * x * x).sum::<f64>().sqrt()

@@ -6,7 +6,9 @@
 
 use std::f64::consts::PI;
 
-use bem::{Error, GmresParams, LinearOperator, Operator, OperatorOptions, Space, Surface, Test};
+use bem::{
+    Error, FunctionSpace, GmresParams, LinearOperator, Operator, OperatorOptions, Surface, Test,
+};
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
 const CHARGE: [f64; 3] = [0.15, -0.2, 0.25];
@@ -35,7 +37,7 @@ fn apply(mut operator: Operator<'_>, x: &[f64]) -> Result<Vec<f64>, Error> {
 
 /// Errors of the normal derivative by the direct and the indirect formulation, and of the potential at a point outside of the
 /// latter's density.
-fn errors(surface: &Surface, test: Test, trial: Space) -> Result<[f64; 3], Error> {
+fn errors(surface: &Surface, test: Test, trial: FunctionSpace) -> Result<[f64; 3], Error> {
     let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
     let params = GmresParams { tolerance: 1e-7, ..GmresParams::default() };
     let exact = surface.values(trial, slope);
@@ -46,9 +48,9 @@ fn errors(surface: &Surface, test: Test, trial: Space) -> Result<[f64; 3], Error
     };
     let mut v = surface.single_layer_between(test, trial, &options)?;
     // Given values are linear in all.
-    let data = surface.values(Space::Linear, potential);
-    let k = surface.double_layer_between(test, Space::Linear, &options)?;
-    let right = apply(k - 0.5 * surface.mass(test, Space::Linear), &data)?;
+    let data = surface.values(FunctionSpace::Linear, potential);
+    let k = surface.double_layer_between(test, FunctionSpace::Linear, &options)?;
+    let right = apply(k - 0.5 * surface.mass(test, FunctionSpace::Linear), &data)?;
     let (direct, _) = v.solve(&right, &params)?;
     let (density, _) = v.solve(&surface.means_with(test, |x, _| potential(x)), &params)?;
     let adjoint = surface.adjoint_double_layer_between(test, trial, &options)?;
@@ -56,8 +58,8 @@ fn errors(surface: &Surface, test: Test, trial: Space) -> Result<[f64; 3], Error
     let (indirect, _) = surface.mass(test, trial).solve(&derivative, &params)?;
     // Means of 1/(4 pi |x - y|) against the density: weights times coefficients.
     let green = match trial {
-        Space::Constant => surface.means(|y| potential_of(OUTSIDE, y)),
-        Space::Linear => surface.means_with(trial, |y, _| potential_of(OUTSIDE, y)),
+        FunctionSpace::Constant => surface.means(|y| potential_of(OUTSIDE, y)),
+        FunctionSpace::Linear => surface.means_with(trial, |y, _| potential_of(OUTSIDE, y)),
     };
     let terms = density.iter().zip(surface.weights(trial)).zip(green);
     let outside: f64 = terms.map(|((density, weight), green)| density * weight * green).sum();
@@ -65,11 +67,11 @@ fn errors(surface: &Surface, test: Test, trial: Space) -> Result<[f64; 3], Error
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let p0 = Space::Constant;
+    let p0 = FunctionSpace::Constant;
     let cases = [
         ("P0, Galerkin", Test::Means(p0), p0),
         ("P0, collocation", Test::Centroids, p0),
-        ("P1, Galerkin", Test::Means(Space::Linear), Space::Linear),
+        ("P1, Galerkin", Test::Means(FunctionSpace::Linear), FunctionSpace::Linear),
     ];
     println!("| functions | triangles | direct | order | indirect | order | outside | order |");
     println!("|---|---|---|---|---|---|---|---|");
@@ -100,10 +102,10 @@ fn cube() -> Result<(), Box<dyn std::error::Error>> {
     let weight = |[x, y, z]: [f64; 3]| (0.7 * x - 1.1 * y).cos() * (0.8 * z).exp();
     let options = OperatorOptions { tolerance: 1e-8, ..OperatorOptions::default() };
     for (name, test, trial) in [
-        ("P0 x P0", Space::Constant, Space::Constant),
-        ("P0 x P1", Space::Constant, Space::Linear),
-        ("P1 x P0", Space::Linear, Space::Constant),
-        ("P1 x P1", Space::Linear, Space::Linear),
+        ("P0 x P0", FunctionSpace::Constant, FunctionSpace::Constant),
+        ("P0 x P1", FunctionSpace::Constant, FunctionSpace::Linear),
+        ("P1 x P0", FunctionSpace::Linear, FunctionSpace::Constant),
+        ("P1 x P1", FunctionSpace::Linear, FunctionSpace::Linear),
     ] {
         for layer in ["V", "K", "K'"] {
             let mut values = Vec::new();

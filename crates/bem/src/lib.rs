@@ -42,6 +42,7 @@ pub use physics::{
     neutral_dipole_moment, reciprocity, sampled_residual,
 };
 pub use solve::gmres::{
-    GmresInfo, GmresParams, Identity, LinearOperator, Measure, Metric, Slack, StopReason, gmres,
+    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,
+    gmres,
 };
-pub use space::{Space, Test};
+pub use space::{FunctionSpace, Test};

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Error, GmresInfo, GmresParams, Identity, LinearOperator, Metric, Slack, StopReason, gmres,
+    Error, GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, StopReason,
+    gmres,
 };
 
 /// A dense matrix by rows; counts its products.
@@ -102,7 +103,7 @@ fn groups_and_restarts_give_the_same_answer() {
 fn each_right_hand_side_may_have_a_norm_of_its_own() {
     let n = 30;
     let b: Vec<f64> = (0..3 * n).map(|i| (i as f64).cos()).collect();
-    // Groups of two: the last column is the first of its group.
+    // Clusters of two: the last column is the first of its group.
     let params = GmresParams { tolerance: 1e-3, group: 2, ..GmresParams::default() };
     let solve = |weights: &[f64], b: &[f64]| {
         let mut x = vec![0.0; b.len()];
@@ -204,11 +205,11 @@ fn the_observer_can_stop_it_and_wrong_lengths_are_refused() {
     assert!(matches!(refused, Err(Error::Length { what: "x", .. })));
 }
 
-/// A matrix whose products are off by a share of the vector times the slack they get.
+/// A matrix whose products are off by a share of the vector times the budget they get.
 struct Inexact {
     matrix: Matrix,
     share: f64,
-    slacks: Vec<Slack>,
+    slacks: Vec<InexactBudget>,
 }
 
 impl LinearOperator for Inexact {
@@ -220,21 +221,21 @@ impl LinearOperator for Inexact {
         self.matrix.apply(x, y, columns)
     }
 
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        slack: Slack,
+        budget: InexactBudget,
     ) -> Result<(), Error> {
-        self.slacks.push(slack);
+        self.slacks.push(budget);
         self.matrix.apply(x, y, columns)?;
         let n = self.len();
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
             let size = (x.iter().map(|x| x * x).sum::<f64>() / n as f64).sqrt();
             for (i, y) in y.iter_mut().enumerate() {
                 let sign = (1.7 * (i * i + 3 * self.slacks.len()) as f64).sin();
-                *y += self.share * slack.factor * size * sign;
+                *y += self.share * budget.factor * size * sign;
             }
         }
         Ok(())
@@ -289,18 +290,18 @@ fn products_may_be_as_inexact_as_they_are_told() {
         assert_ne!(a.relative_residual, b.relative_residual);
     }
     assert_eq!(inexact.slacks.len(), exact.slacks.len());
-    // The first product has no slack; the others have that of the worst column.
+    // The first product has no budget; the others have that of the worst column.
     assert_eq!(inexact.slacks[0].factor, 1.0);
-    for (k, slack) in inexact.slacks.iter().enumerate() {
+    for (k, budget) in inexact.slacks.iter().enumerate() {
         let worst = |k: usize| {
             let running = relaxed.iter().filter(move |info| info.iterations > k);
             running.map(move |info| info.history[k])
         };
         let residual = worst(k).fold(0.0, f64::max);
-        assert!((slack.factor * residual - 1.0).abs() < 1e-12);
+        assert!((budget.factor * residual - 1.0).abs() < 1e-12);
         // Convergence is linear enough here to be foreseen.
         let left = inexact.slacks.len() - k;
-        assert!(k == 0 || slack.products.abs_diff(left) <= 2, "{} of {left}", slack.products);
+        assert!(k == 0 || budget.products.abs_diff(left) <= 2, "{} of {left}", budget.products);
     }
     // Errors as large in every product as the last may be are too large.
     let last = inexact.slacks[inexact.slacks.len() - 1].factor;

@@ -5,7 +5,8 @@
 use std::f64::consts::PI;
 
 use bem::{
-    GmresParams, LinearOperator, Operator, OperatorOptions, Space, StopReason, Surface, Test,
+    FunctionSpace, GmresParams, LinearOperator, Operator, OperatorOptions, StopReason, Surface,
+    Test,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
@@ -140,7 +141,7 @@ fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
     }
 }
 
-const SPACES: [Space; 2] = [Space::Constant, Space::Linear];
+const SPACES: [FunctionSpace; 2] = [FunctionSpace::Constant, FunctionSpace::Linear];
 
 #[test]
 fn constants_have_the_same_double_layer_in_all_spaces() {
@@ -149,8 +150,11 @@ fn constants_have_the_same_double_layer_in_all_spaces() {
         let options = OperatorOptions::default();
         for trial in SPACES {
             let one = vec![1.0; surface.dimension(trial)];
-            for test in [Test::Means(Space::Constant), Test::Means(Space::Linear), Test::Centroids]
-            {
+            for test in [
+                Test::Means(FunctionSpace::Constant),
+                Test::Means(FunctionSpace::Linear),
+                Test::Centroids,
+            ] {
                 let k = surface.double_layer_between(test, trial, &options).unwrap();
                 for value in apply(k, &one) {
                     // Exact for a closed polyhedron; fast sums are good to 1e-6 of the root mean square, quadrature to 1e-5.
@@ -171,12 +175,15 @@ fn layers_between_spaces_are_transposed_and_nested() {
     let mesh = cube(300);
     let surface = Surface::new(&mesh);
     let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
-    let wave = |space: Space, b: f64| -> Vec<f64> {
+    let wave = |space: FunctionSpace, b: f64| -> Vec<f64> {
         (0..surface.dimension(space)).map(|i| (0.3 * i as f64 + b).sin()).collect()
     };
-    for (a, b) in [(Space::Constant, Space::Linear), (Space::Linear, Space::Linear)] {
+    for (a, b) in [
+        (FunctionSpace::Constant, FunctionSpace::Linear),
+        (FunctionSpace::Linear, FunctionSpace::Linear),
+    ] {
         let (u, v) = (wave(a, 0.2), wave(b, 1.0));
-        let inner = |space: Space, x: &[f64], y: &[f64]| -> f64 {
+        let inner = |space: FunctionSpace, x: &[f64], y: &[f64]| -> f64 {
             x.iter().zip(y).zip(surface.weights(space)).map(|((x, y), w)| x * y * w).sum()
         };
         let size = surface.norm(a, &u).unwrap() * surface.norm(b, &v).unwrap();
@@ -195,19 +202,27 @@ fn layers_between_spaces_are_transposed_and_nested() {
     let v = |test, trial| {
         apply(surface.single_layer_between(test, trial, &options).unwrap(), &one(trial))
     };
-    let (p0, p1) = (v(Space::Constant, Space::Constant), v(Space::Constant, Space::Linear));
+    let (p0, p1) = (
+        v(FunctionSpace::Constant, FunctionSpace::Constant),
+        v(FunctionSpace::Constant, FunctionSpace::Linear),
+    );
     assert!(p0.iter().zip(&p1).all(|(a, b)| (a / b - 1.0).abs() < 1e-5));
-    let total = |space: Space, x: &[f64]| -> f64 {
+    let total = |space: FunctionSpace, x: &[f64]| -> f64 {
         x.iter().zip(surface.weights(space)).map(|(x, w)| x * w).sum()
     };
-    let whole = total(Space::Constant, &p0);
-    let others = [v(Space::Linear, Space::Constant), v(Space::Linear, Space::Linear)];
-    assert!(others.iter().all(|x| (total(Space::Linear, x) / whole - 1.0).abs() < 1e-6));
+    let whole = total(FunctionSpace::Constant, &p0);
+    let others = [
+        v(FunctionSpace::Linear, FunctionSpace::Constant),
+        v(FunctionSpace::Linear, FunctionSpace::Linear),
+    ];
+    assert!(others.iter().all(|x| (total(FunctionSpace::Linear, x) / whole - 1.0).abs() < 1e-6));
     assert!(
-        (surface.norm(Space::Linear, &one(Space::Linear)).unwrap().powi(2) / 24.0 - 1.0).abs()
+        (surface.norm(FunctionSpace::Linear, &one(FunctionSpace::Linear)).unwrap().powi(2) / 24.0
+            - 1.0)
+            .abs()
             < 1e-12
     );
-    assert!(surface.norm(Space::Linear, &[1.0]).is_err());
+    assert!(surface.norm(FunctionSpace::Linear, &[1.0]).is_err());
 }
 
 /// Direct and indirect formulations of the exterior Dirichlet problem in linear functions, and by collocation, as the test
@@ -224,7 +239,7 @@ fn formulations_agree_in_linear_functions_and_by_collocation() {
         let scale = norm(x);
         -(r[0] * x[0] + r[1] * x[1] + r[2] * x[2]) / (4.0 * PI * scale * norm(r).powi(3))
     };
-    let p1 = Space::Linear;
+    let p1 = FunctionSpace::Linear;
     let options = OperatorOptions::default();
     let params = GmresParams { tolerance: 1e-6, ..GmresParams::default() };
     let difference =
@@ -247,7 +262,7 @@ fn formulations_agree_in_linear_functions_and_by_collocation() {
             surface.mass(p1, p1).solve(&apply(adjoint, &density), &params).unwrap();
         assert_eq!(info.reason, StopReason::Converged);
         // Collocation: V s = g at centroids.
-        let p0 = Space::Constant;
+        let p0 = FunctionSpace::Constant;
         let mut v = surface.single_layer_between(Test::Centroids, p0, &options).unwrap();
         let (density, info) = v.solve(&surface.values(p0, potential), &params).unwrap();
         assert_eq!(info.reason, StopReason::Converged);

@@ -57,7 +57,7 @@ fn self_integral_of_needles() {
     assert!((t.self_integral() / exact - 1.0).abs() < 1e-9, "{}", t.self_integral() / exact - 1.0);
 }
 
-/// Points off the plane at all distances, beside and above.
+/// QuadraturePoints off the plane at all distances, beside and above.
 const POINTS: [[f64; 3]; 6] = [
     [0.3, 0.2, 0.5],
     [0.3, 0.3, -0.1],

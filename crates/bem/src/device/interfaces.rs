@@ -110,7 +110,7 @@ impl DevicePreconditioner {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn apply_there(
+    pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
         z: &Buffer<f64>,
@@ -118,7 +118,9 @@ impl DevicePreconditioner {
     ) -> Result<(), gpu::Error> {
         let Some(interfaces) = &self.interfaces else {
             let conductors = &mut self.conductors;
-            return conductors.as_mut().map_or(Ok(()), |c| c.two_level.apply_there(v, z, columns));
+            return conductors
+                .as_mut()
+                .map_or(Ok(()), |c| c.two_level.apply_on_device(v, z, columns));
         };
         let n = count(self.panels);
         let (mut metal, mut charges) = (0, gpu::Arg::Pointer(0));
@@ -172,7 +174,7 @@ impl Conductors {
         let places = [count(own), self.panels.arg(), count(n)];
         let values = [v.arg(), self.potentials.arg(), gpu::Arg::U32(0)];
         self.chosen.over(own, columns, &[places, values].concat())?;
-        self.two_level.apply_there(&self.potentials, &self.charges, columns)?;
+        self.two_level.apply_on_device(&self.potentials, &self.charges, columns)?;
         let values = [z.arg(), self.charges.arg(), gpu::Arg::U32(1)];
         self.chosen.over(own, columns, &[places, values].concat())
     }
@@ -186,7 +188,7 @@ impl LinearOperator for DevicePreconditioner {
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         let there = self.device.upload(x)?;
         let result = self.device.buffer(y.len())?;
-        self.apply_there(&there, &result, columns)?;
+        self.apply_on_device(&there, &result, columns)?;
         Ok(result.read(0, y)?)
     }
 }

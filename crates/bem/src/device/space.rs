@@ -6,7 +6,7 @@ use super::DevicePreconditioner;
 use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use crate::Error;
 use crate::operator::layer::Layer;
-use crate::solve::gmres::Space;
+use crate::solve::gmres::VectorSpace;
 
 /// Blocks that share an inner product.
 const PARTS: usize = 512;
@@ -34,7 +34,7 @@ pub(crate) type Measure<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
 pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
 
 /// The operator with all that GMRES needs in the device's memory.
-pub(crate) struct DeviceSpace<'a> {
+pub(crate) struct DeviceVectors<'a> {
     operator: &'a mut Layer,
     preconditioner: &'a mut DevicePreconditioner,
     norms: Norms<'a>,
@@ -52,7 +52,7 @@ pub(crate) struct DeviceSpace<'a> {
     parts: Buffer<f64>,
 }
 
-impl<'a> DeviceSpace<'a> {
+impl<'a> DeviceVectors<'a> {
     /// For an operator whose near field is on the device.
     ///
     /// # Errors
@@ -104,12 +104,12 @@ impl<'a> DeviceSpace<'a> {
     }
 }
 
-impl Space for DeviceSpace<'_> {
+impl VectorSpace for DeviceVectors<'_> {
     type Vector = Buffer<f64>;
 
     fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
-        self.operator.apply_there(x, &y, columns)?;
+        self.operator.apply_on_device(x, &y, columns)?;
         if let Some(complete) = &mut self.norms.complete {
             let (charges, mut rows) = (x.to_vec()?, y.to_vec()?);
             let n = self.n.max(1);
@@ -123,7 +123,7 @@ impl Space for DeviceSpace<'_> {
 
     fn precondition(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
-        self.preconditioner.apply_there(x, &y, columns)?;
+        self.preconditioner.apply_on_device(x, &y, columns)?;
         Ok(y)
     }
 
@@ -188,7 +188,7 @@ impl Space for DeviceSpace<'_> {
     }
 }
 
-impl DeviceSpace<'_> {
+impl DeviceVectors<'_> {
     /// Mean squares over each part of the values times these factors, if any.
     fn mean_squares(&self, factors: Arg, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
         let sums = self.device.buffer::<f64>(self.norms.count)?;

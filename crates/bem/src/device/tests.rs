@@ -16,8 +16,8 @@ use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::near::{self, Near, Needs, Precision, Sources};
 use crate::operator::layer::{self, Correction, Layer};
-use crate::operator::points::Points;
-use crate::operator::schedule::Ladder;
+use crate::operator::points::QuadraturePoints;
+use crate::operator::schedule::PlanSchedule;
 use crate::physics::capacitance::capacitance;
 use crate::physics::electrostatics;
 use crate::precondition::coarse::Coarse;
@@ -111,7 +111,7 @@ fn near_field_and_preconditioner_match_the_processors() {
             let mut preconditioner =
                 DeviceTwoLevel::new(&there, &panels, &conductor, NEIGHBOURS).unwrap();
             let (potentials, charges) = (device.upload(&v).unwrap(), device.upload(&v).unwrap());
-            preconditioner.apply_there(&potentials, &charges, 2).unwrap();
+            preconditioner.apply_on_device(&potentials, &charges, 2).unwrap();
             charges.read(0, &mut found).unwrap();
             let off = relative(&found, &expected);
             // Rounding of sums in another order: 1.3e-9 on an H200. Of the few pairs that one of the two may have alone each changes more.
@@ -141,7 +141,7 @@ fn products_and_samples_match_the_processors() {
     let n = panels.len();
     let x = wave(n);
     let products = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-        let points = Points::new(&panels, rule);
+        let points = QuadraturePoints::new(&panels, rule);
         let options = fmm::Options { tolerance: 1e-6, backend, ..fmm::Options::default() };
         let plan = fmm::Plan::new(&points.all(), None, &options).unwrap();
         let (double, free) = (Precision::Double, |_| Ok(()));
@@ -163,7 +163,7 @@ fn products_and_samples_match_the_processors() {
             }
         };
         let (panels, kinds) = (Arc::new(Panels::new(mesh, |_| true)), vec![RowKind::Single; n]);
-        let mut operator = Layer::new(panels, rule, kinds, Ladder::fixed(plan), correction);
+        let mut operator = Layer::new(panels, rule, kinds, PlanSchedule::fixed(plan), correction);
         let mut y = vec![0.0; n];
         operator.apply(&x, &mut y, 1).unwrap();
         let error = operator.sampled_error(500).unwrap().unwrap();
@@ -318,7 +318,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
 
         // Products with the fast sum, and its errors.
         let layers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
-            let points = Points::new(&panels, rule);
+            let points = QuadraturePoints::new(&panels, rule);
             let options = fmm::Options { backend, ..layer::plan_options(&kinds, tolerance, 2) };
             let plan = match points.with_images() {
                 Some(all) => fmm::Plan::new(&all, Some(&points.all()), &options).unwrap(),
@@ -339,7 +339,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
             };
             let panels = Arc::clone(&panels);
             let mut layer =
-                Layer::new(panels, rule, kinds.clone(), Ladder::fixed(plan), correction);
+                Layer::new(panels, rule, kinds.clone(), PlanSchedule::fixed(plan), correction);
             let mut y = vec![0.0; 2 * n];
             layer.apply(&v, &mut y, 2).unwrap();
             let error = layer.sampled_error(500).unwrap().unwrap();

@@ -8,7 +8,7 @@ use super::near::DeviceNear;
 use super::{LANES, THREADS};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::precondition::clusters::{Clusters, Groups, variance_of_panel};
+use crate::precondition::clusters::{ClusterLevels, Clusters, variance_of_panel};
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::slopes::{Slopes, touching, touching_unions};
@@ -34,7 +34,7 @@ pub(crate) struct DeviceTwoLevel {
     rest: Buffer<f64>,
 }
 
-/// Clusters of panels, or unions of clusters, and what solves for their charges.
+/// ClusterLevels of panels, or unions of clusters, and what solves for their charges.
 #[derive(Debug)]
 struct DeviceCoarse {
     clusters: usize,
@@ -141,7 +141,7 @@ impl DeviceTwoLevel {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn apply_there(
+    pub(crate) fn apply_on_device(
         &mut self,
         v: &Buffer<f64>,
         z: &Buffer<f64>,
@@ -197,7 +197,9 @@ impl DeviceTwoLevel {
                 let args = [factor.arg(), count(clusters), self.solution.arg()];
                 coarse.solve.blocks(columns, 1, &args)?;
             }
-            Inverse::Levels(levels) => levels.apply_there(&self.means, &self.solution, columns)?,
+            Inverse::Levels(levels) => {
+                levels.apply_on_device(&self.means, &self.solution, columns)?
+            }
         }
         let of_clusters = [
             self.rest.arg(),
@@ -219,7 +221,9 @@ impl DeviceCoarse {
         panels: &Panels,
         conductor: &[u32],
     ) -> Result<Option<Self>, gpu::Error> {
-        let Some(Clusters { groups: clusters, unions }) = Clusters::new(panels, conductor) else {
+        let Some(ClusterLevels { groups: clusters, unions }) =
+            ClusterLevels::new(panels, conductor)
+        else {
             return Ok(None);
         };
         let cells = Cells::new(near, panels, &clusters)?;
@@ -302,7 +306,7 @@ impl Inverse {
     fn dense(
         near: &DeviceNear,
         panels: &Panels,
-        clusters: &Groups,
+        clusters: &Clusters,
         cells: &Cells,
     ) -> Result<Option<Self>, gpu::Error> {
         let matrix = cells.entries(near, panels, clusters, None)?;
@@ -316,7 +320,7 @@ impl Inverse {
 
 /// Cells of clusters and what stands for panels, on the device.
 struct Cells {
-    groups: Groups,
+    groups: Clusters,
     members: Buffer<u32>,
     member_starts: Buffer<u32>,
     cell_of: Buffer<u32>,
@@ -325,8 +329,8 @@ struct Cells {
 }
 
 impl Cells {
-    fn new(near: &DeviceNear, panels: &Panels, clusters: &Groups) -> Result<Self, gpu::Error> {
-        let groups = Groups::cells(panels, clusters);
+    fn new(near: &DeviceNear, panels: &Panels, clusters: &Clusters) -> Result<Self, gpu::Error> {
+        let groups = Clusters::cells(panels, clusters);
         let device = &near.geometry.device;
         let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
         let of_panels: Vec<f64> =
@@ -346,7 +350,7 @@ impl Cells {
         &self,
         near: &DeviceNear,
         panels: &Panels,
-        clusters: &Groups,
+        clusters: &Clusters,
         adjacency: Option<&Adjacency>,
     ) -> Result<Buffer<f64>, gpu::Error> {
         let device = &near.geometry.device;

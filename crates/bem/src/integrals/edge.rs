@@ -6,7 +6,7 @@
 //! So the singularities are worked out first, and the interval is cut until a rule of moderate order does.
 
 use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, MAX_LINE_POINTS};
 
 /// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide there is its square.
@@ -36,7 +36,7 @@ pub(crate) fn push_nodes(
     source: &Triangle,
     factor: f64,
     rule: &EdgeRule,
-    nodes: &mut Nodes,
+    nodes: &mut WeightedPoints,
 ) {
     let line = Line::of(of, i);
     let singular = line.singularities(source);

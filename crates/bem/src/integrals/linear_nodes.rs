@@ -2,7 +2,7 @@
 
 use crate::geometry::triangle::{ON_EDGE, Triangle};
 use crate::integrals::linear::Hat;
-use crate::integrals::potentials::{self, Nodes};
+use crate::integrals::potentials::{self, WeightedPoints};
 use crate::lanes::{self, Lanes, Task};
 
 /// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the first and of vertex l on the
@@ -18,7 +18,7 @@ pub(crate) enum Potential {
     Double,
 }
 
-impl Nodes {
+impl WeightedPoints {
     /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the potentials M of those of
     /// `source`.
     pub(crate) fn sum_linear(
@@ -34,7 +34,7 @@ impl Nodes {
 }
 
 struct SumLinear<'a> {
-    nodes: &'a Nodes,
+    nodes: &'a WeightedPoints,
     of: &'a Triangle,
     source: &'a Triangle,
     potential: Potential,
@@ -128,7 +128,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for round in 0..300 {
             let mut triangle =
                 || Triangle::of([0; 3].map(|_| Vec3::new(random(), random(), random())));

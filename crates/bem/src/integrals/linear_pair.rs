@@ -21,9 +21,9 @@ use std::f64::consts::PI;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
 use crate::integrals::linear_nodes::{Block, Potential};
-use crate::integrals::outer::{Outer, Touching};
+use crate::integrals::outer::{OuterQuadrature, Touching};
 use crate::integrals::pair::{IN_PLANE, Origin, PairQuadrature, distance_to};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::{far_rule, in_plane_of};
 use crate::quadrature;
 
@@ -43,16 +43,16 @@ pub(crate) fn single_layer(
     s: &Triangle,
     t: &Triangle,
     quadrature: &PairQuadrature,
-    nodes: &mut Nodes,
+    nodes: &mut WeightedPoints,
 ) -> Block {
     if s.radius > t.radius {
         return transposed(single_layer(t, s, quadrature, nodes));
     }
-    let sum = |nodes: &mut Nodes| flat(nodes.sum_linear(s, t, Potential::Single));
+    let sum = |nodes: &mut WeightedPoints| flat(nodes.sum_linear(s, t, Potential::Single));
     let (accuracy, increment) = quadrature.accuracy_and_increment();
     let size = s.area * t.potential_at(&s.centroid);
     let (allowed, touching) = (ENTRY * accuracy * size, Touching::Logarithmic);
-    let mut outer = Outer { sum, allowed, touching, nodes };
+    let mut outer = OuterQuadrature { sum, allowed, touching, nodes };
     if let Some(degree) = quadrature.degree(s.radius, distance_to(t, &s.centroid)) {
         // The linear function takes a degree.
         let rule = quadrature::triangle(degree + 1);
@@ -77,7 +77,7 @@ fn along_edges(
     o: &Vec3,
     size: f64,
     rule: &EdgeRule,
-    nodes: &mut Nodes,
+    nodes: &mut WeightedPoints,
 ) -> Block {
     nodes.clear();
     for i in 0..3 {
@@ -100,13 +100,18 @@ fn along_edges(
 
 /// int_S int_T lambda_k(x) mu_l(y) n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2 pi and the smaller of both
 /// areas; 0 (the principal value) in one plane.
-pub(crate) fn double_layer(s: &Triangle, t: &Triangle, accuracy: f64, nodes: &mut Nodes) -> Block {
+pub(crate) fn double_layer(
+    s: &Triangle,
+    t: &Triangle,
+    accuracy: f64,
+    nodes: &mut WeightedPoints,
+) -> Block {
     if in_plane_of(s, t) {
         return Block::default();
     }
     let allowed = ENTRY * accuracy * 2.0 * PI * s.area.min(t.area);
-    let sum = |nodes: &mut Nodes| flat(nodes.sum_linear(s, t, Potential::Double));
-    let mut outer = Outer { sum, allowed, touching: Touching::Logarithmic, nodes };
+    let sum = |nodes: &mut WeightedPoints| flat(nodes.sum_linear(s, t, Potential::Double));
+    let mut outer = OuterQuadrature { sum, allowed, touching: Touching::Logarithmic, nodes };
     square(match far_rule(s, t, allowed, 1) {
         Some(rule) => outer.by_rule(&s.vertices, s.area, rule),
         None => outer.over(s, t),
@@ -134,10 +139,15 @@ mod tests {
     }
 
     /// Cuts of `s` until they agree to 1e-7: no edges, no conical rules.
-    fn by_cuts(s: &Triangle, t: &Triangle, potential: Potential, nodes: &mut Nodes) -> Block {
-        let sum = |nodes: &mut Nodes| flat(nodes.sum_linear(s, t, potential));
+    fn by_cuts(
+        s: &Triangle,
+        t: &Triangle,
+        potential: Potential,
+        nodes: &mut WeightedPoints,
+    ) -> Block {
+        let sum = |nodes: &mut WeightedPoints| flat(nodes.sum_linear(s, t, potential));
         let (allowed, touching) = (1e-7 * s.area * t.area.sqrt(), Touching::Logarithmic);
-        let mut outer = Outer { sum, allowed, touching, nodes };
+        let mut outer = OuterQuadrature { sum, allowed, touching, nodes };
         square(outer.adaptive(&s.vertices, s.area))
     }
 
@@ -156,7 +166,7 @@ mod tests {
     /// Entries add up to the integrals of constants, which have reference values, and each is that of cuts.
     #[test]
     fn entries_match_reference_and_cuts() {
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for (s, t, case) in cases() {
             let value = |key: &str| case[key].as_f64().unwrap();
             let digits = 10f64.powi(-case["digits"].as_i64().unwrap() as i32);
@@ -196,7 +206,7 @@ mod tests {
             ("tilted sheet", [[0.1, 0.0, 0.03], [1.1, 0.0, 0.035], [0.3, 0.8, 0.03]]),
             ("in one plane", [[1.2, 0.0, 0.0], [1.9, 0.2, 0.0], [1.1, 0.9, 0.0]]),
         ];
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for (name, t) in pairs {
             let (s, t) = (Triangle::new(s), Triangle::new(t));
             let exact = by_cuts(&s, &t, Potential::Single, &mut nodes);
@@ -213,7 +223,7 @@ mod tests {
     /// A sheet over another, at every angle between their planes, turned in space: no branch shows.
     #[test]
     fn entries_are_continuous_in_the_angle_between_the_planes() {
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         let s = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]].map(Vec3::from);
         let t = [[0.1, 0.0, 0.03], [1.1, 0.0, 0.03], [0.3, 0.8, 0.03]].map(Vec3::from);
         let turn = nalgebra::Rotation3::from_euler_angles(0.7, -1.1, 2.3);
@@ -235,7 +245,7 @@ mod tests {
     /// Overlapping sheets: entries of the double layer add up to the mean solid angle, which is exact along edges.
     #[test]
     fn entries_of_the_double_layer_add_up_between_sheets() {
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         let s = Triangle::new([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]]);
         // Closer ones are cut for a second (docs/reliability.md, open).
         for gap in [1e-1, 1e-2, 1e-3] {

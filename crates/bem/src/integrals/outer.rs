@@ -5,7 +5,7 @@
 //! graded rules ask for. Where that is not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on its quarters.
 
 use crate::geometry::triangle::{Triangle, Vec3};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
 /// Vertices nearer to a plane or to each other than this, relative to the pair's size, are one.
@@ -39,16 +39,16 @@ impl Touching {
 pub(crate) type Values<const N: usize> = [f64; N];
 
 /// Integrands, given as their weighted sums over nodes, and how exact the integrals are to be.
-pub(crate) struct Outer<'a, const N: usize, F> {
+pub(crate) struct OuterQuadrature<'a, const N: usize, F> {
     /// Sums of the integrands over nodes.
     pub(crate) sum: F,
     /// Absolute error that each value may have.
     pub(crate) allowed: f64,
     pub(crate) touching: Touching,
-    pub(crate) nodes: &'a mut Nodes,
+    pub(crate) nodes: &'a mut WeightedPoints,
 }
 
-impl<const N: usize, F: Fn(&mut Nodes) -> Values<N>> Outer<'_, N, F> {
+impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_, N, F> {
     /// The integrals over `s`, singular where it meets `t` and nowhere else.
     pub(crate) fn over(&mut self, s: &Triangle, t: &Triangle) -> Values<N> {
         let Some(parts) = parts_about_common(s, t) else {

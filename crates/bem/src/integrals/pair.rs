@@ -26,7 +26,7 @@
 
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::sums::{self, Rule};
 
 /// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
@@ -74,11 +74,16 @@ impl PairQuadrature {
 
     /// int_S int_T dS_x dS_y / |x - y|, the cube of a length; symmetric in the two up to rounding.
     pub fn single_layer(&self, s: &Triangle, t: &Triangle) -> f64 {
-        self.single_layer_with(s, t, &mut Nodes::default())
+        self.single_layer_with(s, t, &mut WeightedPoints::default())
     }
 
     /// The same with a place for nodes that many pairs share.
-    pub(crate) fn single_layer_with(&self, s: &Triangle, t: &Triangle, nodes: &mut Nodes) -> f64 {
+    pub(crate) fn single_layer_with(
+        &self,
+        s: &Triangle,
+        t: &Triangle,
+        nodes: &mut WeightedPoints,
+    ) -> f64 {
         if s.vertices == t.vertices {
             return s.self_integral();
         }
@@ -87,7 +92,12 @@ impl PairQuadrature {
     }
 
     /// Plain quadrature over one triangle or both, where the potential is smooth enough.
-    fn smooth(&self, small: &Triangle, large: &Triangle, nodes: &mut Nodes) -> Option<f64> {
+    fn smooth(
+        &self,
+        small: &Triangle,
+        large: &Triangle,
+        nodes: &mut WeightedPoints,
+    ) -> Option<f64> {
         let between = (small.centroid - large.centroid).norm();
         if between <= large.radius {
             return None;
@@ -122,7 +132,7 @@ impl PairQuadrature {
     }
 
     /// Integrals along the edges; holds for every pair, meant for touching and close ones.
-    fn close(&self, s: &Triangle, t: &Triangle, nodes: &mut Nodes) -> f64 {
+    fn close(&self, s: &Triangle, t: &Triangle, nodes: &mut WeightedPoints) -> f64 {
         let size = s.diameter().max(t.diameter());
         let Origin { at: o, height } = Origin::choose(s, t, size);
         // Far meeting points make large terms that cancel, and so do the two sides of a sliver.
@@ -243,7 +253,7 @@ mod tests {
                     }
                     left -= 1;
                     let exact = if distance < 2.0 {
-                        PairQuadrature::new(1e-12, 0).close(&s, &t, &mut Nodes::default())
+                        PairQuadrature::new(1e-12, 0).close(&s, &t, &mut WeightedPoints::default())
                     } else {
                         s.area * t.area * sums::sum(highest, &s.vertices, highest, &t.vertices)
                     };

@@ -4,16 +4,16 @@ use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
 use crate::lanes::{self, Lanes, Task};
 use crate::quadrature::TriangleNode;
 
-/// Points with weights, coordinate by coordinate.
+/// QuadraturePoints with weights, coordinate by coordinate.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Nodes {
+pub(crate) struct WeightedPoints {
     pub(crate) x: Vec<f64>,
     pub(crate) y: Vec<f64>,
     pub(crate) z: Vec<f64>,
     pub(crate) weights: Vec<f64>,
 }
 
-impl Nodes {
+impl WeightedPoints {
     pub(crate) fn clear(&mut self) {
         for values in [&mut self.x, &mut self.y, &mut self.z, &mut self.weights] {
             values.clear();
@@ -93,7 +93,7 @@ impl Nodes {
 }
 
 struct InverseDistances<'a> {
-    nodes: &'a Nodes,
+    nodes: &'a WeightedPoints,
     targets: &'a [[f64; 3]],
     sums: &'a mut [f64],
 }
@@ -121,7 +121,7 @@ impl Task for InverseDistances<'_> {
 
 #[inline(always)]
 fn add_inverse_distances<V: Lanes, const B: usize>(
-    nodes: &Nodes,
+    nodes: &WeightedPoints,
     targets: &[[f64; 3]; B],
     sums: &mut [f64; B],
 ) {
@@ -147,7 +147,7 @@ fn add_inverse_distances<V: Lanes, const B: usize>(
 }
 
 struct Slopes<'a> {
-    nodes: &'a Nodes,
+    nodes: &'a WeightedPoints,
     targets: &'a [[f64; 3]],
     sums: &'a mut [f64],
 }
@@ -180,8 +180,8 @@ impl Task for Slopes<'_> {
 }
 
 struct SumPotential<'a> {
-    nodes: &'a Nodes,
-    /// Nodes that count.
+    nodes: &'a WeightedPoints,
+    /// WeightedPoints that count.
     count: usize,
     source: &'a Triangle,
 }
@@ -202,7 +202,7 @@ impl Task for SumPotential<'_> {
 }
 
 struct AddPotentials<'a> {
-    nodes: &'a Nodes,
+    nodes: &'a WeightedPoints,
     count: usize,
     source: &'a Triangle,
     density: f64,
@@ -226,8 +226,8 @@ impl Task for AddPotentials<'_> {
 }
 
 struct SumSolidAngle<'a> {
-    nodes: &'a Nodes,
-    /// Nodes that count.
+    nodes: &'a WeightedPoints,
+    /// WeightedPoints that count.
     count: usize,
     source: &'a Triangle,
 }
@@ -339,7 +339,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for round in 0..3000 {
             // Every third triangle is a needle, some points are on it or in its plane.
             let thin = if round % 3 == 0 { 1e-4 } else { 1.0 };

@@ -6,9 +6,9 @@
 
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
-use crate::integrals::outer::{Outer, TOGETHER, Touching};
+use crate::integrals::outer::{OuterQuadrature, TOGETHER, Touching};
 use crate::integrals::pair::distance_to;
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
 /// How far errors of rules stay below the bound of [`far_rule`] at accuracies of 1e-6 and better.
@@ -20,14 +20,14 @@ pub(crate) fn solid_angle_over(
     s: &Triangle,
     t: &Triangle,
     accuracy: f64,
-    nodes: &mut Nodes,
+    nodes: &mut WeightedPoints,
 ) -> f64 {
     if in_plane_of(s, t) {
         return 0.0;
     }
     let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area.min(t.area);
-    let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(t)];
-    let mut outer = Outer { sum, allowed, touching: Touching::Smooth, nodes };
+    let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(t)];
+    let mut outer = OuterQuadrature { sum, allowed, touching: Touching::Smooth, nodes };
     if let Some(rule) = far_rule(s, t, allowed, 0) {
         let [value] = outer.by_rule(&s.vertices, s.area, rule);
         return value;
@@ -114,7 +114,7 @@ mod tests {
             let exact = case["double_layer"].as_f64().unwrap();
             let digits = 10f64.powi(-case["digits"].as_i64().unwrap() as i32);
             for accuracy in [1e-4, 1e-6, 1e-8] {
-                let value = solid_angle_over(&s, &t, accuracy, &mut Nodes::default());
+                let value = solid_angle_over(&s, &t, accuracy, &mut WeightedPoints::default());
                 let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area.min(t.area);
                 // A part's error is bounded by the last difference, and parts of one level add up.
                 assert!(
@@ -129,7 +129,7 @@ mod tests {
     /// shadow, by cuts of triangles that have an edge along the shadow and the other sides far from any.
     #[test]
     fn overlapping_sheets_are_exact_at_every_distance() {
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         // The strip 0 < x < 1 of S = [-1, 1] x [0, w] lies above T = [0, 2] x [-10, 10], far from the other sides of T: the angle
         // that two half planes leave is that of the plane, pi + 2 atan(x / h), of which the mean over -a < x < a is pi.
         for width in [1.0, 1e-2, 1e-4] {
@@ -180,7 +180,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64
         };
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for round in 0..60 {
             // S lies in the plane z = 0, at y > 0.
             let s = [[0.0; 3], [1.0, 0.0, 0.0], [random(), 0.4 + random(), 0.0]];
@@ -197,9 +197,9 @@ mod tests {
                 continue;
             }
             let smaller = 2.0 * std::f64::consts::PI * s.area.min(t.area);
-            let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(&t)];
+            let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(&t)];
             let (allowed, touching) = (1e-8 * smaller, Touching::Smooth);
-            let mut cuts = Outer { sum, allowed, touching, nodes: &mut nodes };
+            let mut cuts = OuterQuadrature { sum, allowed, touching, nodes: &mut nodes };
             let [exact] = cuts.adaptive(&s.vertices, s.area);
             for accuracy in [1e-5, 1e-6, 1e-7] {
                 let error =
@@ -218,7 +218,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         let mut worst = [0.0f64; 3];
         for round in 0..20_000 {
             let thin = if round % 4 == 0 { 0.1 } else { 1.0 };
@@ -238,9 +238,9 @@ mod tests {
             for (worst, accuracy) in worst.iter_mut().zip([1e-6, 1e-7, 1e-9]) {
                 let allowed = accuracy * 2.0 * std::f64::consts::PI * s.area.min(t.area);
                 let rules = [1.0, 1e-4].map(|share| far_rule(&s, &t, share * allowed, 0));
-                let sum = |nodes: &mut Nodes| [nodes.sum_solid_angle(&t)];
+                let sum = |nodes: &mut WeightedPoints| [nodes.sum_solid_angle(&t)];
                 let (touching, nodes) = (Touching::Smooth, &mut nodes);
-                let mut outer = Outer { sum, allowed, touching, nodes };
+                let mut outer = OuterQuadrature { sum, allowed, touching, nodes };
                 if let [Some(rule), Some(finer)] = rules {
                     let [[found], [exact]] =
                         [rule, finer].map(|rule| outer.by_rule(&s.vertices, s.area, rule));

@@ -9,12 +9,12 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::near::Selection;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{RowKind, SOLID_ANGLES};
 use crate::quadrature::sums::Rule;
-use crate::space::{Pairing, Test};
+use crate::space::{Test, TestTrial};
 
 /// Panels whose rows one task assembles.
 const CHUNK: usize = 256;
@@ -34,7 +34,7 @@ pub(crate) struct Blocks<'a> {
 
 impl Blocks<'_> {
     /// The integrals between panels `i` (tested) and `j`.
-    pub(crate) fn exact(&self, i: usize, j: usize, nodes: &mut Nodes) -> Block {
+    pub(crate) fn exact(&self, i: usize, j: usize, nodes: &mut WeightedPoints) -> Block {
         let (s, t) = (self.panels.panel(i), self.panels.panel(j));
         if self.kernel != RowKind::Single && i == j {
             return Block::default();
@@ -98,7 +98,7 @@ impl Blocks<'_> {
         selection: &Selection,
         i: usize,
         j: usize,
-        nodes: &mut Nodes,
+        nodes: &mut WeightedPoints,
     ) -> Option<Block> {
         let [rule, finer] = selection.rules;
         let outer = self.test.rule(rule);
@@ -157,7 +157,7 @@ struct Chunk {
 }
 
 impl SpaceNear {
-    pub(crate) fn new(blocks: &Blocks<'_>, pairing: &Pairing) -> Self {
+    pub(crate) fn new(blocks: &Blocks<'_>, pairing: &TestTrial) -> Self {
         let panels = blocks.panels;
         let n = panels.len();
         let diameters = blocks.accuracy.selection.diameters.max(DIAMETERS);
@@ -165,7 +165,7 @@ impl SpaceNear {
         let reach = selection.reach(panels);
         let search = Neighbours::new(&panels.centroids()[..n], &reach);
         let chunk = |first: usize| {
-            let mut nodes = Nodes::default();
+            let mut nodes = WeightedPoints::default();
             let mut found = Vec::new();
             let mut walk = search.walk();
             let mut sums: HashMap<(u32, u32), f64> = HashMap::new();
@@ -231,7 +231,7 @@ mod tests {
     use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
 
     use super::*;
-    use crate::space::Space;
+    use crate::space::FunctionSpace;
 
     /// What points and corrections leave of each layer, relative to the root mean square of the density, for constant, linear and
     /// random ones: without a fast sum, in some rows.
@@ -242,7 +242,7 @@ mod tests {
         let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
         let tolerance = 1e-5;
         let accuracy = Accuracy::new(tolerance, 1);
-        let mut nodes = Nodes::default();
+        let mut nodes = WeightedPoints::default();
         for (name, mesh) in
             [("sphere", sphere.build().unwrap()), ("cube", cube(1.0)), ("graded", cube(30.0))]
         {
@@ -261,8 +261,8 @@ mod tests {
                     .collect(),
             ];
             for (kernel, test) in [
-                (RowKind::Single, Test::Means(Space::Linear)),
-                (RowKind::Double, Test::Means(Space::Linear)),
+                (RowKind::Single, Test::Means(FunctionSpace::Linear)),
+                (RowKind::Double, Test::Means(FunctionSpace::Linear)),
                 (RowKind::Adjoint, Test::Centroids),
             ] {
                 let blocks = Blocks { panels: &panels, kernel, test, accuracy: &accuracy };

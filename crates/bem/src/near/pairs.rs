@@ -5,7 +5,7 @@ use super::{Needs, PairIntegrals};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::pair::PairQuadrature;
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
 use crate::quadrature::sums::{self, Rule};
 
@@ -42,7 +42,7 @@ pub(crate) struct LayerPairs<'a> {
 #[derive(Default)]
 pub(crate) struct Scratch {
     single: single_layer::Scratch,
-    nodes: Nodes,
+    nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
 }
 

@@ -3,7 +3,7 @@
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Triangle;
 use crate::integrals::pair::PairQuadrature;
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::near::PairIntegrals;
 use crate::quadrature::sums::{self, Rule};
 
@@ -16,7 +16,7 @@ pub(crate) struct SingleLayerPairs<'a> {
 /// What integrals of many pairs share: nodes, and the panel they have in common.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    nodes: Nodes,
+    nodes: WeightedPoints,
     last: Option<(usize, Triangle)>,
 }
 

@@ -21,13 +21,13 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::pairs::RowKind;
-use crate::operator::points::Points;
-use crate::operator::schedule::Ladder;
+use crate::operator::points::QuadraturePoints;
+use crate::operator::schedule::PlanSchedule;
 use crate::quadrature::TriangleNode;
 use crate::quadrature::sums::Rule;
-use crate::solve::gmres::{LinearOperator, Slack};
+use crate::solve::gmres::{InexactBudget, LinearOperator};
 
-/// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
+/// QuadraturePoints of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
 /// correction leaves of them: that needs all digits.
 pub(crate) const COINCIDENT: f64 = 0.03;
 
@@ -93,7 +93,7 @@ pub(crate) struct Layer {
     rule: &'static Rule,
     kinds: Vec<RowKind>,
     normals: Vec<Vec3>,
-    plans: Ladder<'static>,
+    plans: PlanSchedule<'static>,
     correction: Correction,
     strengths: Vec<f64>,
     potential: Vec<f64>,
@@ -103,13 +103,13 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// `plans` are over all [`Points`] with [`plan_options`], images as sources alone. Rows are either all [`RowKind::Double`] or none
+    /// `plans` are over all [`QuadraturePoints`] with [`plan_options`], images as sources alone. Rows are either all [`RowKind::Double`] or none
     /// is; those of panels with images are not.
     pub(crate) fn new(
         panels: Arc<Panels>,
         rule: &'static Rule,
         kinds: Vec<RowKind>,
-        plans: Ladder<'static>,
+        plans: PlanSchedule<'static>,
         correction: Correction,
     ) -> Self {
         Self {
@@ -222,7 +222,7 @@ impl Layer {
     ///
     /// # Errors
     /// Those of the fast sum and the GPU; [`fmm::Error::NotPlanned`] if the near field is not there.
-    pub(crate) fn apply_there(
+    pub(crate) fn apply_on_device(
         &mut self,
         x: &gpu::Buffer<f64>,
         y: &gpu::Buffer<f64>,
@@ -278,8 +278,8 @@ impl Layer {
         Ok(errors)
     }
 
-    fn points(&self) -> Points<'_> {
-        Points::new(&self.panels, self.rule)
+    fn points(&self) -> QuadraturePoints<'_> {
+        QuadraturePoints::new(&self.panels, self.rule)
     }
 
     /// Charges of panels to strengths of points: charges, or dipoles along the normals.
@@ -295,7 +295,7 @@ impl Layer {
         let width = if dipoles { 3 } else { 1 };
         self.strengths.resize(x.len() * nodes.len() * width, 0.0);
         if !dipoles {
-            Points::new(&self.panels, self.rule).spread(x, &mut self.strengths);
+            QuadraturePoints::new(&self.panels, self.rule).spread(x, &mut self.strengths);
             return;
         }
         let of_panel = self.strengths.chunks_exact_mut(nodes.len() * width);
@@ -312,16 +312,16 @@ impl Layer {
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        slack: Option<Slack>,
+        budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
         if let Correction::Device(product) = &self.correction {
             let there = product.device().upload(x)?;
             let result = product.device().buffer(y.len())?;
-            self.apply_there(&there, &result, columns)?;
+            self.apply_on_device(&there, &result, columns)?;
             return Ok(result.read(0, y)?);
         }
         // Before the clock starts: it may be new.
-        self.plans.plan(slack, columns)?;
+        self.plans.plan(budget, columns)?;
         let started = Instant::now();
         let (n, nodes) = (self.panels.len(), self.rule.nodes());
         let points = columns * n * nodes.len();
@@ -341,7 +341,7 @@ impl Layer {
             potential: with_potential.then_some(&mut self.potential[..]),
             gradient: with_gradient.then_some(&mut self.gradient[..]),
         };
-        self.plans.plan(slack, columns)?.apply(densities, potentials)?;
+        self.plans.plan(budget, columns)?.apply(densities, potentials)?;
         let (normals, kinds) = (&self.normals, &self.kinds);
         let (potential, gradient) = (&self.potential, &self.gradient);
         y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(row, y)| {
@@ -380,13 +380,13 @@ impl LinearOperator for Layer {
         self.product(x, y, columns, None)
     }
 
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        slack: Slack,
+        budget: InexactBudget,
     ) -> Result<(), Error> {
-        self.product(x, y, columns, Some(slack))
+        self.product(x, y, columns, Some(budget))
     }
 }

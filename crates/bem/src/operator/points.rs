@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::sums::Rule;
 
 /// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
@@ -14,12 +14,12 @@ const CHUNK: usize = 256;
 
 /// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share w_p of the panel's charge.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Points<'a> {
+pub(crate) struct QuadraturePoints<'a> {
     panels: &'a Panels,
     rule: &'static Rule,
 }
 
-impl<'a> Points<'a> {
+impl<'a> QuadraturePoints<'a> {
     pub(crate) fn new(panels: &'a Panels, rule: &'static Rule) -> Self {
         Self { panels, rule }
     }
@@ -84,13 +84,13 @@ impl<'a> Points<'a> {
         &self,
         charges: &[f64],
         count: usize,
-        add: impl Fn(&mut Nodes, &mut [f64]) + Sync,
+        add: impl Fn(&mut WeightedPoints, &mut [f64]) + Sync,
     ) -> Vec<f64> {
         let nodes = self.rule.len();
         let zeros = || vec![0.0; count];
         let add_panels = |mut sums: Vec<f64>, panels: Range<usize>| {
             let charges = &charges[panels.start * nodes..panels.end * nodes];
-            let mut sources = Nodes::default();
+            let mut sources = WeightedPoints::default();
             let points = panels.flat_map(|i| self.of(i));
             points.zip(charges).for_each(|((x, _), q)| sources.push(&x, *q));
             add(&mut sources, &mut sums);
@@ -128,9 +128,9 @@ mod tests {
         let resolution = Resolution::Elements(720);
         let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
         let panels = Panels::new(&mesh.build().unwrap(), |_| true);
-        let points = Points::new(&panels, Rule::of_degree(4));
+        let points = QuadraturePoints::new(&panels, Rule::of_degree(4));
         let charges: Vec<f64> = (0..points.len()).map(|i| (0.3 * i as f64).sin()).collect();
-        // Points of the sum are among the targets.
+        // QuadraturePoints of the sum are among the targets.
         let mut targets: Vec<[f64; 3]> = (0..40).map(|k| points.at(97 * k)).collect();
         targets.push([0.1, 0.2, -0.3]);
         let (mut potential, mut gradient) =

@@ -6,11 +6,11 @@
 //! here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals take the tight plan.
 
 use crate::Error;
-use crate::solve::gmres::Slack;
+use crate::solve::gmres::InexactBudget;
 
 /// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in single precision; beyond 5e-5 there
 /// is little to gain.
-const RUNGS: [f64; 5] = [1e-10, 1e-8, 5e-7, 2.5e-6, 5e-5];
+const LEVELS: [f64; 5] = [1e-10, 1e-8, 5e-7, 2.5e-6, 5e-5];
 
 /// A plan for less than this many times the tolerance is not worth having.
 const STEP: f64 = 5.0;
@@ -22,7 +22,7 @@ const REPAY: usize = 3;
 type Make<'a> = Box<dyn Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync + 'a>;
 
 /// Plans over the same points.
-pub(crate) struct Ladder<'a> {
+pub(crate) struct PlanSchedule<'a> {
     tight: fmm::Plan,
     /// Of the tight plan.
     tolerance: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Ladder<'a> {
     make: Option<Make<'a>>,
 }
 
-impl<'a> Ladder<'a> {
+impl<'a> PlanSchedule<'a> {
     /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the processor alone stays the
     /// only one: its sums are cheap beside the set-up of others.
     pub(crate) fn new(
@@ -59,22 +59,22 @@ impl<'a> Ladder<'a> {
         (self.tight, self.tolerance) = (plan, tolerance);
     }
 
-    /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight one if there is no slack.
+    /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight one if there is no budget.
     ///
     /// # Errors
     /// Those of the plan.
     pub(crate) fn plan(
         &mut self,
-        slack: Option<Slack>,
+        budget: Option<InexactBudget>,
         columns: usize,
     ) -> Result<&mut fmm::Plan, Error> {
-        let Some(Slack { factor, products }) = slack else { return Ok(&mut self.tight) };
+        let Some(InexactBudget { factor, products }) = budget else { return Ok(&mut self.tight) };
         let allowed = factor * self.tolerance;
         let usable = |(tolerance, _): &&(f64, fmm::Plan)| *tolerance <= allowed;
         let have = self.looser.as_ref().filter(usable).map_or(self.tolerance, |looser| looser.0);
         if let Some(make) = &self.make
             && columns.saturating_mul(products) >= REPAY
-            && let Some(tolerance) = rung(STEP * have, allowed)
+            && let Some(tolerance) = level(STEP * have, allowed)
         {
             // Before the next takes its memory.
             self.looser = None;
@@ -96,17 +96,17 @@ impl<'a> Ladder<'a> {
     }
 }
 
-/// The loosest rung between these tolerances.
-fn rung(least: f64, most: f64) -> Option<f64> {
-    RUNGS.into_iter().rfind(|rung| (least..=most).contains(rung))
+/// The loosest level between these tolerances.
+fn level(least: f64, most: f64) -> Option<f64> {
+    LEVELS.into_iter().rfind(|level| (least..=most).contains(level))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn slack(factor: f64, products: usize) -> Option<Slack> {
-        Some(Slack { factor, products })
+    fn budget(factor: f64, products: usize) -> Option<InexactBudget> {
+        Some(InexactBudget { factor, products })
     }
 
     #[test]
@@ -120,38 +120,38 @@ mod tests {
             let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
             Ok(fmm::Plan::new(&points, None, &options)?)
         };
-        let mut ladder = Ladder::new(make(3e-7).unwrap(), 3e-7, make);
+        let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make);
         // Plans are told apart by the mean p', in thousandths.
         let order = |plan: &fmm::Plan| (1000.0 * plan.info().mean_translation_order) as usize;
         let tight = order(ladder.tight());
         let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));
         assert!(tight > single && single > loose, "{tight} {single} {loose}");
-        // What a product has of slack, the products left and columns; the looser plan then, and which plan is taken.
-        let steps: [(Option<Slack>, usize, Option<f64>, usize); 11] = [
-            (slack(1.0, 10), 1, None, tight),
-            (slack(8.0, 10), 1, None, tight),
-            (slack(10.0, 2), 1, None, tight),
-            (slack(10.0, 2), 2, Some(2.5e-6), single),
+        // What a product has of budget, the products left and columns; the looser plan then, and which plan is taken.
+        let steps: [(Option<InexactBudget>, usize, Option<f64>, usize); 11] = [
+            (budget(1.0, 10), 1, None, tight),
+            (budget(8.0, 10), 1, None, tight),
+            (budget(10.0, 2), 1, None, tight),
+            (budget(10.0, 2), 2, Some(2.5e-6), single),
             (None, 2, Some(2.5e-6), tight),
-            (slack(150.0, 4), 1, Some(2.5e-6), single),
-            (slack(200.0, 2), 1, Some(2.5e-6), single),
-            (slack(200.0, usize::MAX), 8, Some(5e-5), loose),
-            (slack(1e9, 10), 8, Some(5e-5), loose),
+            (budget(150.0, 4), 1, Some(2.5e-6), single),
+            (budget(200.0, 2), 1, Some(2.5e-6), single),
+            (budget(200.0, usize::MAX), 8, Some(5e-5), loose),
+            (budget(1e9, 10), 8, Some(5e-5), loose),
             // The next columns.
-            (slack(1.0, 10), 2, Some(5e-5), tight),
-            (slack(10.0, 10), 2, Some(2.5e-6), single),
+            (budget(1.0, 10), 2, Some(5e-5), tight),
+            (budget(10.0, 10), 2, Some(2.5e-6), single),
         ];
-        for (slack, columns, looser, taken) in steps {
-            assert_eq!(order(ladder.plan(slack, columns).unwrap()), taken, "{slack:?}");
-            assert_eq!(ladder.looser.as_ref().map(|looser| looser.0), looser, "{slack:?}");
+        for (budget, columns, looser, taken) in steps {
+            assert_eq!(order(ladder.plan(budget, columns).unwrap()), taken, "{budget:?}");
+            assert_eq!(ladder.looser.as_ref().map(|looser| looser.0), looser, "{budget:?}");
         }
-        // A tighter plan asks for more slack, and has rungs between.
+        // A tighter plan asks for more budget, and has levels between.
         ladder.set_tight(make(3e-9).unwrap(), 3e-9);
-        assert!(order(ladder.plan(slack(10.0, 1), 1).unwrap()) > tight);
-        ladder.plan(slack(200.0, 3), 1).unwrap();
+        assert!(order(ladder.plan(budget(10.0, 1), 1).unwrap()) > tight);
+        ladder.plan(budget(200.0, 3), 1).unwrap();
         assert_eq!(ladder.looser.as_ref().map(|looser| looser.0), Some(5e-7));
 
-        let mut fixed = Ladder::fixed(make(3e-7).unwrap());
-        assert_eq!(order(fixed.plan(slack(1e9, 9), 8).unwrap()), tight);
+        let mut fixed = PlanSchedule::fixed(make(3e-7).unwrap());
+        assert_eq!(order(fixed.plan(budget(1e9, 9), 8).unwrap()), tight);
     }
 }

@@ -17,7 +17,7 @@ use crate::near::pairs::RowKind;
 use crate::operator::layer;
 use crate::quadrature::sums::Rule;
 use crate::solve::gmres::LinearOperator;
-use crate::space::{self, Pairing};
+use crate::space::{self, TestTrial};
 use crate::{Error, OperatorOptions};
 
 /// Panels that one task takes at a time.
@@ -27,8 +27,8 @@ const PANELS: usize = 64;
 pub(crate) struct SpaceLayer {
     panels: Arc<Panels>,
     kernel: RowKind,
-    pairing: Pairing,
-    /// Points of the density, and of the test functions.
+    pairing: TestTrial,
+    /// QuadraturePoints of the density, and of the test functions.
     rules: [&'static Rule; 2],
     plan: fmm::Plan,
     near: SpaceNear,
@@ -43,7 +43,7 @@ impl SpaceLayer {
     pub(crate) fn new(
         panels: Arc<Panels>,
         kernel: RowKind,
-        pairing: Pairing,
+        pairing: TestTrial,
         length: f64,
         options: &OperatorOptions,
     ) -> Result<Self, Error> {
@@ -146,12 +146,12 @@ impl LinearOperator for SpaceLayer {
 /// The mass matrix, its rows divided by the integrals of the test functions.
 pub(crate) struct Mass {
     panels: Arc<Panels>,
-    pairing: Pairing,
+    pairing: TestTrial,
     weights: Vec<f64>,
 }
 
 impl Mass {
-    pub(crate) fn new(panels: Arc<Panels>, pairing: Pairing) -> Self {
+    pub(crate) fn new(panels: Arc<Panels>, pairing: TestTrial) -> Self {
         let weights = pairing.rows.weights(panels.areas());
         Self { panels, pairing, weights }
     }

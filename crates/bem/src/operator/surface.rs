@@ -11,11 +11,11 @@ use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::{self, Near};
 use crate::operator::algebra::Operator;
 use crate::operator::layer::{self, Correction, Layer};
-use crate::operator::points::Points;
-use crate::operator::schedule::Ladder;
+use crate::operator::points::QuadraturePoints;
+use crate::operator::schedule::PlanSchedule;
 use crate::operator::space_layer::{Mass, SpaceLayer};
 use crate::solve::gmres::LinearOperator;
-use crate::space::{self, Map, Pairing, Space, Test};
+use crate::space::{self, DofMap, FunctionSpace, Test, TestTrial};
 use crate::{Error, Quiet};
 
 /// Degree of the rule that means of given functions are taken by.
@@ -38,7 +38,7 @@ impl Default for OperatorOptions {
 
 /// The triangles of a mesh as the domain of layer operators.
 ///
-/// Vectors are coefficients of a [`Space`]: one value a triangle, in the mesh's order, or one a vertex. A density s goes in, means of
+/// Vectors are coefficients of a [`FunctionSpace`]: one value a triangle, in the mesh's order, or one a vertex. A density s goes in, means of
 /// V s, K s or K' s come out, weighted with the test functions: Galerkin's method with its rows divided by the integrals of these.
 /// [`Surface::single_layer`] and its like have constants on both sides, [`Surface::single_layer_between`] and its like any
 /// spaces, or collocation. With G = 1/(4 pi |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
@@ -72,11 +72,11 @@ impl Default for OperatorOptions {
 ///
 /// ```
 /// # use mesh::generate::{Resolution, Sphere, SphereBase};
-/// use bem::{GmresParams, LinearOperator, OperatorOptions, Space, Surface};
+/// use bem::{GmresParams, LinearOperator, OperatorOptions, FunctionSpace, Surface};
 ///
 /// # let resolution = Resolution::Elements(1280);
 /// # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
-/// let (surface, p1, options) = (Surface::new(&mesh), Space::Linear, OperatorOptions::default());
+/// let (surface, p1, options) = (Surface::new(&mesh), FunctionSpace::Linear, OperatorOptions::default());
 /// let g = surface.values(p1, |[x, y, z]| {
 ///     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
 /// });
@@ -139,36 +139,36 @@ impl Surface {
         &self.areas
     }
 
-    /// The mesh's vertices that coefficients of [`Space::Linear`] belong to: those of triangles, in the mesh's order.
+    /// The mesh's vertices that coefficients of [`FunctionSpace::Linear`] belong to: those of triangles, in the mesh's order.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
     }
 
-    fn map(&self, space: Space) -> Map {
-        Map::new(space, &self.panels, (&self.corners, self.vertices.len()))
+    fn map(&self, space: FunctionSpace) -> DofMap {
+        DofMap::new(space, &self.panels, (&self.corners, self.vertices.len()))
     }
 
-    fn pairing(&self, test: Test, trial: Space) -> Pairing {
-        Pairing::new(test, trial, &self.panels, (&self.corners, self.vertices.len()))
+    fn pairing(&self, test: Test, trial: FunctionSpace) -> TestTrial {
+        TestTrial::new(test, trial, &self.panels, (&self.corners, self.vertices.len()))
     }
 
     /// How many coefficients functions of a space have.
-    pub fn dimension(&self, space: Space) -> usize {
+    pub fn dimension(&self, space: FunctionSpace) -> usize {
         self.map(space).len()
     }
 
     /// Integrals of the functions that are 1 in one coefficient and 0 in the others: the integral of a function is the sum of its
     /// coefficients times these.
-    pub fn weights(&self, space: Space) -> Vec<f64> {
+    pub fn weights(&self, space: FunctionSpace) -> Vec<f64> {
         let square = self.panels.scale() * self.panels.scale();
         self.map(space).weights(self.panels.areas()).iter().map(|w| w * square).collect()
     }
 
     /// The function of a space that interpolates: its values at the vertices, or at the triangles' centroids.
-    pub fn values(&self, space: Space, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
+    pub fn values(&self, space: FunctionSpace, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
         match space {
-            Space::Constant => self.means_with(Test::Centroids, |x, _| f(x)),
-            Space::Linear => self.places.iter().map(|&x| f(x)).collect(),
+            FunctionSpace::Constant => self.means_with(Test::Centroids, |x, _| f(x)),
+            FunctionSpace::Linear => self.places.iter().map(|&x| f(x)).collect(),
         }
     }
 
@@ -176,7 +176,7 @@ impl Surface {
     ///
     /// # Errors
     /// [`Error::Length`] if it has not as many coefficients as the space.
-    pub fn norm(&self, space: Space, coefficients: &[f64]) -> Result<f64, Error> {
+    pub fn norm(&self, space: FunctionSpace, coefficients: &[f64]) -> Result<f64, Error> {
         let (map, found) = (self.map(space), coefficients.len());
         if map.len() != found {
             return Err(Error::Length { what: "coefficients", expected: map.len(), found });
@@ -191,12 +191,12 @@ impl Surface {
         test: impl Into<Test>,
         f: impl Fn([f64; 3], [f64; 3]) -> f64,
     ) -> Vec<f64> {
-        let pairing = self.pairing(test.into(), Space::Constant);
+        let pairing = self.pairing(test.into(), FunctionSpace::Constant);
         space::means(&self.panels, pairing.test, &pairing.rows, MEAN_DEGREE, f)
     }
 
     /// The mass matrix: a function of `trial` tested with `test`. The identity between constants.
-    pub fn mass(&self, test: impl Into<Test>, trial: Space) -> Operator<'static> {
+    pub fn mass(&self, test: impl Into<Test>, trial: FunctionSpace) -> Operator<'static> {
         Operator::new(Mass::new(Arc::clone(&self.panels), self.pairing(test.into(), trial)))
     }
 
@@ -207,7 +207,7 @@ impl Surface {
 
     /// Mean over each triangle of a function of position and unit normal, by a rule of degree 6.
     pub fn means_with_normal(&self, f: impl Fn([f64; 3], [f64; 3]) -> f64) -> Vec<f64> {
-        self.means_with(Space::Constant, f)
+        self.means_with(FunctionSpace::Constant, f)
     }
 
     /// V: the potential of a charge density. Symmetric in the inner product weighted by areas; positive definite.
@@ -246,7 +246,7 @@ impl Surface {
     pub fn single_layer_between(
         &self,
         test: impl Into<Test>,
-        trial: Space,
+        trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
         self.between(RowKind::Single, test.into(), trial, options)
@@ -259,7 +259,7 @@ impl Surface {
     pub fn double_layer_between(
         &self,
         test: impl Into<Test>,
-        trial: Space,
+        trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
         self.between(RowKind::Double, test.into(), trial, options)
@@ -272,7 +272,7 @@ impl Surface {
     pub fn adjoint_double_layer_between(
         &self,
         test: impl Into<Test>,
-        trial: Space,
+        trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
         self.between(RowKind::Adjoint, test.into(), trial, options)
@@ -282,11 +282,11 @@ impl Surface {
         &self,
         kernel: RowKind,
         test: Test,
-        trial: Space,
+        trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
         let length = if kernel == RowKind::Single { self.panels.scale() } else { 1.0 };
-        if (test, trial) == (Test::Means(Space::Constant), Space::Constant) {
+        if (test, trial) == (Test::Means(FunctionSpace::Constant), FunctionSpace::Constant) {
             return self.layer(kernel, length, options);
         }
         let (panels, pairing) = (Arc::clone(&self.panels), self.pairing(test, trial));
@@ -312,8 +312,12 @@ impl Surface {
             precision: (closest < layer::COINCIDENT).then_some(fmm::Precision::Double),
             ..layer::plan_options(&kinds, options.tolerance, options.columns)
         };
-        let plan = fmm::Plan::new(&Points::new(panels, accuracy.rule).all(), None, &plan_options)?;
-        let (plans, correction) = (Ladder::fixed(plan), Correction::Host(near));
+        let plan = fmm::Plan::new(
+            &QuadraturePoints::new(panels, accuracy.rule).all(),
+            None,
+            &plan_options,
+        )?;
+        let (plans, correction) = (PlanSchedule::fixed(plan), Correction::Host(near));
         let layer = Layer::new(Arc::clone(panels), accuracy.rule, kinds, plans, correction);
         Ok(Operator::new(OfDensities {
             panels: Arc::clone(panels),

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
 use crate::geometry::triangle::{Triangle, Vec3};
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::operator::fast_sum::TIGHTEST;
 use crate::operator::layer;
 use crate::quadrature::sums::Rule;
@@ -30,7 +30,7 @@ const DEGREE: usize = 4;
 /// Up to so many pairs of quadrature points and targets are summed directly, in lanes: about as long as a fast sum takes to plan.
 const DIRECT_SUMS: usize = 1_000_000_000;
 
-/// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
+/// QuadraturePoints that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
 const SOURCES: usize = 2048;
 
 /// Targets next to each other for which near triangles are looked up at a time.
@@ -313,7 +313,7 @@ impl SurfaceCharge {
         let mut found = Vec::new();
         search.around_box(&low, &high, &mut found);
         let mut corrections = vec![Some(0.0); targets.len()];
-        let (mut points, mut near) = (Nodes::default(), Nodes::default());
+        let (mut points, mut near) = (WeightedPoints::default(), WeightedPoints::default());
         let (mut chosen, mut places) = (Vec::new(), Vec::new());
         let (mut exact, mut by_points) = (Vec::new(), Vec::new());
         for i in found.into_iter().map(|i| i as usize) {
@@ -394,7 +394,7 @@ fn direct_sums(
         .par_chunks(SOURCES)
         .zip(strengths.par_chunks(SOURCES))
         .fold(zeros, |(mut potential, mut gradient), (places, strengths)| {
-            let mut sources = Nodes::default();
+            let mut sources = WeightedPoints::default();
             places.iter().zip(strengths).for_each(|(x, q)| sources.push(&Vec3::from(*x), *q));
             sources.add_inverse_distances(points, &mut potential);
             if with_gradient {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::rows::System;
 use super::{Excitation, PointCharge};
 use crate::geometry::triangle::Vec3;
-use crate::integrals::potentials::Nodes;
+use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::near::pairs::RowKind;
 
@@ -41,11 +41,11 @@ pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> So
 pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKind]) -> Vec<f64> {
     let panels = &system.panels;
     let Sources { charges: points, field, .. } = sources(system, excitation, 1.0);
-    let mut charges = Nodes::default();
+    let mut charges = WeightedPoints::default();
     points.iter().for_each(|(y, q)| charges.push(y, *q));
     // Where the uniform field's potential is 0.
     let origin = panels.scaled(excitation.origin);
-    let value = |charges: &mut Nodes, (i, kernel): (usize, &RowKind)| {
+    let value = |charges: &mut WeightedPoints, (i, kernel): (usize, &RowKind)| {
         let panel = panels.panel(i);
         match kernel {
             RowKind::Single => {

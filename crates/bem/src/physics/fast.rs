@@ -10,7 +10,7 @@ use super::rows::{self, Rows, System, weighted_norm};
 use super::sampled::chosen;
 use super::{Excitation, external};
 use crate::device::{
-    DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceSpace, Measure, Norms,
+    DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, DeviceVectors, Measure, Norms,
 };
 use crate::geometry::panels::Panels;
 use crate::near::accuracy::Accuracy;
@@ -18,12 +18,12 @@ use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::{self, Near, Needs, Sources};
 use crate::operator::fast_sum::{self, GROUP, TIGHTENINGS, TIGHTEST};
 use crate::operator::layer::{self, Correction, Layer};
-use crate::operator::points::Points;
-use crate::operator::schedule::Ladder;
+use crate::operator::points::QuadraturePoints;
+use crate::operator::schedule::PlanSchedule;
 use crate::physics::cost;
 use crate::quadrature::sums::Rule;
 use crate::solve::gmres::{
-    GmresInfo, GmresParams, LinearOperator, Metric, Slack, StopReason, gmres, gmres_in,
+    GmresInfo, GmresParams, InexactBudget, LinearOperator, Metric, StopReason, gmres, gmres_in,
 };
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
@@ -133,7 +133,7 @@ impl Sum {
         columns: usize,
         options: &SolveOptions,
     ) -> Result<fmm::Plan, Error> {
-        let points = Points::new(panels, self.rule);
+        let points = QuadraturePoints::new(panels, self.rule);
         let targets = points.all();
         let least = options.tolerance.max(fast_sum::serves(self.tolerance));
         let options = fmm::Options {
@@ -195,9 +195,9 @@ impl Fast {
         go_on(1)?;
         let panels = Arc::clone(&system.panels);
         let plans = if options.relax {
-            Ladder::new(first_plan, sum.tolerance, make)
+            PlanSchedule::new(first_plan, sum.tolerance, make)
         } else {
-            Ladder::fixed(first_plan)
+            PlanSchedule::fixed(first_plan)
         };
         let layer = Layer::new(panels, rule, kinds.clone(), plans, Correction::Host(Near::none(n)));
         // Unless the plan had to do without it.
@@ -503,7 +503,7 @@ impl Fast {
         let mut near = near(system, accuracy, needs, kinds, check, progress)?;
         let pairs = LayerPairs::new(&system.panels, kinds, accuracy.pairs);
         near.subtract_points(&system.panels, &pairs, rule);
-        let plans = Ladder::fixed(self.sum.plan(&system.panels, kinds, columns, options)?);
+        let plans = PlanSchedule::fixed(self.sum.plan(&system.panels, kinds, columns, options)?);
         let (panels, correction) = (Arc::clone(&system.panels), Correction::Host(near));
         Ok(Layer::new(panels, rule, kinds.to_vec(), plans, correction))
     }
@@ -535,7 +535,7 @@ fn solve_there(
         measure,
         complete: if rows.are_complete() { None } else { Some(&mut complete) },
     };
-    let mut space = DeviceSpace::new(layer, inverses, norms)?;
+    let mut space = DeviceVectors::new(layer, inverses, norms)?;
     let (b, mut x) = (space.upload(b)?, space.upload(charges)?);
     let infos = gmres_in(&mut space, &b, &mut x, params, observe)?;
     let n = parts.len().max(1);
@@ -652,14 +652,14 @@ impl LinearOperator for Operator<'_> {
         Ok(())
     }
 
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        slack: Slack,
+        budget: InexactBudget,
     ) -> Result<(), Error> {
-        self.layer.apply_loosely(x, y, columns, slack)?;
+        self.layer.apply_inexact(x, y, columns, budget)?;
         let n = self.layer.len().max(1);
         for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
             self.rows.complete(x, y);

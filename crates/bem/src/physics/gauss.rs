@@ -264,7 +264,7 @@ impl Finder<'_> {
         regions::parts(self.whole, has)
     }
 
-    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
+    /// Boundaries of groups of bodies that share walls. Clusters are those of the bodies above some permittivity, whatever that is: of
     /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
     fn envelopes(&self) -> Vec<Region> {
         let inside = |body: &Region| {
@@ -435,7 +435,7 @@ impl Finder<'_> {
     }
 }
 
-/// Groups of two and more bodies that are joined by triangles that several own.
+/// Clusters of two and more bodies that are joined by triangles that several own.
 fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..bodies).collect();
     let root = |group: &[usize], mut b: usize| {
@@ -516,7 +516,7 @@ impl Gauss {
 
     /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
     /// right, relative to the charge in and on a surface, or to that whose flux passes it.
-    pub(super) fn put_right(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
+    pub(super) fn enforce_flux(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
         let mut defect = 0.0f64;
         for Cluster { surfaces, inverse } in &self.clusters {
             let missing = surfaces.iter().map(|surface| {
@@ -546,7 +546,7 @@ impl Gauss {
         defect
     }
 
-    /// Whether [`put_right`](Self::put_right) or [`scale_means`](Self::scale_means) ever change anything.
+    /// Whether [`enforce_flux`](Self::enforce_flux) or [`scale_means`](Self::scale_means) ever change anything.
     pub(super) fn changes_rows(&self) -> bool {
         !self.clusters.is_empty() || !self.means.all.is_empty()
     }

@@ -15,7 +15,7 @@ const AMPLIFIED: f64 = 10.0;
 pub(super) struct Metal {
     /// Bodies that it covers in part.
     pub(super) covered: Vec<Closed>,
-    /// Groups of bodies that share walls, covered by it in part.
+    /// Clusters of bodies that share walls, covered by it in part.
     pub(super) grouped: Vec<Closed>,
     /// Metal with nothing inside, where several media lie around it or it covers a body.
     pub(super) solid: Vec<Closed>,
@@ -44,7 +44,7 @@ impl Metal {
     /// holds in bodies that it covers in part and inside of the metal, where then no field is left. `rows` tells the normal derivatives
     /// that the equations of interfaces ask for; charges of the excitation and their positions are in the mesh's unit, `scale` is that
     /// of panels.
-    pub(super) fn put_right(
+    pub(super) fn enforce_flux(
         &self,
         rows: &Rows,
         (x, sides): (&[f64], &mut [[f64; 2]]),
@@ -166,8 +166,8 @@ pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
 
 /// Shifts the free charge of panels so that the flux outside of each of these surfaces is that of all free charge inside. A shell of high
 /// permittivity with metal on both of its sides is the case in point: the field in it is next to none, but eps times that is what both
-/// sides' free charges differ by. Other arguments as for [`Metal::put_right`].
-pub(super) fn put_totals_right(
+/// sides' free charges differ by. Other arguments as for [`Metal::enforce_flux`].
+pub(super) fn enforce_totals(
     rows: &Rows,
     totals: &[Total<'_>],
     (x, sides): (&[f64], &[[f64; 2]]),

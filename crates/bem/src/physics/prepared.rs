@@ -6,7 +6,7 @@ use mesh::Mesh;
 
 use super::dense::Dense;
 use super::fast::Fast;
-use super::metal::{put_totals_right, totals};
+use super::metal::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
@@ -261,10 +261,10 @@ impl Prepared {
                 let (rows, gauss) = (&system.rows, &system.rows.gauss);
                 let all = excitation.with_images(&system.images, |_| true);
                 if !slopes.is_empty() {
-                    gauss.metal.put_right(rows, (x, &mut sides[..]), &all, scale);
+                    gauss.metal.enforce_flux(rows, (x, &mut sides[..]), &all, scale);
                 }
                 let mut free = rows.free_charges(x, &sides);
-                put_totals_right(rows, &totals, (x, &sides), &all, scale, &mut free);
+                enforce_totals(rows, &totals, (x, &sides), &all, scale, &mut free);
                 let whole = scale * system.images.copies() as f64;
                 let mut response = Response {
                     potentials: excitation.potentials.clone(),

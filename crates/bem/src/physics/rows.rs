@@ -215,7 +215,7 @@ impl Rows {
     /// From potentials and normal derivatives `y` that charges `x` make to the equations' left-hand sides. Returns the largest
     /// defect of Gauss's law that was put right, relative to the charge.
     pub(super) fn complete(&self, x: &[f64], y: &mut [f64]) -> f64 {
-        let defect = self.gauss.put_right(&self.areas, x, y);
+        let defect = self.gauss.enforce_flux(&self.areas, x, y);
         for i in 0..x.len() {
             if self.conductor[i].is_none() {
                 let own = 2.0 * PI * x[i] / self.areas[i];

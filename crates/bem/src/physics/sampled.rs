@@ -10,7 +10,7 @@ use crate::geometry::triangle::Vec3;
 use crate::near::PairIntegrals;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
-use crate::operator::points::Points;
+use crate::operator::points::QuadraturePoints;
 use crate::quadrature::sums::Rule;
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
@@ -153,7 +153,7 @@ fn of_system(
             row
         })
         .collect();
-    let points = Points::new(panels, plain);
+    let points = QuadraturePoints::new(panels, plain);
     let product = |x: &[f64]| -> Vec<f64> {
         let x = panels.unfolded(x);
         let mut sums = by_points(&points, &x, &chosen, &kinds, panels);
@@ -227,7 +227,7 @@ impl Squares {
 
 /// Rows of `chosen` panels times the charges `x` of all panels and images, each pair by points.
 fn by_points(
-    points: &Points<'_>,
+    points: &QuadraturePoints<'_>,
     x: &[f64],
     chosen: &[usize],
     kinds: &[RowKind],

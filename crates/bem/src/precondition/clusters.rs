@@ -18,7 +18,7 @@ use crate::geometry::triangle::Vec3;
 /// Boxes at most.
 const MOST_BOXES: usize = 2048;
 
-/// Clusters at most, unless a single box has more: their matrix is dense and factorised.
+/// ClusterLevels at most, unless a single box has more: their matrix is dense and factorised.
 const MOST_CLUSTERS: usize = 2560;
 
 /// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many where a box has several clusters.
@@ -71,20 +71,20 @@ fn erf(x: f64) -> f64 {
     1.0 - A.iter().rev().fold(0.0, |sum, a| (sum + a) * t) * (-x * x).exp()
 }
 
-/// Clusters of the coarse levels.
-pub(crate) struct Clusters {
+/// ClusterLevels of the coarse levels.
+pub(crate) struct ClusterLevels {
     /// Those that the finest level leaves smooth potentials to.
-    pub(crate) groups: Groups,
+    pub(crate) groups: Clusters,
     /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union that each is part of.
-    pub(crate) unions: Option<(Groups, Vec<u32>)>,
+    pub(crate) unions: Option<(Clusters, Vec<u32>)>,
 }
 
-impl Clusters {
+impl ClusterLevels {
     /// `None` if there are too few panels for a coarse level to help.
     pub(crate) fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
         let small = parts_of_boxes(panels, conductor, LEAST_PANELS, usize::MAX);
         if small.len() <= MOST_CLUSTERS {
-            let groups = (small.len() >= 2).then(|| Groups::new(panels, small))?;
+            let groups = (small.len() >= 2).then(|| Clusters::new(panels, small))?;
             return Some(Self { groups, unions: None });
         }
         let mut most = MOST_BOXES;
@@ -95,7 +95,7 @@ impl Clusters {
         }
         let small = parts_of_boxes(panels, conductor, LEAST_BELOW_UNIONS, usize::MAX);
         if small.len() * LEAST_ON_AVERAGE > panels.len() {
-            return Some(Self { groups: Groups::new(panels, large), unions: None });
+            return Some(Self { groups: Clusters::new(panels, large), unions: None });
         }
         // Boxes nest, but sheets may be parted elsewhere: a cluster goes with its first panel.
         let mut part_of = vec![0; panels.len()];
@@ -117,13 +117,13 @@ impl Clusters {
         let panels_of =
             |own: &Vec<usize>| clusters.by_ref().take(own.len()).flatten().copied().collect();
         let members = unions.iter().map(panels_of).collect();
-        let unions = Groups::new(panels, members);
-        Some(Self { groups: Groups::new(panels, small), unions: Some((unions, union_of)) })
+        let unions = Clusters::new(panels, members);
+        Some(Self { groups: Clusters::new(panels, small), unions: Some((unions, union_of)) })
     }
 }
 
 /// Panels in compact groups.
-pub(crate) struct Groups {
+pub(crate) struct Clusters {
     /// Group of each panel.
     pub(crate) of: Vec<u32>,
     /// Panels of each group.
@@ -143,7 +143,7 @@ pub(crate) fn variance_of_panel(panels: &Panels, i: usize) -> f64 {
     CLOUD * squares / 36.0
 }
 
-impl Groups {
+impl Clusters {
     /// The share that each of these groups has in the area of the union that it is part of.
     pub(crate) fn shares_of(&self, unions: &Self, union_of: &[u32]) -> Vec<f64> {
         let share = |(&union, area): (&u32, &f64)| area / unions.areas[union as usize];

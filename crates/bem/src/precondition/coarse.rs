@@ -11,14 +11,14 @@ use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
-use crate::precondition::clusters::{Clusters, Groups};
+use crate::precondition::clusters::{ClusterLevels, Clusters};
 use crate::precondition::entries::{Adjacency, Entries};
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
 use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 use crate::solve::gmres::LinearOperator;
 
-/// Clusters of panels, or unions of clusters, and what solves for their charges.
+/// ClusterLevels of panels, or unions of clusters, and what solves for their charges.
 pub(crate) struct Coarse {
     /// Cluster of each panel.
     cluster: Vec<u32>,
@@ -39,8 +39,8 @@ impl Coarse {
     /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level to help, or if its matrix is not
     /// positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
-        let Clusters { groups: clusters, unions } = Clusters::new(panels, conductor)?;
-        let cells = Groups::cells(panels, &clusters);
+        let ClusterLevels { groups: clusters, unions } = ClusterLevels::new(panels, conductor)?;
+        let cells = Clusters::cells(panels, &clusters);
         let touching = touching(panels, &clusters);
         let inverse = match unions {
             None => Inverse::dense(panels, &clusters, &cells, near)?,
@@ -109,7 +109,7 @@ impl Coarse {
 }
 
 impl Inverse {
-    fn dense(panels: &Panels, clusters: &Groups, cells: &Groups, near: &Near) -> Option<Self> {
+    fn dense(panels: &Panels, clusters: &Clusters, cells: &Clusters, near: &Near) -> Option<Self> {
         let entries = Entries::new(panels, clusters, cells).of_all(near);
         // Rows of the upper triangle are columns of the lower one, which is all that the factor needs.
         Factor::of_columns(clusters.len(), entries).map(Self::Dense)

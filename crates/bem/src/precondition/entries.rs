@@ -8,12 +8,12 @@ use rayon::prelude::*;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::near::Near;
-use crate::precondition::clusters::{Groups, of_clouds, variance_of_panel};
+use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
-/// Clusters farther apart than this many times their radii together are points to each other.
+/// ClusterLevels farther apart than this many times their radii together are points to each other.
 const FAR: f64 = 1.5;
 
-/// Clusters are close if their centres are within this many radii of one of them.
+/// ClusterLevels are close if their centres are within this many radii of one of them.
 const CLOSE: f64 = 5.0;
 
 /// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each cluster in its own.
@@ -25,7 +25,7 @@ pub(crate) struct Adjacency {
 
 impl Adjacency {
     /// Those that are close.
-    pub(crate) fn close(clusters: &Groups) -> Self {
+    pub(crate) fn close(clusters: &Clusters) -> Self {
         let reach: Vec<f64> = clusters.radii.iter().map(|radius| CLOSE * radius).collect();
         let search = Neighbours::new(&clusters.centres, &reach);
         let starts: Vec<usize> = (0..clusters.len()).step_by(ROWS).collect();
@@ -66,8 +66,8 @@ const ROWS: usize = 256;
 /// What pairs of clusters count.
 pub(crate) struct Entries<'a> {
     panels: &'a Panels,
-    clusters: &'a Groups,
-    cells: &'a Groups,
+    clusters: &'a Clusters,
+    cells: &'a Clusters,
     /// Each panel's share of its cluster's area.
     shares: Vec<f64>,
     /// Cells of each cluster, with their shares of its area.
@@ -76,7 +76,7 @@ pub(crate) struct Entries<'a> {
 
 impl<'a> Entries<'a> {
     /// Of clusters, each of whole cells.
-    pub(crate) fn new(panels: &'a Panels, clusters: &'a Groups, cells: &'a Groups) -> Self {
+    pub(crate) fn new(panels: &'a Panels, clusters: &'a Clusters, cells: &'a Clusters) -> Self {
         let shares = clusters.shares(panels);
         let mut cells_of = vec![Vec::new(); clusters.len()];
         for (cell, members) in cells.members.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::lanes::Lanes;
 /// As many symmetric matrices as there are lanes, all of one size, and the last column of each one's inverse.
 ///
 /// Smaller matrices are bordered by the identity in front, so that their last row is the last of all.
-pub(crate) struct Local<V> {
+pub(crate) struct BatchedLdl<V> {
     size: usize,
     /// Rows of the lower triangle's square, the lanes of an entry side by side.
     matrix: Vec<f64>,
@@ -15,7 +15,7 @@ pub(crate) struct Local<V> {
     definite: Vec<f64>,
 }
 
-impl<V: Lanes> Local<V> {
+impl<V: Lanes> BatchedLdl<V> {
     pub(crate) fn new() -> Self {
         Self {
             size: 0,
@@ -159,7 +159,7 @@ mod tests {
 
         #[inline(always)]
         fn run<V: Lanes>(self) {
-            let mut local = Local::<V>::new();
+            let mut local = BatchedLdl::<V>::new();
             let entry = |a: usize, b: usize, lane: usize| {
                 let (a, b) = (a.max(b) as f64, a.min(b) as f64);
                 if a == b { 3.0 } else { 1.0 / (1.0 + a - b + 0.1 * lane as f64 * b) }

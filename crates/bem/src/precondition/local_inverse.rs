@@ -2,7 +2,7 @@
 //!
 //! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
 //! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
-//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
+//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) ClusterLevels of panels take care of coarser scales.
 
 use rayon::prelude::*;
 
@@ -10,10 +10,10 @@ use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::lanes::{self, Lanes, Task};
 use crate::near::{self, FullRows, Near};
-use crate::precondition::clusters::{Groups, PARALLEL};
+use crate::precondition::clusters::{Clusters, PARALLEL};
 use crate::precondition::coarse::Coarse;
 use crate::precondition::entries::Adjacency;
-use crate::precondition::local::Local;
+use crate::precondition::local::BatchedLdl;
 use crate::solve::gmres::LinearOperator;
 
 /// Panels of a neighbourhood, itself among them.
@@ -29,7 +29,7 @@ pub(crate) const FACING: f64 = 0.55;
 /// they are parallel, and off each other's plane by more than this share of their distance.
 pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
 
-/// Points that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
+/// QuadraturePoints that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
 /// vertex, a rule of degree 2. Potentials of charges on two sheets all but cancel, and so must their errors.
 pub(crate) const POINTS: usize = 3;
 
@@ -51,7 +51,7 @@ impl LocalInverse {
     /// The same over clusters in place of panels, from entries on close pairs; those of other pairs are clouds to each other.
     pub(crate) fn of_clusters(
         panels: &Panels,
-        clusters: &Groups,
+        clusters: &Clusters,
         adjacency: &Adjacency,
         entries: &[f64],
     ) -> Self {
@@ -97,7 +97,7 @@ impl Rows {
     /// Appends a row for each lane.
     fn push<V: Lanes>(
         &mut self,
-        local: &Local<V>,
+        local: &BatchedLdl<V>,
         chosen: &[Vec<u32>],
         diagonal: impl Fn(u32) -> f64,
     ) {
@@ -138,7 +138,7 @@ impl Task for RowsOfInverse<'_> {
         let count = full.rows.len();
         let mut rows = Rows::with_room(count, self.neighbours);
         let mut places = Vec::new();
-        let mut local = Local::<V>::new();
+        let mut local = BatchedLdl::<V>::new();
         let mut chosen = vec![Vec::new(); V::COUNT];
         let mut face = vec![false; V::COUNT];
         let panels: Vec<usize> = full.rows.clone().collect();
@@ -165,7 +165,7 @@ impl Task for RowsOfInverse<'_> {
 }
 
 impl RowsOfInverse<'_> {
-    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
+    /// QuadraturePoints on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
     #[inline(always)]
     fn places<V: Lanes>(
         &self,
@@ -255,7 +255,7 @@ impl RowsOfInverse<'_> {
 /// Rows of S over clusters.
 struct RowsOfClusters<'a> {
     panels: &'a Panels,
-    clusters: &'a Groups,
+    clusters: &'a Clusters,
     adjacency: &'a Adjacency,
     entries: &'a [f64],
     rows: std::ops::Range<usize>,
@@ -267,7 +267,7 @@ impl Task for RowsOfClusters<'_> {
     #[inline(always)]
     fn run<V: Lanes>(self) -> Rows {
         let mut rows = Rows::with_room(self.rows.len(), NEIGHBOURS);
-        let mut local = Local::<V>::new();
+        let mut local = BatchedLdl::<V>::new();
         let mut chosen = vec![Vec::new(); V::COUNT];
         let clusters: Vec<usize> = self.rows.clone().collect();
         for clusters in clusters.chunks(V::COUNT) {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::precondition::clusters::{Groups, PARALLEL};
+use crate::precondition::clusters::{Clusters, PARALLEL};
 
 /// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about slopes.
 const APART: f64 = 0.3;
@@ -37,7 +37,7 @@ impl Slopes {
     /// union that each is part `of`.
     pub(crate) fn new(
         panels: &Panels,
-        clusters: &Groups,
+        clusters: &Clusters,
         conductor: &[u32],
         touching: &[(u32, u32)],
         places: &[Vec3],
@@ -94,7 +94,7 @@ impl Slopes {
 }
 
 /// Pairs of clusters that share a vertex, either way round, in increasing order.
-pub(crate) fn touching(panels: &Panels, clusters: &Groups) -> Vec<(u32, u32)> {
+pub(crate) fn touching(panels: &Panels, clusters: &Clusters) -> Vec<(u32, u32)> {
     let of_panel = |i: usize| {
         let vertex = move |v: &Vec3| {
             let mut hasher = DefaultHasher::new();
@@ -151,7 +151,7 @@ fn normal(panels: &Panels, members: &[u32]) -> Vec3 {
 }
 
 /// Weights of the least-squares plane through a cluster's own mean, each neighbour weighted by its inverse distance squared.
-fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Groups) -> Vec<(u32, Vec3)> {
+fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Clusters) -> Vec<(u32, Vec3)> {
     let direction = |&(distance, d): &(f64, usize)| (clusters.centres[d] - at) / distance;
     let moment: Matrix3<f64> =
         near.iter().map(direction).map(|direction| direction * direction.transpose()).sum();
@@ -173,10 +173,10 @@ fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Groups) -> Vec<(u32, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::precondition::clusters::Clusters;
+    use crate::precondition::clusters::ClusterLevels;
     use crate::testing::sheets;
 
-    fn of_panels(panels: &Panels, clusters: &Groups, conductor: &[u32]) -> Slopes {
+    fn of_panels(panels: &Panels, clusters: &Clusters, conductor: &[u32]) -> Slopes {
         let touching = touching(panels, clusters);
         Slopes::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
     }
@@ -192,7 +192,7 @@ mod tests {
             let panels = Panels::new(&mesh, |_| true);
             let group = |&t: &u32| mesh.groups_of(t as usize)[0];
             let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
-            let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
+            let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
             let slopes = of_panels(&panels, &clusters, &conductor);
             let terms = |c: usize| slopes.starts[c] as usize..slopes.starts[c + 1] as usize;
             let across = |c: usize| {
@@ -215,7 +215,7 @@ mod tests {
         let conductor_of = |triangle: u32| mesh.groups_of(triangle as usize)[0];
         let panels = Panels::new(&mesh, |_| true);
         let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
-        let clusters = Clusters::new(&panels, &conductor).unwrap().groups;
+        let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
         let shares = clusters.shares(&panels);
         let slopes = of_panels(&panels, &clusters, &conductor);
         let along = Vec3::new(0.3, -1.0, 2.0);
@@ -225,7 +225,7 @@ mod tests {
         (0..panels.len()).for_each(|i| means[clusters.of[i] as usize] += shares[i] * v(i));
         let normal = turn * Vec3::z();
         let in_sheets = along - normal * normal.dot(&along);
-        // Clusters in corners may have neighbours in one direction alone.
+        // ClusterLevels in corners may have neighbours in one direction alone.
         let found = slopes.of(&means);
         let is_exact = |slope: &&Vec3| (*slope - in_sheets).norm() < 1e-9;
         let exact = found.iter().filter(is_exact).count();

@@ -36,12 +36,12 @@ pub trait LinearOperator {
     ///
     /// # Errors
     /// As for `apply`.
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &[f64],
         y: &mut [f64],
         columns: usize,
-        _slack: Slack,
+        _slack: InexactBudget,
     ) -> Result<(), Error> {
         self.apply(x, y, columns)
     }
@@ -49,7 +49,7 @@ pub trait LinearOperator {
 
 /// How inexact a product may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slack {
+pub struct InexactBudget {
     /// Its error may be this many times what the first product of a solve may have: |b| over the residual's norm, at least 1.
     pub factor: f64,
     /// About as many products are still to come, this one included.
@@ -186,18 +186,18 @@ pub fn gmres(
 }
 
 /// Vectors, wherever they are, and what GMRES does with them.
-pub(crate) trait Space {
+pub(crate) trait VectorSpace {
     /// One vector, or several side by side.
     type Vector;
 
     /// A x for `columns` vectors side by side.
     fn apply(&mut self, x: &Self::Vector, columns: usize) -> Result<Self::Vector, Error>;
     /// The same as exactly as a step needs it.
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &Self::Vector,
         columns: usize,
-        _slack: Slack,
+        _slack: InexactBudget,
     ) -> Result<Self::Vector, Error> {
         self.apply(x, columns)
     }
@@ -229,7 +229,7 @@ pub(crate) trait Space {
 }
 
 /// As [`gmres`], on vectors of any kind: solves for each of `b`, from `x` on.
-pub(crate) fn gmres_in<S: Space>(
+pub(crate) fn gmres_in<S: VectorSpace>(
     space: &mut S,
     b: &[S::Vector],
     x: &mut [S::Vector],
@@ -253,7 +253,7 @@ struct Host<'a> {
     n: usize,
 }
 
-impl Space for Host<'_> {
+impl VectorSpace for Host<'_> {
     type Vector = Vec<f64>;
 
     fn apply(&mut self, x: &Vec<f64>, columns: usize) -> Result<Vec<f64>, Error> {
@@ -262,14 +262,14 @@ impl Space for Host<'_> {
         Ok(y)
     }
 
-    fn apply_loosely(
+    fn apply_inexact(
         &mut self,
         x: &Vec<f64>,
         columns: usize,
-        slack: Slack,
+        budget: InexactBudget,
     ) -> Result<Vec<f64>, Error> {
         let mut y = vec![0.0; x.len()];
-        self.operator.apply_loosely(x, &mut y, columns, slack)?;
+        self.operator.apply_inexact(x, &mut y, columns, budget)?;
         Ok(y)
     }
 
@@ -358,7 +358,7 @@ enum CycleEnd {
     Nan,
 }
 
-impl<S: Space> Lockstep<'_, S> {
+impl<S: VectorSpace> Lockstep<'_, S> {
     fn solve(
         &mut self,
         b: &[S::Vector],
@@ -449,12 +449,12 @@ impl<S: Space> Lockstep<'_, S> {
         let mut active: Vec<&mut Column<S::Vector>> =
             running.iter_mut().filter(|column| column.ended.is_none()).collect();
         let count = active.len();
-        let slack = slack(&active, self.params.tolerance);
+        let budget = budget(&active, self.params.tolerance);
         let last: Vec<&S::Vector> = active.iter().filter_map(|c| c.basis.last()).collect();
         let v = self.space.joined(&last)?;
         let z = self.space.precondition(&v, count)?;
         drop(v);
-        let w = self.space.apply_loosely(&z, count, slack)?;
+        let w = self.space.apply_inexact(&z, count, budget)?;
         drop(z);
         let products = self.space.parted(w, count)?;
         for (column, w) in active.iter_mut().zip(products) {
@@ -490,17 +490,17 @@ impl<S: Space> Lockstep<'_, S> {
 }
 
 /// What the columns of a product allow, all of them.
-fn slack<V>(columns: &[&mut Column<V>], tolerance: f64) -> Slack {
-    let mut slack = Slack { factor: f64::INFINITY, products: 0 };
+fn budget<V>(columns: &[&mut Column<V>], tolerance: f64) -> InexactBudget {
+    let mut budget = InexactBudget { factor: f64::INFINITY, products: 0 };
     for column in columns {
         let residual = column.residual();
-        slack.factor = slack.factor.min(1.0 / residual).max(1.0);
+        budget.factor = budget.factor.min(1.0 / residual).max(1.0);
         // As fast as it fell so far; nothing is known after a step or none that gained nothing.
         let rate = column.iterations as f64 / -residual.ln();
         let left = (rate * (residual / tolerance).ln()).ceil();
-        slack.products = slack.products.max((left as usize).max(1));
+        budget.products = budget.products.max((left as usize).max(1));
     }
-    slack
+    budget
 }
 
 impl<V> Column<V> {
@@ -553,7 +553,7 @@ impl<V> Column<V> {
     }
 
     /// Takes A M v for the last basis vector v.
-    fn extend<S: Space<Vector = V>>(
+    fn extend<S: VectorSpace<Vector = V>>(
         &mut self,
         mut w: V,
         space: &S,

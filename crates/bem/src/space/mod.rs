@@ -9,7 +9,7 @@ use crate::quadrature::sums::Rule;
 
 /// Functions on a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Space {
+pub enum FunctionSpace {
     /// Constant on each triangle (P0): one coefficient a triangle, in the mesh's order.
     Constant,
     /// Linear on each triangle and continuous where triangles share vertices (P1): one coefficient a vertex, its value there, in
@@ -21,23 +21,23 @@ pub enum Space {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
     /// Galerkin's method: means weighted with the functions of a space that are 1 in one coefficient and 0 in the others.
-    Means(Space),
+    Means(FunctionSpace),
     /// Collocation: values at the triangles' centroids.
     Centroids,
 }
 
-impl From<Space> for Test {
-    fn from(space: Space) -> Self {
+impl From<FunctionSpace> for Test {
+    fn from(space: FunctionSpace) -> Self {
         Self::Means(space)
     }
 }
 
 impl Test {
     /// The space whose coefficients rows belong to.
-    fn space(self) -> Space {
+    fn space(self) -> FunctionSpace {
         match self {
             Self::Means(space) => space,
-            Self::Centroids => Space::Constant,
+            Self::Centroids => FunctionSpace::Constant,
         }
     }
 
@@ -52,26 +52,26 @@ impl Test {
 
 /// Which coefficients the functions on each panel have.
 #[derive(Clone, Debug)]
-pub(crate) struct Map {
-    space: Space,
+pub(crate) struct DofMap {
+    space: FunctionSpace,
     /// Coefficients at the vertices of each panel, or three times the panel's.
     corners: Vec<[u32; 3]>,
     len: usize,
 }
 
-impl Map {
+impl DofMap {
     /// `vertices` numbers the `len` vertices of a mesh from 0, in the order of the panels.
     pub(crate) fn new(
-        space: Space,
+        space: FunctionSpace,
         panels: &Panels,
         (vertices, len): (&[[u32; 3]], usize),
     ) -> Self {
         match space {
-            Space::Constant => {
+            FunctionSpace::Constant => {
                 let corners = panels.triangles().iter().map(|&t| [t; 3]).collect();
                 Self { space, corners, len: panels.len() }
             }
-            Space::Linear => Self { space, corners: vertices.to_vec(), len },
+            FunctionSpace::Linear => Self { space, corners: vertices.to_vec(), len },
         }
     }
 
@@ -83,8 +83,8 @@ impl Map {
     /// How many functions there are on a panel.
     pub(crate) fn width(&self) -> usize {
         match self.space {
-            Space::Constant => 1,
-            Space::Linear => 3,
+            FunctionSpace::Constant => 1,
+            FunctionSpace::Linear => 3,
         }
     }
 
@@ -117,20 +117,20 @@ impl Map {
 
 /// Rows of test functions and columns of a space, over the same panels.
 #[derive(Clone, Debug)]
-pub(crate) struct Pairing {
+pub(crate) struct TestTrial {
     pub(crate) test: Test,
-    pub(crate) rows: Map,
-    pub(crate) columns: Map,
+    pub(crate) rows: DofMap,
+    pub(crate) columns: DofMap,
 }
 
-impl Pairing {
+impl TestTrial {
     pub(crate) fn new(
         test: Test,
-        trial: Space,
+        trial: FunctionSpace,
         panels: &Panels,
         vertices: (&[[u32; 3]], usize),
     ) -> Self {
-        let map = |space| Map::new(space, panels, vertices);
+        let map = |space| DofMap::new(space, panels, vertices);
         Self { test, rows: map(test.space()), columns: map(trial) }
     }
 
@@ -195,7 +195,7 @@ pub(crate) fn tested(rule: &Rule, values: impl Iterator<Item = f64>, factor: f64
 pub(crate) fn means(
     panels: &Panels,
     test: Test,
-    rows: &Map,
+    rows: &DofMap,
     degree: usize,
     f: impl Fn([f64; 3], [f64; 3]) -> f64,
 ) -> Vec<f64> {
@@ -211,7 +211,7 @@ pub(crate) fn means(
 }
 
 /// L2 norm of a function, in scaled lengths.
-pub(crate) fn norm(panels: &Panels, map: &Map, x: &[f64]) -> f64 {
+pub(crate) fn norm(panels: &Panels, map: &DofMap, x: &[f64]) -> f64 {
     let square = |i: usize| {
         let [a, b, c] = map.values(i, x);
         panels.areas()[i] / 6.0 * (a * a + b * b + c * c + a * b + b * c + c * a)
@@ -219,7 +219,7 @@ pub(crate) fn norm(panels: &Panels, map: &Map, x: &[f64]) -> f64 {
     (0..panels.len()).map(square).sum::<f64>().sqrt()
 }
 
-/// Points of a rule on all panels.
+/// QuadraturePoints of a rule on all panels.
 pub(crate) fn points(panels: &Panels, rule: &'static Rule) -> Vec<[f64; 3]> {
     let of = |i: usize| rule.on(panels.vertices(i)).map(|(x, _): (Vec3, f64)| x.into());
     (0..panels.len()).into_par_iter().flat_map_iter(of).collect()
