@@ -61,7 +61,7 @@ pub(crate) struct DeviceGeometry {
 struct Rules {
     triangle: Buffer<[f64; 4]>,
     starts: Buffer<u32>,
-    /// WeightedPoints before each degree.
+    /// Nodes before each degree.
     first: Vec<u32>,
     line: Buffer<[f64; 2]>,
 }
@@ -162,7 +162,7 @@ impl Rules {
         })
     }
 
-    /// WeightedPoints of one rule, as an argument.
+    /// Nodes of one rule, as an argument.
     fn nodes(&self, rule: &Rule) -> Arg {
         self.triangle.at(self.first[rule.degree().min(MAX_TRIANGLE_DEGREE)] as usize)
     }
@@ -173,7 +173,7 @@ impl Rules {
         [nodes, starts, self.line.arg(), most, count(MAX_LINE_POINTS)]
     }
 
-    /// WeightedPoints, beginnings and the highest degree of the triangle rules.
+    /// Nodes, beginnings and the highest degree of the triangle rules.
     fn of_triangles(&self) -> [Arg; 3] {
         [self.triangle.arg(), self.starts.arg(), count(MAX_TRIANGLE_DEGREE)]
     }

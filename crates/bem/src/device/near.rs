@@ -307,7 +307,7 @@ impl Search {
         Ok(Self { depth, nodes, starts, candidates: kernel("near_candidates")? })
     }
 
-    /// WeightedPoints, beginnings of the leaves and depth as arguments.
+    /// Nodes, beginnings of the leaves and depth as arguments.
     pub(super) fn args(&self) -> [Arg; 3] {
         [self.nodes.arg(), self.starts.arg(), Arg::U32(self.depth)]
     }

@@ -34,7 +34,7 @@ pub(crate) struct DeviceTwoLevel {
     rest: Buffer<f64>,
 }
 
-/// ClusterLevels of panels, or unions of clusters, and what solves for their charges.
+/// Clusters of panels, or unions of clusters, and what solves for their charges.
 #[derive(Debug)]
 struct DeviceCoarse {
     clusters: usize,

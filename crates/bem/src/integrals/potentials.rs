@@ -4,7 +4,7 @@ use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
 use crate::lanes::{self, Lanes, Task};
 use crate::quadrature::TriangleNode;
 
-/// QuadraturePoints with weights, coordinate by coordinate.
+/// Points with weights, coordinate by coordinate.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WeightedPoints {
     pub(crate) x: Vec<f64>,
@@ -181,7 +181,7 @@ impl Task for Slopes<'_> {
 
 struct SumPotential<'a> {
     nodes: &'a WeightedPoints,
-    /// WeightedPoints that count.
+    /// Nodes that count.
     count: usize,
     source: &'a Triangle,
 }
@@ -227,7 +227,7 @@ impl Task for AddPotentials<'_> {
 
 struct SumSolidAngle<'a> {
     nodes: &'a WeightedPoints,
-    /// WeightedPoints that count.
+    /// Nodes that count.
     count: usize,
     source: &'a Triangle,
 }

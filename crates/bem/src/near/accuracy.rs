@@ -19,7 +19,7 @@ const FINE: f64 = 1e-6;
 /// What one order of rules and their reach leave is taken from here on by the reach: distances grow as this root of the tolerance.
 const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 
-/// QuadraturePoints of regular panels side by side are about this far apart, in sizes of a panel.
+/// Points of regular panels side by side are about this far apart, in sizes of a panel.
 const SIDE_BY_SIDE: f64 = 0.1;
 
 /// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
@@ -36,7 +36,7 @@ const FACING: f64 = 0.03;
 /// How exactly the Galerkin matrix is worked.
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy {
-    /// QuadraturePoints that stand for a panel in the fast sum.
+    /// Points that stand for a panel in the fast sum.
     pub(crate) rule: &'static Rule,
     /// Pairs that the points are not good enough for.
     pub(crate) selection: Selection,
@@ -86,7 +86,7 @@ impl Accuracy {
     ///
     /// Between sheets that face each other at a distance h, potentials cancel to the share h / size: entries need that many
     /// more digits, and as many again for errors not to add up over the sheet (measured: with the first power alone C of
-    /// two plates moves by 4e-6 at h = size / 100). QuadraturePoints of panels side by side are [`SIDE_BY_SIDE`] apart.
+    /// two plates moves by 4e-6 at h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
     pub(crate) fn for_closest(self, closest: f64) -> Self {
         let share = (closest / SIDE_BY_SIDE).min(1.0).powi(2);
         let selection = Selection { error: self.selection.error * share, ..self.selection };

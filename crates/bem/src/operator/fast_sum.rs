@@ -16,7 +16,7 @@ pub(crate) const TIGHTENINGS: usize = 2;
 /// each other, however tight the sum.
 const HOPELESS: f64 = 10.0;
 
-/// QuadraturePoints at which the fast sum is compared with direct sums at the end.
+/// Points at which the fast sum is compared with direct sums at the end.
 pub(crate) const SAMPLES: usize = 1000;
 
 /// Excitations that share one product with the operator at most.

@@ -27,7 +27,7 @@ use crate::quadrature::TriangleNode;
 use crate::quadrature::sums::Rule;
 use crate::solve::gmres::{InexactBudget, LinearOperator};
 
-/// QuadraturePoints of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
+/// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
 /// correction leaves of them: that needs all digits.
 pub(crate) const COINCIDENT: f64 = 0.03;
 

@@ -130,7 +130,7 @@ mod tests {
         let panels = Panels::new(&mesh.build().unwrap(), |_| true);
         let points = QuadraturePoints::new(&panels, Rule::of_degree(4));
         let charges: Vec<f64> = (0..points.len()).map(|i| (0.3 * i as f64).sin()).collect();
-        // QuadraturePoints of the sum are among the targets.
+        // Points of the sum are among the targets.
         let mut targets: Vec<[f64; 3]> = (0..40).map(|k| points.at(97 * k)).collect();
         targets.push([0.1, 0.2, -0.3]);
         let (mut potential, mut gradient) =

@@ -28,7 +28,7 @@ pub(crate) struct SpaceLayer {
     panels: Arc<Panels>,
     kernel: RowKind,
     pairing: TestTrial,
-    /// QuadraturePoints of the density, and of the test functions.
+    /// Points of the density, and of the test functions.
     rules: [&'static Rule; 2],
     plan: fmm::Plan,
     near: SpaceNear,

@@ -26,7 +26,7 @@ pub(crate) fn dense_is_faster(n: usize, images: usize, k: usize, has_slopes: boo
 pub(crate) struct Fast {
     /// Rows, and panels with all images.
     pub(crate) panels: [usize; 2],
-    /// QuadraturePoints of a panel.
+    /// Points of a panel.
     pub(crate) points: usize,
     /// Entries of the near field, those that are stored once and count twice among them.
     pub(crate) entries: usize,

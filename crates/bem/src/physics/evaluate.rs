@@ -30,7 +30,7 @@ const DEGREE: usize = 4;
 /// Up to so many pairs of quadrature points and targets are summed directly, in lanes: about as long as a fast sum takes to plan.
 const DIRECT_SUMS: usize = 1_000_000_000;
 
-/// QuadraturePoints that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
+/// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
 const SOURCES: usize = 2048;
 
 /// Targets next to each other for which near triangles are looked up at a time.

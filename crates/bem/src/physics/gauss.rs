@@ -264,7 +264,7 @@ impl Finder<'_> {
         regions::parts(self.whole, has)
     }
 
-    /// Boundaries of groups of bodies that share walls. Clusters are those of the bodies above some permittivity, whatever that is: of
+    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
     /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
     fn envelopes(&self) -> Vec<Region> {
         let inside = |body: &Region| {
@@ -435,7 +435,7 @@ impl Finder<'_> {
     }
 }
 
-/// Clusters of two and more bodies that are joined by triangles that several own.
+/// Groups of two and more bodies that are joined by triangles that several own.
 fn groups(bodies: usize, owners: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut group: Vec<usize> = (0..bodies).collect();
     let root = |group: &[usize], mut b: usize| {

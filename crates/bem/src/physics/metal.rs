@@ -15,7 +15,7 @@ const AMPLIFIED: f64 = 10.0;
 pub(super) struct Metal {
     /// Bodies that it covers in part.
     pub(super) covered: Vec<Closed>,
-    /// Clusters of bodies that share walls, covered by it in part.
+    /// Groups of bodies that share walls, covered by it in part.
     pub(super) grouped: Vec<Closed>,
     /// Metal with nothing inside, where several media lie around it or it covers a body.
     pub(super) solid: Vec<Closed>,

@@ -18,7 +18,7 @@ use crate::geometry::triangle::Vec3;
 /// Boxes at most.
 const MOST_BOXES: usize = 2048;
 
-/// ClusterLevels at most, unless a single box has more: their matrix is dense and factorised.
+/// Clusters at most, unless a single box has more: their matrix is dense and factorised.
 const MOST_CLUSTERS: usize = 2560;
 
 /// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many where a box has several clusters.
@@ -71,7 +71,7 @@ fn erf(x: f64) -> f64 {
     1.0 - A.iter().rev().fold(0.0, |sum, a| (sum + a) * t) * (-x * x).exp()
 }
 
-/// ClusterLevels of the coarse levels.
+/// Clusters of the coarse levels.
 pub(crate) struct ClusterLevels {
     /// Those that the finest level leaves smooth potentials to.
     pub(crate) groups: Clusters,

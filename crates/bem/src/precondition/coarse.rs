@@ -18,7 +18,7 @@ use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 use crate::solve::gmres::LinearOperator;
 
-/// ClusterLevels of panels, or unions of clusters, and what solves for their charges.
+/// Clusters of panels, or unions of clusters, and what solves for their charges.
 pub(crate) struct Coarse {
     /// Cluster of each panel.
     cluster: Vec<u32>,

@@ -10,10 +10,10 @@ use crate::geometry::panels::Panels;
 use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
-/// ClusterLevels farther apart than this many times their radii together are points to each other.
+/// Clusters farther apart than this many times their radii together are points to each other.
 const FAR: f64 = 1.5;
 
-/// ClusterLevels are close if their centres are within this many radii of one of them.
+/// Clusters are close if their centres are within this many radii of one of them.
 const CLOSE: f64 = 5.0;
 
 /// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each cluster in its own.

@@ -2,7 +2,7 @@
 //!
 //! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
 //! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
-//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) ClusterLevels of panels take care of coarser scales.
+//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
 use rayon::prelude::*;
 
@@ -29,7 +29,7 @@ pub(crate) const FACING: f64 = 0.55;
 /// they are parallel, and off each other's plane by more than this share of their distance.
 pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
 
-/// QuadraturePoints that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
+/// Points that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
 /// vertex, a rule of degree 2. Potentials of charges on two sheets all but cancel, and so must their errors.
 pub(crate) const POINTS: usize = 3;
 
@@ -165,7 +165,7 @@ impl Task for RowsOfInverse<'_> {
 }
 
 impl RowsOfInverse<'_> {
-    /// QuadraturePoints on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
+    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
     #[inline(always)]
     fn places<V: Lanes>(
         &self,

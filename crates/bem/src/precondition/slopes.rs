@@ -225,7 +225,7 @@ mod tests {
         (0..panels.len()).for_each(|i| means[clusters.of[i] as usize] += shares[i] * v(i));
         let normal = turn * Vec3::z();
         let in_sheets = along - normal * normal.dot(&along);
-        // ClusterLevels in corners may have neighbours in one direction alone.
+        // Clusters in corners may have neighbours in one direction alone.
         let found = slopes.of(&means);
         let is_exact = |slope: &&Vec3| (*slope - in_sheets).norm() < 1e-9;
         let exact = found.iter().filter(is_exact).count();

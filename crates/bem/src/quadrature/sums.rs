@@ -17,7 +17,7 @@ pub(crate) struct Rule {
     blocks: Vec<TriangleNode>,
 }
 
-/// QuadraturePoints that are worked side by side where lanes carry pairs of triangles.
+/// Points that are worked side by side where lanes carry pairs of triangles.
 const BLOCK: usize = 3;
 
 impl Rule {

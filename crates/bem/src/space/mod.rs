@@ -219,7 +219,7 @@ pub(crate) fn norm(panels: &Panels, map: &DofMap, x: &[f64]) -> f64 {
     (0..panels.len()).map(square).sum::<f64>().sqrt()
 }
 
-/// QuadraturePoints of a rule on all panels.
+/// Points of a rule on all panels.
 pub(crate) fn points(panels: &Panels, rule: &'static Rule) -> Vec<[f64; 3]> {
     let of = |i: usize| rule.on(panels.vertices(i)).map(|(x, _): (Vec3, f64)| x.into());
     (0..panels.len()).into_par_iter().flat_map_iter(of).collect()
