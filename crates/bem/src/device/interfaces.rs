@@ -1,21 +1,18 @@
 //! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device: the twin of
-//! `electrostatics::preconditioner`.
+//! `precondition::interfaces`.
 
 use gpu::{Buffer, Device};
 
 use super::kernels::{INTERFACES, Kernel, VECTOR_THREADS, count};
 use super::near::{DeviceNear, SparseRows};
 use super::{DeviceGeometry, DeviceTwoLevel};
-use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::precondition::local_inverse::NEIGHBOURS;
-use crate::solve::gmres::LinearOperator;
 
 /// What makes charges of residuals, for all panels.
 #[derive(Debug)]
 pub(crate) struct DevicePreconditioner {
-    device: Device,
     panels: usize,
     /// Of the conductors alone, if there are any.
     conductors: Option<Conductors>,
@@ -59,7 +56,7 @@ impl DevicePreconditioner {
         if owners.len() == n {
             let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS)?;
             let conductors = Some(Conductors::new(&device, two_level, &[])?);
-            return Ok(Self { device, panels: n, conductors, interfaces: None });
+            return Ok(Self { panels: n, conductors, interfaces: None });
         }
         let (metal, others): (Vec<u32>, Vec<u32>) =
             (0..n as u32).partition(|&i| conductor[i as usize].is_some());
@@ -85,14 +82,14 @@ impl DevicePreconditioner {
             let two_level = DeviceTwoLevel::new(&between, &part, &owners, NEIGHBOURS)?;
             conductors = Some(Conductors::new(&device, two_level, &metal)?);
         }
-        Ok(Self { device, panels: n, conductors, interfaces: Some(interfaces) })
+        Ok(Self { panels: n, conductors, interfaces: Some(interfaces) })
     }
 
     /// For these media: what a normal derivative on panel i counts in its row, and the row's diagonal.
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn set_rows(&mut self, row: impl Fn(usize) -> [f64; 2]) -> Result<(), gpu::Error> {
+    pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), gpu::Error> {
         if let Some(interfaces) = &mut self.interfaces {
             let (coupling, diagonal): (Vec<f64>, Vec<f64>) =
                 (0..self.panels).map(|i| row(i).into()).unzip();
@@ -100,10 +97,6 @@ impl DevicePreconditioner {
             interfaces.diagonal.write(&diagonal)?;
         }
         Ok(())
-    }
-
-    pub(crate) fn device(&self) -> &Device {
-        &self.device
     }
 
     /// z = M v for `columns` vectors on the device.
@@ -177,18 +170,5 @@ impl Conductors {
         self.two_level.apply_on_device(&self.potentials, &self.charges, columns)?;
         let values = [z.arg(), self.charges.arg(), gpu::Arg::U32(1)];
         self.chosen.over(own, columns, &[places, values].concat())
-    }
-}
-
-impl LinearOperator for DevicePreconditioner {
-    fn len(&self) -> usize {
-        self.panels
-    }
-
-    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let there = self.device.upload(x)?;
-        let result = self.device.buffer(y.len())?;
-        self.apply_on_device(&there, &result, columns)?;
-        Ok(result.read(0, y)?)
     }
 }

@@ -3,6 +3,7 @@
 //! The kernels compute what this crate's modules compute on processor cores, in double precision; geometry goes to the
 //! device once, and after that a solve moves numbers, not vectors.
 
+mod backend;
 mod interfaces;
 mod kernels;
 mod near;
@@ -20,13 +21,13 @@ use crate::near::Needs;
 use crate::near::pairs::RowKind;
 use crate::quadrature::sums::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
+pub(crate) use backend::OnDevice;
 pub(crate) use interfaces::DevicePreconditioner;
 use kernels::{Kernel, NEAR, count};
 pub(crate) use near::DeviceNear;
 use near::Search;
-pub(crate) use product::{DeviceProduct, Sampled};
+pub(crate) use product::DeviceProduct;
 use rows::Rows;
-pub(crate) use space::{DeviceVectors, Measure, Norms};
 pub(crate) use two_level::DeviceTwoLevel;
 
 /// Threads of a block in the kernels that work on panels.
@@ -114,17 +115,21 @@ impl DeviceGeometry {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn set_needs(&mut self, needs: &Needs, solid_angles: f64) -> Result<(), Error> {
+    pub(crate) fn set_needs(
+        &mut self,
+        needs: Option<&Needs>,
+        solid_angles: f64,
+    ) -> Result<(), Error> {
         self.rows.set_needs(&self.device, needs, solid_angles, &self.areas)?;
         self.search = Search::new(&self.device, self.panels, &self.centroids, &self.rows)?;
         Ok(())
     }
 
-    /// As [`near::closest`](crate::near::closest).
+    /// As [`near::smallest_relative_gap`](crate::near::smallest_relative_gap).
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn closest(&self, rule: &Rule) -> Result<f64, Error> {
+    pub(crate) fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
         let blocks = self.panels.div_ceil(THREADS as usize);
         let parts = self.device.buffer::<f64>(blocks)?;
         let mut args = vec![self.vertices.arg(), self.areas.arg(), self.centroids.arg()];

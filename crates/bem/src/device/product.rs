@@ -6,6 +6,8 @@ use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::quadrature::sums::Rule;
+use crate::solve::backend::Sampled;
+use crate::solve::schedule::PlanSchedule;
 
 /// Targets that a block of direct sums takes, as `kernels/vectors.cu` has it.
 const TARGETS: usize = 8;
@@ -28,14 +30,6 @@ pub(crate) struct DeviceProduct {
     /// At the points, shapes (k, points) and (k, points, 3), as far as rows ask for them.
     potentials: Buffer<f64>,
     gradients: Buffer<f64>,
-}
-
-/// Which of a fast sum's values are compared with direct sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sampled {
-    Potentials,
-    /// Three for each point.
-    Gradients,
 }
 
 impl DeviceProduct {
@@ -65,11 +59,24 @@ impl DeviceProduct {
         &self.device
     }
 
-    /// y = A x for `columns` vectors on the device, `plan` being the fast sum over the points.
+    /// y = A x for `columns` vectors on the device, by the plan of true residuals.
     ///
     /// # Errors
     /// The GPU's.
     pub(crate) fn apply(
+        &mut self,
+        plans: &mut PlanSchedule,
+        x: &Buffer<f64>,
+        y: &Buffer<f64>,
+        columns: usize,
+    ) -> Result<(), Error> {
+        plans.product(None, columns, |plan| {
+            self.multiply(plan, x, y, columns)?;
+            Ok(self.device.stream().synchronize()?)
+        })
+    }
+
+    fn multiply(
         &mut self,
         plan: &mut fmm::Plan,
         x: &Buffer<f64>,

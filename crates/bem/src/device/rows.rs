@@ -56,11 +56,12 @@ impl Rows {
     pub(super) fn set_needs(
         &mut self,
         device: &Device,
-        needs: &Needs,
+        needs: Option<&Needs>,
         solid_angles: f64,
         areas: &Buffer<f64>,
     ) -> Result<(), Error> {
-        self.needs = needs.of_panels().map(|needs| device.upload(&needs)).transpose()?;
+        self.needs =
+            needs.and_then(Needs::of_panels).map(|needs| device.upload(&needs)).transpose()?;
         if self.needs.is_some() {
             self.macros = general(true);
         }

@@ -2,42 +2,22 @@
 
 use gpu::{Arg, Buffer, Device};
 
-use super::DevicePreconditioner;
 use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
+use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
-use crate::operator::layer::Layer;
+use crate::solve::backend::Equations;
 use crate::solve::gmres::VectorSpace;
+use crate::solve::schedule::PlanSchedule;
 
 /// Blocks that share an inner product.
 const PARTS: usize = 512;
 
-/// How vectors are measured, and what makes equations of the layer's rows.
-pub(crate) struct Norms<'a> {
-    /// Weights of the inner product, shape (n) or (columns, n).
-    pub(crate) weights: &'a [f64],
-    /// Conductor or interface of each panel, how many there are, and the panel's share of that one's area.
-    pub(crate) parts: &'a [u32],
-    pub(crate) count: usize,
-    pub(crate) shares: &'a [f64],
-    /// What each charge balances in its row; empty if nobody asks.
-    pub(crate) diagonal: &'a [f64],
-    pub(crate) measure: &'a Measure<'a>,
-    /// Completes rows `y` that charges `x` make; `None` if they are the equations.
-    pub(crate) complete: Option<&'a mut Complete<'a>>,
-}
-
-/// The size of the residual of a column, from mean squares over each part of the residual and of what charges balance there (empty
-/// without a diagonal).
-pub(crate) type Measure<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
-
-/// Makes equations of the rows that charges make.
-pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64]) + 'a;
-
 /// The operator with all that GMRES needs in the device's memory.
-pub(crate) struct DeviceVectors<'a> {
-    operator: &'a mut Layer,
-    preconditioner: &'a mut DevicePreconditioner,
-    norms: Norms<'a>,
+pub(super) struct DeviceVectors<'a, 'e> {
+    product: &'a mut DeviceProduct,
+    plans: &'a mut PlanSchedule,
+    preconditioner: Option<&'a mut DevicePreconditioner>,
+    equations: Equations<'e>,
     device: Device,
     n: usize,
     weights: Buffer<f64>,
@@ -52,31 +32,37 @@ pub(crate) struct DeviceVectors<'a> {
     parts: Buffer<f64>,
 }
 
-impl<'a> DeviceVectors<'a> {
+impl<'a, 'e> DeviceVectors<'a, 'e> {
     /// For an operator whose near field is on the device.
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn new(
-        operator: &'a mut Layer,
-        preconditioner: &'a mut DevicePreconditioner,
-        norms: Norms<'a>,
+    pub(super) fn new(
+        product: &'a mut DeviceProduct,
+        plans: &'a mut PlanSchedule,
+        preconditioner: Option<&'a mut DevicePreconditioner>,
+        equations: Equations<'e>,
     ) -> Result<Self, Error> {
-        let device = preconditioner.device().clone();
+        let device = product.device().clone();
+        let n = equations.parts.len();
+        let asks_for_balance = equations.measure.is_some_and(|measure| measure.asks_for_balance);
+        let of_balance = if asks_for_balance { n } else { 0 };
+        let diagonal: Vec<f64> = (0..of_balance).map(|i| (equations.row)(i)[1]).collect();
         let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
         Ok(Self {
-            n: norms.parts.len(),
-            weights: device.upload(norms.weights)?,
-            part: device.upload(norms.parts)?,
-            shares: device.upload(norms.shares)?,
-            diagonal: device.upload(norms.diagonal)?,
+            n,
+            weights: device.upload(equations.weights)?,
+            part: device.upload(equations.parts)?,
+            shares: device.upload(equations.shares)?,
+            diagonal: device.upload(&diagonal)?,
             dot: kernel("vector_dot")?,
             total: kernel("vector_total")?,
             squares: kernel("vector_squares")?,
             combine: kernel("vector_combine")?,
             parts: device.buffer(PARTS + 1)?,
-            norms,
-            operator,
+            equations,
+            product,
+            plans,
             preconditioner,
             device,
         })
@@ -104,17 +90,17 @@ impl<'a> DeviceVectors<'a> {
     }
 }
 
-impl VectorSpace for DeviceVectors<'_> {
+impl VectorSpace for DeviceVectors<'_, '_> {
     type Vector = Buffer<f64>;
 
     fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
-        self.operator.apply_on_device(x, &y, columns)?;
-        if let Some(complete) = &mut self.norms.complete {
+        self.product.apply(self.plans, x, &y, columns)?;
+        if let Some(complete) = &mut self.equations.complete {
             let (charges, mut rows) = (x.to_vec()?, y.to_vec()?);
             let n = self.n.max(1);
             for (x, y) in charges.chunks_exact(n).zip(rows.chunks_exact_mut(n)) {
-                complete(x, y);
+                complete(x, y, true);
             }
             y.write(&rows)?;
         }
@@ -123,7 +109,10 @@ impl VectorSpace for DeviceVectors<'_> {
 
     fn precondition(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
-        self.preconditioner.apply_on_device(x, &y, columns)?;
+        match &mut self.preconditioner {
+            Some(preconditioner) => preconditioner.apply_on_device(x, &y, columns)?,
+            None => self.combine(x.len(), 1.0, x.arg(), 0.0, y.arg())?,
+        }
         Ok(y)
     }
 
@@ -178,20 +167,21 @@ impl VectorSpace for DeviceVectors<'_> {
         x: &Buffer<f64>,
         r: &Buffer<f64>,
     ) -> Result<Option<f64>, Error> {
+        let Some(measure) = self.equations.measure else { return Ok(None) };
         let left = self.mean_squares(Arg::Pointer(0), r)?;
         let balanced = if self.diagonal.is_empty() {
             Vec::new()
         } else {
             self.mean_squares(self.diagonal.arg(), x)?
         };
-        Ok(Some((self.norms.measure)(column, &left, &balanced)))
+        Ok(Some((measure.size)(column, &left, &balanced)))
     }
 }
 
-impl DeviceVectors<'_> {
+impl DeviceVectors<'_, '_> {
     /// Mean squares over each part of the values times these factors, if any.
     fn mean_squares(&self, factors: Arg, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
-        let sums = self.device.buffer::<f64>(self.norms.count)?;
+        let sums = self.device.buffer::<f64>(self.equations.count)?;
         sums.zero()?;
         let vectors = [self.part.arg(), self.shares.arg(), factors, values.arg(), sums.arg()];
         let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();

@@ -8,21 +8,25 @@ use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
-use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel};
+use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::near::{self, Near, Needs, Precision, Sources};
-use crate::operator::layer::{self, Correction, Layer};
+use crate::operator::host::{Host, Sampling};
+use crate::operator::layer::Layer;
 use crate::operator::points::QuadraturePoints;
-use crate::operator::schedule::PlanSchedule;
 use crate::physics::capacitance::capacitance;
 use crate::physics::electrostatics;
 use crate::precondition::coarse::Coarse;
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+use crate::quadrature::sums::Rule;
+use crate::solve::backend::Backend;
 use crate::solve::gmres::LinearOperator;
+use crate::solve::schedule::PlanSchedule;
+use crate::space::Dofs;
 use crate::testing::sheets;
 use crate::{
     Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
@@ -72,7 +76,10 @@ fn near_field_and_preconditioner_match_the_processors() {
         let kinds = vec![RowKind::Single; n];
         let geometry =
             || DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
-        let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
+        let (found, expected) = (
+            geometry().smallest_relative_gap(rule).unwrap(),
+            near::smallest_relative_gap(&panels, rule),
+        );
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         for (precision, rounding) in [(Precision::Single, 1e-6), (Precision::Double, 1e-10)] {
             let mut host =
@@ -131,11 +138,16 @@ fn near_field_and_preconditioner_match_the_processors() {
     }
 }
 
+fn sampling(panels: &Arc<Panels>, rule: &'static Rule, kinds: &[RowKind]) -> Sampling {
+    let panels = Arc::clone(panels);
+    Sampling { panels, rules: [rule; 2], kinds: kinds.into(), dofs: Dofs::Charges }
+}
+
 #[test]
 fn products_and_samples_match_the_processors() {
     let Some(_) = gpu("products_and_samples_match_the_processors") else { return };
     let mesh = &meshes()[0];
-    let panels = Panels::new(mesh, |_| true);
+    let panels = Arc::new(Panels::new(mesh, |_| true));
     let Accuracy { rule, selection, pairs, .. } = Accuracy::new(1e-6, 0);
     let integrals = SingleLayerPairs { panels: &panels, quadrature: pairs };
     let n = panels.len();
@@ -145,25 +157,25 @@ fn products_and_samples_match_the_processors() {
         let options = fmm::Options { tolerance: 1e-6, backend, ..fmm::Options::default() };
         let plan = fmm::Plan::new(&points.all(), None, &options).unwrap();
         let (double, free) = (Precision::Double, |_| Ok(()));
-        let correction = match plan.device() {
+        let kinds = vec![RowKind::Single; n];
+        let sampling = sampling(&panels, rule, &kinds);
+        let backend: Box<dyn Backend> = match plan.device() {
             Some(device) => {
-                let kinds = vec![RowKind::Single; n];
                 let geometry =
                     DeviceGeometry::new(&device, &panels, &kinds, selection.diameters).unwrap();
                 let mut near =
                     DeviceNear::new(geometry, &selection, pairs, double, free, &Quiet).unwrap();
                 near.subtract_points(rule).unwrap();
-                Correction::Device(Box::new(DeviceProduct::new(near, rule).unwrap()))
+                Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None))
             }
             None => {
                 let mut near =
                     Near::new(&panels, &selection, &integrals, double, free, &Quiet).unwrap();
                 near.subtract_points(&panels, &integrals, rule);
-                Correction::Host(near)
+                Box::new(Host::new(sampling.clone(), near, None))
             }
         };
-        let (panels, kinds) = (Arc::new(Panels::new(mesh, |_| true)), vec![RowKind::Single; n]);
-        let mut operator = Layer::new(panels, rule, kinds, PlanSchedule::fixed(plan), correction);
+        let mut operator = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
         let mut y = vec![0.0; n];
         operator.apply(&x, &mut y, 1).unwrap();
         let error = operator.sampled_error(500).unwrap().unwrap();
@@ -264,14 +276,17 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let needs = Needs::new(&panels, &[sources], &parts, &shares);
         let integrals = LayerPairs::new(&panels, &kinds, accuracy.pairs)
             .with_solid_angles(accuracy.solid_angles)
-            .with_needs(&needs);
+            .with_needs(Some(&needs));
         let geometry = || {
             let diameters = selection.diameters;
             let mut geometry = DeviceGeometry::new(&device, &panels, &kinds, diameters).unwrap();
-            geometry.set_needs(&needs, accuracy.solid_angles).unwrap();
+            geometry.set_needs(Some(&needs), accuracy.solid_angles).unwrap();
             geometry
         };
-        let (found, expected) = (geometry().closest(rule).unwrap(), near::closest(&panels, rule));
+        let (found, expected) = (
+            geometry().smallest_relative_gap(rule).unwrap(),
+            near::smallest_relative_gap(&panels, rule),
+        );
         assert!((found / expected - 1.0).abs() < 1e-10, "closest {found} for {expected}");
         let (double, free) = (Precision::Double, |_| Ok(()));
         let mut host = Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
@@ -319,7 +334,13 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         // Products with the fast sum, and its errors.
         let layers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
             let points = QuadraturePoints::new(&panels, rule);
-            let options = fmm::Options { backend, ..layer::plan_options(&kinds, tolerance, 2) };
+            let options = fmm::Options {
+                backend,
+                tolerance,
+                densities: 2,
+                gradient: true,
+                ..fmm::Options::default()
+            };
             let plan = match points.with_images() {
                 Some(all) => fmm::Plan::new(&all, Some(&points.all()), &options).unwrap(),
                 None => fmm::Plan::new(&points.all(), None, &options).unwrap(),
@@ -328,18 +349,17 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
                 DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet)
                     .unwrap();
             near.subtract_points(rule).unwrap();
-            let correction = match plan.device() {
-                Some(_) => Correction::Device(Box::new(DeviceProduct::new(near, rule).unwrap())),
-                None => Correction::Host({
+            let sampling = sampling(&panels, rule, &kinds);
+            let backend: Box<dyn Backend> = match plan.device() {
+                Some(_) => Box::new(OnDevice::new(DeviceProduct::new(near, rule).unwrap(), None)),
+                None => {
                     let mut near =
                         Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
                     near.subtract_points(&panels, &integrals, rule);
-                    near
-                }),
+                    Box::new(Host::new(sampling.clone(), near, None))
+                }
             };
-            let panels = Arc::clone(&panels);
-            let mut layer =
-                Layer::new(panels, rule, kinds.clone(), PlanSchedule::fixed(plan), correction);
+            let mut layer = Layer::new(sampling, PlanSchedule::fixed(plan), backend);
             let mut y = vec![0.0; 2 * n];
             layer.apply(&v, &mut y, 2).unwrap();
             let error = layer.sampled_error(500).unwrap().unwrap();

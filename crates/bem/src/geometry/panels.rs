@@ -70,11 +70,14 @@ impl Image {
         [a, b, c, s, t, u, self.sign]
     }
 
+    fn is_mirrored(&self) -> bool {
+        self.flips.iter().flatten().count() % 2 == 1
+    }
+
     fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
         let [a, b, c] = corners.each_ref().map(|v| self.reflect(v));
         // One that is mirrored is run around the other way.
-        let odd = self.flips.iter().flatten().count() % 2 == 1;
-        if odd { [a, c, b] } else { [a, b, c] }
+        if self.is_mirrored() { [a, c, b] } else { [a, b, c] }
     }
 }
 
@@ -203,23 +206,14 @@ impl Panels {
         self.images.iter().map(|image| image.sign)
     }
 
+    /// Whether an image's vertices are run around the other way than its panel's.
+    pub(crate) fn is_mirrored(&self, i: usize) -> bool {
+        self.images[i / self.len()].is_mirrored()
+    }
+
     /// Number of panels with all images.
     pub(crate) fn total(&self) -> usize {
         self.vertices.len()
-    }
-
-    /// The sum over the images g of `second`, with their signs, of what `f` gives for panel `first` and panel g of these.
-    pub(crate) fn over_images(
-        &self,
-        first: usize,
-        second: usize,
-        mut f: impl FnMut(usize, usize) -> [f64; 2],
-    ) -> [f64; 2] {
-        let n = self.len();
-        self.signs().enumerate().fold([0.0; 2], |sum, (g, sign)| {
-            let [forth, back] = f(first, g * n + second);
-            [sum[0] + sign * forth, sum[1] + sign * back]
-        })
     }
 
     /// The sum over another point and its images, with their signs, of what `f` makes of the square of the distance.

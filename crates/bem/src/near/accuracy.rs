@@ -82,15 +82,15 @@ impl Accuracy {
         Self { rule, selection, pairs, solid_angles, solid_angles_of_rows, precision }
     }
 
-    /// The same for panels whose points come as close to each other as `closest`, in sizes of a panel.
+    /// The same for panels whose points come as close to each other as `gap`, in sizes of a panel.
     ///
     /// Between sheets that face each other at a distance h, potentials cancel to the share h / size: entries need that many
     /// more digits, and as many again for errors not to add up over the sheet (measured: with the first power alone C of
     /// two plates moves by 4e-6 at h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
-    pub(crate) fn for_closest(self, closest: f64) -> Self {
-        let share = (closest / SIDE_BY_SIDE).min(1.0).powi(2);
+    pub(crate) fn for_gap(self, gap: f64) -> Self {
+        let share = (gap / SIDE_BY_SIDE).min(1.0).powi(2);
         let selection = Selection { error: self.selection.error * share, ..self.selection };
-        let precision = if closest < FACING { Precision::Double } else { self.precision };
+        let precision = if gap < FACING { Precision::Double } else { self.precision };
         Self { selection, pairs: self.pairs.tightened(share), precision, ..self }
     }
 }

@@ -23,11 +23,14 @@ impl Value for f64 {
 
 /// Entries of consecutive rows.
 ///
-/// Pairs within the block are stored once, in the row of the first panel, with a 16-bit column; those with panels outside in
-/// their row alone.
+/// Over panels, pairs within the block are stored once, in the row of the first panel, with a 16-bit column: potentials take half the
+/// memory, and memory is what a product waits for. Pairs with panels outside, and all of functions, are plain sparse rows.
 #[derive(Debug)]
 pub(crate) struct Block<V> {
     rows: Range<usize>,
+    /// Columns of pairs that are stored once: the rows, or none.
+    inside: Range<usize>,
+    /// One a row if there are such pairs.
     diagonal: Vec<f64>,
     /// Where the pairs of each row begin and, at last, where they end.
     starts: Vec<u32>,
@@ -37,7 +40,7 @@ pub(crate) struct Block<V> {
     upper: Vec<V>,
     /// Entries (j, i); none if they are the same.
     lower: Vec<V>,
-    /// Entries with panels outside, shape (rows, panels).
+    /// All others, shape (rows, columns).
     outside: CsMatI<V, u32, u32>,
 }
 
@@ -45,7 +48,8 @@ pub(crate) struct Block<V> {
 #[derive(Debug)]
 pub(crate) struct Builder<V> {
     rows: Range<usize>,
-    panels: usize,
+    inside: Range<usize>,
+    columns_of_all: usize,
     symmetric: bool,
     diagonal: Vec<f64>,
     starts: Vec<u32>,
@@ -60,10 +64,16 @@ pub(crate) struct Builder<V> {
 impl<V: Value> Builder<V> {
     /// For these rows of a square matrix over `panels`.
     pub(crate) fn new(rows: Range<usize>, panels: usize, symmetric: bool) -> Self {
+        Self { symmetric, inside: rows.clone(), ..Self::plain(rows, panels) }
+    }
+
+    /// For these rows of a matrix with so many columns, no pair of which is stored once.
+    pub(crate) fn plain(rows: Range<usize>, columns_of_all: usize) -> Self {
         Self {
             rows,
-            panels,
-            symmetric,
+            inside: 0..0,
+            columns_of_all,
+            symmetric: false,
             diagonal: Vec::new(),
             starts: vec![0],
             columns: Vec::new(),
@@ -77,7 +87,7 @@ impl<V: Value> Builder<V> {
 
     /// Appends to the current row its entries (i, j) and (j, i). Columns of the block come after i; all in increasing order.
     pub(crate) fn push(&mut self, j: usize, [forth, back]: [f64; 2]) {
-        if self.rows.contains(&j) {
+        if self.inside.contains(&j) {
             self.columns.push((j - self.rows.start) as u16);
             self.upper.push(V::of(forth));
             if !self.symmetric {
@@ -89,9 +99,9 @@ impl<V: Value> Builder<V> {
         }
     }
 
-    /// Ends the current row with its entry on the diagonal.
-    pub(crate) fn end_row(&mut self, diagonal: f64) {
-        self.diagonal.push(diagonal);
+    /// Ends the current row with its entry on the diagonal, if that is stored apart.
+    pub(crate) fn end_row(&mut self, diagonal: Option<f64>) {
+        self.diagonal.extend(diagonal);
         self.starts.push(self.columns.len() as u32);
         self.outside_starts.push(self.outside_columns.len() as u32);
     }
@@ -103,9 +113,10 @@ impl<V: Value> Builder<V> {
         for values in [&mut self.upper, &mut self.lower, &mut self.outside] {
             values.shrink_to_fit();
         }
-        let shape = (self.rows.len(), self.panels);
+        let shape = (self.rows.len(), self.columns_of_all);
         Block {
             rows: self.rows,
+            inside: self.inside,
             diagonal: self.diagonal,
             starts: self.starts,
             columns: self.columns,
@@ -160,18 +171,20 @@ impl<V: Value> Block<V> {
         }
     }
 
-    /// y += A x for the rows of the block; `x` covers all panels.
+    /// y += A x for the rows of the block; `x` covers all columns.
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        let (own, lower) = (&x[self.rows.clone()], self.lower());
+        let (own, lower) = (&x[self.inside.clone()], self.lower());
         for r in 0..self.rows.len() {
-            let xi = own[r];
-            let mut sum = self.diagonal[r] * xi;
-            let row = self.row(r);
-            let values = self.upper[row.clone()].iter().zip(&lower[row.clone()]);
-            for (&j, (&forth, &back)) in self.columns[row].iter().zip(values) {
-                let j = usize::from(j);
-                sum += forth.into() * own[j];
-                y[j] += back.into() * xi;
+            let mut sum = 0.0;
+            if let Some(&xi) = own.get(r) {
+                sum = self.diagonal[r] * xi;
+                let row = self.row(r);
+                let values = self.upper[row.clone()].iter().zip(&lower[row.clone()]);
+                for (&j, (&forth, &back)) in self.columns[row].iter().zip(values) {
+                    let j = usize::from(j);
+                    sum += forth.into() * own[j];
+                    y[j] += back.into() * xi;
+                }
             }
             sum += self.outside_row(r).map(|(j, entry)| entry.into() * x[j]).sum::<f64>();
             y[r] += sum;

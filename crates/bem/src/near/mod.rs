@@ -7,7 +7,7 @@
 
 pub(crate) mod accuracy;
 mod block;
-pub(crate) mod coefficients;
+pub(crate) mod functions;
 mod needs;
 pub(crate) mod pairs;
 mod select;
@@ -25,22 +25,44 @@ pub(crate) use block::FullRows;
 use block::{Block, Builder, Value};
 pub(crate) use needs::{Needs, Sources};
 use select::Choice;
-pub(crate) use select::{Selection, closest};
+pub(crate) use select::{Selection, smallest_relative_gap};
 
 /// Entries of a row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
 
+/// What an operator has between two panels: a number for charges of panels, a block of them for functions.
+pub(crate) trait Entry: Copy + Default + Send + Sync {
+    /// This and so many times the other.
+    fn plus(self, times: f64, other: Self) -> Self;
+    /// How large it is, as an error; NaN comes through.
+    fn size(&self) -> f64;
+}
+
+impl Entry for f64 {
+    fn plus(self, times: f64, other: Self) -> Self {
+        self + times * other
+    }
+
+    fn size(&self) -> f64 {
+        self.abs()
+    }
+}
+
 /// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
+///
+/// All that is known of the panels' shape is in here, in the rules' points on them, and in the centroids, radii and diameters that
+/// [`Panels`] has of them.
 pub(crate) trait PairIntegrals: Sync {
+    type Entry: Entry;
     /// Room that many pairs share.
     type Scratch: Default;
     /// Whether (i, j) and (j, i) are the same, for all pairs.
     fn is_symmetric(&self) -> bool;
     /// Entries (i, j) and (j, i), integrated; j may be i.
-    fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [f64; 2];
+    fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
     /// The same entries summed over the points of the first rule on panel i and of the second on j; coincident points
     /// contribute nothing.
-    fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2];
+    fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
 
     /// What an error of entries (i, j) and (j, i) counts in their rows.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
@@ -55,10 +77,25 @@ pub(crate) trait PairIntegrals: Sync {
             let plain = self.by_points([rule, rule], i, j);
             let left = self.by_points([finer, rule], i, j);
             let right = self.by_points([rule, finer], i, j);
-            let error = |k: usize| (left[k] - plain[k]).abs() + (right[k] - plain[k]).abs();
+            let change = |of: Self::Entry, k: usize| of.plus(-1.0, plain[k]).size();
+            let error = |k: usize| change(left[k], k) + change(right[k], k);
             [error(0), error(1)]
         }));
     }
+}
+
+/// The sum over the images g of panel `second`, with their signs, of what `f` gives for panel `first` and panel g of these.
+pub(crate) fn over_images<E: Entry>(
+    panels: &Panels,
+    first: usize,
+    second: usize,
+    mut f: impl FnMut(usize, usize) -> [E; 2],
+) -> [E; 2] {
+    let n = panels.len();
+    panels.signs().enumerate().fold([E::default(); 2], |sum, (g, sign)| {
+        let [forth, back] = f(first, g * n + second);
+        [sum[0].plus(sign, forth), sum[1].plus(sign, back)]
+    })
 }
 
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more panels, the fewer of those;
@@ -72,10 +109,11 @@ pub(crate) enum Precision {
     Double,
 }
 
-/// Entries on close pairs of panels, a sparse matrix with a symmetric pattern.
+/// Entries on close pairs of panels: a sparse matrix, over panels with a symmetric pattern.
 #[derive(Debug)]
 pub(crate) struct Near {
-    panels: usize,
+    rows: usize,
+    columns: usize,
     blocks: Blocks,
 }
 
@@ -98,14 +136,14 @@ macro_rules! with {
 impl Near {
     /// No entries.
     pub(crate) fn none(panels: usize) -> Self {
-        Self { panels, blocks: Blocks::Double(Vec::new()) }
+        Self { rows: panels, columns: panels, blocks: Blocks::Double(Vec::new()) }
     }
 
     /// Exact entries on the pairs of `selection`. `check(entries)` may refuse that many.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
-    pub(crate) fn new<I: PairIntegrals>(
+    pub(crate) fn new<I: PairIntegrals<Entry = f64>>(
         panels: &Panels,
         selection: &Selection,
         integrals: &I,
@@ -121,10 +159,10 @@ impl Near {
                 Blocks::Double(Self::assemble(panels, selection, integrals, check, progress)?)
             }
         };
-        Ok(Self { panels: panels.len(), blocks })
+        Ok(Self { rows: panels.len(), columns: panels.len(), blocks })
     }
 
-    fn assemble<V: Value, I: PairIntegrals>(
+    fn assemble<V: Value, I: PairIntegrals<Entry = f64>>(
         panels: &Panels,
         selection: &Selection,
         integrals: &I,
@@ -168,7 +206,7 @@ impl Near {
                     block.push(j as usize, both);
                 }
                 let own = |i, j| integrals.exact(i, j, &mut scratch);
-                block.end_row(panels.over_images(i, i, own)[0]);
+                block.end_row(Some(over_images(panels, i, i, own)[0]));
             }
             let block = block.finish();
             let added = block.entries() as u64;
@@ -187,7 +225,7 @@ impl Near {
 
     /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single precision.
     pub(crate) fn between(&self, chosen: &[u32]) -> Self {
-        let mut index = vec![u32::MAX; self.panels];
+        let mut index = vec![u32::MAX; self.rows];
         chosen.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let block = |first: usize| {
             let rows = first..chosen.len().min(first + BLOCK);
@@ -204,19 +242,19 @@ impl Near {
                     let mut entries: Vec<(u32, f64)> = entries.collect();
                     entries.sort_unstable_by_key(|entry| entry.0);
                     entries.iter().for_each(|&(j, value)| block.push(j as usize, [value; 2]));
-                    block.end_row(self.diagonal(i));
+                    block.end_row(Some(self.diagonal(i)));
                 }
             }
             block.finish()
         };
         let starts: Vec<usize> = (0..chosen.len()).step_by(BLOCK).collect();
         let blocks = Blocks::Single(starts.into_par_iter().map(block).collect());
-        Self { panels: chosen.len(), blocks }
+        Self { rows: chosen.len(), columns: chosen.len(), blocks }
     }
 
-    /// Rows, and columns.
+    /// Rows.
     pub(crate) fn len(&self) -> usize {
-        self.panels
+        self.rows
     }
 
     /// Entries that are not zero, the diagonal among them.
@@ -225,7 +263,7 @@ impl Near {
     }
 
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
-    pub(crate) fn subtract_points<I: PairIntegrals>(
+    pub(crate) fn subtract_points<I: PairIntegrals<Entry = f64>>(
         &mut self,
         panels: &Panels,
         integrals: &I,
@@ -234,7 +272,7 @@ impl Near {
         let minus_points = |i: usize, j: usize| {
             let (first, second) = panels.ordered(i, j);
             let by_points = |i, j| integrals.by_points([rule; 2], i, j);
-            let [forth, back] = panels.over_images(first, second, by_points);
+            let [forth, back] = over_images(panels, first, second, by_points);
             if first == i { [-forth, -back] } else { [-back, -forth] }
         };
         with!(&mut self.blocks, |blocks| {
@@ -242,9 +280,9 @@ impl Near {
         });
     }
 
-    /// y += A x for `x` and `y` of shape (k, n).
+    /// y += A x for `x` of shape (k, columns) and `y` of shape (k, rows).
     pub(crate) fn multiply_add(&self, x: &[f64], y: &mut [f64]) {
-        for (x, y) in x.chunks_exact(self.panels).zip(y.chunks_exact_mut(self.panels)) {
+        for (x, y) in x.chunks_exact(self.columns).zip(y.chunks_exact_mut(self.rows)) {
             let rows = y.par_chunks_mut(BLOCK);
             with!(&self.blocks, |blocks| {
                 blocks.par_iter().zip(rows).for_each(|(block, y)| block.multiply_add(x, y));
@@ -254,7 +292,7 @@ impl Near {
 
     /// How many blocks of rows there are.
     pub(crate) fn blocks(&self) -> usize {
-        self.panels.div_ceil(BLOCK)
+        self.rows.div_ceil(BLOCK)
     }
 
     /// The rows of one block in full.
@@ -285,6 +323,7 @@ mod tests {
     struct Numbers;
 
     impl PairIntegrals for Numbers {
+        type Entry = f64;
         type Scratch = ();
 
         fn is_symmetric(&self) -> bool {

@@ -64,8 +64,8 @@ impl<'a> LayerPairs<'a> {
     }
 
     /// The same where charges in space have these needs.
-    pub(crate) fn with_needs(self, needs: &'a Needs) -> Self {
-        Self { needs: Some(needs), ..self }
+    pub(crate) fn with_needs(self, needs: Option<&'a Needs>) -> Self {
+        Self { needs, ..self }
     }
 
     fn kernel(&self, i: usize) -> RowKind {
@@ -119,6 +119,7 @@ impl<'a> LayerPairs<'a> {
 }
 
 impl PairIntegrals for LayerPairs<'_> {
+    type Entry = f64;
     type Scratch = Scratch;
 
     /// Images of panels come in groups of reflections, which leave it so.

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use crate::geometry::neighbours::{Neighbours, Walk};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::near::PairIntegrals;
+use crate::near::{Entry, PairIntegrals, over_images};
 use crate::quadrature::sums::Rule;
 
 /// Pairs whose entries the operator's points would get wrong.
@@ -33,7 +33,7 @@ impl Selection {
         panels: &Panels,
         integrals: &I,
         pairs: &[[usize; 2]],
-        choice: &mut Choice,
+        choice: &mut Choice<I::Entry>,
         scratch: &mut I::Scratch,
     ) {
         let [rule, _] = self.rules;
@@ -74,14 +74,15 @@ impl Selection {
                         let exact = integrals.exact(i, j, scratch);
                         let plain = integrals.by_points([rule, rule], i, j);
                         known = (!with_images).then_some(exact);
-                        large([i, j], [(exact[0] - plain[0]).abs(), (exact[1] - plain[1]).abs()])
+                        let error = |k: usize| exact[k].plus(-1.0, plain[k]).size();
+                        large([i, j], [error(0), error(1)])
                     }
                 };
             }
             let exact = || {
                 let [i, j] = pair;
                 known.unwrap_or_else(|| {
-                    panels.over_images(i, j, |i, j| integrals.exact(i, j, scratch))
+                    over_images(panels, i, j, |i, j| integrals.exact(i, j, scratch))
                 })
             };
             choice.kept.push(kept.then(exact));
@@ -97,7 +98,7 @@ impl Selection {
         i: usize,
         j: usize,
         scratch: &mut I::Scratch,
-    ) -> Option<[f64; 2]> {
+    ) -> Option<[I::Entry; 2]> {
         let mut choice = Choice::default();
         self.choose(panels, integrals, &[[i, j]], &mut choice, scratch);
         choice.kept[0]
@@ -105,19 +106,25 @@ impl Selection {
 }
 
 /// What [`Selection::choose`] finds, and room for it.
-#[derive(Debug, Default)]
-pub(crate) struct Choice {
+#[derive(Debug)]
+pub(crate) struct Choice<E> {
     /// Of all pairs with all images: whether the panels are so far apart that rules tell their own errors.
     is_apart: Vec<bool>,
     /// Those that are.
     apart: Vec<[usize; 2]>,
     errors: Vec<[f64; 2]>,
-    kept: Vec<Option<[f64; 2]>>,
+    kept: Vec<Option<[E; 2]>>,
 }
 
-impl Choice {
+impl<E> Default for Choice<E> {
+    fn default() -> Self {
+        Self { is_apart: vec![], apart: vec![], errors: vec![], kept: vec![] }
+    }
+}
+
+impl<E> Choice<E> {
     /// For each pair its exact entries, if it belongs to the near field.
-    pub(crate) fn kept(&self) -> &[Option<[f64; 2]>] {
+    pub(crate) fn kept(&self) -> &[Option<[E; 2]>] {
         &self.kept
     }
 }
@@ -126,7 +133,7 @@ impl Choice {
 /// most 1.
 ///
 /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be that much better.
-pub(crate) fn closest(panels: &Panels, rule: &Rule) -> f64 {
+pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &Rule) -> f64 {
     let (n, total) = (panels.len(), panels.total());
     let widths: Vec<f64> = (0..total)
         .into_par_iter()

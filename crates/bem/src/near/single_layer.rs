@@ -21,6 +21,7 @@ pub(crate) struct Scratch {
 }
 
 impl PairIntegrals for SingleLayerPairs<'_> {
+    type Entry = f64;
     type Scratch = Scratch;
 
     fn is_symmetric(&self) -> bool {

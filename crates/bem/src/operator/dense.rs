@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use crate::geometry::panels::Panels;
 use crate::near::PairIntegrals;
+use crate::near::over_images;
 use crate::near::single_layer::{Scratch, SingleLayerPairs};
 use crate::solve::cholesky::Factor;
 use crate::{Error, Progress, Stage};
@@ -41,7 +42,7 @@ impl Dense {
                     let (i, j) = panels.ordered(i, j);
                     integrals.exact(i, j, &mut scratch)
                 };
-                *entry = panels.over_images(first, second, exact)[0];
+                *entry = over_images(panels, first, second, exact)[0];
             }
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             progress.advance(Stage::NearField, done, n as u64)

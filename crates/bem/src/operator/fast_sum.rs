@@ -1,7 +1,9 @@
-//! How exact the fast sums of a solve are, and when they are made more so.
+//! The fast sum of an operator: its plan, how exact it is, and when it is made more so.
 
-use crate::SolveOptions;
-use crate::operator::layer::SampledError;
+use super::host::Sampling;
+use super::points::QuadraturePoints;
+use crate::near::pairs::RowKind;
+use crate::{Error, SolveOptions};
 
 /// The fast sum's tolerance as a share of the solver's: its error must not be what the residual is made of.
 const SHARE: f64 = 0.3;
@@ -22,14 +24,79 @@ pub(crate) const SAMPLES: usize = 1000;
 /// Excitations that share one product with the operator at most.
 pub(crate) const GROUP: usize = 8;
 
+/// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
+/// correction leaves of them: that needs all digits.
+pub(crate) const COINCIDENT: f64 = 0.03;
+
+/// The same where there are potentials alone, of which the sum has no more than the difference between points.
+const COINCIDENT_POTENTIALS: f64 = 1e-3;
+
+/// What near pairs in single precision leave in potentials, times the share of the panels' size that points are apart (measured: 2e-6
+/// at 0.014, between plates).
+const ROUNDING: f64 = 3e-8;
+
+/// How far a fast sum is off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SampledError {
+    /// L2 norm of the error over that of the sum.
+    pub(crate) relative: f64,
+    /// Root mean square, as a potential.
+    pub(crate) absolute: f64,
+}
+
+/// The fast sum over the points of an operator, whatever its tolerance.
+#[derive(Clone)]
+pub(crate) struct FastSum {
+    pub(crate) sampling: Sampling,
+    /// The smallest gap between panels, in sizes of a panel.
+    pub(crate) gap: f64,
+    /// The solver's.
+    pub(crate) tolerance: f64,
+    pub(crate) columns: usize,
+    pub(crate) backend: fmm::Backend,
+    pub(crate) gpu: usize,
+}
+
+impl FastSum {
+    /// Its plan for this tolerance.
+    ///
+    /// # Errors
+    /// Those of [`fmm::Plan::new`].
+    pub(crate) fn plan(&self, tolerance: f64) -> Result<fmm::Plan, Error> {
+        let Sampling { panels, rules, .. } = &self.sampling;
+        let options = fmm::Options {
+            tolerance,
+            densities: self.columns.max(1),
+            gradient: self.sampling.has(RowKind::Adjoint),
+            dipoles: self.sampling.has(RowKind::Double),
+            precision: self.precision(tolerance),
+            backend: self.backend,
+            gpu: self.gpu,
+            ..fmm::Options::default()
+        };
+        let [sources, targets] = rules.map(|rule| QuadraturePoints::new(panels, rule));
+        let are_same = rules[0].degree() == rules[1].degree();
+        Ok(match sources.with_images() {
+            Some(all) => fmm::Plan::new(&all, Some(&targets.all()), &options)?,
+            None if are_same => fmm::Plan::new(&targets.all(), None, &options)?,
+            None => fmm::Plan::new(&sources.all(), Some(&targets.all()), &options)?,
+        })
+    }
+
+    /// The format of the sum: what close points add the correction takes away again, which needs digits. `None` leaves it to the sum.
+    fn precision(&self, tolerance: f64) -> Option<fmm::Precision> {
+        let has_slopes = self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
+        // Rounding may be as large as what is asked of the solver, or of a looser sum.
+        let allowed = self.tolerance.max(tolerance / SHARE);
+        let least =
+            if has_slopes { COINCIDENT } else { COINCIDENT_POTENTIALS.max(ROUNDING / allowed) };
+        (self.gap < least).then_some(fmm::Precision::Double)
+    }
+}
+
 /// The tolerance that a solve begins with.
 pub(crate) fn tolerance(options: &SolveOptions) -> f64 {
     options.fmm_tolerance.unwrap_or(SHARE * options.tolerance).clamp(TIGHTEST, 0.1)
-}
-
-/// The solver's tolerance that a fast sum of this `tolerance` is good for.
-pub(crate) fn serves(tolerance: f64) -> f64 {
-    tolerance / SHARE
 }
 
 /// A tolerance that takes care of an error `off` times the one allowed; `None` where it is within that, or nothing tighter is left.

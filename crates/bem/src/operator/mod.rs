@@ -2,9 +2,9 @@
 
 pub(crate) mod algebra;
 pub(crate) mod dense;
+pub(crate) mod discretisation;
 pub(crate) mod fast_sum;
+pub(crate) mod host;
 pub(crate) mod layer;
 pub(crate) mod points;
-pub(crate) mod schedule;
-pub(crate) mod space_layer;
 pub(crate) mod surface;

@@ -33,6 +33,11 @@ impl<'a> QuadraturePoints<'a> {
         self.panels.len() * self.rule.len()
     }
 
+    /// The same with those of images.
+    pub(crate) fn total(&self) -> usize {
+        self.panels.total() * self.rule.len()
+    }
+
     fn of(&self, panel: usize) -> impl Iterator<Item = (Vec3, f64)> {
         self.rule.on(self.panels.vertices(panel))
     }
@@ -110,9 +115,7 @@ impl<'a> QuadraturePoints<'a> {
     pub(crate) fn spread(&self, panels: &[f64], points: &mut [f64]) {
         let nodes = self.rule.nodes();
         for (q, x) in points.chunks_exact_mut(nodes.len()).zip(panels) {
-            for (q, node) in q.iter_mut().zip(nodes) {
-                *q = node.weight * x;
-            }
+            q.iter_mut().zip(nodes).for_each(|(q, node)| *q = node.weight * x);
         }
     }
 }

@@ -5,17 +5,14 @@ use std::sync::Arc;
 
 use mesh::Mesh;
 
+use super::algebra::Operator;
+use super::discretisation::{Close, Discretisation, Target};
+use super::layer::Layer;
 use crate::geometry::panels::Panels;
-use crate::near::accuracy::Accuracy;
-use crate::near::pairs::{LayerPairs, RowKind};
-use crate::near::{self, Near};
-use crate::operator::algebra::Operator;
-use crate::operator::layer::{self, Correction, Layer};
-use crate::operator::points::QuadraturePoints;
-use crate::operator::schedule::PlanSchedule;
-use crate::operator::space_layer::{Mass, SpaceLayer};
+use crate::near::pairs::RowKind;
 use crate::solve::gmres::LinearOperator;
-use crate::space::{self, DofMap, FunctionSpace, Test, TestTrial};
+use crate::solve::schedule::PlanSchedule;
+use crate::space::{self, DofMap, Dofs, FunctionSpace, Test, TestTrial};
 use crate::{Error, Quiet};
 
 /// Degree of the rule that means of given functions are taken by.
@@ -28,11 +25,15 @@ pub struct OperatorOptions {
     pub tolerance: f64,
     /// Vectors that will usually be multiplied together.
     pub columns: usize,
+    /// Where products are computed.
+    pub backend: fmm::Backend,
+    /// Which GPU, counted from 0.
+    pub gpu: usize,
 }
 
 impl Default for OperatorOptions {
     fn default() -> Self {
-        Self { tolerance: 1e-6, columns: 1 }
+        Self { tolerance: 1e-6, columns: 1, backend: fmm::Backend::default(), gpu: 0 }
     }
 }
 
@@ -161,7 +162,10 @@ impl Surface {
     /// coefficients times these.
     pub fn weights(&self, space: FunctionSpace) -> Vec<f64> {
         let square = self.panels.scale() * self.panels.scale();
-        self.map(space).weights(self.panels.areas()).iter().map(|w| w * square).collect()
+        let map = self.map(space);
+        let weights: Vec<f64> =
+            map.weights(self.panels.areas()).iter().map(|w| w * square).collect();
+        map.in_mesh_order(&weights)
     }
 
     /// The function of a space that interpolates: its values at the vertices, or at the triangles' centroids.
@@ -181,7 +185,8 @@ impl Surface {
         if map.len() != found {
             return Err(Error::Length { what: "coefficients", expected: map.len(), found });
         }
-        Ok(space::norm(&self.panels, &map, coefficients) * self.panels.scale())
+        let coefficients = map.from_mesh_order(coefficients);
+        Ok(space::norm(&self.panels, &map, &coefficients) * self.panels.scale())
     }
 
     /// A function of position and unit normal as an equation tested with `test` has it: means weighted with the test functions, by
@@ -192,12 +197,19 @@ impl Surface {
         f: impl Fn([f64; 3], [f64; 3]) -> f64,
     ) -> Vec<f64> {
         let pairing = self.pairing(test.into(), FunctionSpace::Constant);
-        space::means(&self.panels, pairing.test, &pairing.rows, MEAN_DEGREE, f)
+        let means = space::means(&self.panels, pairing.test, &pairing.rows, MEAN_DEGREE, f);
+        pairing.rows.in_mesh_order(&means)
     }
 
     /// The mass matrix: a function of `trial` tested with `test`. The identity between constants.
     pub fn mass(&self, test: impl Into<Test>, trial: FunctionSpace) -> Operator<'static> {
-        Operator::new(Mass::new(Arc::clone(&self.panels), self.pairing(test.into(), trial)))
+        let functions = self.pairing(test.into(), trial);
+        let orders = [&functions.columns, &functions.rows].map(|map| map.order().to_vec());
+        let weights = functions.rows.weights(self.panels.areas());
+        let inverses = weights.into_iter().map(|w| 1.0 / w).collect();
+        let factors = [vec![1.0; functions.columns.len()], inverses];
+        let mass = Mass { panels: Arc::clone(&self.panels), functions };
+        Operator::new(InMeshOrder::new(mass, orders, factors))
     }
 
     /// Mean over each triangle of a function of position, by a rule of degree 6.
@@ -215,7 +227,12 @@ impl Surface {
     /// # Errors
     /// [`Error::Fmm`] when the tolerance is out of range.
     pub fn single_layer(&self, options: &OperatorOptions) -> Result<Operator<'static>, Error> {
-        self.layer(RowKind::Single, self.panels.scale(), options)
+        self.between(
+            RowKind::Single,
+            FunctionSpace::Constant.into(),
+            FunctionSpace::Constant,
+            options,
+        )
     }
 
     /// K: the potential of a density of dipoles along the normals, its principal value on the surface. K 1 = -1/2 on a closed
@@ -224,7 +241,12 @@ impl Surface {
     /// # Errors
     /// As [`Surface::single_layer`].
     pub fn double_layer(&self, options: &OperatorOptions) -> Result<Operator<'static>, Error> {
-        self.layer(RowKind::Double, 1.0, options)
+        self.between(
+            RowKind::Double,
+            FunctionSpace::Constant.into(),
+            FunctionSpace::Constant,
+            options,
+        )
     }
 
     /// K': the normal derivative of the potential of a charge density, without its jump of -1/2 (+1/2) on the side that the
@@ -236,7 +258,12 @@ impl Surface {
         &self,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
-        self.layer(RowKind::Adjoint, 1.0, options)
+        self.between(
+            RowKind::Adjoint,
+            FunctionSpace::Constant.into(),
+            FunctionSpace::Constant,
+            options,
+        )
     }
 
     /// V as [`Surface::single_layer`] has it, of densities in `trial` and tested with `test`.
@@ -280,82 +307,114 @@ impl Surface {
 
     fn between(
         &self,
-        kernel: RowKind,
+        kind: RowKind,
         test: Test,
         trial: FunctionSpace,
         options: &OperatorOptions,
     ) -> Result<Operator<'static>, Error> {
-        let length = if kernel == RowKind::Single { self.panels.scale() } else { 1.0 };
-        if (test, trial) == (Test::Means(FunctionSpace::Constant), FunctionSpace::Constant) {
-            return self.layer(kernel, length, options);
-        }
-        let (panels, pairing) = (Arc::clone(&self.panels), self.pairing(test, trial));
-        Ok(Operator::new(SpaceLayer::new(panels, kernel, pairing, length, options)?))
-    }
-
-    fn layer(
-        &self,
-        kernel: RowKind,
-        length: f64,
-        options: &OperatorOptions,
-    ) -> Result<Operator<'static>, Error> {
-        let panels = &self.panels;
-        let kinds = vec![kernel; panels.len()];
-        let accuracy = Accuracy::new(options.tolerance, 0);
-        let closest = near::closest(panels, accuracy.rule);
-        let accuracy = accuracy.for_closest(closest);
-        let pairs = LayerPairs::new(panels, &kinds, accuracy.pairs);
-        let double = near::Precision::Double;
-        let mut near = Near::new(panels, &accuracy.selection, &pairs, double, |_| Ok(()), &Quiet)?;
-        near.subtract_points(panels, &pairs, accuracy.rule);
-        let plan_options = fmm::Options {
-            precision: (closest < layer::COINCIDENT).then_some(fmm::Precision::Double),
-            ..layer::plan_options(&kinds, options.tolerance, options.columns)
+        let (panels, functions) = (&self.panels, self.pairing(test, trial));
+        let factor = if kind == RowKind::Single { panels.scale() } else { 1.0 } / (4.0 * PI);
+        let constants =
+            (test, trial) == (Test::Means(FunctionSpace::Constant), FunctionSpace::Constant);
+        let (of_columns, of_rows) = if constants {
+            (panels.areas().to_vec(), vec![factor; panels.len()])
+        } else {
+            let weights = functions.rows.weights(panels.areas()).into_iter();
+            (vec![1.0; functions.columns.len()], weights.map(|w| factor / w).collect())
         };
-        let plan = fmm::Plan::new(
-            &QuadraturePoints::new(panels, accuracy.rule).all(),
-            None,
-            &plan_options,
-        )?;
-        let (plans, correction) = (PlanSchedule::fixed(plan), Correction::Host(near));
-        let layer = Layer::new(Arc::clone(panels), accuracy.rule, kinds, plans, correction);
-        Ok(Operator::new(OfDensities {
-            panels: Arc::clone(panels),
-            layer,
-            factor: length / (4.0 * PI),
-            charges: Vec::new(),
-            values: Vec::new(),
-        }))
+        let orders = [&functions.columns, &functions.rows].map(|map| map.order().to_vec());
+        // Products of two linear functions take a rule more than constants do.
+        let (dofs, increment) =
+            if constants { (Dofs::Charges, 0) } else { (Dofs::Functions(Arc::new(functions)), 1) };
+        let (target, kinds) =
+            (Target { backend: options.backend, gpu: options.gpu }, vec![kind; panels.len()]);
+        let mut parts =
+            Discretisation::new(panels, &kinds, dofs, options.tolerance, increment, target)?;
+        let sum = parts.fast_sum(options.tolerance, options.columns);
+        let plan = sum.plan(options.tolerance)?;
+        if plan.device().is_none() {
+            parts.leave_device();
+        }
+        let close = Close { needs: None, check: &|_| Ok(()), progress: &Quiet };
+        let backend = parts.backend(&close, None)?;
+        let layer = Layer::new(parts.sampling, PlanSchedule::fixed(plan), backend);
+        Ok(Operator::new(InMeshOrder::new(layer, orders, [of_columns, of_rows])))
     }
 }
 
-/// A layer in densities instead of charges, in the mesh's order instead of the panels'.
-struct OfDensities {
-    panels: Arc<Panels>,
-    layer: Layer,
-    factor: f64,
-    charges: Vec<f64>,
-    values: Vec<f64>,
+/// An operator on coefficients in the mesh's order instead of its own, with factors for its columns and rows.
+struct InMeshOrder<O> {
+    operator: O,
+    /// Places in the mesh's order, and factors, of columns and of rows.
+    orders: [Vec<u32>; 2],
+    factors: [Vec<f64>; 2],
+    x: Vec<f64>,
+    y: Vec<f64>,
 }
 
-impl LinearOperator for OfDensities {
+impl<O> InMeshOrder<O> {
+    fn new(operator: O, orders: [Vec<u32>; 2], factors: [Vec<f64>; 2]) -> Self {
+        Self { operator, orders, factors, x: Vec::new(), y: Vec::new() }
+    }
+}
+
+impl<O: LinearOperator> LinearOperator for InMeshOrder<O> {
     fn len(&self) -> usize {
-        self.panels.len()
+        self.orders[1].len()
+    }
+
+    fn inputs(&self) -> usize {
+        self.orders[0].len()
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
-        let n = self.panels.len().max(1);
-        self.charges.resize(x.len(), 0.0);
-        self.values.resize(x.len(), 0.0);
-        let of_panel = || self.panels.triangles().iter().map(|&t| t as usize);
-        for (x, charges) in x.chunks_exact(n).zip(self.charges.chunks_exact_mut(n)) {
-            for ((q, t), area) in charges.iter_mut().zip(of_panel()).zip(self.panels.areas()) {
-                *q = self.factor * area * x[t];
-            }
+        let [inputs, rows] = [0, 1].map(|k| self.orders[k].len());
+        if inputs == 0 || rows == 0 {
+            return Ok(());
         }
-        self.layer.apply(&self.charges, &mut self.values, columns)?;
-        for (values, y) in self.values.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-            of_panel().zip(values).for_each(|(t, v)| y[t] = *v);
+        self.x.resize(x.len(), 0.0);
+        self.y.resize(y.len(), 0.0);
+        for (x, own) in x.chunks_exact(inputs).zip(self.x.chunks_exact_mut(inputs)) {
+            let columns = self.orders[0].iter().zip(&self.factors[0]);
+            own.iter_mut()
+                .zip(columns)
+                .for_each(|(own, (&k, factor))| *own = factor * x[k as usize]);
+        }
+        self.operator.apply(&self.x, &mut self.y, columns)?;
+        for (y, own) in y.chunks_exact_mut(rows).zip(self.y.chunks_exact(rows)) {
+            let rows = self.orders[1].iter().zip(&self.factors[1]);
+            own.iter().zip(rows).for_each(|(own, (&k, factor))| y[k as usize] = factor * own);
+        }
+        Ok(())
+    }
+}
+
+/// The mass matrix: integrals of products of functions.
+struct Mass {
+    panels: Arc<Panels>,
+    functions: TestTrial,
+}
+
+impl LinearOperator for Mass {
+    fn len(&self) -> usize {
+        self.functions.rows.len()
+    }
+
+    fn inputs(&self) -> usize {
+        self.functions.columns.len()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
+        let TestTrial { rows, columns, .. } = &self.functions;
+        let mass = self.functions.mass();
+        y.fill(0.0);
+        for (x, y) in x.chunks_exact(columns.len()).zip(y.chunks_exact_mut(rows.len())) {
+            for (panel, area) in self.panels.areas().iter().enumerate() {
+                let values = columns.values(panel, x);
+                let tested =
+                    mass.map(|row| area * row.iter().zip(values).map(|(m, x)| m * x).sum::<f64>());
+                rows.add(panel, tested, y);
+            }
         }
         Ok(())
     }

@@ -5,14 +5,15 @@ use std::time::Instant;
 use nalgebra::{DMatrix, DVector};
 use rayon::prelude::*;
 
-use super::prepared::{Found, Solved, accuracy};
+use super::prepared::{Found, accuracy};
 use super::rows::System;
 use crate::near::accuracy::Accuracy;
+use crate::near::over_images;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::operator::dense;
 use crate::physics::cost;
-use crate::solve::gmres::StopReason;
+use crate::solve::gmres::{GmresInfo, StopReason};
 use crate::solve::lu::Lu;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
@@ -54,7 +55,7 @@ impl Dense {
             "use the fast method or a coarser mesh",
         )?;
         let started = Instant::now();
-        let (accuracy, _) = accuracy(system, options);
+        let accuracy = accuracy(system, options);
         let panels = &system.panels;
         let pairs = SingleLayerPairs { panels, quadrature: accuracy.pairs };
         let symmetric =
@@ -95,7 +96,7 @@ impl Dense {
         };
         let mut solved = Vec::new();
         if n == 0 {
-            solved.extend((0..columns).map(|_| Solved {
+            solved.extend((0..columns).map(|_| GmresInfo {
                 iterations: 0,
                 reason: StopReason::Converged,
                 relative_residual: 0.0,
@@ -116,7 +117,7 @@ impl Dense {
                     1.0
                 }
             };
-            solved.push(Solved {
+            solved.push(GmresInfo {
                 iterations: 0,
                 reason: if residual.is_nan() {
                     StopReason::Nan
@@ -184,7 +185,7 @@ fn entries(
         let mut scratch = Scratch::default();
         for (i, entry) in column.iter_mut().enumerate() {
             let of = |i: usize, j: usize| [pairs.entry(i, j, &mut scratch), 0.0];
-            *entry = panels.over_images(i, j, of)[0];
+            *entry = over_images(panels, i, j, of)[0];
         }
         let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
         progress.advance(Stage::NearField, done, n as u64)

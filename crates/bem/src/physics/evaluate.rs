@@ -14,8 +14,8 @@ use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
+use crate::operator::fast_sum;
 use crate::operator::fast_sum::TIGHTEST;
-use crate::operator::layer;
 use crate::quadrature::sums::Rule;
 
 /// Triangles that one task takes at a time.
@@ -249,7 +249,7 @@ impl SurfaceCharge {
             for &i in found.iter() {
                 let i = i as usize;
                 let mut by_points = [0.0; 4];
-                let coincident = layer::COINCIDENT * panels.radius(i);
+                let coincident = fast_sum::COINCIDENT * panels.radius(i);
                 for (y, q) in self.strengths(i, rule) {
                     if (x - y).norm() < coincident {
                         // So near that the difference would cancel.
@@ -333,7 +333,7 @@ impl SurfaceCharge {
             }
             exact.clear();
             near.add_potentials(&panel, self.densities[i][0], &mut exact);
-            let coincident = (layer::COINCIDENT * self.panels.radius(i)).powi(2);
+            let coincident = (fast_sum::COINCIDENT * self.panels.radius(i)).powi(2);
             let is_coincident = |x: &[f64; 3]| {
                 self.strengths(i, rule)
                     .any(|(y, _)| (Vec3::from(*x) - y).norm_squared() < coincident)

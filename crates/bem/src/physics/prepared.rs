@@ -12,9 +12,9 @@ use super::sampled::{self, SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::RowKind;
-use crate::operator::layer::SampledError;
+use crate::operator::fast_sum::SampledError;
 use crate::physics::cost;
-use crate::solve::gmres::StopReason;
+use crate::solve::gmres::GmresInfo;
 use crate::{Error, Method, Progress, SolveOptions, Timings, near};
 
 /// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
@@ -47,28 +47,11 @@ enum Work {
     Fast(Box<Fast>),
 }
 
-/// How one column was solved.
-pub(super) struct Solved {
-    pub(super) iterations: usize,
-    pub(super) reason: StopReason,
-    pub(super) relative_residual: f64,
-    pub(super) history: Vec<f64>,
-}
-
-impl Solved {
-    /// Counts what went before.
-    pub(super) fn follow(&mut self, earlier: Self) {
-        self.iterations += earlier.iterations;
-        let own = std::mem::replace(&mut self.history, earlier.history);
-        self.history.extend(own.into_iter().skip(1));
-    }
-}
-
 /// Numbers of one solve.
 pub(super) struct Found {
     pub(super) charges: Vec<f64>,
     pub(super) slopes: Vec<f64>,
-    pub(super) solved: Vec<Solved>,
+    pub(super) solved: Vec<GmresInfo>,
     pub(super) defect: f64,
     /// Sizes of the right-hand sides, where they were solved relative to these.
     pub(super) sizes: Vec<f64>,
@@ -169,7 +152,7 @@ impl Prepared {
             Work::Fast(fast) => (Method::Fmm, Some(fast)),
         };
         if let Some(fast) = fast {
-            timings.matvec_mean = fast.layer.mean_seconds();
+            timings.matvec_mean = fast.layer.plans().mean_seconds();
         }
         let gauss_defect = found.defect;
         let mut responses = self.responses(excitations, found);
@@ -187,11 +170,11 @@ impl Prepared {
             replaced,
             method,
             tolerance: self.options.tolerance,
-            fmm_tolerance: fast.map(|fast| fast.sum.tolerance),
+            fmm_tolerance: fast.map(|fast| fast.tolerance),
             fmm_error_sampled: sampled.map(|error| error.relative),
             fmm_error_potential: sampled.map(|error| error.absolute * largest),
             gauss_defect,
-            fmm: fast.map(|fast| fast.layer.plan().info().clone()),
+            fmm: fast.map(|fast| fast.layer.plans().tight().info().clone()),
             timings,
         })
     }
@@ -229,11 +212,10 @@ impl Prepared {
         if residual.relative > asked {
             let x = found.charges;
             fast.make_finer(system, FINER * asked / residual.relative, &self.options, progress)?;
-            let known = found.solved;
+            let mut known = found.solved;
             found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
-            for (solved, known) in found.solved.iter_mut().zip(known) {
-                solved.follow(known);
-            }
+            known.iter_mut().zip(found.solved).for_each(|(known, solved)| known.go_on(solved));
+            found.solved = known;
             residual = whole_rows(&found.charges);
         }
         let response = self.responses(std::slice::from_ref(excitation), found).pop();
@@ -289,9 +271,9 @@ impl Prepared {
     }
 }
 
-/// How exactly entries are worked, given how close sheets come to each other, and that distance.
-pub(super) fn accuracy(system: &System, options: &SolveOptions) -> (Accuracy, f64) {
+/// How exact entries are, given the smallest gap between sheets.
+pub(super) fn accuracy(system: &System, options: &SolveOptions) -> Accuracy {
     let accuracy = Accuracy::new(options.tolerance, options.quadrature_increment);
-    let closest = near::closest(&system.panels, accuracy.rule);
-    (accuracy.for_closest(closest), closest)
+    let gap = near::smallest_relative_gap(&system.panels, accuracy.rule);
+    accuracy.for_gap(gap)
 }

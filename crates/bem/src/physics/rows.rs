@@ -23,6 +23,7 @@ use super::pieces::Pieces;
 use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::physics::capacitance::check_conductors;
+use crate::solve::backend::mean_squares;
 use crate::{Error, Images};
 
 /// Fields of so many times their mean over an interface are a peak, next to a charge.
@@ -304,11 +305,6 @@ impl Rows {
         squares.iter().zip(&action).map(relative).fold(0.0, f64::max)
     }
 
-    /// The norm of a residual in [`weights_by_action`](Self::weights_by_action).
-    pub(super) fn relative_to_action(&self, x: &[f64], r: &[f64]) -> f64 {
-        relative_to_action(&self.of_parts(r.iter().copied()), &self.balanced(x))
-    }
-
     /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.
     pub(super) fn balanced(&self, x: &[f64]) -> Vec<f64> {
         self.of_parts(x.iter().enumerate().map(|(i, x)| self.diagonal(i) * x))
@@ -316,10 +312,7 @@ impl Rows {
 
     /// Root mean square over the area of each conductor and interface.
     fn of_parts(&self, values: impl Iterator<Item = f64>) -> Vec<f64> {
-        let mut squares = vec![0.0; self.parts];
-        for ((&p, w), value) in self.part.iter().zip(&self.weights).zip(values) {
-            squares[p as usize] += w * value * value;
-        }
+        let squares = mean_squares(&self.part, self.parts, &self.weights, values);
         squares.into_iter().map(f64::sqrt).collect()
     }
 
@@ -341,6 +334,11 @@ impl Rows {
     /// Conductor, or number of conductors plus interface, of panel `i`.
     pub(super) fn part(&self, i: usize) -> usize {
         self.part[i] as usize
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.kinds.len()
     }
 
     /// How many conductors and interfaces there are.

@@ -121,6 +121,16 @@ pub struct GmresInfo {
     pub history: Vec<f64>,
 }
 
+impl GmresInfo {
+    /// Counts what a later solve of the same column did.
+    pub(crate) fn go_on(&mut self, later: Self) {
+        self.iterations += later.iterations;
+        self.reason = later.reason;
+        self.relative_residual = later.relative_residual;
+        self.history.extend(later.history.into_iter().skip(1));
+    }
+}
+
 /// The relative size of a residual: of a right-hand side's number, its answer so far, and what that leaves.
 pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 

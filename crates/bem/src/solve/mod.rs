@@ -1,5 +1,7 @@
 //! Solvers of linear systems: GMRES, and factorisations of dense matrices.
 
+pub(crate) mod backend;
 pub(crate) mod cholesky;
 pub(crate) mod gmres;
 pub(crate) mod lu;
+pub(crate) mod schedule;

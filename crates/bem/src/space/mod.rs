@@ -1,9 +1,8 @@
 //! Spaces of functions on a surface, and what equations are tested with: coefficients to values on each panel and back.
 
-use rayon::prelude::*;
+use std::sync::Arc;
 
 use crate::geometry::panels::Panels;
-use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
 use crate::quadrature::sums::Rule;
 
@@ -42,7 +41,7 @@ impl Test {
     }
 
     /// The rule that integrates against test functions, if panels are summed over by `rule`.
-    pub(crate) fn rule(self, rule: &'static Rule) -> &'static Rule {
+    pub(crate) fn rule(self, rule: &Rule) -> &Rule {
         match self {
             Self::Means(_) => rule,
             Self::Centroids => Rule::of_degree(1),
@@ -50,13 +49,57 @@ impl Test {
     }
 }
 
-/// Which coefficients the functions on each panel have.
+/// What columns and rows of an operator belong to.
+#[derive(Clone, Debug)]
+pub(crate) enum Dofs {
+    /// Columns to a charge spread evenly over each panel, rows to means over panels.
+    Charges,
+    /// Columns to functions of a space, rows to test functions.
+    Functions(Arc<TestTrial>),
+}
+
+impl Dofs {
+    /// The rule that integrates against test functions, if panels are summed over by `rule`.
+    pub(crate) fn test_rule(&self, rule: &'static Rule) -> &'static Rule {
+        match self {
+            Self::Charges => rule,
+            Self::Functions(functions) => functions.test.rule(rule),
+        }
+    }
+
+    /// Calls `put(k, charge)` for each node of a rule on a panel, or its mirror image, with the charge that coefficients `x` have there.
+    pub(crate) fn strengths(
+        &self,
+        rule: &Rule,
+        (panel, is_mirrored): (usize, bool),
+        x: &[f64],
+        area: f64,
+        mut put: impl FnMut(usize, f64),
+    ) {
+        match self {
+            Self::Charges => {
+                let nodes = rule.nodes().iter().enumerate();
+                nodes.for_each(|(k, node)| put(k, node.weight * x[panel]));
+            }
+            Self::Functions(functions) => {
+                let [a, b, c] = functions.columns.values(panel, x);
+                // Images are run around the other way.
+                let values = if is_mirrored { [a, c, b] } else { [a, b, c] };
+                let charges = strengths(rule, values, area);
+                charges.enumerate().for_each(|(k, charge)| put(k, charge));
+            }
+        }
+    }
+}
+
+/// Which coefficients the functions on each panel have, in the order in which panels first have them.
 #[derive(Clone, Debug)]
 pub(crate) struct DofMap {
     space: FunctionSpace,
     /// Coefficients at the vertices of each panel, or three times the panel's.
     corners: Vec<[u32; 3]>,
-    len: usize,
+    /// The place of each coefficient in the mesh's order.
+    order: Vec<u32>,
 }
 
 impl DofMap {
@@ -68,16 +111,45 @@ impl DofMap {
     ) -> Self {
         match space {
             FunctionSpace::Constant => {
-                let corners = panels.triangles().iter().map(|&t| [t; 3]).collect();
-                Self { space, corners, len: panels.len() }
+                let corners = (0..panels.len() as u32).map(|i| [i; 3]).collect();
+                Self { space, corners, order: panels.triangles().to_vec() }
             }
-            FunctionSpace::Linear => Self { space, corners: vertices.to_vec(), len },
+            FunctionSpace::Linear => {
+                let (mut number, mut order) = (vec![u32::MAX; len], Vec::with_capacity(len));
+                let mut of = |v: u32| {
+                    let number = &mut number[v as usize];
+                    if *number == u32::MAX {
+                        *number = order.len() as u32;
+                        order.push(v);
+                    }
+                    *number
+                };
+                let corners = vertices.iter().map(|corners| corners.map(&mut of)).collect();
+                Self { space, corners, order }
+            }
         }
     }
 
     /// How many coefficients there are.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.order.len()
+    }
+
+    /// The place of each coefficient in the mesh's order.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Coefficients in the mesh's order.
+    pub(crate) fn in_mesh_order(&self, x: &[f64]) -> Vec<f64> {
+        let mut ordered = vec![0.0; x.len()];
+        self.order.iter().zip(x).for_each(|(&place, x)| ordered[place as usize] = *x);
+        ordered
+    }
+
+    /// Coefficients that are in the mesh's order in this one.
+    pub(crate) fn from_mesh_order(&self, x: &[f64]) -> Vec<f64> {
+        self.order.iter().map(|&place| x[place as usize]).collect()
     }
 
     /// How many functions there are on a panel.
@@ -107,7 +179,7 @@ impl DofMap {
 
     /// Integrals of the functions that belong to the coefficients.
     pub(crate) fn weights(&self, areas: &[f64]) -> Vec<f64> {
-        let mut weights = vec![0.0; self.len];
+        let mut weights = vec![0.0; self.len()];
         for (panel, area) in areas.iter().enumerate() {
             self.add(panel, [area / 3.0; 3], &mut weights);
         }
@@ -217,10 +289,4 @@ pub(crate) fn norm(panels: &Panels, map: &DofMap, x: &[f64]) -> f64 {
         panels.areas()[i] / 6.0 * (a * a + b * b + c * c + a * b + b * c + c * a)
     };
     (0..panels.len()).map(square).sum::<f64>().sqrt()
-}
-
-/// Points of a rule on all panels.
-pub(crate) fn points(panels: &Panels, rule: &'static Rule) -> Vec<[f64; 3]> {
-    let of = |i: usize| rule.on(panels.vertices(i)).map(|(x, _): (Vec3, f64)| x.into());
-    (0..panels.len()).into_par_iter().flat_map_iter(of).collect()
 }

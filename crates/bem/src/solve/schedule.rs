@@ -5,6 +5,8 @@
 //! (A. Bouras, V. Fraysse, SIAM J. Matrix Anal. Appl. 26 (2005) 660; V. Simoncini, D. B. Szyld, SIAM J. Sci. Comput. 25 (2003) 454):
 //! here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals take the tight plan.
 
+use std::time::Instant;
+
 use crate::Error;
 use crate::solve::gmres::InexactBudget;
 
@@ -19,34 +21,37 @@ const STEP: f64 = 5.0;
 const REPAY: usize = 3;
 
 /// Makes a plan of this tolerance.
-type Make<'a> = Box<dyn Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync + 'a>;
+type Make = Box<dyn Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync>;
 
 /// Plans over the same points.
-pub(crate) struct PlanSchedule<'a> {
+pub(crate) struct PlanSchedule {
     tight: fmm::Plan,
     /// Of the tight plan.
     tolerance: f64,
     /// With its tolerance; one at a time, for the memory they take.
     looser: Option<(f64, fmm::Plan)>,
-    make: Option<Make<'a>>,
+    make: Option<Make>,
+    /// Products so far, and the seconds they took.
+    products: usize,
+    seconds: f64,
 }
 
-impl<'a> PlanSchedule<'a> {
+impl PlanSchedule {
     /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the processor alone stays the
     /// only one: its sums are cheap beside the set-up of others.
     pub(crate) fn new(
         tight: fmm::Plan,
         tolerance: f64,
-        make: impl Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync + 'a,
+        make: impl Fn(f64) -> Result<fmm::Plan, Error> + Send + Sync + 'static,
     ) -> Self {
         let on_processor = tight.info().backend == fmm::Backend::Cpu;
-        let make = on_processor.then(|| Box::new(make) as Make<'a>);
-        Self { tight, tolerance, looser: None, make }
+        let make = on_processor.then(|| Box::new(make) as Make);
+        Self { tight, tolerance, looser: None, make, products: 0, seconds: 0.0 }
     }
 
     /// One plan for all products.
     pub(crate) fn fixed(plan: fmm::Plan) -> Self {
-        Self { tight: plan, tolerance: 0.0, looser: None, make: None }
+        Self { tight: plan, tolerance: 0.0, looser: None, make: None, products: 0, seconds: 0.0 }
     }
 
     /// The tight plan.
@@ -57,6 +62,30 @@ impl<'a> PlanSchedule<'a> {
     /// Takes another tight plan.
     pub(crate) fn set_tight(&mut self, plan: fmm::Plan, tolerance: f64) {
         (self.tight, self.tolerance) = (plan, tolerance);
+    }
+
+    /// Mean seconds of a product, over all its columns together.
+    pub(crate) fn mean_seconds(&self) -> f64 {
+        if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
+    }
+
+    /// Makes a product of `columns` vectors by the plan that [`plan`](Self::plan) gives, and takes the time.
+    ///
+    /// # Errors
+    /// Those of the plan and the product.
+    pub(crate) fn product<E: From<Error>>(
+        &mut self,
+        budget: Option<InexactBudget>,
+        columns: usize,
+        make: impl FnOnce(&mut fmm::Plan) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let plan = self.plan(budget, columns)?;
+        // After that: the plan may be new.
+        let started = Instant::now();
+        make(plan)?;
+        self.products += 1;
+        self.seconds += started.elapsed().as_secs_f64();
+        Ok(())
     }
 
     /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight one if there is no budget.
@@ -113,14 +142,14 @@ mod tests {
     fn plans_are_made_where_they_are_allowed_and_repaid() {
         let points: Vec<[f64; 3]> =
             (0..2000).map(|i| [0.1, 0.7, 1.3].map(|c| (c * (i * i) as f64).sin())).collect();
-        let make = |tolerance: f64| -> Result<fmm::Plan, Error> {
+        let make = move |tolerance: f64| -> Result<fmm::Plan, Error> {
             let backend = fmm::Backend::Cpu;
             // Leaves so small that there are translations.
             let leaf_size = Some(20);
             let options = fmm::Options { tolerance, backend, leaf_size, ..fmm::Options::default() };
             Ok(fmm::Plan::new(&points, None, &options)?)
         };
-        let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make);
+        let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
         // Plans are told apart by the mean p', in thousandths.
         let order = |plan: &fmm::Plan| (1000.0 * plan.info().mean_translation_order) as usize;
         let tight = order(ladder.tight());

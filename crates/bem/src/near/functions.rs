@@ -1,0 +1,372 @@
+//! The near field between functions: integrals over pairs of panels with linear functions, assembled over coefficients.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::accuracy::Accuracy;
+use super::block::{Builder, Value};
+use super::pairs::{RowKind, SOLID_ANGLES};
+use super::select::Choice;
+use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Precision, Selection, over_images};
+use crate::geometry::neighbours::Neighbours;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::integrals::linear_nodes::Block;
+use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
+use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::sums::Rule;
+use crate::space::{Test, TestTrial};
+use crate::{Error, Progress, Stage};
+
+/// Linear densities are seen as far as this, in diameters of a panel: their moments fade more slowly than charges do.
+const DIAMETERS: f64 = 3.05;
+
+/// Exact integrals, and what quadrature points make of them, between panels with linear functions:
+/// int_i int_j lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the centroid's value times the area,
+/// a third of it for each k.
+pub(crate) struct FunctionPairs<'a> {
+    pub(crate) panels: &'a Panels,
+    /// One a panel.
+    pub(crate) kinds: &'a [RowKind],
+    pub(crate) functions: &'a TestTrial,
+    pub(crate) accuracy: &'a Accuracy,
+}
+
+impl FunctionPairs<'_> {
+    fn kind(&self, i: usize) -> RowKind {
+        self.kinds[i % self.kinds.len()]
+    }
+
+    /// A block with functions in the order of the panels' own vertices: mirror images are run around the other way.
+    fn as_own(&self, i: usize, j: usize, block: Block) -> Block {
+        let [i, j] = [i, j].map(|k| if self.panels.is_mirrored(k) { [0, 2, 1] } else { [0, 1, 2] });
+        i.map(|k| j.map(|l| block[k][l]))
+    }
+
+    /// The integrals between panels `i` (tested) and `j`.
+    fn tested(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Block {
+        self.as_own(i, j, self.integrals(i, j, points))
+    }
+
+    fn integrals(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Block {
+        let kind = self.kind(i);
+        if kind == RowKind::None || kind != RowKind::Single && i == j {
+            return Block::default();
+        }
+        let (s, t) = (self.panels.panel(i), self.panels.panel(j));
+        match (self.functions.test, kind) {
+            (Test::Means(_), RowKind::Single) => {
+                let (first, second) = self.panels.ordered(i, j);
+                let (s, t) = (self.panels.panel(first), self.panels.panel(second));
+                let block = single_layer(&s, &t, &self.accuracy.pairs, points);
+                if first == i { block } else { transposed(block) }
+            }
+            (Test::Means(_), RowKind::Double) => double_layer(&s, &t, SOLID_ANGLES, points),
+            (Test::Means(_), _) => transposed(double_layer(&t, &s, SOLID_ANGLES, points)),
+            (Test::Centroids, kind) => {
+                let at = t.linear_potentials(s.centroid.into());
+                let values = match kind {
+                    RowKind::Single => at.single_layer,
+                    RowKind::Double => at.double_layer,
+                    _ => at.gradient.map(|gradient| Vec3::from(gradient).dot(&s.normal)),
+                };
+                [values.map(|value| value * s.area / 3.0); 3]
+            }
+        }
+    }
+
+    /// The same summed over the points of the first rule on `i` and of the second on `j`; coincident points add nothing.
+    fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
+        let outer = self.functions.test.rule(outer);
+        let panels = self.panels;
+        let (kind, n) = (self.kind(i), panels.len());
+        let normal = match kind {
+            RowKind::Double => panels.normal(j),
+            RowKind::Adjoint => -panels.normal(i),
+            _ => Vec3::zeros(),
+        };
+        let mut block = Block::default();
+        if kind == RowKind::None {
+            return block;
+        }
+        let areas = panels.areas()[i % n] * panels.areas()[j % n];
+        for ((x, w), node) in outer.on(panels.vertices(i)).zip(outer.nodes()) {
+            let mut sums = [0.0; 3];
+            for ((y, v), node) in inner.on(panels.vertices(j)).zip(inner.nodes()) {
+                let r = x - y;
+                let r2 = r.norm_squared();
+                if r2 > 0.0 {
+                    let inverse = 1.0 / r2.sqrt();
+                    let single = kind == RowKind::Single;
+                    let value = if single { inverse } else { normal.dot(&r) * inverse / r2 };
+                    (0..3).for_each(|l| sums[l] += v * node.barycentric[l] * value);
+                }
+            }
+            for (row, share) in block.iter_mut().zip(node.barycentric) {
+                (0..3).for_each(|l| row[l] += areas * w * share * sums[l]);
+            }
+        }
+        self.as_own(i, j, block)
+    }
+
+    /// As far as panels look for others.
+    fn selection(&self) -> Selection {
+        let selection = &self.accuracy.selection;
+        Selection { diameters: selection.diameters.max(DIAMETERS), ..selection.clone() }
+    }
+}
+
+impl PairIntegrals for FunctionPairs<'_> {
+    type Entry = Block;
+    type Scratch = WeightedPoints;
+
+    fn is_symmetric(&self) -> bool {
+        false
+    }
+
+    fn exact(&self, i: usize, j: usize, points: &mut WeightedPoints) -> [Block; 2] {
+        let forth = self.tested(i, j, points);
+        let both_single = [i, j].iter().all(|&k| self.kind(k) == RowKind::Single);
+        if both_single && matches!(self.functions.test, Test::Means(_)) {
+            return [forth, transposed(forth)];
+        }
+        [forth, self.tested(j, i, points)]
+    }
+
+    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [Block; 2] {
+        [self.tested_by_points([outer, inner], i, j), self.tested_by_points([inner, outer], j, i)]
+    }
+
+    /// Errors are those between functions of unit norm.
+    fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
+        let n = panels.len();
+        [1.0 / (panels.areas()[i % n] * panels.areas()[j % n]).sqrt(); 2]
+    }
+}
+
+impl Entry for Block {
+    fn plus(self, times: f64, other: Self) -> Self {
+        std::array::from_fn(|k| std::array::from_fn(|l| self[k][l] + times * other[k][l]))
+    }
+
+    /// The largest entry between functions of unit norm on panels of unit area: the constant 1 and two linear ones, all orthogonal to
+    /// each other.
+    fn size(&self) -> f64 {
+        let (root2, root6) = (2f64.sqrt(), 6f64.sqrt());
+        let rotated = |[a, b, c]: [f64; 3]| [a + b + c, root6 * (a - b), root2 * (2.0 * c - a - b)];
+        let rows = self.map(rotated);
+        let column = |l: usize| rotated([rows[0][l], rows[1][l], rows[2][l]]);
+        (0..3).flat_map(column).fold(0.0, |most, entry: f64| {
+            // NaN must come through.
+            if entry.abs() <= most { most } else { entry.abs() }
+        })
+    }
+}
+
+impl Near {
+    /// What the points leave of close pairs, over test functions and coefficients. `check(entries)` may refuse that many.
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`], and what `check` says.
+    pub(crate) fn of_functions(
+        pairs: &FunctionPairs<'_>,
+        precision: Precision,
+        check: impl Fn(usize) -> Result<(), Error> + Sync,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let TestTrial { rows, columns, .. } = pairs.functions;
+        let blocks = match precision {
+            Precision::Single => Blocks::Single(assemble(pairs, check, progress)?),
+            Precision::Double => Blocks::Double(assemble(pairs, check, progress)?),
+        };
+        Ok(Self { rows: rows.len(), columns: columns.len(), blocks })
+    }
+}
+
+fn assemble<V: Value>(
+    pairs: &FunctionPairs<'_>,
+    check: impl Fn(usize) -> Result<(), Error> + Sync,
+    progress: &dyn Progress,
+) -> Result<Vec<super::block::Block<V>>, Error> {
+    let TestTrial { rows, columns, .. } = pairs.functions;
+    let panels = pairs.panels;
+    let selection = pairs.selection();
+    let reach = selection.reach(panels);
+    let search = Neighbours::new(panels.centroids(), &reach);
+    // Panels that the rows of each block have a share in.
+    let mut members = vec![Vec::new(); rows.len().div_ceil(BLOCK)];
+    for i in 0..panels.len() {
+        for &row in rows.of(i) {
+            let of_block: &mut Vec<u32> = &mut members[row as usize / BLOCK];
+            if of_block.last() != Some(&(i as u32)) {
+                of_block.push(i as u32);
+            }
+        }
+    }
+    let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
+    let block = |(block, members): (usize, &Vec<u32>)| {
+        let own = block * BLOCK..rows.len().min((block + 1) * BLOCK);
+        let mut terms = terms(pairs, &selection, &search, members, &own);
+        terms.sort_unstable_by_key(|&(row, column, _)| (row, column));
+        let mut block = Builder::plain(own.clone(), columns.len());
+        let mut terms = terms.into_iter().peekable();
+        for row in own {
+            while let Some((_, column, first)) = terms.next_if(|term| term.0 as usize == row) {
+                let mut sum = first;
+                while let Some((.., more)) = terms.next_if(|t| (t.0 as usize, t.1) == (row, column))
+                {
+                    sum += more;
+                }
+                block.push(column as usize, [sum, 0.0]);
+            }
+            block.end_row(None);
+        }
+        let block = block.finish();
+        let added = block.entries() as u64;
+        check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
+        let done = done.fetch_add(BLOCK as u64, Ordering::Relaxed) + BLOCK as u64;
+        let total = rows.len() as u64;
+        let on = progress.advance(Stage::NearField, done.min(total), total);
+        if on { Ok(block) } else { Err(Error::Interrupted) }
+    };
+    members.par_iter().enumerate().map(block).collect()
+}
+
+/// What pairs of these panels and others add to some rows: row, column and value.
+fn terms(
+    pairs: &FunctionPairs<'_>,
+    selection: &Selection,
+    search: &Neighbours<'_>,
+    members: &[u32],
+    own: &Range<usize>,
+) -> Vec<(u32, u32, f64)> {
+    let (panels, n) = (pairs.panels, pairs.panels.len());
+    let is_member = |j: u32| members.binary_search(&j).is_ok();
+    let mut walk = search.walk();
+    let (mut found, mut scratch) = (Vec::new(), WeightedPoints::default());
+    let (mut chosen, mut choice, mut terms) = (Vec::new(), Choice::default(), Vec::new());
+    for &i in members {
+        found.clear();
+        walk.of(i as usize, &mut found);
+        if panels.total() > n {
+            found.iter_mut().for_each(|j| *j %= n as u32);
+            found.sort_unstable();
+            found.dedup();
+        }
+        // Each pair once.
+        found.retain(|&j| j >= i || !is_member(j));
+        chosen.clear();
+        let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i as usize, j as usize));
+        chosen.extend(found.iter().map(ordered));
+        selection.choose(panels, pairs, &chosen, &mut choice, &mut scratch);
+        for (&[first, second], kept) in chosen.iter().zip(choice.kept()) {
+            let Some(exact) = kept else { continue };
+            let rules = [selection.rules[0]; 2];
+            let points = over_images(panels, first, second, |i, j| pairs.by_points(rules, i, j));
+            let sides = [(first, second, 0), (second, first, 1)];
+            for (tested, of, side) in sides.into_iter().take(if first == second { 1 } else { 2 }) {
+                let left = exact[side].plus(-1.0, points[side]);
+                pairs.functions.for_entries((tested, of), &left, |row, column, value| {
+                    if own.contains(&(row as usize)) {
+                        terms.push((row, column, value));
+                    }
+                });
+            }
+        }
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+
+    use super::*;
+    use crate::space::FunctionSpace;
+
+    /// What points and corrections leave of each layer, relative to the root mean square of the density, for constant, linear and
+    /// random ones: without a fast sum, in some rows.
+    #[test]
+    fn errors_are_those_asked_for() {
+        let resolution = Resolution::Elements(320);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
+        let tolerance = 1e-5;
+        let accuracy = Accuracy::new(tolerance, 1);
+        let mut points = WeightedPoints::default();
+        for (name, mesh) in
+            [("sphere", sphere.build().unwrap()), ("cube", cube(1.0)), ("graded", cube(30.0))]
+        {
+            let panels = Panels::new(&mesh, |_| true);
+            let n = panels.len();
+            let densities: Vec<Vec<[f64; 3]>> = vec![
+                vec![[1.0; 3]; n],
+                (0..n).map(|i| panels.vertices(i).map(|v| v.x)).collect(),
+                (0..3 * n)
+                    .map(|i| (7.3 * i as f64 * i as f64).sin())
+                    .collect::<Vec<_>>()
+                    .chunks(3)
+                    .map(|v| [v[0], v[1], v[2]])
+                    .collect(),
+            ];
+            for (kind, test) in [
+                (RowKind::Single, Test::Means(FunctionSpace::Linear)),
+                (RowKind::Double, Test::Means(FunctionSpace::Linear)),
+                (RowKind::Adjoint, Test::Centroids),
+            ] {
+                let corners: Vec<[u32; 3]> =
+                    (0..n as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+                let functions =
+                    TestTrial::new(test, FunctionSpace::Linear, &panels, (&corners, 3 * n));
+                let kinds = &vec![kind; n];
+                let pairs = FunctionPairs {
+                    panels: &panels,
+                    kinds,
+                    functions: &functions,
+                    accuracy: &accuracy,
+                };
+                let (rules, selection) = ([accuracy.rule; 2], pairs.selection());
+                let reach = selection.reach(&panels);
+                // Squares of errors of means over thirds of panels, so to speak, and of the density.
+                let mut squares = vec![[0.0; 2]; densities.len()];
+                let mut kept = 0;
+                for i in (0..n).step_by(9) {
+                    let mut errors = vec![[0.0; 3]; densities.len()];
+                    for j in 0..n {
+                        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
+                        let near = apart < reach[i].max(reach[j])
+                            && selection.keeps(&panels, &pairs, i, j, &mut points).is_some();
+                        if near {
+                            kept += 1;
+                            continue;
+                        }
+                        let [exact, _] = pairs.exact(i, j, &mut points);
+                        let left = exact.plus(-1.0, pairs.by_points(rules, i, j)[0]);
+                        for (errors, x) in errors.iter_mut().zip(&densities) {
+                            for k in 0..3 {
+                                errors[k] += (0..3).map(|l| left[k][l] * x[j][l]).sum::<f64>();
+                            }
+                        }
+                    }
+                    let area = panels.areas()[i];
+                    for ((squares, errors), x) in squares.iter_mut().zip(errors).zip(&densities) {
+                        let square = |x: [f64; 3]| area * x.iter().map(|x| x * x).sum::<f64>();
+                        squares[0] += square(errors.map(|e| 3.0 * e / area));
+                        squares[1] += square(x[i]);
+                    }
+                }
+                assert!(kept < n.div_ceil(9) * n * 3 / 4, "nearly all pairs are near");
+                for [error, size] in squares {
+                    let left = (error / size).sqrt() / (2.0 * std::f64::consts::PI);
+                    println!(
+                        "{name} {kind:?} {test:?}: {left:.1e}, {} a row",
+                        kept / n.div_ceil(9)
+                    );
+                    assert!(left > 0.0 && left < tolerance, "{name} {kind:?} {test:?}: {left:.1e}");
+                }
+            }
+        }
+    }
+}

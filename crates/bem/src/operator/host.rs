@@ -1,0 +1,306 @@
+//! An operator on processor cores: from coefficients to points, fast sum, from points to rows, near field.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::points::QuadraturePoints;
+use crate::Error;
+use crate::geometry::panels::Panels;
+use crate::geometry::triangle::Vec3;
+use crate::near::Near;
+use crate::near::pairs::RowKind;
+use crate::precondition::interfaces::Preconditioner;
+use crate::quadrature::sums::Rule;
+use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
+use crate::solve::gmres::{
+    GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, gmres,
+};
+use crate::solve::schedule::PlanSchedule;
+use crate::space::{self, Dofs};
+
+/// Rows that one task works at a time.
+const ROWS: usize = 64;
+
+/// Panels, points and unknowns of an operator.
+#[derive(Clone)]
+pub(crate) struct Sampling {
+    pub(crate) panels: Arc<Panels>,
+    /// Rules of the sources, and of the targets.
+    pub(crate) rules: [&'static Rule; 2],
+    /// One a panel.
+    pub(crate) kinds: Arc<[RowKind]>,
+    pub(crate) dofs: Dofs,
+}
+
+impl Sampling {
+    pub(crate) fn has(&self, kind: RowKind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    /// Lengths of what an operator is applied to, and of the result.
+    pub(crate) fn len(&self) -> [usize; 2] {
+        match &self.dofs {
+            Dofs::Charges => [self.panels.len(); 2],
+            Dofs::Functions(functions) => [functions.columns.len(), functions.rows.len()],
+        }
+    }
+}
+
+/// Near field, products and preconditioner on processor cores.
+pub(crate) struct Host {
+    product: Product,
+    /// `None` for an operator that is only applied.
+    preconditioner: Option<Box<Preconditioner>>,
+}
+
+struct Product {
+    sampling: Sampling,
+    normals: Vec<Vec3>,
+    near: Near,
+    strengths: Vec<f64>,
+    potential: Vec<f64>,
+    gradient: Vec<f64>,
+}
+
+impl Host {
+    /// From what the points leave of close pairs.
+    pub(crate) fn new(
+        sampling: Sampling,
+        near: Near,
+        preconditioner: Option<Box<Preconditioner>>,
+    ) -> Self {
+        let panels = &sampling.panels;
+        let normals = (0..panels.len()).map(|i| panels.normal(i)).collect();
+        let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
+        let product = Product { normals, sampling, near, strengths, potential, gradient };
+        Self { product, preconditioner }
+    }
+}
+
+impl Product {
+    /// Coefficients to strengths of points, shape (columns, images, panels, nodes): charges, or dipoles along the normals.
+    fn spread(&mut self, x: &[f64], columns: usize) {
+        let Sampling { panels, rules: [rule, _], dofs, .. } = &self.sampling;
+        let (n, nodes) = (panels.len(), rule.nodes().len());
+        let dipoles = self.sampling.has(RowKind::Double);
+        let width = nodes * if dipoles { 3 } else { 1 };
+        self.strengths.resize(columns * panels.total() * width, 0.0);
+        let inputs = self.sampling.len()[0];
+        let signs: Vec<f64> = panels.signs().collect();
+        for (x, all) in
+            x.chunks_exact(inputs).zip(self.strengths.chunks_exact_mut(panels.total() * width))
+        {
+            all.par_chunks_exact_mut(width).enumerate().with_min_len(ROWS).for_each(|(i, all)| {
+                let (panel, sign) = (i % n, signs[i / n]);
+                let put = |k: usize, charge: f64| {
+                    if dipoles {
+                        let dipole = panels.normal(i) * (sign * charge);
+                        all[3 * k..3 * k + 3].copy_from_slice(dipole.as_slice());
+                    } else {
+                        all[k] = sign * charge;
+                    }
+                };
+                dofs.strengths(rule, (panel, panels.is_mirrored(i)), x, panels.areas()[panel], put);
+            });
+        }
+    }
+
+    /// Values at points to rows, shape (columns, rows).
+    fn gather(&self, y: &mut [f64]) {
+        let Sampling { panels, rules: [_, rule], kinds, dofs } = &self.sampling;
+        let (n, nodes) = (panels.len(), rule.nodes().len());
+        let value = |point: usize, panel: usize| match kinds[panel] {
+            RowKind::None => 0.0,
+            RowKind::Single | RowKind::Double => self.potential[point],
+            RowKind::Adjoint => {
+                let g = &self.gradient[3 * point..3 * point + 3];
+                Vec3::new(g[0], g[1], g[2]).dot(&self.normals[panel])
+            }
+        };
+        match dofs {
+            Dofs::Charges => {
+                y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(row, y)| {
+                    let panel = row % n;
+                    let weighted = |(k, node): (usize, &crate::quadrature::TriangleNode)| {
+                        node.weight * value(row * nodes + k, panel)
+                    };
+                    *y = rule.nodes().iter().enumerate().map(weighted).sum();
+                });
+            }
+            Dofs::Functions(functions) => {
+                y.fill(0.0);
+                for (column, y) in y.chunks_exact_mut(functions.rows.len().max(1)).enumerate() {
+                    let first = column * n;
+                    let tested = |panel: usize| {
+                        let points = (first + panel) * nodes..(first + panel + 1) * nodes;
+                        let values = points.map(|point| value(point, panel));
+                        space::tested(rule, values, panels.areas()[panel])
+                    };
+                    let tested: Vec<[f64; 3]> = (0..n).into_par_iter().map(tested).collect();
+                    let panels = tested.into_iter().enumerate();
+                    panels.for_each(|(panel, tested)| functions.rows.add(panel, tested, y));
+                }
+            }
+        }
+    }
+
+    fn multiply(
+        &mut self,
+        plan: &mut fmm::Plan,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+    ) -> Result<(), Error> {
+        let has = |kind| self.sampling.has(kind);
+        let (dipoles, with_gradient) = (has(RowKind::Double), has(RowKind::Adjoint));
+        let with_potential = dipoles || has(RowKind::Single);
+        let points = columns * self.sampling.panels.len() * self.sampling.rules[1].len();
+        self.spread(x, columns);
+        self.potential.resize(if with_potential { points } else { 0 }, 0.0);
+        self.gradient.resize(if with_gradient { 3 * points } else { 0 }, 0.0);
+        let strengths = Some(&self.strengths[..]);
+        let densities = if dipoles {
+            fmm::Densities { charges: None, dipoles: strengths }
+        } else {
+            fmm::Densities { charges: strengths, dipoles: None }
+        };
+        let potentials = fmm::Potentials {
+            potential: with_potential.then_some(&mut self.potential[..]),
+            gradient: with_gradient.then_some(&mut self.gradient[..]),
+        };
+        plan.apply(densities, potentials)?;
+        self.gather(y);
+        self.near.multiply_add(x, y);
+        Ok(())
+    }
+}
+
+impl Backend for Host {
+    fn entries(&self) -> usize {
+        self.product.near.entries()
+    }
+
+    fn multiply(
+        &mut self,
+        plans: &mut PlanSchedule,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        budget: Option<InexactBudget>,
+    ) -> Result<(), Error> {
+        plans.product(budget, columns, |plan| self.product.multiply(plan, x, y, columns))
+    }
+
+    fn samples(
+        &self,
+        of: Sampled,
+        chosen: &[usize],
+        places: &[[f64; 3]],
+    ) -> Result<Option<[Vec<f64>; 2]>, Error> {
+        let Product { sampling, strengths, potential, gradient, .. } = &self.product;
+        let points = QuadraturePoints::new(&sampling.panels, sampling.rules[0]);
+        let values = if of == Sampled::Potentials { potential } else { gradient };
+        let (true, Some(strengths)) =
+            (!values.is_empty() && !sampling.has(RowKind::Double), strengths.get(..points.total()))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(match of {
+            Sampled::Potentials => {
+                let fast = chosen.iter().map(|&p| potential[p]).collect();
+                [fast, points.direct_sums(strengths, places)]
+            }
+            Sampled::Gradients => {
+                let slopes = |&p: &usize| gradient[3 * p..3 * p + 3].iter().copied();
+                let fast = chosen.iter().flat_map(slopes).collect();
+                [fast, points.direct_slopes(strengths, places)]
+            }
+        }))
+    }
+
+    fn solve(
+        &mut self,
+        plans: &mut PlanSchedule,
+        equations: Equations<'_>,
+        b: &[f64],
+        x: &mut [f64],
+        params: &GmresParams,
+        observe: &mut dyn FnMut(usize, f64) -> bool,
+    ) -> Result<Vec<GmresInfo>, Error> {
+        let Equations { weights, parts, count, shares, row, measure, complete } = equations;
+        let mean_squares =
+            |values: &mut dyn Iterator<Item = f64>| mean_squares(parts, count, shares, values);
+        let size = measure.map(|measure| {
+            move |column: usize, x: &[f64], r: &[f64]| {
+                let balanced = |(i, x): (usize, &f64)| row(i)[1] * x;
+                let left = mean_squares(&mut r.iter().copied());
+                let balance = if measure.asks_for_balance {
+                    mean_squares(&mut x.iter().enumerate().map(balanced))
+                } else {
+                    Vec::new()
+                };
+                (measure.size)(column, &left, &balance)
+            }
+        });
+        let metric =
+            Metric { weights, measure: size.as_ref().map(|size| size as crate::Measure<'_>) };
+        let mut none = Identity(parts.len());
+        let inverses: &mut dyn LinearOperator = match &mut self.preconditioner {
+            Some(preconditioner) => {
+                preconditioner.set_rows(row);
+                preconditioner.as_mut()
+            }
+            None => &mut none,
+        };
+        let mut operator = Completed { product: &mut self.product, plans, complete };
+        gmres(&mut operator, inverses, metric, b, x, params, observe)
+    }
+}
+
+/// The product with rows completed.
+struct Completed<'a, 'b> {
+    product: &'a mut Product,
+    plans: &'a mut PlanSchedule,
+    complete: Option<&'a mut crate::solve::backend::Complete<'b>>,
+}
+
+impl Completed<'_, '_> {
+    fn product(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        budget: Option<InexactBudget>,
+    ) -> Result<(), Error> {
+        let Self { product, plans, complete } = self;
+        plans.product(budget, columns, |plan| product.multiply(plan, x, y, columns))?;
+        if let Some(complete) = complete {
+            let n = product.sampling.panels.len().max(1);
+            for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+                complete(x, y, budget.is_none());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LinearOperator for Completed<'_, '_> {
+    fn len(&self) -> usize {
+        self.product.sampling.panels.len()
+    }
+
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
+        self.product(x, y, columns, None)
+    }
+
+    fn apply_inexact(
+        &mut self,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        budget: InexactBudget,
+    ) -> Result<(), Error> {
+        self.product(x, y, columns, Some(budget))
+    }
+}

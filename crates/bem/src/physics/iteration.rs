@@ -1,0 +1,181 @@
+//! GMRES on the equations of conductors and interfaces: norms, measures of residuals, and going on until each body is solved for.
+
+use std::cell::{Cell, RefCell};
+
+use super::Excitation;
+use super::rows::{Rows, largest, relative_to_action, weighted_norm};
+use crate::operator::fast_sum::GROUP;
+use crate::operator::layer::Layer;
+use crate::solve::backend::{Equations, Measure};
+use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, StopReason};
+use crate::{Error, Progress, SolveOptions, Stage};
+
+/// How often a state is solved on for, before what is left is said to be.
+const REFINEMENTS: usize = 3;
+
+/// The equations of some columns, and how they are solved.
+pub(super) struct Iteration<'a> {
+    rows: &'a Rows,
+    options: &'a SolveOptions,
+    progress: &'a dyn Progress,
+    /// Of the inner product: one set for all columns, or one for each.
+    weights: Vec<f64>,
+    /// Columns with sources, and the last residual of these relative to what acts on each body.
+    has_sources: Vec<bool>,
+    by_action: RefCell<Vec<f64>>,
+    /// Largest relative defect of Gauss's law so far, in exact products.
+    defect: Cell<f64>,
+}
+
+impl<'a> Iteration<'a> {
+    /// For right-hand sides `b` of these excitations.
+    pub(super) fn new(
+        rows: &'a Rows,
+        excitations: &[Excitation],
+        b: &[f64],
+        options: &'a SolveOptions,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        let has_sources: Vec<bool> = excitations.iter().map(Excitation::has_sources).collect();
+        let weights = if has_sources.contains(&true) {
+            b.chunks_exact(rows.len().max(1)).flat_map(|b| rows.norm_weights(b)).collect()
+        } else {
+            rows.weights.clone()
+        };
+        let by_action = RefCell::new(vec![0.0; excitations.len()]);
+        Self { rows, options, progress, weights, has_sources, by_action, defect: Cell::new(0.0) }
+    }
+
+    /// Largest relative defect of Gauss's law so far, in exact products.
+    pub(super) fn defect(&self) -> f64 {
+        self.defect.get()
+    }
+
+    /// Solves for all columns from `x` on.
+    pub(super) fn run(
+        &self,
+        layer: &mut Layer,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<Vec<GmresInfo>, Error> {
+        let params = GmresParams { group: GROUP, ..self.params(self.options.tolerance) };
+        let (has_sources, by_action) = (&self.has_sources, &self.by_action);
+        let size = |column: usize, left: &[f64], balanced: &[f64]| {
+            let [left, balanced] = [left, balanced].map(roots);
+            if has_sources[column] {
+                by_action.borrow_mut()[column] = relative_to_action(&left, &balanced);
+            }
+            largest(&left)
+        };
+        let measure = Measure { size: &size, asks_for_balance: has_sources.contains(&true) };
+        self.gmres(layer, (&self.weights, Some(measure)), b, x, &params)
+    }
+
+    /// Whether each column's residual relative to what acts on a body is larger than this.
+    pub(super) fn weak(&self, than: f64) -> Vec<bool> {
+        self.by_action.borrow().iter().map(|&by_action| by_action > than).collect()
+    }
+
+    /// Solves on from charges `x` until each conductor and interface meets its equations to the tolerance relative to what acts on it, or
+    /// as well as the fast sum lets it.
+    pub(super) fn solve_on(
+        &self,
+        layer: &mut Layer,
+        b: &[f64],
+        x: &mut [f64],
+    ) -> Result<GmresInfo, Error> {
+        let (rows, tolerance) = (self.rows, self.options.tolerance);
+        let mut solved = GmresInfo {
+            iterations: 0,
+            reason: StopReason::Converged,
+            relative_residual: 0.0,
+            history: vec![1.0],
+        };
+        for pass in 0..=REFINEMENTS {
+            let mut product = vec![0.0; x.len()];
+            layer.apply(x, &mut product, 1)?;
+            self.complete(x, &mut product);
+            let r: Vec<f64> = b.iter().zip(&product).map(|(b, y)| b - y).collect();
+            let weights = rows.weights_by_action(x, &r);
+            solved.relative_residual = weighted_norm(&weights, &r);
+            if solved.relative_residual <= tolerance || pass == REFINEMENTS {
+                break;
+            }
+            // Actions change with the charges that change.
+            let params = self.params(0.5 * tolerance / solved.relative_residual);
+            let mut more = vec![0.0; x.len()];
+            for info in self.gmres(layer, (&weights, None), &r, &mut more, &params)? {
+                solved.iterations += info.iterations;
+                solved.reason = info.reason;
+                solved.history.extend(info.history.iter().skip(1));
+            }
+            x.iter_mut().zip(&more).for_each(|(x, more)| *x += more);
+        }
+        Ok(solved)
+    }
+
+    /// GMRES with these weights of the inner product, residuals by this measure or the norm.
+    fn gmres(
+        &self,
+        layer: &mut Layer,
+        (weights, measure): (&[f64], Option<Measure<'_>>),
+        b: &[f64],
+        x: &mut [f64],
+        params: &GmresParams,
+    ) -> Result<Vec<GmresInfo>, Error> {
+        let rows = self.rows;
+        let (parts, shares) = rows.shares();
+        let row = |i: usize| [rows.coupling(i), rows.diagonal(i)];
+        let mut complete = |x: &[f64], y: &mut [f64], is_exact: bool| {
+            if is_exact {
+                self.complete(x, y);
+            } else {
+                rows.complete(x, y);
+            }
+        };
+        let equations = Equations {
+            weights,
+            parts,
+            count: rows.parts(),
+            shares,
+            row: &row,
+            measure,
+            complete: if rows.are_complete() { None } else { Some(&mut complete) },
+        };
+        let mut observe = |iteration: usize, residual: f64| {
+            self.progress.residual(iteration, residual);
+            self.progress.advance(Stage::Solve, iteration as u64, 0)
+        };
+        layer.solve(equations, b, x, params, &mut observe)
+    }
+
+    /// Makes equations of the rows that charges make.
+    fn complete(&self, x: &[f64], y: &mut [f64]) {
+        let defect = self.rows.complete(x, y);
+        self.defect.set(self.defect.get().max(defect));
+    }
+
+    /// For one column at a time.
+    fn params(&self, tolerance: f64) -> GmresParams {
+        GmresParams {
+            tolerance,
+            restart: self.options.restart.max(1),
+            max_iterations: self.options.max_iterations,
+            group: 1,
+        }
+    }
+}
+
+/// Multiplies each column of `n` values by a function of its size, unless that is 0.
+pub(super) fn scale(columns: &mut [f64], n: usize, sizes: &[f64], by: impl Fn(f64) -> f64) {
+    for (column, &size) in columns.chunks_exact_mut(n.max(1)).zip(sizes) {
+        if size > 0.0 {
+            let factor = by(size);
+            column.iter_mut().for_each(|v| *v *= factor);
+        }
+    }
+}
+
+fn roots(squares: &[f64]) -> Vec<f64> {
+    squares.iter().map(|square| square.sqrt()).collect()
+}

@@ -1,0 +1,99 @@
+//! What a solve asks of where it runs: processor cores, or a GPU.
+
+use super::gmres::{GmresInfo, GmresParams, InexactBudget};
+use super::schedule::PlanSchedule;
+use crate::Error;
+
+/// Near field, products, preconditioner and Krylov vectors of one operator, where they are.
+pub(crate) trait Backend: Send {
+    /// Entries of the near field.
+    fn entries(&self) -> usize;
+
+    /// y = A x for `columns` vectors by the plan that the budget allows, the tight one without a budget.
+    ///
+    /// # Errors
+    /// Those of the fast sum, and the GPU's.
+    fn multiply(
+        &mut self,
+        plans: &mut PlanSchedule,
+        x: &[f64],
+        y: &mut [f64],
+        columns: usize,
+        budget: Option<InexactBudget>,
+    ) -> Result<(), Error>;
+
+    /// What the first column of the last product has at some of the fast sum's points, and direct sums there. `None` before the first
+    /// product, and where no row has such values.
+    ///
+    /// # Errors
+    /// The GPU's.
+    fn samples(
+        &self,
+        of: Sampled,
+        chosen: &[usize],
+        places: &[[f64; 3]],
+    ) -> Result<Option<[Vec<f64>; 2]>, Error>;
+
+    /// Solves `equations` for right-hand sides `b` by GMRES, from `x` on.
+    ///
+    /// # Errors
+    /// As for [`gmres`](super::gmres::gmres).
+    fn solve(
+        &mut self,
+        plans: &mut PlanSchedule,
+        equations: Equations<'_>,
+        b: &[f64],
+        x: &mut [f64],
+        params: &GmresParams,
+        observe: &mut dyn FnMut(usize, f64) -> bool,
+    ) -> Result<Vec<GmresInfo>, Error>;
+}
+
+/// Which of a fast sum's values are compared with direct sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sampled {
+    Potentials,
+    /// Three for each point.
+    Gradients,
+}
+
+/// What makes equations of an operator's rows, and how their residuals are measured.
+pub(crate) struct Equations<'a> {
+    /// Weights of the inner product, shape (n) or (columns, n).
+    pub(crate) weights: &'a [f64],
+    /// Part (conductor or interface) of each row, how many there are, and the row's share of that one's area.
+    pub(crate) parts: &'a [u32],
+    pub(crate) count: usize,
+    pub(crate) shares: &'a [f64],
+    /// What a normal derivative on panel i counts in its row, and the row's diagonal.
+    pub(crate) row: &'a dyn Fn(usize) -> [f64; 2],
+    /// How residuals are measured, if not by the norm of the inner product.
+    pub(crate) measure: Option<Measure<'a>>,
+    /// Completes rows that charges make; `None` if they are the equations.
+    pub(crate) complete: Option<&'a mut Complete<'a>>,
+}
+
+/// Measures the residual of a column by mean squares over each part.
+#[derive(Clone, Copy)]
+pub(crate) struct Measure<'a> {
+    /// From the column, and mean squares of the residual and of what charges balance by their diagonals (empty if nobody asks for these).
+    pub(crate) size: &'a dyn Fn(usize, &[f64], &[f64]) -> f64,
+    pub(crate) asks_for_balance: bool,
+}
+
+/// Makes equations of the rows (second) that charges (first) make; whether the product is exact.
+pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64], bool) + 'a;
+
+/// Mean squares of values over each of `count` parts; `shares` are those of the values in their part's area.
+pub(crate) fn mean_squares(
+    parts: &[u32],
+    count: usize,
+    shares: &[f64],
+    values: impl Iterator<Item = f64>,
+) -> Vec<f64> {
+    let mut squares = vec![0.0; count];
+    for ((&part, share), value) in parts.iter().zip(shares).zip(values) {
+        squares[part as usize] += share * value * value;
+    }
+    squares
+}
