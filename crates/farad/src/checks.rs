@@ -106,6 +106,7 @@ impl Measured {
 
 /// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are each conductor in turn at 1 V, and those
 /// with sources come after.
+#[tracing::instrument(level = "debug", skip_all, name = "self-checks")]
 pub(crate) fn measure(
     problem: &Problem,
     media: bem::Media<'_>,

@@ -82,6 +82,7 @@ impl Problem {
     }
 
     /// The mesh with small triangles next to point charges, if it has none there.
+    #[tracing::instrument(level = "debug", skip_all, name = "triangles next to charges")]
     fn finer_next_to_charges(&self) -> Result<Option<Mesh>, Vec<Fault>> {
         let points: Vec<[f64; 3]> = self.sources.iter().map(|source| source.position).collect();
         if points.is_empty() {
@@ -101,6 +102,7 @@ impl Problem {
     }
 
     /// One pass of [`Problem::new`].
+    #[tracing::instrument(level = "debug", skip_all, name = "checks of the mesh")]
     fn checked(description: Description, mesh: Mesh) -> Result<Self, Vec<Fault>> {
         let assignment = conductors::assign(&description, &mesh)?;
         let defects = Defects::of(&mesh);

@@ -50,6 +50,7 @@ impl Problem {
     }
 
     /// A number that problems of one geometry share, and hardly any others: the same panels, conductors, images and bodies.
+    #[tracing::instrument(level = "debug", skip_all, name = "hash of the geometry")]
     fn geometry(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for x in self.mesh.vertices.as_flattened() {

@@ -207,6 +207,7 @@ pub(crate) fn refined(
 }
 
 /// The state; `None` if a floating potential has no value.
+#[tracing::instrument(level = "debug", skip_all, name = "state")]
 pub(crate) fn find(
     problem: &Problem,
     answer: &bem::Electrostatics,

@@ -51,6 +51,7 @@ impl Discretisation {
     ///
     /// # Errors
     /// The GPU's, where it was asked for.
+    #[tracing::instrument(level = "debug", skip_all, name = "discretisation")]
     pub(crate) fn new(
         panels: &Arc<Panels>,
         kinds: &[RowKind],
@@ -97,6 +98,7 @@ impl Discretisation {
     ///
     /// # Errors
     /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for.
+    #[tracing::instrument(level = "debug", skip_all, name = "near field and preconditioner")]
     pub(crate) fn backend(
         &mut self,
         close: &Close<'_>,

@@ -62,6 +62,7 @@ impl FastSum {
     ///
     /// # Errors
     /// Those of [`fmm::Plan::new`].
+    #[tracing::instrument(level = "debug", skip_all, name = "plan", fields(tolerance))]
     pub(crate) fn plan(&self, tolerance: f64) -> Result<fmm::Plan, Error> {
         let Sampling { panels, rules, .. } = &self.sampling;
         let options = fmm::Options {

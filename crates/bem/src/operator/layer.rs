@@ -72,6 +72,7 @@ impl Layer {
     ///
     /// # Errors
     /// As for [`gmres`](crate::gmres).
+    #[tracing::instrument(level = "debug", skip_all, name = "gmres")]
     pub(crate) fn solve(
         &mut self,
         equations: Equations<'_>,
@@ -88,6 +89,7 @@ impl Layer {
     ///
     /// # Errors
     /// The GPU's.
+    #[tracing::instrument(level = "debug", skip_all, name = "sampled error of the fast sum")]
     pub(crate) fn sampled_error(&self, samples: usize) -> Result<Option<SampledError>, Error> {
         let Sampling { panels, rules: [_, rule], kinds, .. } = &self.sampling;
         let points = QuadraturePoints::new(panels, rule);

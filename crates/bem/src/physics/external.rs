@@ -13,6 +13,7 @@ use crate::near::Sources;
 use crate::near::pairs::RowKind;
 
 /// Right-hand side of one excitation.
+#[tracing::instrument(level = "debug", skip_all, name = "right-hand side")]
 pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f64> {
     let mut external = on_panels(system, excitation, &system.rows.kinds);
     system.rows.right_hand_side(&excitation.potentials, &mut external);

@@ -115,6 +115,7 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
+    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
     pub fn solve(
         &mut self,
         excitations: &[Excitation],

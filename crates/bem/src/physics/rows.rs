@@ -60,6 +60,7 @@ pub(super) struct Rows {
 }
 
 impl System {
+    #[tracing::instrument(level = "debug", skip_all, name = "equations")]
     pub(super) fn new(mesh: &Mesh, media: Media<'_>) -> Result<Self, Error> {
         let triangles = mesh.triangles.len();
         for (what, found) in [

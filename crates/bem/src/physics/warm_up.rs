@@ -15,6 +15,7 @@ const TRIANGLES: usize = 2000;
 ///
 /// # Errors
 /// Why there will be none.
+#[tracing::instrument(level = "debug", skip_all, name = "warm-up of the GPU")]
 pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result<(), Error> {
     fmm::check_gpu(options.gpu).map_err(Error::Gpu)?;
     let (resolution, base) = (Resolution::Elements(TRIANGLES), SphereBase::Icosahedron);

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::prelude::*;
 
 /// Shows warnings, with `-v` what happens, with `-vv` how, with `-vvv` everything; without `-v`, RUST_LOG decides.
@@ -21,6 +22,8 @@ pub(crate) fn install(verbosity: u8) {
         .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_target(false)
+        // How long each step took.
+        .with_span_events(FmtSpan::CLOSE)
         .finish()
         .with(filter)
         .init();
