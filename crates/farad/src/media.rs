@@ -132,7 +132,7 @@ fn bury(
     }
     let bounds: Vec<bool> =
         (0..count).map(|t| is_conductor(t) || differs(t as u32, permittivity)).collect();
-    let parts = regions::parts(whole, |t| is_conductor(t % count));
+    let parts = regions::parts(whole, |t| is_conductor(t % count), &[]);
     for region in parts.into_iter().filter_map(|(_, region)| region) {
         let own = || region.boundary.iter().filter(|(t, _)| (*t as usize) < count);
         if !own().any(|&(t, _)| differs(t, permittivity)) {

@@ -108,6 +108,11 @@ pub(crate) fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f
 /// Components of which more than two triangles meet at an edge, as dielectrics that share a wall, have no outside in this sense
 /// and are left as they are, and so are open ones.
 pub fn face(mesh: &mut Mesh, facing: Facing) -> Faced {
+    face_and_connect(mesh, facing).0
+}
+
+/// The same, with the connections that the mesh has then.
+pub(crate) fn face_and_connect(mesh: &mut Mesh, facing: Facing) -> (Faced, Topology) {
     let mut faced = Faced::default();
     let mut topology = Topology::of(mesh);
     let mut turned = vec![false; mesh.triangles.len()];
@@ -141,7 +146,10 @@ pub fn face(mesh: &mut Mesh, facing: Facing) -> Faced {
     turn(mesh, &again);
     // Turned twice is not turned.
     faced.turned = turned.iter().zip(&again).filter(|(a, b)| a != b).count();
-    faced
+    if again.contains(&true) {
+        topology = Topology::of(mesh);
+    }
+    (faced, topology)
 }
 
 fn turn(mesh: &mut Mesh, which: &[bool]) {

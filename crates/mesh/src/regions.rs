@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::locate::Locator;
 use crate::orient::{self, Facing};
 use crate::surface::Mesh;
-use crate::topology::{Sides, Topology, components_where};
+use crate::topology::{Sides, components_where};
 use crate::vector::{add, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
@@ -97,8 +97,7 @@ impl Region {
         if let Some(triangle) = odd().map(|edge| triangles[edge[0].triangle as usize]).min() {
             return Err(Problem::Open { edges: odd().count(), triangle });
         }
-        let faced = orient::face(&mut own, Facing::OutOfSolid);
-        let topology = Topology::of(&own);
+        let (faced, topology) = orient::face_and_connect(&mut own, Facing::OutOfSolid);
         if let Some(component) = faced.unorientable.first() {
             let first = topology.component_of.iter().position(|c| c == component);
             return Err(Problem::Unorientable(first.map_or(0, |first| triangles[first])));
@@ -201,13 +200,16 @@ impl Region {
 /// The connected parts of a surface, in the order of their first triangles, each with the region that it encloses if taken alone
 /// (cavities count as bodies); `None` if it is open or cannot face one side.
 ///
-/// `keep` tells by index which triangles are in the surface.
-pub fn parts(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
+/// `keep` tells by index which triangles are in the surface. Regions that are `known` are taken where a part is all of their boundary.
+pub fn parts(
+    mesh: &Mesh,
+    keep: impl Fn(usize) -> bool,
+    known: &[Region],
+) -> Vec<(Vec<u32>, Option<Region>)> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
     let mut all = part(mesh, &triangles);
-    let faced = orient::face(&mut all, Facing::Outward);
-    let topology = Topology::of(&all);
+    let (faced, topology) = orient::face_and_connect(&mut all, Facing::Outward);
     let mut members: Vec<Vec<u32>> = vec![Vec::new(); topology.components.len()];
     for (index, &component) in topology.component_of.iter().enumerate() {
         members[component as usize].push(index as u32);
@@ -216,7 +218,14 @@ pub fn parts(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option
         let index = component as u32;
         let of_mesh: Vec<u32> = members.iter().map(|&m| triangles[m as usize]).collect();
         let bounds = !faced.open.contains(&index) && !faced.unorientable.contains(&index);
+        let is_same = |region: &&Region| {
+            region.boundary.len() == of_mesh.len()
+                && region.boundary.iter().zip(&of_mesh).all(|((a, _), b)| a == b)
+        };
         let region = bounds.then(|| {
+            if let Some(known) = known.iter().find(is_same) {
+                return known.clone();
+            }
             let volume = topology.components[component].signed_volume;
             Region::of(mesh, &of_mesh, &part(&all, &members), volume)
         });
@@ -380,7 +389,7 @@ mod tests {
             assert_eq!(sides[t as usize], expected);
         }
         // Together they meet along edges, and enclose nothing as one part.
-        let found = parts(&mesh, |_| true);
+        let found = parts(&mesh, |_| true, &[]);
         assert!(found.len() == 1 && found[0].1.is_none());
     }
 
@@ -407,7 +416,7 @@ mod tests {
         }
         mesh.membership = vec![0; mesh.triangles.len()];
         mesh.memberships = vec![vec![]];
-        assert!(parts(&mesh, |_| true).iter().all(|(_, region)| region.is_none()));
+        assert!(parts(&mesh, |_| true, &[]).iter().all(|(_, region)| region.is_none()));
         let region = Region::of_pieces(&mesh, &all(&mesh)).unwrap();
         assert!((region.volume - 8.0).abs() < 1e-12, "{}", region.volume);
         let outward = |&(t, inward): &(u32, bool)| {
@@ -432,7 +441,7 @@ mod tests {
         let found = Region::new(&mesh, &inner[1..]).unwrap_err();
         assert!(matches!(found, Problem::Open { edges: 3, .. }), "{found}");
         assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Problem::Empty);
-        let found = parts(&mesh, |t| t as u32 != inner[0]);
+        let found = parts(&mesh, |t| t as u32 != inner[0], &[]);
         assert_eq!(
             found.iter().map(|(_, region)| region.is_some()).collect::<Vec<_>>(),
             [false, true]
@@ -444,7 +453,7 @@ mod tests {
         let (resolution, base) = (Resolution::Elements(144), SphereBase::Octahedron);
         let apart = TwoSpheres { radius: 1.0, distance: 2.5, base, resolution }.build().unwrap();
         for mesh in [apart, concentric()] {
-            let found = parts(&mesh, |_| true);
+            let found = parts(&mesh, |_| true, &[]);
             assert_eq!(found.len(), 2);
             for (index, (triangles, region)) in found.into_iter().enumerate() {
                 assert_eq!(triangles, group(&mesh, index as u32));

@@ -8,6 +8,9 @@ use rayon::prelude::*;
 const RANGES: usize = 64;
 const DEALT: usize = 4096;
 
+/// Parts that are counted in parallel.
+const FEW_PARTS: usize = 1000;
+
 /// A triangle at an edge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Side {
@@ -177,19 +180,57 @@ impl Topology {
     pub fn of(mesh: &Mesh) -> Self {
         let sides = Sides::of(mesh);
         let (component_of, count) = label_components(mesh, &sides, |_| true);
-        let fresh = || Part { closed: true, ..Part::default() };
-        let mut whole = fresh();
-        let mut components = vec![fresh(); count];
-        let mut groups = vec![fresh(); mesh.groups.len()];
-        let mut non_manifold_edges = Vec::new();
+        let counts = |ranges: &[Vec<Side>]| Counts::of(ranges, mesh, &component_of, count);
+        let fresh = || Counts::none(count, mesh.groups.len());
+        // Each piece counts for all parts.
+        let pieces = if count + mesh.groups.len() <= FEW_PARTS { RANGES } else { 1 };
+        let ranges = sides.ranges.par_chunks(sides.ranges.len().div_ceil(pieces).max(1));
+        let counts = ranges.map(counts).reduce(fresh, Counts::with);
+        let Counts { mut whole, mut components, mut groups, non_manifold_edges } = counts;
+        let all = (0..mesh.triangles.len()).map(|t| (t, 0));
+        enclose(mesh, all, std::slice::from_mut(&mut whole));
+        enclose(
+            mesh,
+            component_of.iter().enumerate().map(|(t, &c)| (t, c as usize)),
+            &mut components,
+        );
+        let members = (0..mesh.triangles.len())
+            .flat_map(|t| mesh.groups_of(t).iter().map(move |&g| (t, g as usize)));
+        enclose(mesh, members, &mut groups);
+        Self { whole, components, component_of, groups, non_manifold_edges }
+    }
+}
+
+/// What edges say of a mesh and its parts.
+struct Counts {
+    whole: Part,
+    components: Vec<Part>,
+    groups: Vec<Part>,
+    non_manifold_edges: Vec<[u32; 2]>,
+}
+
+impl Counts {
+    fn none(components: usize, groups: usize) -> Self {
+        let fresh = Part { closed: true, ..Part::default() };
+        Self {
+            components: vec![fresh.clone(); components],
+            groups: vec![fresh.clone(); groups],
+            whole: fresh,
+            non_manifold_edges: Vec::new(),
+        }
+    }
+
+    /// Of the edges in some ranges.
+    fn of(ranges: &[Vec<Side>], mesh: &Mesh, component_of: &[u32], components: usize) -> Self {
+        let mut counts = Self::none(components, mesh.groups.len());
         let mut per_group: Vec<(u32, usize, isize)> = Vec::new();
-        for edge in sides.edges() {
+        for edge in ranges.iter().flat_map(|range| edges_of(range)) {
             let balance = edge.iter().map(Side::way).sum();
-            whole.add_edge(edge.len(), balance);
-            components[component_of[edge[0].triangle as usize] as usize]
+            counts.whole.add_edge(edge.len(), balance);
+            counts.components[component_of[edge[0].triangle as usize] as usize]
                 .add_edge(edge.len(), balance);
             if edge.len() > 2 {
-                non_manifold_edges.push([edge[0].low, edge[0].high]);
+                counts.non_manifold_edges.push([edge[0].low, edge[0].high]);
             }
             per_group.clear();
             for side in edge {
@@ -201,19 +242,22 @@ impl Topology {
                 }
             }
             for &(group, uses, balance) in &per_group {
-                groups[group as usize].add_edge(uses, balance);
+                counts.groups[group as usize].add_edge(uses, balance);
             }
         }
-        enclose(mesh, (0..mesh.triangles.len()).map(|t| (t, 0)), std::slice::from_mut(&mut whole));
-        enclose(
-            mesh,
-            component_of.iter().enumerate().map(|(t, &c)| (t, c as usize)),
-            &mut components,
-        );
-        let members = (0..mesh.triangles.len())
-            .flat_map(|t| mesh.groups_of(t).iter().map(move |&g| (t, g as usize)));
-        enclose(mesh, members, &mut groups);
-        Self { whole, components, component_of, groups, non_manifold_edges }
+        counts
+    }
+
+    /// Both together, these first.
+    fn with(mut self, other: Self) -> Self {
+        let add = |parts: &mut [Part], others: &[Part]| {
+            parts.iter_mut().zip(others).for_each(|(part, other)| part.add(other));
+        };
+        self.whole.add(&other.whole);
+        add(&mut self.components, &other.components);
+        add(&mut self.groups, &other.groups);
+        self.non_manifold_edges.extend(other.non_manifold_edges);
+        self
     }
 }
 

@@ -82,16 +82,31 @@ impl Image {
 }
 
 impl Panels {
-    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box.
-    pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Self {
-        let mut triangle: Vec<u32> =
-            (0..mesh.triangles.len()).filter(|&i| keep(i)).map(|i| i as u32).collect();
+    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box; parts are
+    /// what hangs together.
+    pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
+        let panels = Self::without_parts(mesh, keep);
+        let part = connected(mesh, &panels.triangle);
+        panels.with_parts(part)
+    }
+
+    /// The same before [`with_parts`](Self::with_parts), which must follow.
+    pub(crate) fn without_parts(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
+        let mut triangle: Vec<u32> = (0..mesh.triangles.len() as u32)
+            .into_par_iter()
+            .filter(|&i| keep(i as usize))
+            .collect();
         let corners =
             |i: u32| mesh.triangles[i as usize].map(|v| Vec3::from(mesh.vertices[v as usize]));
-        let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
-        for corner in triangle.iter().flat_map(|&i| corners(i)) {
-            (low, high) = (low.inf(&corner), high.sup(&corner));
-        }
+        let nothing = || (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
+        let around = |(low, high): (Vec3, Vec3), &i: &u32| {
+            let [a, b, c] = corners(i);
+            (low.inf(&a).inf(&b).inf(&c), high.sup(&a).sup(&b).sup(&c))
+        };
+        let (low, high) = triangle
+            .par_iter()
+            .fold(nothing, around)
+            .reduce(nothing, |a, b| (a.0.inf(&b.0), a.1.sup(&b.1)));
         let centre = (low + high) * 0.5;
         let scale = (high - low).max() * 0.5;
         let scaled = |i: u32| corners(i).map(|v| (v - centre) / scale);
@@ -112,21 +127,8 @@ impl Panels {
         };
         let radii = vertices.par_iter().zip(&centroids).map(radius).collect();
         let images = vec![ITSELF];
-        let part = connected(mesh, &triangle);
-        let (part_of, charges) = (Vec::new(), Vec::new());
-        let panels = Self {
-            vertices,
-            centroids,
-            radii,
-            areas,
-            part: part_of,
-            charges,
-            triangle,
-            centre,
-            scale,
-            images,
-        };
-        panels.with_parts(part)
+        let (part, charges) = (Vec::new(), Vec::new());
+        Self { vertices, centroids, radii, areas, part, charges, triangle, centre, scale, images }
     }
 
     /// The same panels with these parts, such as conductors, in place of what hangs together.

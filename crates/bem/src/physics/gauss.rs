@@ -261,12 +261,14 @@ impl Finder<'_> {
 
     /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound anything taken alone.
     fn parts(&self, has: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
-        regions::parts(self.whole, has)
+        regions::parts(self.whole, has, self.bodies)
     }
 
     /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
     /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
-    fn envelopes(&self) -> Vec<Region> {
+    ///
+    /// Surfaces that are known to be one connected part are left out.
+    fn envelopes(&self, connected: &HashSet<Vec<u32>>) -> Vec<Region> {
         let inside = |body: &Region| {
             let &(t, inward) = body.boundary.first()?;
             let panel = self.panels.get(self.panel(t) as usize)?;
@@ -278,14 +280,26 @@ impl Finder<'_> {
         levels.dedup();
         let mut found = Vec::new();
         for level in levels {
+            let above: Vec<usize> = (0..self.bodies.len()).filter(|&b| media[b] >= level).collect();
+            if let [body] = above[..]
+                && connected.contains(&boundary(&self.bodies[body]))
+            {
+                continue;
+            }
             let mut owners: Vec<Vec<usize>> = vec![Vec::new(); self.whole.triangles.len()];
-            for (b, body) in self.bodies.iter().enumerate().filter(|(b, _)| media[*b] >= level) {
-                body.boundary.iter().for_each(|&(t, _)| owners[t as usize].push(b));
+            for b in above {
+                let triangles = self.bodies[b].boundary.iter();
+                triangles.for_each(|&(t, _)| owners[t as usize].push(b));
             }
             for group in groups(self.bodies.len(), &owners) {
                 let mut times = vec![0; owners.len()];
                 let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
                 boundaries.for_each(|&(t, _)| times[t as usize] += 1);
+                let once: Vec<u32> =
+                    (0..times.len() as u32).filter(|&t| times[t as usize] == 1).collect();
+                if connected.contains(&once) {
+                    continue;
+                }
                 let parts = self.parts(|t| times[t] == 1);
                 found.extend(parts.into_iter().filter_map(|(_, region)| region));
             }
@@ -300,8 +314,10 @@ impl Finder<'_> {
         lengths: &[f64],
         panels: &Arc<Panels>,
     ) -> Gauss {
+        // Of these nothing is to be found in other ways.
+        let connected: HashSet<Vec<u32>> = interfaces.iter().map(boundary).collect();
         let mut candidates = interfaces;
-        for body in self.bodies {
+        for body in self.bodies.iter().filter(|&body| !connected.contains(&boundary(body))) {
             let mut own = vec![false; self.whole.triangles.len()];
             body.boundary.iter().for_each(|&(t, _)| own[t as usize] = true);
             let parts = self.parts(|t| own[t]);
@@ -314,15 +330,13 @@ impl Finder<'_> {
             }
         }
         let bodies = candidates.len();
-        candidates.extend(self.envelopes());
+        candidates.extend(self.envelopes(&connected));
         // Each surface once, whichever way it was found.
         let mut known: HashSet<Vec<u32>> = HashSet::new();
         let is_metal = |m: &Member| self.panels[m.panel as usize].conductor.is_some();
         let (mut free, mut covered, mut grouped) = (Vec::new(), Vec::new(), Vec::new());
         for (index, region) in candidates.into_iter().enumerate() {
-            let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
-            triangles.sort_unstable();
-            if !known.insert(triangles) {
+            if !known.insert(boundary(&region)) {
                 continue;
             }
             let Some(surface) = self.closed(region) else { continue };
@@ -433,6 +447,13 @@ impl Finder<'_> {
         let filled = clusters.into_iter().filter(|(surfaces, _)| !surfaces.is_empty());
         filled.map(solved).collect()
     }
+}
+
+/// The triangles around a region, in increasing order.
+fn boundary(region: &Region) -> Vec<u32> {
+    let mut triangles: Vec<u32> = region.boundary.iter().map(|(t, _)| *t).collect();
+    triangles.sort_unstable();
+    triangles
 }
 
 /// Groups of two and more bodies that are joined by triangles that several own.

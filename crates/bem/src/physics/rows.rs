@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use mesh::Mesh;
 use mesh::regions;
+use rayon::prelude::*;
 
 use super::Media;
 use super::gauss::{Equations, Finder, Gauss, PanelInfo};
@@ -76,7 +77,7 @@ impl System {
         let factor = |t: usize| factor(media.permittivity[t]);
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
         let images = media.images;
-        let panels = Panels::new(mesh, |t| conductor(t).is_some() || is_interface(t));
+        let panels = Panels::without_parts(mesh, |t| conductor(t).is_some() || is_interface(t));
         let panels = panels.with_images(images);
         let of = |i: usize| panels.triangles()[i] as usize;
         let n = panels.len();
@@ -94,7 +95,9 @@ impl System {
         };
         let is_itself = |t: u32| (t as usize) < triangles;
         let mut closed = Vec::new();
-        for (members, region) in regions::parts(whole, |t| is_interface(t % triangles)) {
+        for (members, region) in
+            regions::parts(whole, |t| is_interface(t % triangles), media.bodies)
+        {
             let mut own = members.iter().filter(|&&t| is_itself(t)).peekable();
             if own.peek().is_none() {
                 continue;
@@ -110,7 +113,7 @@ impl System {
             permittivity: media.permittivity[of(i)],
             conductor: conductor(of(i)),
         };
-        let infos: Vec<PanelInfo> = (0..n).map(info).collect();
+        let infos: Vec<PanelInfo> = (0..n).into_par_iter().map(info).collect();
         let finder = Finder {
             whole,
             images,
@@ -124,18 +127,15 @@ impl System {
         let length: Vec<f64> =
             part.iter().map(|&p| (area[p as usize] / (4.0 * PI)).sqrt()).collect();
         let gauss = finder.gauss(closed, &length, &panels);
+        let of_panels = || (0..n).into_par_iter();
+        let is_metal = |i: usize| conductor(of(i)).is_some();
+        let kind = |i| if is_metal(i) { RowKind::Single } else { RowKind::Adjoint };
         let rows = Rows {
-            kinds: (0..n)
-                .map(
-                    |i| if conductor(of(i)).is_some() { RowKind::Single } else { RowKind::Adjoint },
-                )
-                .collect(),
-            conductor: (0..n).map(|i| conductor(of(i))).collect(),
-            permittivity: (0..n).map(|i| media.permittivity[of(i)]).collect(),
-            factor: (0..n)
-                .map(|i| if conductor(of(i)).is_some() { 0.0 } else { factor(of(i)) })
-                .collect(),
-            weights: part.iter().zip(panels.areas()).map(|(&p, a)| a / area[p as usize]).collect(),
+            kinds: of_panels().map(kind).collect(),
+            conductor: of_panels().map(|i| conductor(of(i))).collect(),
+            permittivity: of_panels().map(|i| media.permittivity[of(i)]).collect(),
+            factor: of_panels().map(|i| if is_metal(i) { 0.0 } else { factor(of(i)) }).collect(),
+            weights: of_panels().map(|i| panels.areas()[i] / area[part[i] as usize]).collect(),
             areas: panels.areas().to_vec(),
             length,
             part,
