@@ -13,6 +13,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 mod two_level;
+mod warm_up;
 
 use gpu::{Arg, Buffer, Device, Error};
 
@@ -29,6 +30,16 @@ use near::Search;
 pub(crate) use product::DeviceProduct;
 use rows::Rows;
 pub(crate) use two_level::DeviceTwoLevel;
+pub(crate) use warm_up::WarmUp;
+
+/// The GPU, once it is warm.
+///
+/// # Errors
+/// Why there is none.
+pub(crate) fn open(ordinal: usize) -> Result<Device, Error> {
+    warm_up::wait();
+    Device::open(ordinal)
+}
 
 /// Threads of a block in the kernels that work on panels.
 const THREADS: u32 = 128;

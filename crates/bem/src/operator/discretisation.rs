@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::fast_sum::FastSum;
 use super::host::{Host, Sampling};
-use crate::device::{DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice};
+use crate::device::{
+    self, DeviceGeometry, DeviceNear, DevicePreconditioner, DeviceProduct, OnDevice,
+};
 use crate::geometry::panels::Panels;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
@@ -165,7 +167,7 @@ fn geometry(
     target: Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
-    let open = || DeviceGeometry::new(&gpu::Device::open(target.gpu)?, panels, kinds, diameters);
+    let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
     // Dipoles are not summed there.
     if kinds.contains(&RowKind::Double) {
         return Ok(None);

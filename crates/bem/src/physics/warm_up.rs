@@ -4,19 +4,22 @@ use mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
 
 use mesh::mirror::Plane;
 
+use crate::device::WarmUp;
 use crate::physics::electrostatics;
 use crate::{Error, Excitation, Images, Media, Method, Mirror, Quiet, SolveOptions};
 
 /// Triangles of the small problem: enough for a tree of several levels.
 const TRIANGLES: usize = 2000;
 
-/// Opens the GPU that `options` name and loads the kinds that a solve with them takes there, with interfaces and planes or without, by
-/// a small one. It takes some tenths of a second, and is of use while a large mesh is read.
+/// Opens the GPU that `options` name and loads the kernels that a solve with them takes there, with interfaces and planes or without, by
+/// a small one. It takes some tenths of a second, and is of use while a large mesh is read: solves in other threads wait for it where
+/// they come to use the GPU.
 ///
 /// # Errors
 /// Why there will be none.
 #[tracing::instrument(level = "debug", skip_all, name = "warm-up of the GPU")]
 pub fn warm_up(options: &SolveOptions, interfaces: bool, planes: bool) -> Result<(), Error> {
+    let _under_way = WarmUp::begin();
     fmm::check_gpu(options.gpu).map_err(Error::Gpu)?;
     let (resolution, base) = (Resolution::Elements(TRIANGLES), SphereBase::Icosahedron);
     let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };

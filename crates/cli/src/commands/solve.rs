@@ -42,7 +42,6 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let opening = args.solving.on.open_early(&case);
     let problem = problem::load(&case, &output)?;
     let read_seconds = reading.elapsed().as_secs_f64();
-    drop(opening);
     let path = args.output.as_deref().unwrap_or(&case.directory);
     let names = results::file_names(&case);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -52,6 +51,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     }
     let folder = Folder::open(path, &names, args.solving.overwrite)?;
     let solution = solve(&mut Solver::default(), &case, &problem, &args.solving, &output)?;
+    drop(opening);
     interrupt::check()?;
 
     let requested = args.solving.on.backend;
