@@ -437,8 +437,8 @@ def panels(radius, n):
 
 
 def nested(farad):
-    """A sphere of radius 1 in a shell of radius 2, beside a sphere of radius 1 at 4: what the shell shields, over the diagonal"""
-    table = Table("shell", "triangles", "C_inner,beside", "order in h", "C_inner,inner + C_inner,shell", "order in h")
+    """A sphere of radius 1 in a shell of radius 2, and one outside at 4: entries that the shell should make zero, over the diagonal"""
+    table = Table("shell", "triangles", "C_inner,outside", "order in h", "C_inner,inner + C_inner,shell", "order in h")
     for name, shell in (("its outer surface alone", ""), ("hollow, both surfaces", "C cavity.qui 1 0 0 0 +\n")):
         for n in (6, 12, 24):
             for surface, radius, parts in (("inner", 1, n), ("shell", 2, 2 * n), ("cavity", 1.6, 2 * n)):
@@ -447,7 +447,7 @@ def nested(farad):
             results = farad.solve_file("nested.lst", text)
             row, cells = matrix(results)[0], []
             for key, leak in enumerate((abs(row[2]) / row[0], abs(row[0] + row[1]) / row[0])):
-                # What is left of both surfaces is the solver's tolerance, and has no order.
+                # With both surfaces the rest is due to the solver tolerance, and has no order.
                 order = "" if shell else table.order(triangles(results), leak, key)
                 cells += [f"{leak:.1e}", order]
             table.row(name, f"{triangles(results):,}", *cells)
