@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Iterations on meshes that Gmsh makes, refined again and again: the table of docs/validation.md.
+"""Iterations on meshes by Gmsh under repeated refinement: the table of docs/validation.md.
 
     cargo build --release
     pip install gmsh            # Debian: apt install libglu1-mesa libxrender1 libxcursor1 libxft2 libxinerama1 libxi6
     python3 benches/iterations.py [--into docs/validation.md] [--most 300000] [--deck FILE ...] [FARAD]
 
 Each shape is meshed with one element size on its surface and refined by `farad mesh refine` until it has more triangles than
---most; every mesh is solved by the fast method at tolerance 1e-6. A --deck (a mesh, FastCap file or case of somebody else's) is
-solved as it is, and is left out of the table with --into.
+--most; every mesh is solved by the fast method at tolerance 1e-6. A --deck (a mesh, FastCap file or case of the user) is
+solved as it is, and is not part of the table with --into.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def stack(occ):
 
 
 def cavity(occ):
-    """A ball in the hollow of a box, the hollow's walls a conductor of their own."""
+    """A ball in the cavity of a box; the walls of the cavity are a conductor of their own."""
     occ.addBox(0, 0, 0, 1, 1, 1)
     occ.addSphere(0.45, 0.5, 0.55, 0.3)
 

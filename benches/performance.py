@@ -17,7 +17,7 @@ from validation import ROOT, Farad, matrix
 
 def solves(farad):
     print("\n**Solves** by the fast method, tolerance 1e-5\n")
-    print("| case | triangles | conductors | iterations | plan / s | near field / s | solve / s | total / s | kB a triangle |")
+    print("| case | triangles | conductors | iterations | plan / s | near field / s | solve / s | total / s | kB per triangle |")
     print("|---|---|---|---|---|---|---|---|---|")
     shapes = [
         ("sphere", ("sphere", "--base", "icosahedron", "--elements", 20480)),
@@ -44,7 +44,7 @@ def solves(farad):
 
 
 def ten_conductors(farad):
-    """The 5 x 5 bus with its ten bars apart, and with all of them one conductor."""
+    """The 5 x 5 bus with ten bars as ten conductors, and with all bars as one conductor."""
     print("\n**Ten conductors against one** on the same mesh, tolerance 1e-5: medians of three\n")
     print("| triangles | one conductor / s | ten conductors / s | ratio |")
     print("|---|---|---|---|")

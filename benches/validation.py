@@ -4,10 +4,10 @@
     cargo build --release
     python3 benches/validation.py [--into docs/validation.md] [FARAD [PART ...]]
 
-FARAD is the program (target/release/farad), PART the name of a table as its marker in docs/validation.md has it; all without.
-Tables go to standard output, and with --into in place of those between the markers of that file. `iterations` takes some ten
-minutes on two cores, everything else together about as long. Needs nothing but Python; exact values are closed forms and those
-of crates/bem/tests/data/capacitance.json.
+FARAD is the program (target/release/farad), PART the name of a table as in its marker in docs/validation.md; without PART all
+tables are measured. Tables go to standard output; with --into they also replace those between the markers of that file.
+`iterations` takes about ten minutes on two cores, all other tables together about as long. Needs nothing but Python; exact values
+are closed forms and those of crates/bem/tests/data/capacitance.json.
 """
 
 import json
@@ -85,7 +85,7 @@ def triangles(results):
 
 
 def steps(results):
-    """Most iterations of any excitation."""
+    """The largest number of iterations of any excitation."""
     return max(solve["iterations"] for solve in results["solves"])
 
 
@@ -116,7 +116,7 @@ def coat(eps):
 
 
 def filling(eps):
-    """Two conductors and what is between them."""
+    """Two conductors and the dielectric between them."""
     return dielectric("outer", eps) + conductor("a", "inner") + conductor("b", "outer")
 
 
@@ -212,7 +212,7 @@ def bus(farad):
         results = farad.solve(("bus", "--bars", 2, "--grade", 30, "--elements", elements), tolerance=1e-6)
         rows.append((triangles(results), [1e12 * c for c in results["capacitance"]["maxwell_farad"][0]]))
         table.row(f"{rows[-1][0]:,}", *(f"{c:.4f}" for c in rows[-1][1]), compared(rows[-1][1]))
-    # Aitken's: errors that shrink by the same ratio from mesh to mesh.
+    # Aitken extrapolation: errors shrink by the same ratio from mesh to mesh.
     limit = [c - (c - b) ** 2 / ((c - b) - (b - a)) for a, b, c in zip(*(row for _, row in rows[-3:]))]
     table.row("extrapolated", *(f"{c:.4f}" for c in limit), compared(limit))
     return table
@@ -321,7 +321,7 @@ def solvation(farad):
 
 
 def molecule(farad):
-    """A molecule of 1,000 atoms in water, kcal/mol: differences from mesh to mesh, and what they extrapolate to"""
+    """A molecule of 1,000 atoms in water, kcal/mol: differences from mesh to mesh, and the extrapolated value"""
     table = Table("triangles", "energy", "from the extrapolated", "order in h")
     tables = "[medium]\nrelative_permittivity = 80.0\n" + dielectric("molecule", 2.0) + 'charges = "mesh.pqr"\n'
     rows = []
@@ -337,7 +337,7 @@ def molecule(farad):
 
 
 def power(rows):
-    """The order in h that three energies follow, errors going as N^(-order / 2)."""
+    """The order in h that three energies follow, with errors proportional to N^(-order / 2)."""
     (n0, e0), (n1, e1), (n2, e2) = rows
     low, high = 0.1, 8.0
     for _ in range(60):
@@ -437,8 +437,8 @@ def panels(radius, n):
 
 
 def nested(farad):
-    """A sphere of radius 1 in a shell of radius 2, beside a sphere of radius 1 at 4: what the shell shields, over the diagonal"""
-    table = Table("shell", "triangles", "C_inner,beside", "order in h", "C_inner,inner + C_inner,shell", "order in h")
+    """A sphere of radius 1 in a shell of radius 2, and one outside at 4: entries that the shell should make zero, over the diagonal"""
+    table = Table("shell", "triangles", "C_inner,outside", "order in h", "C_inner,inner + C_inner,shell", "order in h")
     for name, shell in (("its outer surface alone", ""), ("hollow, both surfaces", "C cavity.qui 1 0 0 0 +\n")):
         for n in (6, 12, 24):
             for surface, radius, parts in (("inner", 1, n), ("shell", 2, 2 * n), ("cavity", 1.6, 2 * n)):
@@ -447,7 +447,7 @@ def nested(farad):
             results = farad.solve_file("nested.lst", text)
             row, cells = matrix(results)[0], []
             for key, leak in enumerate((abs(row[2]) / row[0], abs(row[0] + row[1]) / row[0])):
-                # What is left of both surfaces is the solver's tolerance, and has no order.
+                # With both surfaces the rest is due to the solver tolerance, and has no order.
                 order = "" if shell else table.order(triangles(results), leak, key)
                 cells += [f"{leak:.1e}", order]
             table.row(name, f"{triangles(results):,}", *cells)
@@ -481,7 +481,7 @@ def lines(farad):
 
 
 def fmm(farad):
-    """Fast sums against direct ones: relative L2 error, 1e5 points, charges of random sign"""
+    """Fast sums compared with direct ones: relative L2 error, 1e5 points, charges of random sign"""
     distributions = ("cube", "sphere", "plummer", "graded-plate")
     table = Table("tolerance", *distributions)
     for digits in range(2, 12):
@@ -493,7 +493,7 @@ def fmm(farad):
     return table
 
 
-# In the order of docs/validation.md.
+# The tables in the order of docs/validation.md.
 PARTS = (
     sphere, cube, graded_cube, disk, plate, two_spheres, close_spheres, torus, bus,
     coated_sphere, equal_volume, coated_list, uniform_field, iterations, membrane, solvation, molecule,

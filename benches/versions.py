@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Two versions of Farad on the same cases in one run: processor time and peak memory, in turn.
 
-    python3 benches/versions.py BEFORE AFTER [--rounds 5] [--into docs/performance.md] [CASE ...]
+    python3 benches/versions.py BEFORE AFTER [--rounds 5] [--into docs/experiments.md] [CASE ...]
 
-BEFORE and AFTER are two programs. Each case is solved by one, then by the other, on one thread, as often as there are rounds. Figures are
-medians of user and system time of the whole process, which other work on the machine disturbs less than the clock does, and of the
-ratios of each round. Needs nothing but Python.
+BEFORE and AFTER are two programs. In each round each case is solved by one, then by the other, on one thread. Figures are medians of user
+and system time of the whole process, which other work on the machine disturbs less than the wall time, and of the ratios of each round.
+Needs nothing but Python.
 """
 
 import argparse

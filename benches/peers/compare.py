@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Times Farad's fast sums beside other libraries', and writes tables (Markdown), a plot and all numbers (JSON).
+"""Times Farad's fast sums and those of other libraries, and writes tables (Markdown), a plot and all numbers (JSON).
 
     cargo build --release
     python3 -m venv .venv && .venv/bin/pip install -r benches/peers/requirements.txt
     .venv/bin/python benches/peers/compare.py --farad target/release/farad --out docs/performance --into docs/performance.md
 
-Points and charges are random and fresh in every run; the seed is reported. Each error is the larger of two against direct sums in double
+Points and charges are random and new in every run; the seed is reported. Each error is the larger of two against direct sums in double
 precision, each at 1000 random targets: Farad's own in the timed run, and this script's. A row's tolerance is the loosest of a short list
-with which the row's error is reached: that of the potential, since that is what is known of the best build, and with gradients besides what FMM3D's
-gradients reach where its potentials reach the row's error. Rows for the cube come twice: at the published errors, and at those that FMM3D has with the
-points and charges at hand. Rounds alternate between the programs; times are medians.
+that reaches the row's error of the potential, which is the error known of the best build. In the row with gradients they must also reach
+the error that FMM3D's gradients have where its potentials reach the row's error. Rows for the cube come twice: at the published errors, and
+at the errors that FMM3D has with the present points and charges. Rounds alternate between the programs; times are medians.
 
 About 15 minutes on two cores, 5 GB of memory; `--n 32768 --largest 100000` tries it out in one.
 """
@@ -40,10 +40,10 @@ from programs import Farad, Problem, fmm3d
 ROOT = Path(__file__).resolve().parents[2]
 TOLERANCES = sorted((m * 10.0**e for e in range(-12, 0) for m in (1, 1.5, 2, 3, 5, 7)), reverse=True)
 TOLERANCES = [0.1, *(t for t in TOLERANCES if t < 0.1)]
-# Of the plot.
+# Tolerances of the plot.
 CURVE = [10.0**e for e in range(-2, -12, -1)]
 
-# Errors at other random targets may be a little larger than those that a tolerance was chosen by.
+# Errors at other random targets may be a little larger than at those used to choose the tolerance.
 SAMPLING = 0.95
 
 PART_NAMES = ("comparison", "scaling", "charges")
@@ -97,7 +97,7 @@ def comparison(session):
     problems = {(name, "potential"): session.problem(name, points[name], charges=charges[name]) for name in points}
     cube = dict(points=points["cube"], charges=charges["cube"])
     problems["cube", "gradient"] = session.problem("gradient", **cube, gradient=True)
-    # Moments of the size of a charge times the points' spacing, so that neither part drowns the other.
+    # Moments of the size of a charge times the points' spacing, so that both parts contribute.
     problems["cube", "charges + dipoles"] = session.problem("dipoles", **cube, dipoles=dipoles * n ** (-1 / 3))
     problems["cube", "8 densities"] = session.problem("eight", points["cube"], charges=eight)
 
@@ -107,7 +107,7 @@ def comparison(session):
     curve = {"cube": [], "sphere": []}
     rows = []
     targets = [(key, key[2], False) for key in (*reference.BEST_BUILD, ("graded plate", "potential", 2.0e-5))]
-    # What the charges at hand leave of their potentials is every library's luck: the same rows at the error that FMM3D has with them.
+    # The relative error depends on how far these charges cancel, for every library: the same rows at the error that FMM3D has with them.
     same = zip(others, [key for key in reference.BEST_BUILD if key[:2] == ("cube", "potential")])
     targets += [(key, figures["error"], True) for (_, _, figures), key in same]
     for (where, work, row), target, own in targets:

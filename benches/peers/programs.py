@@ -11,7 +11,7 @@ from samples import direct, relative_l2
 
 
 class Problem:
-    """Points with strengths, in files for Farad, and what direct sums in double precision give at random targets."""
+    """Points with strengths, in files for Farad, and their direct sums in double precision at random targets."""
 
     def __init__(self, folder, name, points, targets, charges, dipoles=None, gradient=False):
         """charges (n) or (k, n), dipoles (n, 3)."""
@@ -76,7 +76,7 @@ def fmm3d(problem, eps):
     """Seconds, errors and threads used of FMM3D, tree included, for the potential of charges and, if asked for, its gradient."""
     import fmm3dpy
 
-    # (3, n) in Fortran's order as it wants it: no copy is made.
+    # (3, n) in Fortran's order, as FMM3D needs it: no copy is made.
     points = problem.points.T
     started, worked = time.perf_counter(), time.process_time()
     out = fmm3dpy.lfmm3d(eps=eps, sources=points, charges=problem.charges, pg=2 if problem.gradient else 1)

@@ -1,11 +1,11 @@
-"""Published times of fast multipole libraries on one reference machine, and what they become on the machine at hand.
+"""Published times of fast multipole libraries on one reference machine, and their scaling to the present machine.
 
 Two cores with AVX2 (Zen 3), 2^20 points, charges uniform in [-0.5, 0.5), potential, 2 threads. Seconds with the achieved relative L2 error.
-FMM3D is its best build (-O3 -march=native, vectorised kernels) and its times include the tree. The setup of exafmm-t (0.4 to 2 s) and
-of kifmm (1.8 to 5 s) comes on top of theirs; exafmm-t always computes the gradient too.
+FMM3D is its best build (-O3 -march=native, vectorised kernels) and its times include the tree. The times of exafmm-t and
+kifmm do not include their setup (0.4 to 2 s and 1.8 to 5 s); exafmm-t always computes the gradient too.
 
-The yardstick carries these figures over: FMM3D as `pip install fmm3dpy` gives it, on one thread, eps = 1e-3, on the cube. A machine
-that takes f times as long for the yardstick as the reference machine is taken to need f times as long for everything.
+The yardstick scales these figures: FMM3D as `pip install fmm3dpy` installs it, on one thread, eps = 1e-3, on the cube. A machine
+that takes f times as long for the yardstick as the reference machine is assumed to take f times as long for everything.
 """
 
 from typing import NamedTuple
@@ -19,8 +19,8 @@ class Figure(NamedTuple):
 YARDSTICK_EPS = 1e-3
 YARDSTICK = {"cube": Figure(13.1, 3.9e-5), "sphere": Figure(32.3, 2.0e-5)}
 
-# At eps = 1e-6 FMM3D's potentials err by 4.5e-8 and its gradients by 1.3e-7: what a gradient may err where the potential meets a row's error,
-# in units of that (compare.py measures it anew and reports it).
+# Error allowed for gradients, in units of the row's error of the potential: at eps = 1e-6 FMM3D's potentials have an error of 4.5e-8 and its
+# gradients one of 1.3e-7 (compare.py measures both again and reports them).
 GRADIENT_ERROR = 2.9
 
 # The rows that Farad is compared with: (points, work, target error) -> FMM3D's best build.

@@ -83,7 +83,7 @@ def comparison(measured, c):
         yield f"\n**The reference figures are of N = {1 << 20:,}: with this N no ratio below means anything.**"
     yield ""
     head = ["points", "sum", "error to reach", "tolerance", "error", "setup / s", "apply / s", "first apply / s", "setup + first / s", "setup / apply"]
-    head += ["best build, scaled / s [error]", "apply against it", "with setup", "to reach"]
+    head += ["best build, scaled / s [error]", "apply against it", "with setup", "target"]
     lines, by = [], {}
     for row in c["rows"]:
         key = (row["points"], row["work"], row["row"])
@@ -105,37 +105,37 @@ def comparison(measured, c):
     yield from table(head, lines)
     yield ""
     one, eight = by["cube", "potential", 3.6e-5], by["cube", "8 densities", 3.6e-5]
-    yield f"- 8 densities at once take **{eight['apply_s'] / one['apply_s']:.2f} x** the time of one (to reach: at most 4.5 x)."
+    yield f"- 8 densities at once take **{eight['apply_s'] / one['apply_s']:.2f} x** the time of one (target: at most 4.5 x)."
     plate, ball = by["graded plate", "potential", 2.0e-5], by["sphere", "potential", 2.0e-5]
     yield (
         f"- The thin plate graded 1:1000 toward its edges takes **{plate['apply_s'] / ball['apply_s']:.2f} x** the sphere's time per point, both at an "
-        "error of at most 2.0e-5 (to reach: at most 1.5 x)."
+        "error of at most 2.0e-5 (target: at most 1.5 x)."
     )
     few = c["fmm3d_gradient"]
     yield (
         f"- FMM3D from PyPI with gradients at eps = {power(few['eps'], 0)}, N = {few['n']:,}: potential {power(few['error'])}, gradient "
-        f"{power(few['gradient_error'])}. The row with gradients therefore asks for {reference.GRADIENT_ERROR} times as much error of gradients as of potentials."
+        f"{power(few['gradient_error'])}. In the row with gradients their target error is therefore {reference.GRADIENT_ERROR} times that of potentials."
     )
-    yield f"- Setup takes {one['setup_s'] / one['apply_s']:.2f} x one apply on the cube at 3.6e-5 (to reach: at most 0.5 x)."
-    yield "\n**What Farad chose, and the machine's limit**\n"
+    yield f"- Setup takes {one['setup_s'] / one['apply_s']:.2f} x one apply on the cube at 3.6e-5 (target: at most 0.5 x)."
+    yield "\n**Farad's choices, and the machine's limit**\n"
     yield from limits(measured, c)
     yield "\n**Other libraries.** *Measured here*, tree included:\n"
     lines = [["FMM3D from PyPI, 1 thread", "cube", "1e-3", f"{power(c['yardstick']['error'])}", f"{c['yardstick']['seconds']:.1f}"]]
     lines += [["FMM3D from PyPI, 1 thread", f["points"], f"{power(f['eps'], 0)}", f"{power(f['error'])}", f"{f['seconds']:.1f}"] for f in c["fmm3d"]]
     yield from table(["library", "points", "eps", "error", "s"], lines)
-    yield f"\n*Not measured here*: published times of the reference machine (2 threads), and these times {slower:.3f}:\n"
+    yield f"\n*Not measured here*: published times of the reference machine (2 threads), and the same multiplied by {slower:.3f}:\n"
     lines = []
     for (where, work, _), best in reference.BEST_BUILD.items():
         lines.append(["FMM3D, best build, tree included", where, WORK.get(work, work), best])
     for name, figures in reference.PEERS.items():
         work = "potential + gradient" if name.startswith("exafmm") else "potential"
-        lines += [[f"{name}, setup apart", where, work, figure] for where, list_ in figures.items() for figure in list_]
+        lines += [[f"{name}, setup not included", where, work, figure] for where, list_ in figures.items() for figure in list_]
     rows = [[*line, f"{power(f.error)}", f"{f.seconds:.1f}", f"{f.seconds * slower:.1f}"] for *line, f in lines]
     yield from table(["library", "points", "sum", "error", "reference machine / s", "scaled / s"], rows)
 
 
 def limits(measured, c):
-    """Rates of P2P and M2L beside what the machine's arithmetic allows."""
+    """Rates of P2P and M2L compared with what the machine's arithmetic allows."""
     bounds = measured["limits"]
     if bounds:
         f32, f64 = bounds["single"], bounds["double"]
@@ -143,11 +143,11 @@ def limits(measured, c):
             f"Limits with {bounds['threads']} threads, {bounds['simd']}, measured by `limits` (benches/src/limits.rs) in registers and first-level "
             f"cache alone: single precision {f32['multiply_adds'] / 1e9:.1f}e9 multiply-adds/s, {f32['pairs'] / 1e9:.2f}e9 pairs/s of the potential; "
             f"double {f64['multiply_adds'] / 1e9:.1f}e9 and {f64['pairs'] / 1e9:.2f}e9. M2L's multiply-adds are those of rotation, coaxial translation and "
-            "rotation at the mean p', which is at most what is done. Rates are work over the stage's wall time."
+            "rotation at the mean p', which is a lower bound of the work done. Rates are work over the stage's wall time."
         )
         yield ""
     head = ["points", "sum", "error", "precision", "p", "mean p'", "leaf size", "depth", "P2P / s", "1e9 pairs/s", "of limit"]
-    head += ["M2L / s", "1e9 multiply-adds/s", "of limit", "P2M, M2M, L2L, L2P / s", "working memory, bytes a point"]
+    head += ["M2L / s", "1e9 multiply-adds/s", "of limit", "P2M, M2M, L2L, L2P / s", "working memory, bytes per point"]
     lines = []
     for row in c["rows"]:
         r = row["report"]
@@ -172,7 +172,7 @@ def limits(measured, c):
 
 
 def precision(r):
-    """Of expansions, and of near pairs where it is another."""
+    """The precision of expansions, and that of near pairs where it differs."""
     return r["precision"] if r["near_precision"] == r["precision"] else f"{r['precision']}, near pairs {r['near_precision']}"
 
 
@@ -199,10 +199,10 @@ def scaling(measured, s):
     rows = [[f"{t}", seconds(s["threads"][str(t)]["setup_s"]), seconds(s["threads"][str(t)]["apply_s"])] for t in threads]
     yield from table([f"threads, cube, N = {s['n']:,}", "setup / s", "apply / s"], rows)
     yield (
-        f"\n{threads[-1]} threads against one: apply **{one['apply_s'] / most['apply_s']:.2f} x** (to reach with 2: 1.85 x), "
+        f"\n{threads[-1]} threads against one: apply **{one['apply_s'] / most['apply_s']:.2f} x** (target with 2: 1.85 x), "
         f"setup {one['setup_s'] / most['setup_s']:.2f} x.\n"
     )
-    head = ["points", "N", "precision", "mean p'", "leaf size", "setup / s", "apply / s", "us a point", "error", "working memory, bytes a point", "plan, bytes a point"]
+    head = ["points", "N", "precision", "mean p'", "leaf size", "setup / s", "apply / s", "us per point", "error", "working memory, bytes per point", "plan, bytes per point"]
     rows = []
     for r in s["sizes"]:
         memory = r["working_memory_bytes"]
@@ -217,8 +217,8 @@ def scaling(measured, s):
     yield ""
     for where in dict.fromkeys(r["points"] for r in s["sizes"]):
         each = [r["apply_s"] / r["n"] for r in s["sizes"] if r["points"] == where]
-        yield f"- {where}: time per point within **{max(each) / min(each):.2f} x** (to reach from 1e5 to 1.6e7: 1.3 x)."
-    yield "- Working memory is the most that planning and summing take beyond points, charges and results (to reach at 1.6e7: 150 bytes a point)."
+        yield f"- {where}: time per point within **{max(each) / min(each):.2f} x** (target from 1e5 to 1.6e7: 1.3 x)."
+    yield "- Working memory is the most that planning and summing take beyond points, charges and results (target at 1.6e7: 150 bytes per point)."
     yield "- Errors are at 1000 random targets, fewer above 4e6 points."
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 TARGETS = 1000
 
-# Pairs that are worked on at once: 1 MiB for each array of doubles.
+# Pairs that are evaluated at once: 1 MiB for each array of doubles.
 TARGETS_AT_ONCE, SOURCES_AT_ONCE = 32, 4096
 
 
@@ -52,7 +52,7 @@ def plane_wave(points, rng):
 
 
 def clustered(points, rng):
-    """Of random sign, within a hundredth of the extent from one of the points; far smaller elsewhere."""
+    """Charges of random sign within a hundredth of the extent from one of the points; far smaller elsewhere."""
     distance = np.linalg.norm(points - points[rng.integers(len(points))], axis=1) / np.ptp(points, axis=0).max()
     return (rng.random(len(points)) - 0.5) / (1 + (distance / 0.01) ** 4)
 
@@ -65,7 +65,7 @@ def choose_targets(n, rng):
 
 
 def direct(points, targets, charges=None, dipoles=None, gradient=False):
-    """Potential, shape (k, m), at points[targets] in double precision; with `gradient` that too, shape (k, m, 3).
+    """Potential, shape (k, m), at points[targets] in double precision; with `gradient` the gradient too, shape (k, m, 3).
 
     charges (k, n), dipoles (n, 3) of the first density (potential alone); a point does not act on itself.
     """

@@ -1,4 +1,4 @@
-//! What a machine's arithmetic allows: multiply-adds a second, and near pairs a second for P2P's mix of instructions.
+//! What a machine's arithmetic allows: multiply-adds per second, and near pairs per second for P2P's mix of instructions.
 //!
 //! Both loops stay in registers and the first-level cache. A pair of the potential is three differences, a squared distance, a
 //! reciprocal square root (the hardware's estimate and Newton steps up to nearly working precision), a mask for the point itself and
@@ -12,9 +12,9 @@ use std::time::Instant;
 /// Rates of one floating-point format, over all threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
-    /// Fused multiply-adds of scalars a second.
+    /// Fused multiply-adds of scalars per second.
     pub multiply_adds: f64,
-    /// Source-target pairs a second.
+    /// Source-target pairs per second.
     pub pairs: f64,
 }
 
@@ -25,22 +25,22 @@ pub struct Limits {
     pub threads: usize,
     /// Instruction set of the loops.
     pub simd: &'static str,
-    /// Of `f32`.
+    /// Rates of `f32`.
     pub single: Rates,
-    /// Of `f64`.
+    /// Rates of `f64`.
     pub double: Rates,
 }
 
-/// Does so many rounds of a loop and returns the work done: multiply-adds or pairs.
+/// Runs the given number of rounds of a loop and returns the work done: multiply-adds or pairs.
 type Kernel = fn(rounds: usize) -> f64;
 
-/// Sources of the pair loop: they fit the first-level cache.
+/// Sources of the pair loop: they fit into the first-level cache.
 const SOURCES: usize = 256;
 
 /// Multiply-adds in flight, enough for two pipes of five cycles.
 const CHAINS: usize = 12;
 
-/// Measures with `threads` threads at once; the best of some runs.
+/// Measures with `threads` threads at once and returns the best of several runs.
 pub fn measure(threads: usize) -> Limits {
     let (simd, [fma_single, pairs_single, fma_double, pairs_double]) = kernels();
     let rate = |kernel| rate(threads, kernel);
@@ -83,9 +83,9 @@ impl Limits {
     }
 }
 
-/// Work a second of `kernel` on all threads, the best of ten runs.
+/// Work per second of `kernel` on all threads, the best of ten runs.
 fn rate(threads: usize, kernel: Kernel) -> f64 {
-    /// Seconds of a run: long enough for the clock, short beside a scheduler's pauses.
+    /// Seconds of a run: long enough for the clock, short compared with a scheduler's pauses.
     const RUN: f64 = 0.03;
     let mut rounds = 1000;
     while timed(kernel, rounds) < RUN / 2.0 {
@@ -257,7 +257,7 @@ mod x86 {
     }
 }
 
-/// The loops for the processor at hand: multiply-adds and pairs in single, then in double precision.
+/// The loops for this processor: multiply-adds and pairs in single, then in double precision.
 fn kernels() -> (&'static str, [Kernel; 4]) {
     #[cfg(target_arch = "x86_64")]
     if let Some(found) = x86::kernels() {

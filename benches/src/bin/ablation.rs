@@ -1,4 +1,4 @@
-//! What the reduced stencil and each truncation rule save or cost, as the Markdown table of docs/performance.md.
+//! What the reduced stencil and each truncation rule save or cost, as the Markdown table of docs/experiments.md.
 //!
 //!     cargo run --release --manifest-path benches/Cargo.toml --bin ablation [tolerance]
 //!
@@ -13,7 +13,7 @@ use fmm::{Densities, Info, Options, Plan, Potentials, Stencil, Truncation, direc
 
 type Outcome<T> = Result<T, fmm::Error>;
 
-/// Points along an edge of the lattice; 4 of them along an edge of a leaf make 16 leaves an axis: levels 0 to 4.
+/// Points along an edge of the lattice; 4 of them along an edge of a leaf make 16 leaves per axis: levels 0 to 4.
 const LATTICE: usize = 64;
 const LATTICE_LEAF: usize = 64;
 
@@ -101,7 +101,7 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
 
     println!("\n{name}, leaves of at most {leaf_size} points:\n");
     println!(
-        "| stencil | truncation | p | mean p' | translations a box | M2L / s | apply / s | error |"
+        "| stencil | truncation | p | mean p' | translations per box | M2L / s | apply / s | error |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for stencil in [Stencil::Full, Stencil::Reduced, Stencil::Shortest] {
