@@ -2,10 +2,15 @@
 // crates/fmm/src/truncation/measure.rs.
 #include "shared/cell.cuh"
 
-#define THREADS 128
-#define SAMPLES 4096
+// Draws of a batch at most: by chance a few more than the 4096 that are wanted.
+#ifndef CAPACITY
+#define CAPACITY 4608
+#endif
 #ifndef P_MAX
 #define P_MAX 20
+#endif
+#ifndef THREADS
+#define THREADS 64
 #endif
 
 struct Sampled {
@@ -56,18 +61,22 @@ __device__ double warp_sum(double v) {
     return v;
 }
 
-// One block a batch, about `samples` draws, at most SAMPLES. Which pairs are drawn hangs on the pairs themselves, not on their order,
+// One block per batch, about `samples` draws, at most CAPACITY. Which pairs are drawn depends on the pairs themselves, not on their order,
 // which changes from run to run. out: [batch][P_MAX + 3]: for p' = 1 .. P_MAX the sum over the batch's pairs of points of the
 // squared error of 1/r, at [p'], and the sums of 1/r^2 and 1/r^4 at [P_MAX + 1], [P_MAX + 2]. factors: sqrt((n+k)! ...) of a
-// translation along z for m <= k <= n < P_MAX, m after m.
-extern "C" __global__ void truncation_far(const Cell* cells, const double* centres, const double* source_points,
-                                          const u32* source_index, const double* target_points,
-                                          const u32* target_index, double side, const uint2* pairs, const u32* begins,
-                                          u32 samples, const double* factors, double* out) {
+// translation along z for m <= k <= n < P_MAX, m after m. recurrence: what z times the harmonic of degree n - 1 and r^2 times that of
+// degree n - 2 count in the one of degree n, for m < n < P_MAX, m after m.
+//
+// One thread per draw. Harmonics of one order m, of all degrees, lie in shared memory, [target, source][degree][thread], before what is drawn:
+// in a thread's own memory they would go through the L2 cache, three quarters of the time of this kernel.
+extern "C" __global__ void __launch_bounds__(THREADS)
+    truncation_far(const Cell* cells, const double* centres, const double* source_points, const u32* source_index,
+                   const double* target_points, const u32* target_index, double side, const uint2* pairs,
+                   const u32* begins, u32 samples, const double* factors, const double2* recurrence, double* out) {
+    extern __shared__ double2 harmonics[];
     __shared__ double sums[P_MAX + 3];
-    // By chance a few more than wanted.
-    const u32 CAPACITY = SAMPLES + 512;
-    __shared__ uint2 drawn[CAPACITY];
+    // A pair, and above 16 bits which of its draws: more than one only where pairs are few.
+    u32* drawn = (u32*)(harmonics + 2 * P_MAX * THREADS);
     __shared__ u32 taken;
     if (threadIdx.x == 0) taken = 0;
     Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
@@ -75,16 +84,22 @@ extern "C" __global__ void truncation_far(const Cell* cells, const double* centr
     __syncthreads();
     u32 begin = begins[blockIdx.x], count = begins[blockIdx.x + 1] - begin;
     double share = (double)samples / count;
+    bool repeats = share > 1.0;
     for (u32 i = threadIdx.x; i < count; i += THREADS) {
         u32 times = draws(share, hash_of(pairs[begin + i]));
         u32 place = times ? atomicAdd(&taken, times) : 0;
-        for (u32 k = 0; k < times && place + k < CAPACITY; k++) drawn[place + k] = make_uint2(i, k);
+        for (u32 k = 0; k < times && place + k < CAPACITY; k++) drawn[place + k] = repeats ? i | k << 16 : i;
     }
     __syncthreads();
     samples = min(taken, CAPACITY);
+    double2* xs = harmonics + threadIdx.x;
+    double2* ys = xs + P_MAX * THREADS;
+    double errors[P_MAX], squares = 0.0, fourths = 0.0;
+    for (u32 n = 0; n < P_MAX; n++) errors[n] = 0.0;
     for (u32 sample = threadIdx.x; sample < samples; sample += THREADS) {
-        uint2 pair = pairs[begin + drawn[sample].x];
-        u64 seed = mix(hash_of(pair) + drawn[sample].y);
+        u32 which = drawn[sample];
+        uint2 pair = pairs[begin + (repeats ? which & 0xffff : which)];
+        u64 seed = mix(hash_of(pair) + (repeats ? which >> 16 : 0));
         double source[3], target[3], between[3];
         double weight = draw(d, pair, seed, source, target, between) * count / samples;
         double r2 = 0.0, distance = 0.0;
@@ -115,70 +130,72 @@ extern "C" __global__ void truncation_far(const Cell* cells, const double* centr
             }
         }
         double y2 = y[0] * y[0] + y[1] * y[1] + y[2] * y[2], x2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2];
-        double terms[P_MAX], cy[P_MAX], sy[P_MAX], cx[P_MAX], sx[P_MAX];
+        double terms[P_MAX];
         for (u32 n = 0; n < P_MAX; n++) terms[n] = 0.0;
-        double dcy = 1.0, dsy = 0.0, dcx = 1.0, dsx = 0.0;
+        double2 first_y = make_double2(1.0, 0.0), first_x = make_double2(1.0, 0.0);
         const double* factor = factors;
+        const double2* step = recurrence;
         for (u32 m = 0; m < P_MAX; m++) {
             if (m) {
                 double f = m == 1 ? 1.0 : sqrt((2.0 * m - 1.0) / (2.0 * m));
-                double next = f * (y[0] * dcy - y[1] * dsy);
-                dsy = f * (y[0] * dsy + y[1] * dcy);
-                dcy = next;
-                next = f * (x[0] * dcx - x[1] * dsx);
-                dsx = f * (x[0] * dsx + x[1] * dcx);
-                dcx = next;
+                first_y = make_double2(f * (y[0] * first_y.x - y[1] * first_y.y), f * (y[0] * first_y.y + y[1] * first_y.x));
+                first_x = make_double2(f * (x[0] * first_x.x - x[1] * first_x.y), f * (x[0] * first_x.y + x[1] * first_x.x));
             }
-            cy[m] = dcy;
-            sy[m] = dsy;
-            cx[m] = dcx;
-            sx[m] = dsx;
+            // Those of the target with the sign (-1)^(n + m).
+            double2 yn = first_y, xn = first_x, y1 = {0.0, 0.0}, x1 = {0.0, 0.0};
             for (u32 n = m; n < P_MAX; n++) {
                 if (n > m) {
-                    double root = sqrt((double)(n - m) * (double)(n + m));
-                    double a = (2.0 * n - 1.0) / root;
-                    double b = n - 1 > m ? sqrt((double)(n - 1 - m) * (double)(n - 1 + m)) / root : 0.0;
-                    u32 two = n - 1 > m ? n - 2 : m;
-                    cy[n] = a * y[2] * cy[n - 1] - b * y2 * cy[two];
-                    sy[n] = a * y[2] * sy[n - 1] - b * y2 * sy[two];
-                    cx[n] = a * x[2] * cx[n - 1] - b * x2 * cx[two];
-                    sx[n] = a * x[2] * sx[n - 1] - b * x2 * sx[two];
+                    double2 ab = *step++;
+                    double ay = ab.x * y[2], by = ab.y * y2, ax = -ab.x * x[2], bx = ab.y * x2;
+                    double2 y_next = make_double2(ay * yn.x - by * y1.x, ay * yn.y - by * y1.y);
+                    double2 x_next = make_double2(ax * xn.x - bx * x1.x, ax * xn.y - bx * x1.y);
+                    y1 = yn;
+                    x1 = xn;
+                    yn = y_next;
+                    xn = x_next;
                 }
+                ys[n * THREADS] = yn;
+                xs[n * THREADS] = xn;
                 double sum = 0.0;
-                double sign_n = (n + m) & 1 ? -1.0 : 1.0;
-                for (u32 k = m; k <= n; k++) {
-                    double sign_k = (k + m) & 1 ? -1.0 : 1.0;
-                    double v = sign_n * (cx[n] * cy[k] + sx[n] * sy[k]);
-                    if (k < n) v += sign_k * (cx[k] * cy[n] + sx[k] * sy[n]);
+#pragma unroll 4
+                for (u32 k = m; k < n; k++) {
+                    double2 yk = ys[k * THREADS], xk = xs[k * THREADS];
+                    double v = xn.x * yk.x + xn.y * yk.y + xk.x * yn.x + xk.y * yn.y;
                     sum += factor[k - m] * v;
                 }
+                sum += factor[n - m] * (xn.x * yn.x + xn.y * yn.y);
                 factor += n - m + 1;
                 terms[n] += sum;
             }
         }
         double error = 1.0 / sqrt(r2);
-        atomicAdd(&sums[P_MAX + 1], weight / r2);
-        atomicAdd(&sums[P_MAX + 2], weight / (r2 * r2));
+        squares += weight / r2;
+        fourths += weight / (r2 * r2);
         for (u32 n = 0; n < P_MAX; n++) {
             error -= terms[n] / distance;
-            atomicAdd(&sums[n + 1], weight * error * error);
+            errors[n] += weight * error * error;
         }
+    }
+    // All lanes of a warp, those without a draw too.
+    for (u32 n = 0; n < P_MAX + 2; n++) {
+        double own = warp_sum(n < P_MAX ? errors[n] : n == P_MAX ? squares : fourths);
+        if ((threadIdx.x & 31) == 0) atomicAdd(&sums[n + 1], own);
     }
     __syncthreads();
     for (u32 i = threadIdx.x; i < P_MAX + 3; i += THREADS) out[(u64)blockIdx.x * (P_MAX + 3) + i] = sums[i];
 }
 
-// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about gridDim.x * THREADS draws. out: [2],
+// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about as many draws as there are threads. out: [2],
 // zeros.
 extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const double* source_points,
                                            const u32* source_index, const double* target_points,
                                            const u32* target_index, double side, const uint2* pairs, u32 count,
                                            double* out) {
     Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
-    double share = (double)gridDim.x * THREADS / count;
+    double share = (double)gridDim.x * blockDim.x / count;
     double sums[2] = {0.0, 0.0};
-    u64 step = (u64)gridDim.x * THREADS;
-    for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += step) {
+    u64 step = (u64)gridDim.x * blockDim.x;
+    for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
         uint2 pair = pairs[i];
         u32 times = draws(share, hash_of(pair));
         for (u32 k = 0; k < times; k++) {

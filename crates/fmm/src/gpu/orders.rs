@@ -23,6 +23,20 @@ const QUARTER_TILE: u32 = 32;
 /// Share of a level's translations that may not raise what all its boxes store.
 const RARE: f64 = 0.04;
 
+/// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics in the 99 KB of shared memory that
+/// the smaller GPUs have.
+pub(super) fn drawers(p_max: usize) -> usize {
+    if p_max > 32 { 32 } else { 64 }
+}
+
+/// Draws of a batch, which are at most [`SAMPLES`] but for chance.
+pub(super) const CAPACITY: usize = SAMPLES[1] + 512;
+
+/// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of source and target; what is drawn.
+pub(super) fn drawing_shared(p_max: usize) -> u32 {
+    (2 * 16 * p_max * drawers(p_max) + 4 * CAPACITY) as u32
+}
+
 /// Blocks of 128 draws of near pairs, which the norm of the potential is estimated from.
 const NEAR_BLOCKS: usize = 512;
 
@@ -191,11 +205,12 @@ fn measure(
     options: &Options,
     p_max: usize,
 ) -> Result<BTreeMap<Class, Statistics>, Error> {
-    let macros = [("P_MAX", p_max)];
+    let macros = [("P_MAX", p_max), ("THREADS", drawers(p_max)), ("CAPACITY", CAPACITY)];
     let width = p_max + 3;
     let batches = lists.batches.len();
     let out = device.buffer::<f64>(batches * width)?;
     let factors = device.upload(&tables::coaxial(p_max))?;
+    let recurrence = device.upload(&tables::recurrence(p_max))?;
     let points = [
         tree.cells.arg(),
         tree.centres.arg(),
@@ -207,13 +222,19 @@ fn measure(
     ];
     let [least, most, all] = SAMPLES;
     let samples = (all / batches).clamp(least, most);
-    let far =
-        [lists.far.arg(), lists.device_begins.arg(), count(samples), factors.arg(), out.arg()];
-    kernel(device, &kernels::TRUNCATION, &macros, "truncation_far")?.launch(
-        device.stream(),
-        Grid::new(batches, 128),
-        &[&points[..], &far].concat(),
-    )?;
+    let far = [
+        lists.far.arg(),
+        lists.device_begins.arg(),
+        count(samples),
+        factors.arg(),
+        recurrence.arg(),
+        out.arg(),
+    ];
+    let shared = drawing_shared(p_max);
+    let draw = kernel(device, &kernels::TRUNCATION, &macros, "truncation_far")?;
+    draw.allow_shared(shared)?;
+    let grid = Grid { shared, ..Grid::new(batches, drawers(p_max) as u32) };
+    draw.launch(device.stream(), grid, &[&points[..], &far].concat())?;
     let near_sums = device.upload(&[0f64; 2])?;
     if lists.near_count > 0 {
         let near = [lists.near.arg(), count(lists.near_count), near_sums.arg()];

@@ -65,6 +65,17 @@ pub(super) fn coaxial(p: usize) -> Vec<f64> {
     out
 }
 
+/// What z times the harmonic of degree n - 1 and r^2 times that of degree n - 2 count in the one of degree n, for m < n < p, m after m
+/// (docs/math.md, "Expansions").
+pub(super) fn recurrence(p: usize) -> Vec<[f64; 2]> {
+    let root = |n: usize, m: usize| (((n - m) * (n + m)) as f64).sqrt();
+    let of = |n: usize, m: usize| {
+        let before = if n - 1 > m { root(n - 1, m) } else { 0.0 };
+        [(2 * n - 1) as f64 / root(n, m), before / root(n, m)]
+    };
+    (0..p).flat_map(|m| (m + 1..p).map(move |n| of(n, m))).collect()
+}
+
 /// Rows of an expansion's matrix in memory: whole runs of eight.
 pub(super) fn padded_rows(p: usize) -> usize {
     (p * p).next_multiple_of(8)

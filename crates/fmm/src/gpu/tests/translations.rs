@@ -7,7 +7,7 @@ use ::gpu::{Arg, Device, Grid};
 use super::super::expansions::Expansions;
 use super::super::kernels::{self, count, kernel};
 use super::super::lists::Lists;
-use super::super::orders::Orders;
+use super::super::orders::{self, Orders};
 use super::super::{tables, tree};
 use super::{gpu, relative, trees, uneven};
 use crate::samples::{Distribution, Random};
@@ -177,27 +177,32 @@ fn measured_errors_fall_with_the_truncation_number() {
     let order = tree::Order::new(&device, &root, &coordinates).unwrap();
     let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
     let factors = device.upload(&tables::coaxial(P)).unwrap();
-    kernel(&device, &kernels::TRUNCATION, &[("P_MAX", P)], "truncation_far")
-        .unwrap()
-        .launch(
-            device.stream(),
-            Grid::new(lists.batches.len(), 128),
-            &[
-                tree.cells.arg(),
-                tree.centres.arg(),
-                coordinates.arg(),
-                order.index.arg(),
-                coordinates.arg(),
-                order.index.arg(),
-                Arg::F64(root.side),
-                lists.far.arg(),
-                lists.device_begins.arg(),
-                count(512),
-                factors.arg(),
-                out.arg(),
-            ],
-        )
-        .unwrap();
+    let recurrence = device.upload(&tables::recurrence(P)).unwrap();
+    let macros = [("P_MAX", P), ("THREADS", orders::drawers(P)), ("CAPACITY", orders::CAPACITY)];
+    let shared = orders::drawing_shared(P);
+    let grid = Grid { shared, ..Grid::new(lists.batches.len(), orders::drawers(P) as u32) };
+    let draw = kernel(&device, &kernels::TRUNCATION, &macros, "truncation_far").unwrap();
+    draw.allow_shared(shared).unwrap();
+    draw.launch(
+        device.stream(),
+        grid,
+        &[
+            tree.cells.arg(),
+            tree.centres.arg(),
+            coordinates.arg(),
+            order.index.arg(),
+            coordinates.arg(),
+            order.index.arg(),
+            Arg::F64(root.side),
+            lists.far.arg(),
+            lists.device_begins.arg(),
+            count(512),
+            factors.arg(),
+            recurrence.arg(),
+            out.arg(),
+        ],
+    )
+    .unwrap();
     let out = out.to_vec().unwrap();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
