@@ -28,7 +28,7 @@ VARIANTS = {
     "near.cu": {"GENERAL": [0, 1]},
     "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
-    "truncation.cu": {"P_MAX THREADS": [(24, 64), (60, 32)]},
+    "truncation.cu": {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},
 }
 
 

@@ -64,19 +64,20 @@ __device__ double warp_sum(double v) {
 // One block per batch, about `samples` draws, at most CAPACITY. Which pairs are drawn depends on the pairs themselves, not on their order,
 // which changes from run to run. out: [batch][P_MAX + 3]: for p' = 1 .. P_MAX the sum over the batch's pairs of points of the
 // squared error of 1/r, at [p'], and the sums of 1/r^2 and 1/r^4 at [P_MAX + 1], [P_MAX + 2]. factors: sqrt((n+k)! ...) of a
-// translation along z for m <= k <= n < P_MAX, m after m. recurrence: what z times the harmonic of degree n - 1 and r^2 times that of
-// degree n - 2 count in the one of degree n, for m < n < P_MAX, m after m.
+// translation along z for m <= k <= n < degrees, at most P_MAX, m after m. recurrence: what z times the harmonic of degree n - 1 and r^2 times that of
+// degree n - 2 count in the one of degree n, for m < n < degrees, m after m. Beyond `degrees` errors are not measured.
 //
 // One thread per draw. Harmonics of one order m, of all degrees, lie in shared memory, [target, source][degree][thread], before what is drawn:
 // in a thread's own memory they would go through the L2 cache, three quarters of the time of this kernel.
 extern "C" __global__ void __launch_bounds__(THREADS)
     truncation_far(const Cell* cells, const double* centres, const double* source_points, const u32* source_index,
                    const double* target_points, const u32* target_index, double side, const uint2* pairs,
-                   const u32* begins, u32 samples, const double* factors, const double2* recurrence, double* out) {
+                   const u32* begins, u32 samples, u32 degrees, const double* factors, const double2* recurrence,
+                   double* out) {
     extern __shared__ double2 harmonics[];
     __shared__ double sums[P_MAX + 3];
     // A pair, and above 16 bits which of its draws: more than one only where pairs are few.
-    u32* drawn = (u32*)(harmonics + 2 * P_MAX * THREADS);
+    u32* drawn = (u32*)(harmonics + 2 * degrees * THREADS);
     __shared__ u32 taken;
     if (threadIdx.x == 0) taken = 0;
     Sampled d = {cells, centres, source_points, source_index, target_points, target_index, side};
@@ -93,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     samples = min(taken, CAPACITY);
     double2* xs = harmonics + threadIdx.x;
-    double2* ys = xs + P_MAX * THREADS;
+    double2* ys = xs + degrees * THREADS;
     double errors[P_MAX], squares = 0.0, fourths = 0.0;
     for (u32 n = 0; n < P_MAX; n++) errors[n] = 0.0;
     for (u32 sample = threadIdx.x; sample < samples; sample += THREADS) {
@@ -135,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         double2 first_y = make_double2(1.0, 0.0), first_x = make_double2(1.0, 0.0);
         const double* factor = factors;
         const double2* step = recurrence;
-        for (u32 m = 0; m < P_MAX; m++) {
+        for (u32 m = 0; m < degrees; m++) {
             if (m) {
                 double f = m == 1 ? 1.0 : sqrt((2.0 * m - 1.0) / (2.0 * m));
                 first_y = make_double2(f * (y[0] * first_y.x - y[1] * first_y.y), f * (y[0] * first_y.y + y[1] * first_y.x));
@@ -143,7 +144,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
             }
             // Those of the target with the sign (-1)^(n + m).
             double2 yn = first_y, xn = first_x, y1 = {0.0, 0.0}, x1 = {0.0, 0.0};
-            for (u32 n = m; n < P_MAX; n++) {
+            for (u32 n = m; n < degrees; n++) {
                 if (n > m) {
                     double2 ab = *step++;
                     double ay = ab.x * y[2], by = ab.y * y2, ax = -ab.x * x[2], bx = ab.y * x2;
@@ -171,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
         double error = 1.0 / sqrt(r2);
         squares += weight / r2;
         fourths += weight / (r2 * r2);
-        for (u32 n = 0; n < P_MAX; n++) {
+        for (u32 n = 0; n < degrees; n++) {
             error -= terms[n] / distance;
             errors[n] += weight * error * error;
         }

@@ -14,8 +14,15 @@ use super::tree::{Order, Tree};
 use crate::truncation::OWN;
 use crate::{Options, Truncation};
 
-/// Draws for each batch, at least and at most, and for all together: a level of a full tree has about 300 batches.
-const SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
+/// Draws for each batch, at least and at most, and for all together: a level of a full tree has about 300 batches. The batches of a
+/// class are judged together, so that it has some thousands of draws.
+const SAMPLES: [usize; 3] = [128, 1024, 1 << 19];
+
+/// The same below [`MANY_DIGITS`], where few pairs in the corners of boxes decide.
+const MORE_SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
+
+/// Tolerances below this take more draws.
+const MANY_DIGITS: f64 = 1e-7;
 
 /// Pairs that a tile of translations works at least.
 const QUARTER_TILE: u32 = 32;
@@ -25,16 +32,16 @@ const RARE: f64 = 0.04;
 
 /// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics in the 99 KB of shared memory that
 /// the smaller GPUs have.
-pub(super) fn drawers(p_max: usize) -> usize {
-    if p_max > 32 { 32 } else { 64 }
+pub(super) fn drawers(degrees: usize) -> usize {
+    if degrees > 36 { 32 } else { 64 }
 }
 
-/// Draws of a batch, which are at most [`SAMPLES`] but for chance.
-pub(super) const CAPACITY: usize = SAMPLES[1] + 512;
+/// Draws of a batch, which are at most [`MORE_SAMPLES`] but for chance.
+pub(super) const CAPACITY: usize = MORE_SAMPLES[1] + 512;
 
 /// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of source and target; what is drawn.
-pub(super) fn drawing_shared(p_max: usize) -> u32 {
-    (2 * 16 * p_max * drawers(p_max) + 4 * CAPACITY) as u32
+pub(super) fn drawing_shared(degrees: usize) -> u32 {
+    (2 * 16 * degrees * drawers(degrees) + 4 * CAPACITY) as u32
 }
 
 /// Blocks of 128 draws of near pairs, which the norm of the potential is estimated from.
@@ -137,7 +144,7 @@ pub(super) fn choose(
     let wanted = options.truncation_number.unwrap_or_else(|| guess(options));
     let p_max = P_MAX.into_iter().find(|&p| p >= wanted).unwrap_or(P_MAX[P_MAX.len() - 1]);
     let p_last = wanted.min(p_max);
-    let classes = measure(device, tree, lists, side, [sources, targets], options, p_max)?;
+    let classes = measure(device, tree, lists, side, [sources, targets], options, [p_last, p_max])?;
     let budget = (options.tolerance / safety(options.tolerance)).powi(2);
     let chosen: Vec<usize> = if options.truncation == Truncation::Measured {
         let chosen = optimise(&classes, budget, |_| p_last);
@@ -195,7 +202,7 @@ fn cost(p: usize) -> f64 {
     (p2 + 4.0) * (p2 + 30.0)
 }
 
-/// Errors of all classes.
+/// Errors of all classes, for truncation numbers up to `degrees`; the kernel is compiled for up to `p_max`.
 fn measure(
     device: &Device,
     tree: &Tree,
@@ -203,14 +210,14 @@ fn measure(
     side: f64,
     [sources, targets]: [Points<'_>; 2],
     options: &Options,
-    p_max: usize,
+    [degrees, p_max]: [usize; 2],
 ) -> Result<BTreeMap<Class, Statistics>, Error> {
-    let macros = [("P_MAX", p_max), ("THREADS", drawers(p_max)), ("CAPACITY", CAPACITY)];
+    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), ("CAPACITY", CAPACITY)];
     let width = p_max + 3;
     let batches = lists.batches.len();
     let out = device.buffer::<f64>(batches * width)?;
-    let factors = device.upload(&tables::coaxial(p_max))?;
-    let recurrence = device.upload(&tables::recurrence(p_max))?;
+    let factors = device.upload(&tables::coaxial(degrees))?;
+    let recurrence = device.upload(&tables::recurrence(degrees))?;
     let points = [
         tree.cells.arg(),
         tree.centres.arg(),
@@ -220,20 +227,21 @@ fn measure(
         targets.1.index.arg(),
         Arg::F64(side),
     ];
-    let [least, most, all] = SAMPLES;
+    let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
     let samples = (all / batches).clamp(least, most);
     let far = [
         lists.far.arg(),
         lists.device_begins.arg(),
         count(samples),
+        count(degrees),
         factors.arg(),
         recurrence.arg(),
         out.arg(),
     ];
-    let shared = drawing_shared(p_max);
+    let shared = drawing_shared(degrees);
     let draw = kernel(device, &kernels::TRUNCATION, &macros, "truncation_far")?;
     draw.allow_shared(shared)?;
-    let grid = Grid { shared, ..Grid::new(batches, drawers(p_max) as u32) };
+    let grid = Grid { shared, ..Grid::new(batches, drawers(degrees) as u32) };
     draw.launch(device.stream(), grid, &[&points[..], &far].concat())?;
     let near_sums = device.upload(&[0f64; 2])?;
     if lists.near_count > 0 {
@@ -254,14 +262,14 @@ fn measure(
     let mut classes = BTreeMap::<Class, Statistics>::new();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = classes.entry(class(batch)).or_default();
-        of.error2.resize(p_max + 1, 0.0);
-        of.own.0.resize(p_max + 1, 0.0);
+        of.error2.resize(degrees + 1, 0.0);
+        of.own.0.resize(degrees + 1, 0.0);
         of.own.1 += measured[i * width + p_max + 1];
         let pairs = lists.begins[i + 1] - lists.begins[i];
         of.count += f64::from(pairs.next_multiple_of(QUARTER_TILE));
         let target_side = f64::from(-(batch.target_level() as i32)).exp2();
         let source_side = f64::from(-(batch.source_level as i32)).exp2();
-        for p in 1..=p_max {
+        for p in 1..=degrees {
             let error2 = measured[i * width + p];
             // A derivative multiplies the error of the last degree by about 2p/s.
             let by_gradient = (2.0 * p as f64 / target_side).powi(2);

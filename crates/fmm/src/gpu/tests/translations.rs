@@ -197,6 +197,7 @@ fn measured_errors_fall_with_the_truncation_number() {
             lists.far.arg(),
             lists.device_begins.arg(),
             count(512),
+            count(P),
             factors.arg(),
             recurrence.arg(),
             out.arg(),
