@@ -6,6 +6,7 @@ mod files;
 mod machine;
 mod paths;
 mod report;
+mod surfaces;
 mod terminal;
 
 use std::io::Write as _;

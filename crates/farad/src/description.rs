@@ -125,12 +125,12 @@ pub struct Atom {
 
 impl Atom {
     /// An atom of a PQR file in a problem of this unit.
-    pub fn from_pqr(atom: &mesh::pqr::Atom, unit: LengthUnit) -> Self {
+    pub fn from_pqr(atom: &crate::pqr::Atom, unit: LengthUnit) -> Self {
         let chain = atom.chain.iter().map(String::as_str);
         let words = chain.chain([atom.residue.as_str(), atom.number.as_str(), atom.name.as_str()]);
         Self {
             name: words.collect::<Vec<_>>().join(" "),
-            position: atom.position.map(|x| x * LengthUnit::Angstrom.metres() / unit.metres()),
+            position: atom.position_in(unit),
             charge: atom.charge,
         }
     }
@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn atoms_of_files_are_in_angstrom() {
-        let atom = mesh::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
+        let atom = crate::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
         let atom = Atom::from_pqr(&atom[0], LengthUnit::Nanometre);
         assert_eq!((atom.name.as_str(), atom.charge), ("A LYS 12 CA", 0.5));
         for (x, expected) in atom.position.into_iter().zip([0.1, -2.0, 0.5]) {

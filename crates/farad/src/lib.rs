@@ -1,5 +1,6 @@
 //! Problems of electrostatics as one describes them, and their answers in SI units: conductors, dielectrics, charges, planes and
-//! fields on triangle meshes. It reads no case files, opens no files at all and prints nothing.
+//! fields on triangle meshes. It knows no case files, opens no files and prints nothing; [`fastcap`] and [`pqr`] read the content of files
+//! that the caller loads.
 //!
 //! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a [`Solver`] keeps what several solves of
 //! one geometry have in common. A metal sphere in a coat of glass, at 1 kV:
@@ -35,10 +36,12 @@ mod checks;
 mod conductors;
 mod contradictions;
 mod description;
+pub mod fastcap;
 mod fault;
 mod media;
 mod meetings;
 mod planes;
+pub mod pqr;
 mod probes;
 mod problem;
 mod solution;

@@ -20,7 +20,6 @@ pub mod locate;
 pub mod mirror;
 pub mod orient;
 mod polygon;
-pub mod pqr;
 pub mod quality;
 pub mod refine;
 pub mod regions;
@@ -29,8 +28,8 @@ pub mod stitch;
 mod surface;
 pub mod topology;
 pub mod transform;
-mod vector;
-mod weld;
+pub mod vector;
+pub mod weld;
 mod wording;
 
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, PhysicalGroup};

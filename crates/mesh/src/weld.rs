@@ -33,7 +33,7 @@ const END: u32 = u32::MAX;
 ///
 /// Points that are the same go to the same one whatever lies between them. O(n): kept points are more than a tolerance apart, so
 /// that a cell of the grid holds few, and with cells eight tolerances wide most points look into one cell or two.
-pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
+pub fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     if tolerance == 0.0 {
         // All points are at the origin.
         return vec![0; points.len()];

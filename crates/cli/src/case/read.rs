@@ -8,9 +8,9 @@ use toml::de::DeTable;
 use bem::CapacitanceOptions;
 use farad::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Place,
-    SURROUNDINGS, Setting,
+    SURROUNDINGS, Setting, pqr,
 };
-use mesh::pqr;
+use mesh::files::{self as formats, Error};
 
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
@@ -20,15 +20,16 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces::unreadable;
+use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long; a mesh given by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
-    let text = if fastcap::is_list(path) {
-        let model = mesh::fastcap::read(path).map_err(unreadable)?;
+    let text = if farad::fastcap::is_name(path) {
+        let model = farad::fastcap::read(path, formats::load).map_err(unreadable)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::text(&model, path, &file)?
     } else {
@@ -44,7 +45,7 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
     let Case { description, places, .. } = case;
     for (dielectric, entry) in description.dielectrics.iter_mut().zip(&mut places.dielectrics) {
         let Some(file) = &entry.file else { continue };
-        let atoms = pqr::read(&file.value).map_err(unreadable)?;
+        let atoms = atoms(&file.value).map_err(unreadable)?;
         entry.lines = atoms.iter().map(|atom| atom.line).collect();
         dielectric.atoms =
             atoms.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
@@ -55,6 +56,14 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// The atoms of a PQR file, which is known by its name: messages quote what they find, and not of any file that a case happens to name.
+fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Error> {
+    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
+        return Err(Error::Ending { path: path.to_path_buf(), ending: "pqr", what: "atoms" });
+    }
+    pqr::parse(&formats::load(path)?).map_err(formats::in_file(path))
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use mesh::fastcap;
+use farad::fastcap;
 
 use crate::case::fastcap as list;
 use crate::commands::mesh::convert;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces::unreadable;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 use crate::{files, paths};
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 
 /// Reads the list and writes the case and the mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if !list::is_list(&args.list) {
+    if !fastcap::is_name(&args.list) {
         return Err(Failure::with_help(
             Exit::BadInput,
             format!("{} is not called .lst, .qui or .neu", args.list.display()),
@@ -44,9 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for file in [&case, &mesh] {
         files::check_vacant(file, args.overwrite)?;
     }
-    let model = fastcap::read(&args.list).map_err(unreadable)?;
+    let model = fastcap::read(&args.list, mesh::files::load).map_err(unreadable)?;
     let output = Output::default();
-    for note in &model.notes {
+    for note in &model.reading.notes {
         output.note(&format!("{}: {note}", args.list.display()));
     }
     let folder = case.parent().unwrap_or(std::path::Path::new(""));

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use farad::{Matrices, Problem, Solution, Solver, entry_name};
-use mesh::{Mesh, files as formats};
+use mesh::Mesh;
 use serde::Serialize;
 
 use super::arguments::Solving;
@@ -23,7 +23,8 @@ use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
 use crate::report::units::{counted, decimals, prefix, significant};
 use crate::report::warnings::{self, Warning};
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
@@ -266,10 +267,7 @@ impl Sweeping<'_> {
         let read = match self.read.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let (mesh, reading) = formats::read(new.key()).map_err(unreadable)?;
-                for note in &reading.notes {
-                    self.output.note(&format!("{}: {note}", new.key().display()));
-                }
+                let (mesh, _) = surfaces::read_with_notes(new.key(), self.output)?;
                 new.insert(mesh)
             }
         };

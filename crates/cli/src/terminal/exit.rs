@@ -156,15 +156,6 @@ impl From<bem::Error> for Failure {
     }
 }
 
-/// The failure for a mesh file that cannot be read: the system's fault or the file's.
-pub(crate) fn unreadable(error: mesh::files::Error) -> Failure {
-    let exit = match error {
-        mesh::files::Error::Io { .. } => Exit::Io,
-        _ => Exit::BadInput,
-    };
-    Failure::new(exit, error)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,36 +1,45 @@
 //! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for conductors (N).
 
-use super::list::COMMENT;
 use crate::files::{FormatError, Line, Lines, Problem};
 use crate::vector::Vector;
 
+/// Lines that begin with one of these are comments.
+pub const COMMENT: &[u8] = b"*%#";
+
 /// A triangle or a quadrilateral.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Panel {
+pub struct Panel {
+    /// The name that the file gives its conductor.
     pub conductor: String,
-    /// Three or four, around it.
+    /// Three or four, in their order around it.
     pub corners: Vec<Vector>,
     /// A reference point of its own, as FasterCap allows.
     pub reference: Option<Vector>,
-    /// Where in the file.
+    /// Its line in the file, from 1.
     pub line: usize,
 }
 
-/// What a file of panels holds.
+/// The content of a file of panels.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Panels {
+pub struct Panels {
+    /// The title, if there is one.
     pub title: Option<String>,
+    /// At least one.
     pub panels: Vec<Panel>,
+    /// New names for conductors, in the file's order.
     pub renames: Vec<Rename>,
+    /// Sentences for people about whatever is left out.
     pub notes: Vec<String>,
 }
 
 /// A new name for a conductor of the chain that the file belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rename {
+pub struct Rename {
+    /// The name so far.
     pub old: String,
+    /// The name from here on.
     pub new: String,
-    /// Where in the file.
+    /// Its line in the file, from 1.
     pub line: usize,
 }
 

@@ -168,12 +168,12 @@ pub enum Problem {
 
 impl Problem {
     /// Something else than `expected`.
-    pub(crate) fn expected(expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn expected(expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Expected { expected: expected.into(), found: found.into() }
     }
 
     /// This problem on a line of an ASCII file.
-    pub(crate) fn on_line(self, line: usize) -> FormatError {
+    pub fn on_line(self, line: usize) -> FormatError {
         FormatError { place: Place::Line(line), problem: self }
     }
 

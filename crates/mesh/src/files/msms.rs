@@ -38,8 +38,8 @@ pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     }
     let mut assembly = Assembly::default();
     read_vertices(&load(&vert)?, &mut assembly).map_err(in_file(&vert))?;
-    let faces = read_faces(&load(&face)?, &mut assembly).map_err(in_file(&face))?;
-    finish(assembly, faces).map_err(in_file(&face))
+    read_faces(&load(&face)?, &mut assembly).map_err(in_file(&face))?;
+    finish(assembly).map_err(in_file(&face))
 }
 
 /// Reads the content of both files.
@@ -49,8 +49,8 @@ pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
 pub fn parse(vert: &[u8], face: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let mut assembly = Assembly::default();
     read_vertices(vert, &mut assembly)?;
-    let faces = read_faces(face, &mut assembly)?;
-    finish(assembly, faces)
+    read_faces(face, &mut assembly)?;
+    finish(assembly)
 }
 
 /// The path with the ending that goes with its own.
@@ -60,9 +60,8 @@ fn partner(path: &Path, endings: &[(&str, &str)]) -> std::path::PathBuf {
     path.with_extension(other.map_or("", |(_, other)| other))
 }
 
-fn finish(assembly: Assembly, faces: usize) -> Result<(Mesh, Reading), FormatError> {
-    let reading = Reading::of_polygons("MSMS", Encoding::Ascii, &assembly, faces);
-    Ok((assembly.into_mesh().map_err(|problem| problem.on_line(1))?, reading))
+fn finish(assembly: Assembly) -> Result<(Mesh, Reading), FormatError> {
+    assembly.finish("MSMS", Encoding::Ascii).map_err(|problem| problem.on_line(1))
 }
 
 /// A number of records as the file announces it, and the line that does.
@@ -103,7 +102,7 @@ fn read_vertices(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatErro
     check(claim, "vertices", assembly.vertices.len())
 }
 
-fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
+fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
     let mut lines = Lines::new(bytes);
     let (claim, mut pending) = header(&mut lines, "faces")?;
     let vertices = assembly.vertices.len();
@@ -116,6 +115,5 @@ fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatErro
         assembly.face(&corners).map_err(|problem| problem.on_line(line.number()))?;
         faces += 1;
     }
-    check(claim, "faces", faces)?;
-    Ok(faces)
+    check(claim, "faces", faces)
 }

@@ -54,9 +54,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     if let Some(line) = lines.next_content(COMMENT, true) {
         return Err(line.unexpected("the end of the file after the last face", Some(line.bytes())));
     }
-    let reading = Reading::of_polygons("OFF", Encoding::Ascii, &assembly, faces);
     let end = lines.number().max(1);
-    Ok((assembly.into_mesh().map_err(|problem| problem.on_line(end))?, reading))
+    assembly.finish("OFF", Encoding::Ascii).map_err(|problem| problem.on_line(end))
 }
 
 /// The keyword: OFF, with letters before it for what vertices have besides a point.

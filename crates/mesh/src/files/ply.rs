@@ -102,20 +102,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let header = Header::parse(bytes)?;
     let mut assembly = Assembly::default();
     let data = header.data;
-    let faces = match header.encoding {
+    match header.encoding {
         Encoding::Ascii => {
             let mut source = Text { lines: header.lines.clone(), line: None };
-            body(&header, &mut source, &mut assembly)?
+            body(&header, &mut source, &mut assembly)?;
         }
         encoding => {
             let big = encoding == Encoding::BigEndian;
             let mut source = Bytes { all: bytes, at: data, start: data, big };
-            body(&header, &mut source, &mut assembly)?
+            body(&header, &mut source, &mut assembly)?;
         }
-    };
-    let reading = Reading::of_polygons("PLY", header.encoding, &assembly, faces);
-    let mesh = assembly.into_mesh().map_err(|problem| problem.on_line(header.lines.number()))?;
-    Ok((mesh, reading))
+    }
+    let end = header.lines.number();
+    assembly.finish("PLY", header.encoding).map_err(|problem| problem.on_line(end))
 }
 
 /// The header, and where the data begins.
@@ -257,13 +256,12 @@ fn is_corners(property: &Property) -> bool {
         && !matches!(property.kind, Scalar::F32 | Scalar::F64)
 }
 
-/// Reads the data; the number of faces.
+/// Reads the data.
 fn body(
     header: &Header<'_>,
     source: &mut impl Source,
     assembly: &mut Assembly,
-) -> Result<usize, FormatError> {
-    let mut faces = 0;
+) -> Result<(), FormatError> {
     for element in &header.elements {
         source.check_room(element)?;
         let uses: Vec<Use> =
@@ -311,11 +309,10 @@ fn body(
                 assembly.vertex(point).map_err(|problem| source.fault(problem))?;
             } else if element.name == "face" {
                 assembly.face(&corners).map_err(|problem| source.fault(problem))?;
-                faces += 1;
             }
         }
     }
-    Ok(faces)
+    Ok(())
 }
 
 fn use_of(element: &Element, property: &Property) -> Use {

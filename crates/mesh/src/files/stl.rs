@@ -9,7 +9,6 @@ use super::lines::{Line, Lines};
 use super::{Assembly, Reading};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::{Mesh, usable};
-use crate::wording::counted;
 
 /// Corners closer than this times the diagonal of the bounding box are one vertex: a few units in the last place of the
 /// single precision, or of the six digits, that such files have.
@@ -22,22 +21,14 @@ const RECORD: usize = 50;
 /// Reads the content of a file.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let mut assembly = Assembly::default();
-    let (encoding, faces, end) = if is_text(bytes) {
-        let (faces, lines) = text(bytes, &mut assembly)?;
-        (Encoding::Ascii, faces, Place::Line(lines))
+    let (encoding, end) = if is_text(bytes) {
+        (Encoding::Ascii, Place::Line(text(bytes, &mut assembly)?))
     } else {
-        (Encoding::LittleEndian, binary(bytes, &mut assembly)?, Place::Byte(bytes.len()))
+        binary(bytes, &mut assembly)?;
+        (Encoding::LittleEndian, Place::Byte(bytes.len()))
     };
-    let welded = assembly.weld(WELD);
-    let mut reading = Reading::of_polygons("STL", encoding, &assembly, faces);
-    let mesh = assembly.into_mesh().map_err(|problem| FormatError { place: end, problem })?;
-    if welded.collapsed > 0 {
-        reading.notes.push(format!(
-            "{} left out: two corners are one vertex within {WELD:e} of the size",
-            counted(welded.collapsed, "triangle is", "triangles are")
-        ));
-    }
-    Ok((mesh, reading))
+    assembly.weld(WELD);
+    assembly.finish("STL", encoding).map_err(|problem| FormatError { place: end, problem })
 }
 
 /// Whether a file is text: it begins with "solid" and its length is not that of a binary file of as many triangles as it
@@ -58,7 +49,7 @@ fn length(triangles: u32) -> u64 {
     HEADER as u64 + RECORD as u64 * u64::from(triangles)
 }
 
-fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
+fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
     let Some(count) = claimed(bytes) else {
         let message = "this is no STL file: it neither begins with \"solid\" nor has the 84 bytes that binary files begin with";
         return Err(Problem::Other(message.into()).at_byte(0));
@@ -91,13 +82,12 @@ fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
         }
         assembly.face(&corners).map_err(|problem| problem.at_byte(place))?;
     }
-    Ok(count as usize)
+    Ok(())
 }
 
-/// Reads a text file; the number of its triangles and of its lines.
-fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<(usize, usize), FormatError> {
+/// Reads a text file; the number of its lines.
+fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
     let mut lines = Lines::new(bytes);
-    let mut faces = 0;
     let several = has_several_solids(bytes);
     while let Some(mut line) = lines.next_content(b"", false) {
         keyword(&mut line, "solid")?;
@@ -124,10 +114,9 @@ fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<(usize, usize), FormatE
             keyword(&mut lines.must(b"", false, "endloop")?, "endloop")?;
             keyword(&mut lines.must(b"", false, "endfacet")?, "endfacet")?;
             assembly.face(&corners).map_err(|problem| problem.on_line(lines.number()))?;
-            faces += 1;
         }
     }
-    Ok((faces, lines.number()))
+    Ok(lines.number())
 }
 
 /// Whether solids begin in more than one place.

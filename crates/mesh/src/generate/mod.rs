@@ -13,7 +13,7 @@ mod torus;
 
 pub use cuboid::{Bus, Cube};
 pub use flat::{Disk, Plate};
-pub use molecule::Molecule;
+pub use molecule::{Atom, Molecule};
 pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres, with_volumes};
 pub use torus::Torus;
 

@@ -9,7 +9,6 @@ use mesh::contact::{Touch, contacts};
 use mesh::intersect::{Intersection, Meeting, intersections};
 
 use super::info;
-use crate::case::fastcap::is_list;
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::files;
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mesh, read, report) = info::study(&args.file)?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
-    let is_case = is_list(&args.file);
+    let is_case = farad::fastcap::is_name(&args.file);
     if let Some(loose) = report.loose().filter(|_| !is_case) {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
     }

@@ -1,12 +1,12 @@
 //! `farad mesh generate`.
 
 use clap::{Subcommand, ValueEnum};
+use farad::pqr;
 use mesh::Mesh;
 use mesh::generate::{
     self, Bus, ConcentricSpheres, Cube, Disk, Molecule, Plate, Resolution, Sphere, SphereBase,
     Torus, TwoSpheres,
 };
-use mesh::pqr;
 
 use super::convert::Target;
 use crate::commands::arguments::parse_positive;
@@ -256,7 +256,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let resolution = common.resolution.resolution();
         let atoms = Molecule { atoms: *atoms, resolution }.atoms().map_err(usage)?;
         let mesh = args.shape.build().map_err(usage)?;
-        files::replace(&path, |mut out| pqr::write(&atoms, &mut out))?;
+        files::replace(&path, |mut out| pqr::write(&pqr::named(&atoms), &mut out))?;
         return target.write(&mesh);
     }
     let mesh = args.shape.build().map_err(usage)?;

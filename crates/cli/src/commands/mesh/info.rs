@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mesh::Mesh;
 use mesh::check::{PartReport, Report};
-use mesh::files::{self, Reading};
+use mesh::files::Reading;
 use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
@@ -13,7 +13,8 @@ use super::info_json;
 use crate::report::grid::grid;
 use crate::report::text::{printable, printable_line};
 use crate::report::units::{self, significant};
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
 /// Components beyond this are only counted.
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Reads a mesh and studies it.
 pub(super) fn study(file: &Path) -> Result<(Mesh, Reading, Report), Failure> {
-    let (mesh, read) = files::read(file).map_err(unreadable)?;
+    let (mesh, read) = surfaces::read(file)?;
     let report = Report::of(&mesh).map_err(|error| Failure::new(Exit::BadInput, error))?;
     Ok((mesh, read, report))
 }
