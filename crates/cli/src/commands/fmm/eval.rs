@@ -55,14 +55,16 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     sum::prepare(&args.sum)?;
     files::check_vacant(&args.output, args.overwrite)?;
     let points = read_points(&args.points)?;
+    let points = points.as_chunks().0;
     let targets = args.targets.as_deref().map(read_points).transpose()?;
+    let targets = targets.as_deref().map(|targets| targets.as_chunks().0);
     let charges = read_charges(&args.charges, points.len())?;
     let several = charges.shape.len() == 2;
     let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
     let dipoles = dipoles.transpose()?;
     let problem = Problem {
-        sources: &points,
-        targets: targets.as_deref(),
+        sources: points,
+        targets,
         densities: Densities {
             charges: Some(&charges.data),
             dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let sums = sum::run(&args.sum, &problem)?;
 
-    let mut shape = vec![targets.as_ref().map_or(points.len(), Vec::len)];
+    let mut shape = vec![targets.unwrap_or(points).len()];
     if several {
         shape.insert(0, problem.count);
     }
@@ -88,12 +90,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     report.judge(&format!("{} is written, but do not trust it", args.output.display()))
 }
 
-fn read_points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
+/// Points, three numbers each.
+fn read_points(path: &Path) -> Result<Vec<f64>, Failure> {
     let array = npy::read(path)?;
     if !matches!(array.shape.as_slice(), [_, 3]) {
         return Err(wrong_shape(path, &array.shape, "(n, 3)"));
     }
-    Ok(array.data.as_chunks().0.to_vec())
+    Ok(array.data)
 }
 
 fn read_charges(path: &Path, points: usize) -> Result<Array, Failure> {
