@@ -72,7 +72,7 @@ pub enum Problem {
         triangles(*count),
         in_groups(groups),
         if *count == 1 { "it" } else { "they" },
-        list(conductors, "and")
+        list(conductors)
     )]
     Shared {
         /// How many triangles.
@@ -152,7 +152,7 @@ fn hint(suggestion: Option<&str>, available: &[String]) -> String {
     match suggestion {
         Some(name) => format!("; did you mean \"{name}\"?"),
         None if available.is_empty() => "; it has no physical groups at all".into(),
-        None => format!("; it has {}", list(available, "and")),
+        None => format!("; it has {}", list(available)),
     }
 }
 
@@ -164,12 +164,12 @@ fn in_groups(groups: &[String]) -> String {
     match groups {
         [] => "in no physical group".into(),
         [one] => format!("in physical group \"{one}\""),
-        several => format!("in physical groups {}", list(several, "and")),
+        several => format!("in physical groups {}", list(several)),
     }
 }
 
 /// `"a", "b" and "c"`; long lists end in a count.
-fn list(names: &[String], conjunction: &str) -> String {
+fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("\"{name}\"")).collect();
     match quoted.as_slice() {
@@ -178,7 +178,7 @@ fn list(names: &[String], conjunction: &str) -> String {
         _ if names.len() > SHOWN => {
             format!("{} and {} more", quoted.join(", "), names.len() - SHOWN)
         }
-        [init @ .., last] => format!("{} {conjunction} {last}", init.join(", ")),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
 }
 
@@ -218,52 +218,51 @@ pub fn assign(
     };
     let places =
         Groups { labels: &labels, index_of: &index_of, ignored: &ignored, ignore_ungrouped };
-    let Claims { conductor_of_group, ungrouped } = claims(requests, &places, &mut problems);
+    let claims = claims(requests, &places, &mut problems);
     if !problems.is_empty() {
         // What follows would only echo these.
         return Err(problems);
     }
 
     let names: Vec<String> = requests.iter().map(|request| request.name.clone()).collect();
-    // Triangles with the same set of groups fare alike.
-    let verdicts: Vec<Verdict> = mesh
-        .memberships
-        .iter()
-        .map(|set| {
-            let mut owners: Vec<u32> =
-                set.iter().filter_map(|&g| conductor_of_group[g as usize]).collect();
-            owners.extend(ungrouped.filter(|_| set.is_empty()));
-            owners.sort_unstable();
-            owners.dedup();
-            let ignorable = set.iter().any(|&g| ignored[g as usize].is_some())
-                || (set.is_empty() && ignore_ungrouped);
-            match owners.as_slice() {
-                [] if ignorable => Verdict::Ignored,
-                [] => Verdict::Unclaimed,
-                [owner] => Verdict::Owned(*owner),
-                _ => Verdict::Shared(owners),
-            }
-        })
-        .collect();
+    let verdicts: Vec<Verdict> =
+        mesh.memberships.iter().map(|set| places.verdict(set, &claims)).collect();
+    let owner = |set: &u32| match verdicts[*set as usize] {
+        Verdict::Owned(owner) => Some(owner),
+        _ => None,
+    };
+    let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(owner).collect();
+    let problems = unassigned(mesh, &labels, &names, &verdicts);
+    if problems.is_empty() { Ok(Assignment { names, of_triangle }) } else { Err(problems) }
+}
+
+/// What becomes of the triangles of one set of groups.
+enum Verdict {
+    Owned(u32),
+    Ignored,
+    Unclaimed,
+    Shared(Vec<u32>),
+}
+
+/// Triangles that do not belong to exactly one conductor; where there are none, conductors without triangles.
+fn unassigned(
+    mesh: &Mesh,
+    labels: &[String],
+    names: &[String],
+    verdicts: &[Verdict],
+) -> Vec<Problem> {
+    // For each set of groups how many triangles it has, and the first of them.
     let mut tally = vec![(0usize, 0usize); mesh.memberships.len()];
-    let mut populated = vec![false; names.len()];
-    let mut of_triangle = Vec::with_capacity(mesh.triangles.len());
     for (triangle, &set) in mesh.membership.iter().enumerate() {
         let (count, first) = &mut tally[set as usize];
         if *count == 0 {
             *first = triangle;
         }
         *count += 1;
-        let owner = match verdicts[set as usize] {
-            Verdict::Owned(owner) => Some(owner),
-            _ => None,
-        };
-        if let Some(owner) = owner {
-            populated[owner as usize] = true;
-        }
-        of_triangle.push(owner);
     }
-    for ((set, verdict), (count, triangle)) in mesh.memberships.iter().zip(&verdicts).zip(tally) {
+    let mut problems = Vec::new();
+    let mut populated = vec![false; names.len()];
+    for ((set, verdict), (count, triangle)) in mesh.memberships.iter().zip(verdicts).zip(tally) {
         if count == 0 {
             continue;
         }
@@ -276,22 +275,15 @@ pub fn assign(
                 groups,
                 conductors: owners.iter().map(|&owner| names[owner as usize].clone()).collect(),
             }),
-            Verdict::Owned(_) | Verdict::Ignored => {}
+            Verdict::Owned(owner) => populated[*owner as usize] = true,
+            Verdict::Ignored => {}
         }
     }
     if problems.is_empty() {
         let empty = names.iter().zip(populated).filter(|(_, populated)| !populated);
         problems.extend(empty.map(|(name, _)| Problem::Empty(name.clone())));
     }
-    if problems.is_empty() { Ok(Assignment { names, of_triangle }) } else { Err(problems) }
-}
-
-/// What becomes of the triangles of one set of groups.
-enum Verdict {
-    Owned(u32),
-    Ignored,
-    Unclaimed,
-    Shared(Vec<u32>),
+    problems
 }
 
 /// For each group the entry of the ignore list that names it.
@@ -331,6 +323,25 @@ struct Groups<'a> {
     index_of: &'a HashMap<&'a str, usize>,
     ignored: &'a [Option<&'a str>],
     ignore_ungrouped: bool,
+}
+
+impl Groups<'_> {
+    /// What becomes of the triangles in exactly these groups.
+    fn verdict(&self, set: &[u32], claims: &Claims) -> Verdict {
+        let mut owners: Vec<u32> =
+            set.iter().filter_map(|&g| claims.conductor_of_group[g as usize]).collect();
+        owners.extend(claims.ungrouped.filter(|_| set.is_empty()));
+        owners.sort_unstable();
+        owners.dedup();
+        let ignorable = set.iter().any(|&g| self.ignored[g as usize].is_some())
+            || (set.is_empty() && self.ignore_ungrouped);
+        match owners.as_slice() {
+            [] if ignorable => Verdict::Ignored,
+            [] => Verdict::Unclaimed,
+            [owner] => Verdict::Owned(*owner),
+            _ => Verdict::Shared(owners),
+        }
+    }
 }
 
 /// Which conductors list what.

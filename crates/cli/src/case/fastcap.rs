@@ -42,11 +42,11 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
         number(description.relative_permittivity),
     );
     for Conductor { name, groups, .. } in &description.conductors {
-        let (name, groups) = (string(name), list(groups.iter().map(String::as_str)));
+        let (name, groups) = (string(name), list(groups));
         let _ = write!(text, "\n[[conductor]]\nname = {name}\ngroup = {groups}\n");
     }
     for Surface { groups, sides } in &description.surfaces {
-        let groups = list(groups.iter().map(String::as_str));
+        let groups = list(groups);
         let [front, back] = sides.map(number);
         let _ = write!(text, "\n[[surface]]\ngroup = {groups}\nfront = {front}\nback = {back}\n");
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bem::convergence::Range;
-use farad::{FACETS_OVER_GAP, Gap, Problem, Solution, Solver, Study, Verdict};
+use farad::{FACETS_OVER_GAP, Gap, Problem, Solver, Study, Verdict};
 use serde::Serialize;
 
 use super::arguments::Solving;
@@ -128,56 +128,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut problem = problem::load(&case, &output)?;
     let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
-    let mut levels: Vec<Level> = Vec::new();
-    let mut study = Study::default();
-    let mut failed: Option<(Failed, Failure)> = None;
+    let mut meshes = Meshes::default();
     for level in 0..args.levels {
-        let solved = if level > 0 {
-            refined(problem.given_mesh(), args.spheres)
-                .and_then(|(mesh, notes)| {
-                    for note in notes.iter().filter(|_| level == 1) {
-                        output.note(&format!("{}: {note}", case.mesh.display()));
-                    }
-                    problem::prepare(&case, mesh)
-                })
-                .map(|refined| problem = refined)
-        } else {
-            Ok(())
-        };
-        let solved = solved.and_then(|()| {
-            let triangles = units::count(problem.mesh.triangles.len() as u64);
-            output.note(&format!("mesh {} of {}: {triangles} triangles", level + 1, args.levels));
-            solve_level(&case, &problem, args, &output)
-        });
-        interrupt::check()?;
-        let solution = match solved {
-            Ok(solved) => solved,
-            // Without a single mesh there is nothing to report.
-            Err(failure) if levels.is_empty() || failure.exit == Exit::Interrupted => {
-                return Err(failure);
-            }
-            Err(failure) => {
-                let triangles = match levels.last() {
-                    Some(last) if last.triangles == problem.mesh.triangles.len() => {
-                        4 * last.triangles
-                    }
-                    _ => problem.mesh.triangles.len(),
-                };
-                let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
-                failed = Some((Failed { triangles, message }, failure));
-                break;
-            }
-        };
-        let solves = solution.answer.solves.iter();
-        let iterations = solves.map(|solve| solve.iterations).max().unwrap_or(0);
-        levels.push(Level {
-            triangles: problem.mesh.triangles.len(),
-            relative_size: 0.5f64.powi(level as i32),
-            iterations,
-            warnings: warnings::of(&solution),
-        });
-        study.add(&problem, &solution);
+        if let Err(failure) = meshes.solve_next(level, &case, &mut problem, args, &output) {
+            interrupt::check()?;
+            meshes.stop(failure, &problem)?;
+            break;
+        }
     }
+    let Meshes { levels, study, failed } = meshes;
     let gap = problem.unresolved_gap();
     let entries = study.entries(gap).into_iter().map(Entry::from).collect();
     let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
@@ -223,15 +182,63 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     }
 }
 
-/// The solve on one mesh; one that does not converge is a failure.
-fn solve_level(
-    case: &Case,
-    problem: &Problem,
-    args: &Args,
-    output: &Output,
-) -> Result<Solution, Failure> {
-    let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
-    if solution.converged() { Ok(solution) } else { Err(not_converged(case, problem)) }
+/// What is known of the meshes so far.
+#[derive(Default)]
+struct Meshes {
+    levels: Vec<Level>,
+    study: Study,
+    failed: Option<(Failed, Failure)>,
+}
+
+impl Meshes {
+    /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does not converge is a failure.
+    fn solve_next(
+        &mut self,
+        level: u32,
+        case: &Case,
+        problem: &mut Problem,
+        args: &Args,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        if level > 0 {
+            let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
+            for note in notes.iter().filter(|_| level == 1) {
+                output.note(&format!("{}: {note}", case.mesh.display()));
+            }
+            *problem = problem::prepare(case, mesh)?;
+        }
+        let triangles = problem.mesh.triangles.len();
+        let count = units::count(triangles as u64);
+        output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
+        let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
+        if !solution.converged() {
+            return Err(not_converged(case, problem));
+        }
+        interrupt::check()?;
+        let solves = solution.answer.solves.iter();
+        self.levels.push(Level {
+            triangles,
+            relative_size: 0.5f64.powi(level as i32),
+            iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
+            warnings: warnings::of(&solution),
+        });
+        self.study.add(problem, &solution);
+        Ok(())
+    }
+
+    /// Notes the mesh that failed, the refinement of `problem` or `problem` itself; without a mesh before it there is nothing to report.
+    fn stop(&mut self, failure: Failure, problem: &Problem) -> Result<(), Failure> {
+        let last = self.levels.last().filter(|_| failure.exit != Exit::Interrupted);
+        let Some(last) = last else { return Err(failure) };
+        let triangles = match problem.mesh.triangles.len() {
+            // The next mesh could not be made.
+            same if same == last.triangles => 4 * same,
+            next => next,
+        };
+        let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
+        self.failed = Some((Failed { triangles, message }, failure));
+        Ok(())
+    }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {

@@ -147,8 +147,11 @@ fn shape(text: &str) -> io::Result<Vec<usize>> {
     numbers.map(|item| size(item).map_err(|_| invalid(format!("'{item}' is no size")))).collect()
 }
 
-/// The bytes of a number of this type, and its value.
-fn element(descr: &str) -> Option<(usize, fn(&[u8]) -> f64)> {
+/// The value of a number's bytes.
+type ToNumber = fn(&[u8]) -> f64;
+
+/// How many bytes a number of this type has, and their value.
+fn element(descr: &str) -> Option<(usize, ToNumber)> {
     fn of<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }
