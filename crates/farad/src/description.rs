@@ -34,8 +34,9 @@ pub struct Description {
     pub forces: bool,
     /// Whether the polarisability tensor is wanted.
     pub polarisability: bool,
-    /// Whether potentials of triangles are wanted: those of interfaces take as long to evaluate as some products of the solve.
-    pub surface_potentials: bool,
+    /// Whether values on each triangle are wanted that nothing else needs: [`crate::State::potential`], which takes as long to evaluate on
+    /// interfaces as some products of the solve, and [`crate::Solution::all_charge`].
+    pub surface_values: bool,
 }
 
 impl Default for Description {
@@ -54,7 +55,7 @@ impl Default for Description {
             diffusion: None,
             forces: false,
             polarisability: false,
-            surface_potentials: true,
+            surface_values: true,
         }
     }
 }

@@ -34,11 +34,11 @@
 mod bodies;
 mod checks;
 mod conductors;
-mod contradictions;
 mod description;
 pub mod fastcap;
 mod fault;
 mod media;
+mod media_check;
 mod meetings;
 mod planes;
 pub mod pqr;

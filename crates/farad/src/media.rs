@@ -8,9 +8,9 @@ use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Position, Region};
 
-use crate::contradictions::{self, Contradiction};
 use crate::description::{Description, Dielectric, Surface};
 use crate::fault::Fault;
+use crate::media_check::{self, Contradiction};
 use crate::sources::Source;
 use crate::units::shortest;
 
@@ -169,7 +169,7 @@ pub(crate) fn by_surfaces(
         }
     }
     let keep = |t: usize| listed[t] || is_conductor(t);
-    if let Some(found) = contradictions::find(mesh, &permittivity, keep, &is_conductor) {
+    if let Some(found) = media_check::find(mesh, &permittivity, keep, &is_conductor) {
         return Err(vec![contradictory(description, mesh, &found, &permittivity)]);
     }
     let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();

@@ -26,25 +26,17 @@ const CHARGE_FLOOR: f64 = 1e-6;
 /// Triangles that a mesh may have after this.
 const MOST_TRIANGLES: usize = 1 << 24;
 
-/// A description on a mesh that it can be solved on. What is public is for reading: for a change make a new one.
+/// A description on a mesh that it can be solved on; it does not change.
 #[derive(Debug)]
 pub struct Problem {
-    /// What the problem is.
-    pub description: Description,
-    /// The mesh, with smaller triangles next to point charges where those given were large.
-    pub mesh: Mesh,
-    /// Each triangle's area, in the square of the description's unit.
-    pub areas: Vec<f64>,
-    /// The conductors.
-    pub conductors: Conductors,
-    /// The planes.
+    pub(crate) description: Description,
+    pub(crate) mesh: Mesh,
+    pub(crate) areas: Vec<f64>,
+    pub(crate) conductors: Conductors,
     pub(crate) symmetry: Symmetry,
-    /// `None` where one medium fills all space.
-    pub media: Option<Media>,
-    /// All point charges.
-    pub sources: Vec<Source>,
-    /// What one should know of the surfaces.
-    pub notes: Vec<Note>,
+    pub(crate) media: Option<Media>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) notes: Vec<Note>,
     /// The mesh as it was given, if triangles were split next to point charges.
     given: Option<Mesh>,
 }
@@ -69,6 +61,41 @@ impl Problem {
         problem.notes.push(Note::Split { added });
         problem.given = Some(given.mesh);
         Ok(problem)
+    }
+
+    /// The description.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The mesh, with smaller triangles next to point charges where those given were large.
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// Each triangle's area, in the square of the description's unit.
+    pub fn areas(&self) -> &[f64] {
+        &self.areas
+    }
+
+    /// The conductors.
+    pub fn conductors(&self) -> &Conductors {
+        &self.conductors
+    }
+
+    /// The media; `None` where one medium fills all space.
+    pub fn media(&self) -> Option<&Media> {
+        self.media.as_ref()
+    }
+
+    /// All point charges.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// What one should know of the surfaces.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
     }
 
     /// The mesh without the triangles that were added next to point charges.

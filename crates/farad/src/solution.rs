@@ -30,7 +30,8 @@ pub struct Solution {
     pub gauss_defect: Option<f64>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,
-    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb.
+    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb; empty without dielectrics, or
+    /// unless wanted.
     pub all_charge: Vec<Vec<f64>>,
     /// Wall seconds of the self-checks.
     pub check_seconds: f64,

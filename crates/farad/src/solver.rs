@@ -16,12 +16,12 @@ use crate::units;
 /// plan of the fast sums.
 #[derive(Default)]
 pub struct Solver {
-    kept: Option<Kept>,
+    cache: Option<GeometryCache>,
     times: usize,
 }
 
 /// What was prepared, and for what.
-struct Kept {
+struct GeometryCache {
     geometry: u64,
     excitations: usize,
     options: CapacitanceOptions,
@@ -131,7 +131,7 @@ impl Solver {
         // What memory is left changes from solve to solve.
         let choices = CapacitanceOptions { memory_limit: None, ..options.clone() };
         let geometry = problem.geometry();
-        let mut known = self.kept.take().filter(|kept| {
+        let mut known = self.cache.take().filter(|kept| {
             (kept.geometry, kept.excitations, &kept.options) == (geometry, excitations, &choices)
         });
         if !known.as_mut().is_some_and(|kept| kept.prepared.set_permittivity(media.permittivity)) {
@@ -142,10 +142,10 @@ impl Solver {
             None => {
                 self.times += 1;
                 let prepared = Prepared::new(&problem.mesh, media, excitations, options, progress)?;
-                Kept { geometry, excitations, options: choices, prepared }
+                GeometryCache { geometry, excitations, options: choices, prepared }
             }
         };
-        Ok(&mut self.kept.insert(kept).prepared)
+        Ok(&mut self.cache.insert(kept).prepared)
     }
 }
 
@@ -177,8 +177,8 @@ fn found(
     let coulomb = units::farads(1.0, description.unit);
     let all = |response: &bem::Response| response.charge.iter().map(|q| q * coulomb).collect();
     let of_conductors = answer.responses.iter().take(problem.conductors.names.len());
-    let all_charge =
-        if problem.media.is_some() { of_conductors.map(all).collect() } else { Vec::new() };
+    let is_wanted = problem.media.is_some() && description.surface_values;
+    let all_charge = if is_wanted { of_conductors.map(all).collect() } else { Vec::new() };
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
     let begun = Instant::now();

@@ -245,7 +245,7 @@ pub(crate) fn find(
     } else {
         (None, None)
     };
-    let potential = if problem.description.surface_potentials {
+    let potential = if problem.description.surface_values {
         Some(potential(problem, &state, &surface, &sources)?)
     } else {
         None

@@ -98,9 +98,10 @@ impl Mesh {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
     }
 
-    /// The groups that a triangle belongs to, as sorted indices into `groups`.
+    /// The groups that a triangle belongs to, as sorted indices into `groups`; none where `membership` says nothing of it.
     pub fn groups_of(&self, triangle: usize) -> &[u32] {
-        &self.memberships[self.membership[triangle] as usize]
+        let set = self.membership.get(triangle).and_then(|&set| self.memberships.get(set as usize));
+        set.map_or(&[], Vec::as_slice)
     }
 
     /// Checks that indices are in range and coordinates are usable, which everything that takes a mesh relies on.
@@ -161,6 +162,14 @@ mod tests {
         let mut mesh = triangle();
         mesh.memberships[0].push(0);
         assert!(matches!(mesh.validate(), Err(InvalidMesh::GroupIndex { .. })));
+    }
+
+    /// A mesh made by hand, without the arrays of groups: not valid, but no reason to panic.
+    #[test]
+    fn triangles_that_no_array_mentions_are_in_no_group() {
+        let bare = Mesh { membership: vec![], memberships: vec![], ..triangle() };
+        assert!(bare.groups_of(0).is_empty());
+        assert_eq!(crate::topology::Topology::of(&bare).components.len(), 1);
     }
 
     #[test]

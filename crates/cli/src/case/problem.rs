@@ -22,7 +22,7 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     );
     interrupt::check()?;
     let problem = prepare(case, mesh)?;
-    problem.notes.iter().for_each(|note| output.note(&told(case, note)));
+    problem.notes().iter().for_each(|note| output.note(&told(case, note)));
     Ok(problem)
 }
 

@@ -161,7 +161,7 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         diffusion: read_diffusion(&diffusion, top.has("diffusion")),
         forces: output.boolean("forces").unwrap_or(false),
         polarisability: output.boolean("polarisability").unwrap_or(false),
-        surface_potentials: vtk != VtkMode::None,
+        surface_values: vtk != VtkMode::None,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),

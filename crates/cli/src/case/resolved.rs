@@ -107,15 +107,18 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
 
 /// The conductors as a case file has to list them. Those that are components of a mesh without groups cannot be listed.
 fn conductors(document: &mut Document, problem: &Problem) {
-    let listed = &problem.description.conductors;
-    if listed.is_empty() && problem.mesh.groups.is_empty() && !problem.conductors.names.is_empty() {
+    let listed = &problem.description().conductors;
+    if listed.is_empty()
+        && problem.mesh().groups.is_empty()
+        && !problem.conductors().names.is_empty()
+    {
         let comment = "# The mesh has no groups: each body joined by shared edges is a conductor.";
         document.0.extend([comment.to_owned(), String::new()]);
         return;
     }
     let found: Vec<Conductor>;
     let conductors = if listed.is_empty() {
-        found = problem.conductors.names.iter().map(|name| Conductor::new(name)).collect();
+        found = problem.conductors().names.iter().map(|name| Conductor::new(name)).collect();
         &found
     } else {
         listed

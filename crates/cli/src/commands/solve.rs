@@ -95,17 +95,17 @@ pub(super) fn solve(
 /// The resolved case and, as comments after it, what a run would work on.
 fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
     let unit = case.description.unit.name();
-    let triangles = problem.mesh.triangles.len() as u64;
-    let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+    let triangles = problem.mesh().triangles.len() as u64;
+    let [low, high] = mesh::quality::bounding_box(problem.mesh());
     let mut text = case.resolved(folder, problem);
     let _ = writeln!(text, "\n# Results would go to {}. Nothing was written.", folder.display());
     let _ = writeln!(
         text,
         "# {} triangles, {} vertices, from {low:?} to {high:?} {unit}",
         units::count(triangles),
-        units::count(problem.mesh.vertices.len() as u64),
+        units::count(problem.mesh().vertices.len() as u64),
     );
-    for summary in &problem.conductors.summaries {
+    for summary in &problem.conductors().summaries {
         let _ = writeln!(
             text,
             "# conductor {:?}: {} triangles, {:.6e} {unit}^2, {}",
@@ -115,12 +115,12 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
             if summary.closed { "closed" } else { "open" },
         );
     }
-    let unknowns: u64 = problem.conductors.summaries.iter().map(|s| s.triangles as u64).sum();
+    let unknowns: u64 = problem.conductors().summaries.iter().map(|s| s.triangles as u64).sum();
     let _ = writeln!(
         text,
         "# {} unknowns, {} right-hand sides; a dense matrix would take {}",
         units::count(unknowns),
-        problem.conductors.names.len(),
+        problem.conductors().names.len(),
         units::bytes(8 * unknowns * unknowns),
     );
     text
@@ -145,7 +145,7 @@ fn checks_failed(run: &Run<'_>) -> Failure {
 
 /// Which excitations failed, and why.
 fn not_converged(run: &Run<'_>) -> Failure {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let tolerance = run.solution.answer.tolerance;
     let failed: Vec<_> = run
         .solution

@@ -207,7 +207,7 @@ impl Meshes {
             }
             *problem = problem::prepare(case, mesh)?;
         }
-        let triangles = problem.mesh.triangles.len();
+        let triangles = problem.mesh().triangles.len();
         let count = units::count(triangles as u64);
         output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
         let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
@@ -230,7 +230,7 @@ impl Meshes {
     fn stop(&mut self, failure: Failure, problem: &Problem) -> Result<(), Failure> {
         let last = self.levels.last().filter(|_| failure.exit != Exit::Interrupted);
         let Some(last) = last else { return Err(failure) };
-        let triangles = match problem.mesh.triangles.len() {
+        let triangles = match problem.mesh().triangles.len() {
             // The next mesh could not be made.
             same if same == last.triangles => 4 * same,
             next => next,
@@ -242,7 +242,7 @@ impl Meshes {
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {
-    let triangles = problem.mesh.triangles.len() as u64;
+    let triangles = problem.mesh().triangles.len() as u64;
     Failure::with_help(
         Exit::NotConverged,
         format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),

@@ -184,9 +184,9 @@ impl Sweeping<'_> {
         let mesh = self.mesh(choice).map_err(failed)?;
         let problem = problem::prepare(&case, mesh).map_err(failed)?;
         if self.conductors.is_none() {
-            problem.notes.iter().for_each(|note| output.note(&told(&case, note)));
+            problem.notes().iter().for_each(|note| output.note(&told(&case, note)));
         }
-        let names = &problem.conductors.names;
+        let names = &problem.conductors().names;
         if *self.conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(whole, choice, names));
         }
@@ -248,7 +248,7 @@ impl Sweeping<'_> {
             parameters: parameters(case, &self.runs[run]),
             maxwell_farad: matrices.maxwell_farad,
             quantities: solution.quantities().iter().map(|quantity| quantity.2).collect(),
-            triangles: problem.mesh.triangles.len(),
+            triangles: problem.mesh().triangles.len(),
             warnings: warnings::of(solution),
             surface,
             probes,

@@ -59,14 +59,14 @@ pub(super) fn reaction(
     problem: &Problem,
     solvation: &Solvation,
 ) -> io::Result<()> {
-    let description = &problem.description;
+    let description = &problem.description();
     let unit = description.unit.name();
     writeln!(
         out,
         "molecule,atom,x [{unit}],y [{unit}],z [{unit}],charge [e],reaction potential [V],\
          reaction potential [kcal/(mol e)]"
     )?;
-    for (source, volt) in problem.sources.iter().zip(&solvation.reaction_v) {
+    for (source, volt) in problem.sources().iter().zip(&solvation.reaction_v) {
         let molecule = source.molecule.map(|index| description.dielectrics[index].name.as_str());
         let [x, y, z] = source.position;
         let charge = source.elementary();

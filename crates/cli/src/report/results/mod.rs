@@ -72,7 +72,7 @@ pub(crate) fn write(
     mut folder: Folder,
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",

@@ -57,7 +57,7 @@ fn heading(run: &Run<'_>) -> String {
 
 fn conductors(run: &Run<'_>) -> String {
     let unit = run.case.description.unit.name();
-    let rows = run.problem.conductors.summaries.iter().map(|summary| {
+    let rows = run.problem.conductors().summaries.iter().map(|summary| {
         vec![
             summary.name.clone(),
             units::count(summary.triangles as u64),
@@ -67,14 +67,15 @@ fn conductors(run: &Run<'_>) -> String {
     });
     let area = format!("area / {unit}^2");
     let header = ["conductor", "triangles", &area, "surface"].map(str::to_owned);
-    let ignored = run.problem.conductors.of_triangle.iter().filter(|owner| owner.is_none()).count();
-    let none = run.problem.conductors.summaries.is_empty();
+    let ignored =
+        run.problem.conductors().of_triangle.iter().filter(|owner| owner.is_none()).count();
+    let none = run.problem.conductors().summaries.is_empty();
     let mut text = if none { String::new() } else { format!("\n{}", grid(header.to_vec(), rows)) };
     // Triangles of no conductor may be interfaces.
-    if ignored > 0 && run.problem.media.is_none() {
+    if ignored > 0 && run.problem.media().is_none() {
         let _ = writeln!(text, "  ({} triangles ignored)", units::count(ignored as u64));
     }
-    if let Some(media) = &run.problem.media {
+    if let Some(media) = &run.problem.media() {
         let rows = media.summaries.iter().map(|medium| {
             let triangles = if medium.triangles == 0 {
                 String::new()
@@ -109,7 +110,7 @@ fn single(run: &Run<'_>, matrices: &Matrices) -> String {
 }
 
 fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let largest = |rows: &[Vec<f64>]| {
         rows.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()))
     };
@@ -248,7 +249,7 @@ fn bodies(run: &Run<'_>) -> String {
                 force.known_to
             );
         }
-        let conductors = run.problem.conductors.names.iter();
+        let conductors = run.problem.conductors().names.iter();
         let dielectrics =
             run.case.description.dielectrics.iter().map(|dielectric| &dielectric.name);
         let without: Vec<&str> = conductors
@@ -282,7 +283,7 @@ fn bodies(run: &Run<'_>) -> String {
 }
 
 fn solves(run: &Run<'_>) -> String {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
     let rows = run.solution.answer.solves.iter().map(|solve| {
         vec![
@@ -326,7 +327,8 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
-    if run.solution.converged() && run.problem.media.is_none() && run.solution.warnings.is_empty() {
+    if run.solution.converged() && run.problem.media().is_none() && run.solution.warnings.is_empty()
+    {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(

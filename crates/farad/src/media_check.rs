@@ -3,6 +3,7 @@
 use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::topology::Topology;
+use mesh::vector::{cross, dot, norm, sub};
 
 /// Straight lines are drawn from so many triangles of each component.
 const SAMPLES: usize = 3;
@@ -109,8 +110,7 @@ fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
     let mut unit = [0.0; 3];
     unit[axis] = 1.0;
     let v = cross(along, unit);
-    let length = dot(along, along).sqrt();
-    let u = cross(v, along).map(|x| x / length);
+    let u = cross(v, along).map(|x| x / norm(along));
     let third = mesh.triangles[t].into_iter().find(|vertex| !edge.contains(vertex));
     let arm = third.map_or([0.0; 3], |vertex| sub(place(vertex), place(edge[0])));
     dot(arm, v).atan2(dot(arm, u))
@@ -152,21 +152,6 @@ fn across_space(
 fn normal(mesh: &Mesh, t: usize) -> [f64; 3] {
     let [a, b, c] = mesh.corners(t);
     cross(sub(b, a), sub(c, a))
-}
-
-fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [0, 1, 2].map(|k| a[k] - b[k])
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [0, 1, 2].map(|k| {
-        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        a[i] * b[j] - a[j] * b[i]
-    })
 }
 
 #[cfg(test)]
