@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 use mesh::locate::Locator;
 
-use crate::bodies::Balance;
 use crate::fault::Note;
+use crate::forces::Balance;
 use crate::problem::Problem;
 use crate::state;
 

@@ -111,7 +111,7 @@ mod tests {
         let faults = assign(&unclaimed, &testing::shells()).unwrap_err();
         assert!(matches!(
             faults[..],
-            [Fault::Conductors(conductors::Problem::Unclaimed { count: 72, .. })]
+            [Fault::Conductors(conductors::Error::Unclaimed { count: 72, .. })]
         ));
     }
 

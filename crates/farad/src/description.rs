@@ -19,7 +19,7 @@ pub struct Description {
     /// Bodies of other media.
     pub dielectrics: Vec<Dielectric>,
     /// Media by what is on both sides of surfaces; only without dielectrics and charges.
-    pub surfaces: Vec<Surface>,
+    pub surfaces: Vec<SurfaceMedia>,
     /// Planes in which everything is mirrored, no two of them parallel.
     pub planes: Vec<bem::Mirror>,
     /// Point charges beside the atoms of dielectrics.
@@ -139,7 +139,7 @@ impl Atom {
 
 /// Groups and the media on their sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Surface {
+pub struct SurfaceMedia {
     /// The groups.
     pub groups: Vec<String>,
     /// Relative permittivity on the side that normals point to, and on the other.
@@ -180,12 +180,12 @@ pub struct Probe {
     /// Its name in results.
     pub name: String,
     /// Where.
-    pub place: Place,
+    pub place: ProbePoints,
 }
 
 /// Places in the description's unit.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum ProbePoints {
     /// Any points.
     Points(Vec<[f64; 3]>),
     /// Evenly from one end to the other.
@@ -208,7 +208,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl ProbePoints {
     /// How many points there are.
     pub fn count(&self) -> usize {
         match self {
@@ -378,7 +378,7 @@ mod tests {
         let planes = vec![mirror(0.0), mirror(1.0)];
         let parallel = Description { planes, ..ok.clone() };
         assert_eq!(parallel.faults(), [Fault::ParallelPlanes { planes: [0, 1], axis: "y" }]);
-        let surfaces = vec![Surface { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
+        let surfaces = vec![SurfaceMedia { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
         let dielectrics = vec![Dielectric::new("a", 2.0)];
         let charges = vec![Charge { position: [0.0; 3], amount: Amount::Coulomb(1.0) }];
         let by_surfaces = Description { surfaces, ..ok.clone() };
@@ -389,7 +389,7 @@ mod tests {
         let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
         let diffusing = Description { diffusion, ..by_surfaces };
         assert_eq!(diffusing.faults(), [Fault::DiffusionOfMedia]);
-        let place = Place::Points(vec![[0.0; 3]]);
+        let place = ProbePoints::Points(vec![[0.0; 3]]);
         let probes = vec![Probe { name: "p".to_owned(), place }];
         let probed = Description { probes, ..ok };
         assert_eq!(probed.faults(), [Fault::NothingToProbe]);
@@ -423,18 +423,18 @@ mod tests {
     #[test]
     fn lines_and_grids_have_their_points_from_end_to_end() {
         let (from, to) = ([0.0, 0.0, 1.0], [0.0, 4.0, 1.0]);
-        let line = Place::Line { from, to, count: 3 };
+        let line = ProbePoints::Line { from, to, count: 3 };
         assert_eq!(line.points(), [from, [0.0, 2.0, 1.0], to]);
-        let grid = Place::Grid { low: [0.0; 3], high: [1.0, 0.0, 4.0], counts: [2, 1, 3] };
+        let grid = ProbePoints::Grid { low: [0.0; 3], high: [1.0, 0.0, 4.0], counts: [2, 1, 3] };
         let points = grid.points();
         assert_eq!((points.len(), grid.count(), grid.spacing()), (6, 6, [1.0, 0.0, 2.0]));
         assert_eq!(points[..3], [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]);
         assert_eq!(points[5], [1.0, 0.0, 4.0]);
         // Counts that no case file has, and that must not divide by zero.
-        assert_eq!(Place::Line { from, to, count: 1 }.points(), [from]);
-        assert!(Place::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
+        assert_eq!(ProbePoints::Line { from, to, count: 1 }.points(), [from]);
+        assert!(ProbePoints::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
         let most = [usize::MAX; 3];
-        assert_eq!(Place::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
+        assert_eq!(ProbePoints::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
     }
 
     #[test]

@@ -56,9 +56,9 @@ impl Misplaced {
 
 /// What is wrong with a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaneProblem {
+pub enum PlaneFault {
     /// The mesh has no image in it.
-    NotMirrored(mirror::Problem),
+    NotMirrored(mirror::Error),
     /// This triangle of a conductor touches the plane, which is grounded.
     Shorted(u32),
     /// The external field has a part along the plane, which is grounded.
@@ -71,7 +71,7 @@ pub enum PlaneProblem {
     Diffusion,
 }
 
-impl PlaneProblem {
+impl PlaneFault {
     fn of(&self, name: &str) -> String {
         match self {
             Self::NotMirrored(problem) => {
@@ -100,7 +100,7 @@ impl PlaneProblem {
 
 /// What is wrong with the place of a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ChargeProblem {
+pub enum ChargeFault {
     /// It lies in the grounded plane of this name.
     #[error("lies in {0}")]
     InGround(String),
@@ -163,7 +163,7 @@ pub enum Fault {
     Defects(check::Defects),
     /// Triangles that are of no conductor, or of several; groups that are not there.
     #[error(transparent)]
-    Conductors(#[from] conductors::Problem),
+    Conductors(#[from] conductors::Error),
     /// A group of a dielectric or a surface that the mesh does not have.
     #[error("the mesh has no physical group \"{group}\"")]
     UnknownGroup {
@@ -204,7 +204,7 @@ pub enum Fault {
         /// Its name, such as "the ground plane z = 0".
         name: String,
         /// What.
-        problem: PlaneProblem,
+        problem: PlaneFault,
     },
     /// What is wrong with the place of a charge.
     #[error("the charge {problem}")]
@@ -212,7 +212,7 @@ pub enum Fault {
         /// The charge.
         charge: usize,
         /// What.
-        problem: ChargeProblem,
+        problem: ChargeFault,
     },
     /// Atoms where they cannot be.
     #[error("{} {} \"{name}\"", if atoms.len() == 1 { "1 atom lies".to_owned() } else { format!("{} atoms lie", count(atoms.len() as u64)) }, why.words())]
@@ -234,7 +234,7 @@ pub enum Fault {
         /// Its name.
         name: String,
         /// Why.
-        problem: regions::Problem,
+        problem: regions::Error,
     },
     /// Two dielectrics with one surface.
     #[error(

@@ -31,12 +31,12 @@
 //! # }
 //! ```
 
-mod bodies;
 mod checks;
 mod conductors;
 mod description;
 pub mod fastcap;
 mod fault;
+mod forces;
 mod media;
 mod media_check;
 mod meetings;
@@ -56,14 +56,14 @@ pub mod units;
 
 pub use bem;
 pub use bem::{CapacitanceOptions as Options, Method, Mirror, Progress, Quiet};
-pub use bodies::{Balance, Force};
 pub use checks::{Remedy, Warning};
 pub use conductors::{Conductors, Summary};
 pub use description::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Place, Probe, Setting,
-    Surface, axis_name,
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Probe, ProbePoints,
+    Setting, SurfaceMedia, axis_name,
 };
-pub use fault::{ChargeProblem, Error, Fault, Misplaced, Note, PlaneProblem, Touching};
+pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, Touching};
+pub use forces::{Balance, Force};
 pub use media::{Media, SURROUNDINGS, Summary as Medium};
 pub use mesh;
 pub use mesh::mirror::Plane;

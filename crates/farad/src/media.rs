@@ -8,7 +8,7 @@ use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Position, Region};
 
-use crate::description::{Description, Dielectric, Surface};
+use crate::description::{Description, Dielectric, SurfaceMedia};
 use crate::fault::Fault;
 use crate::media_check::{self, Contradiction};
 use crate::sources::Source;
@@ -203,7 +203,7 @@ fn contradictory(
         (t, group.unwrap_or_default(), permittivity[t])
     };
     let named =
-        |surface: &Surface| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
+        |surface: &SurfaceMedia| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
     Fault::Contradiction {
         triangles: found.triangles.map(described),
         surface: description.surfaces.iter().position(named),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn surfaces_give_media_directly() {
-        let surface = |group: &str, sides| Surface { groups: vec![group.to_owned()], sides };
+        let surface = |group: &str, sides| SurfaceMedia { groups: vec![group.to_owned()], sides };
         let description = |inner| Description {
             surfaces: vec![surface("outer", [1.0, 4.0]), surface("inner", inner)],
             field: [0.0, 0.0, 1.0],

@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 
-use mesh::files::{FormatError, Line, Lines, Problem, parse_real};
+use mesh::files::{Cause, FormatError, Line, Lines, parse_real};
 use mesh::{MAX_COORDINATE, weld};
 
 use crate::description::{Amount, Charge};
@@ -141,7 +141,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
         models += usize::from(record == "MODEL");
         if models > 1 {
             let message = "a second MODEL begins here; keep one model in the file, since the atoms of several lie upon each other";
-            return Err(Problem::Other(message.into()).on_line(line.number()));
+            return Err(Cause::Other(message.into()).on_line(line.number()));
         }
         if !SKIPPED.contains(&record.as_str()) {
             return Err(line.unexpected(LINE, Some(record.as_bytes())));
@@ -149,12 +149,12 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
     }
     if atoms.is_empty() {
         let message = "the file has no atoms: no line begins with ATOM or HETATM";
-        return Err(Problem::Other(message.into()).on_line(lines.number().max(1)));
+        return Err(Cause::Other(message.into()).on_line(lines.number().max(1)));
     }
     if like_pdb && atoms.len() >= FEWEST_OF_PDB {
         let message = "this is a PDB file, not PQR: in the columns of charges and radii all atoms have occupancies and temperature \
                        factors; make a PQR file of it, by PDB2PQR for instance";
-        return Err(Problem::Other(message.into()).on_line(atoms[0].line));
+        return Err(Cause::Other(message.into()).on_line(atoms[0].line));
     }
     check_twice(&atoms)?;
     Ok(atoms)
@@ -181,7 +181,7 @@ fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
              twice",
             again.name, again.residue, again.number, first.line
         );
-        Err(Problem::Other(message).on_line(again.line))
+        Err(Cause::Other(message).on_line(again.line))
     };
     let positions: Vec<[f64; 3]> = atoms.iter().map(|atom| atom.position).collect();
     for (index, first) in weld::first_at(&positions, ONE_PLACE).into_iter().enumerate() {
@@ -222,11 +222,8 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
     if !WORDS.contains(&count) {
         let found =
             format!("{count} words after the record's name; numbers must have blanks between them");
-        return Err(Problem::expected(
-            format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]),
-            found,
-        )
-        .on_line(number));
+        return Err(Cause::expected(format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]), found)
+            .on_line(number));
     }
     if serial {
         line.name("a serial number")?;
@@ -242,7 +239,7 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
                 "{LINE}; with the chain {residue_number} that is {} words, found {count}: one of the numbers is missing",
                 WORDS[1]
             );
-            return Err(Problem::Other(format!("expected {message}")).on_line(number));
+            return Err(Cause::Other(format!("expected {message}")).on_line(number));
         }
         let found = Some(residue_number.as_bytes());
         return Err(line.unexpected("the number of a residue", found));
@@ -260,7 +257,7 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
     let [x, y, z, charge, radius] = values;
     if radius < 0.0 {
         let found = radius.to_string();
-        return Err(Problem::expected("a radius of 0 or greater", found).on_line(number));
+        return Err(Cause::expected("a radius of 0 or greater", found).on_line(number));
     }
     let position = [x, y, z];
     Ok(Atom {

@@ -1,7 +1,7 @@
 //! The answer to a problem, in SI units but for lengths, which are in the problem's unit.
 
-use crate::bodies::{Balance, Force};
 use crate::checks::Warning;
+use crate::forces::{Balance, Force};
 use crate::probes::Probed;
 use crate::units::{self, LengthUnit};
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 use mesh::locate::Locator;
 use rayon::prelude::*;
 
-use crate::bodies;
 use crate::description::{Dielectric, Diffusion, Setting, axis_name};
+use crate::forces;
 use crate::probes;
 use crate::problem::Problem;
 use crate::solution::{
@@ -240,7 +240,7 @@ pub(crate) fn find(
         Some(solvation(problem, &surface, &sources)?)
     };
     let (forces, balance) = if problem.description.forces {
-        let (forces, balance) = bodies::forces(problem, &state.charge, &sources, answer.tolerance)?;
+        let (forces, balance) = forces::forces(problem, &state.charge, &sources, answer.tolerance)?;
         (Some(forces), balance)
     } else {
         (None, None)

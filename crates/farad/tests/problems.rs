@@ -12,7 +12,7 @@ use farad::mesh::transform::{Motion, moved};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
     Amount, Charge, Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note,
-    Options, Place, Plane, Probe, Problem, Quiet, Setting, Solution, Solver,
+    Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Solver,
 };
 
 const BASE: SphereBase = SphereBase::Octahedron;
@@ -162,8 +162,8 @@ fn probes_see_the_field_of_a_ball_over_ground() {
         conductors: vec![Conductor::new("sphere").with(Setting::Charge(1e-12))],
         planes: vec![Mirror { plane: Plane { axis: 2, at: -20.0 }, odd: true }],
         probes: vec![
-            probe("points", Place::Points(points.clone())),
-            probe("line", Place::Line { from, to, count: 3 }),
+            probe("points", ProbePoints::Points(points.clone())),
+            probe("line", ProbePoints::Line { from, to, count: 3 }),
         ],
         ..Description::default()
     };

@@ -32,7 +32,7 @@ pub struct Assignment {
 
 /// Why triangles could not be assigned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum Error {
     /// Two conductors of one name.
     #[error("two conductors are called \"{0}\"; names must be unique")]
     RepeatedName(String),
@@ -194,7 +194,7 @@ pub fn assign(
     mesh: &Mesh,
     requests: &[Request],
     ignore: &[String],
-) -> Result<Assignment, Vec<Problem>> {
+) -> Result<Assignment, Vec<Error>> {
     if requests.is_empty() && mesh.groups.is_empty() {
         return by_component(mesh, ignore);
     }
@@ -203,7 +203,7 @@ pub fn assign(
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     for (index, label) in labels.iter().enumerate() {
         if index_of.insert(label.as_str(), index).is_some() {
-            problems.push(Problem::AmbiguousGroup(label.clone()));
+            problems.push(Error::AmbiguousGroup(label.clone()));
         }
     }
     let ignore_ungrouped =
@@ -250,7 +250,7 @@ fn unassigned(
     labels: &[String],
     names: &[String],
     verdicts: &[Verdict],
-) -> Vec<Problem> {
+) -> Vec<Error> {
     // For each set of groups how many triangles it has, and the first of them.
     let mut tally = vec![(0usize, 0usize); mesh.memberships.len()];
     for (triangle, &set) in mesh.membership.iter().enumerate() {
@@ -268,8 +268,8 @@ fn unassigned(
         }
         let groups = set.iter().map(|&g| labels[g as usize].clone()).collect();
         match verdict {
-            Verdict::Unclaimed => problems.push(Problem::Unclaimed { count, triangle, groups }),
-            Verdict::Shared(owners) => problems.push(Problem::Shared {
+            Verdict::Unclaimed => problems.push(Error::Unclaimed { count, triangle, groups }),
+            Verdict::Shared(owners) => problems.push(Error::Shared {
                 count,
                 triangle,
                 groups,
@@ -281,7 +281,7 @@ fn unassigned(
     }
     if problems.is_empty() {
         let empty = names.iter().zip(populated).filter(|(_, populated)| !populated);
-        problems.extend(empty.map(|(name, _)| Problem::Empty(name.clone())));
+        problems.extend(empty.map(|(name, _)| Error::Empty(name.clone())));
     }
     problems
 }
@@ -291,7 +291,7 @@ fn ignored_groups<'a>(
     ignore: &'a [String],
     labels: &Arc<[String]>,
     index_of: &HashMap<&str, usize>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Error>,
 ) -> Vec<Option<&'a str>> {
     let mut ignored = vec![None; labels.len()];
     for name in ignore {
@@ -352,16 +352,16 @@ struct Claims {
     ungrouped: Option<u32>,
 }
 
-fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Problem>) -> Claims {
+fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Error>) -> Claims {
     let mut found = Claims { conductor_of_group: vec![None; groups.labels.len()], ungrouped: None };
     let quoted = |name: &str| format!("in conductor \"{name}\"");
     let mut names: HashSet<&str> = HashSet::new();
     for (index, request) in requests.iter().enumerate() {
         if !names.insert(&request.name) {
-            problems.push(Problem::RepeatedName(request.name.clone()));
+            problems.push(Error::RepeatedName(request.name.clone()));
         }
         if request.groups.is_empty() {
-            problems.push(Problem::NoGroups(request.name.clone()));
+            problems.push(Error::NoGroups(request.name.clone()));
         }
         for name in &request.groups {
             let (owner, is_ignored) = match groups.index_of.get(name.as_str()) {
@@ -384,14 +384,14 @@ fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Problem>
                 }
             };
             let second = quoted(&request.name);
-            problems.push(Problem::GroupTwice { group: name.clone(), first, second });
+            problems.push(Error::GroupTwice { group: name.clone(), first, second });
         }
     }
     found
 }
 
-fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Problem>> {
-    let problems: Vec<Problem> = ignore
+fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Error>> {
+    let problems: Vec<Error> = ignore
         .iter()
         .filter(|name| *name != UNGROUPED)
         .map(|name| unknown(name, None, &Arc::default(), 0))
@@ -405,7 +405,7 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Proble
         sizes[body as usize] += 1;
     }
     if let Some(loose) = Loose::among(sizes) {
-        return Err(vec![Problem::Loose(loose)]);
+        return Err(vec![Error::Loose(loose)]);
     }
     Ok(Assignment {
         names: (1..=count).map(|n| format!("body_{n}")).collect(),
@@ -414,7 +414,7 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Proble
 }
 
 /// The problem that there is no such group; `before` is the number of problems found before it.
-fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Problem {
+fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Error {
     // A third of the letters wrong is about as far as a slip of the finger goes. Each look takes time, and nobody reads them all.
     let looked_at = if before < SUGGESTED { &labels[..] } else { &[] };
     let suggestion = looked_at
@@ -423,7 +423,7 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
         .filter(|(distance, _)| *distance <= group.chars().count().div_ceil(3))
         .min()
         .map(|(_, label)| label.clone());
-    Problem::UnknownGroup {
+    Error::UnknownGroup {
         group: group.into(),
         conductor: conductor.map(Into::into),
         suggestion,

@@ -34,7 +34,7 @@ const OPEN: f64 = 1e-2;
 
 /// Why a surface does not bound a region.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum Error {
     /// Edges at which the surface ends.
     #[error(
         "it is not closed: {} an odd number of its triangles (the first is one of triangle {triangle})",
@@ -86,22 +86,22 @@ impl Region {
     /// The region that `triangles` of a valid mesh ([`Mesh::validate`]) bound, in O(n log n).
     ///
     /// # Errors
-    /// [`Problem`].
-    pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Problem> {
+    /// [`Error`].
+    pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Error> {
         if triangles.is_empty() {
-            return Err(Problem::Empty);
+            return Err(Error::Empty);
         }
         let mut own = part(mesh, triangles);
         let sides = Sides::of(&own);
         let odd = || sides.edges().filter(|edge| edge.len() % 2 == 1);
         if let Some(triangle) = odd().map(|edge| triangles[edge[0].triangle as usize]).min() {
-            return Err(Problem::Open { edges: odd().count(), triangle });
+            return Err(Error::Open { edges: odd().count(), triangle });
         }
         let faced = orient::face(&mut own, Facing::OutOfSolid);
         let topology = Topology::of(&own);
         if let Some(component) = faced.unorientable.first() {
             let first = topology.component_of.iter().position(|c| c == component);
-            return Err(Problem::Unorientable(first.map_or(0, |first| triangles[first])));
+            return Err(Error::Unorientable(first.map_or(0, |first| triangles[first])));
         }
         Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
     }
@@ -229,7 +229,7 @@ pub fn parts(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option
 ///
 /// # Errors
 /// The first boundary that encloses none, by its index, with the reason.
-pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (usize, Problem)> {
+pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (usize, Error)> {
     let region = |(index, boundary): (usize, &Vec<u32>)| {
         Region::new(mesh, boundary).map_err(|problem| (index, problem))
     };
@@ -430,8 +430,8 @@ mod tests {
         let mesh = concentric();
         let inner = group(&mesh, 0);
         let found = Region::new(&mesh, &inner[1..]).unwrap_err();
-        assert!(matches!(found, Problem::Open { edges: 3, .. }), "{found}");
-        assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Problem::Empty);
+        assert!(matches!(found, Error::Open { edges: 3, .. }), "{found}");
+        assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Error::Empty);
         let found = parts(&mesh, |t| t as u32 != inner[0]);
         assert_eq!(
             found.iter().map(|(_, region)| region.is_some()).collect::<Vec<_>>(),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use farad::fastcap::Model;
-use farad::{Conductor, Surface};
+use farad::{Conductor, SurfaceMedia};
 
 use super::resolved::{list, string};
 use crate::report::units::shortest as number;
@@ -45,7 +45,7 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
         let (name, groups) = (string(name), list(groups));
         let _ = write!(text, "\n[[conductor]]\nname = {name}\ngroup = {groups}\n");
     }
-    for Surface { groups, sides } in &description.surfaces {
+    for SurfaceMedia { groups, sides } in &description.surfaces {
         let groups = list(groups);
         let [front, back] = sides.map(number);
         let _ = write!(text, "\n[[surface]]\ngroup = {groups}\nfront = {front}\nback = {back}\n");

@@ -43,7 +43,7 @@ pub(crate) struct Case {
     /// What `farad sweep` varies; all else leaves it alone.
     pub(crate) sweeps: Vec<sweep::Sweep>,
     places: Places,
-    source: Source,
+    source: SourceText,
 }
 
 /// How the equations are solved.
@@ -97,7 +97,7 @@ pub(crate) struct Overrides {
 
 /// The text that the case came from, for messages that point into it.
 #[derive(Clone, Debug)]
-struct Source {
+struct SourceText {
     path: PathBuf,
     text: String,
 }

@@ -7,7 +7,7 @@ use toml::de::DeTable;
 
 use bem::CapacitanceOptions;
 use farad::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Place,
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, ProbePoints,
     SURROUNDINGS, Setting, pqr,
 };
 use mesh::files::{self as formats, Error};
@@ -16,7 +16,7 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, Source, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
+    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -52,7 +52,7 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
     }
     for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
         if let Some(file) = &entry.file {
-            probe.place = Place::Points(probe::points(&file.value)?);
+            probe.place = ProbePoints::Points(probe::points(&file.value)?);
         }
     }
     Ok(())
@@ -92,7 +92,7 @@ fn not_a_case(path: &Path, what: &str, help: &str) -> Failure {
 fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure> {
     let (document, syntax) = DeTable::parse_recoverable(text);
     let defects = Defects::default();
-    let source = Source { path: path.to_owned(), text: text.to_owned() };
+    let source = SourceText { path: path.to_owned(), text: text.to_owned() };
     let case = from_document(&Section::top(&document, &defects), source, overrides);
 
     let mut found = defects.into_inner();
@@ -124,7 +124,7 @@ fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) ->
 }
 
 /// Reads every section; `None` when something required is missing or wrong, which is then among the defects.
-fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Option<Case> {
+fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -> Option<Case> {
     let base = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
     let format = top.integer("format");

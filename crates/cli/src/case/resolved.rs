@@ -4,7 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use farad::{
-    Amount, Conductor, Description, Diffusion, Place, Problem, Setting, Surface, axis_name,
+    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Setting, SurfaceMedia,
+    axis_name,
 };
 
 use super::{Case, plane};
@@ -97,7 +98,7 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
         ];
         document.table("[[dielectric]]", body.into_iter().chain(charges));
     }
-    for Surface { groups, sides: [front, back] } in &description.surfaces {
+    for SurfaceMedia { groups, sides: [front, back] } in &description.surfaces {
         document.table(
             "[[surface]]",
             [("group", list(groups)), ("front", number(*front)), ("back", number(*back))],
@@ -166,18 +167,18 @@ fn probes(document: &mut Document, case: &Case, folder: &Path) {
     for (probe, entry) in case.description.probes.iter().zip(&case.places.probes) {
         let mut entries = vec![("name", string(&probe.name))];
         match &probe.place {
-            Place::Points(_) => entries.extend(
+            ProbePoints::Points(_) => entries.extend(
                 entry
                     .file
                     .iter()
                     .map(|file| ("file", string(&paths::relative(folder, &file.value)))),
             ),
-            Place::Line { from, to, count } => entries.extend([
+            ProbePoints::Line { from, to, count } => entries.extend([
                 ("from", vector(from)),
                 ("to", vector(to)),
                 ("count", count.to_string()),
             ]),
-            Place::Grid { low, high, counts } => entries.extend([
+            ProbePoints::Grid { low, high, counts } => entries.extend([
                 ("low", vector(low)),
                 ("high", vector(high)),
                 ("counts", format!("{counts:?}")),

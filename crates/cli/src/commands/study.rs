@@ -14,10 +14,10 @@ use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
 use crate::case::problem;
-use crate::report::grid::columns;
 use crate::report::plot::{self, Curve, Labels};
 use crate::report::results::Folder;
 use crate::report::text::csv_quoted;
+use crate::report::text_table::columns;
 use crate::report::units::{self, decimals, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -65,7 +65,7 @@ struct Document {
     files: Vec<String>,
     /// "flat" or "spheres".
     refinement: &'static str,
-    meshes: Vec<Level>,
+    meshes: Vec<MeshResult>,
     /// The mesh that failed, and why; those before it are reported.
     failed: Option<Failed>,
     entries: Vec<Entry>,
@@ -81,7 +81,7 @@ struct Failed {
 
 /// One mesh.
 #[derive(Clone, Debug, Serialize)]
-struct Level {
+struct MeshResult {
     triangles: usize,
     /// Of the first mesh's element size.
     relative_size: f64,
@@ -185,7 +185,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
 /// What is known of the meshes so far.
 #[derive(Default)]
 struct Meshes {
-    levels: Vec<Level>,
+    levels: Vec<MeshResult>,
     study: Study,
     failed: Option<(Failed, Failure)>,
 }
@@ -216,7 +216,7 @@ impl Meshes {
         }
         interrupt::check()?;
         let solves = solution.answer.solves.iter();
-        self.levels.push(Level {
+        self.levels.push(MeshResult {
             triangles,
             relative_size: 0.5f64.powi(level as i32),
             iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),

@@ -28,7 +28,7 @@ const BLOCK: usize = 1 << 15;
 
 /// Triangles with data on them.
 #[derive(Debug)]
-pub(crate) struct Surface<'a> {
+pub(crate) struct SurfaceGrid<'a> {
     pub(crate) vertices: &'a [[f64; 3]],
     pub(crate) triangles: &'a [[u32; 3]],
     /// Arrays of one value per triangle.
@@ -175,10 +175,10 @@ pub(crate) fn write_image(out: &mut impl Write, image: &Image, compressed: bool)
 /// Writes a .vtu file.
 pub(crate) fn write(
     out: &mut impl Write,
-    surface: &Surface<'_>,
+    surface: &SurfaceGrid<'_>,
     compressed: bool,
 ) -> io::Result<()> {
-    let Surface { vertices, triangles, data } = surface;
+    let SurfaceGrid { vertices, triangles, data } = surface;
     let ends: Vec<u32> = (1..=triangles.len() as u32).map(|n| 3 * n).collect();
     let cells = [
         array("connectivity", triangles.as_flattened().to_vec()),
@@ -293,7 +293,7 @@ mod tests {
             let name = "a <b> & \"c\"";
             for compressed in [false, true] {
                 let data = vec![array(name, charge.clone()), array("id", ids.clone())];
-                let surface = Surface { vertices: &vertices, triangles: &corners, data };
+                let surface = SurfaceGrid { vertices: &vertices, triangles: &corners, data };
                 let mut out = Vec::new();
                 write(&mut out, &surface, compressed).unwrap();
                 let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };

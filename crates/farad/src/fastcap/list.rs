@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use mesh::fastcap::COMMENT;
-use mesh::files::{FormatError, Line, Lines, Problem};
+use mesh::files::{Cause, FormatError, Line, Lines};
 use mesh::vector::Vector;
 
 /// What a line of a list describes.
@@ -66,12 +66,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListLine>, FormatError> {
             Some(word) if word.eq_ignore_ascii_case(b"file") => {
                 let message = "panels within the list are not read; put them into files of their own, and their names into \
                                C, D and B lines";
-                return Err(Problem::Other(message.into()).on_line(line.number()));
+                return Err(Cause::Other(message.into()).on_line(line.number()));
             }
             Some(b"Q" | b"q" | b"T" | b"t") => {
                 let message = "a panel stands in the list; panels belong into files that its C, D and B lines name, and a \
                                file of panels is called .qui";
-                return Err(Problem::Other(message.into()).on_line(line.number()));
+                return Err(Cause::Other(message.into()).on_line(line.number()));
             }
             _ => {
                 let expected = "a line that begins with C, D, B, G or a comment's *, % or #";
@@ -87,7 +87,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListLine>, FormatError> {
     }
     if surfaces.is_empty() {
         let message = "the list names no surfaces; it must have lines that begin with C, D or B";
-        return Err(Problem::Other(message.into()).on_line(lines.number().max(1)));
+        return Err(Cause::Other(message.into()).on_line(lines.number().max(1)));
     }
     Ok(surfaces)
 }
@@ -144,13 +144,13 @@ fn permittivity(line: &mut Line<'_>, what: &str) -> Result<f64, FormatError> {
     let mut ahead = *line;
     if ahead.word().is_some_and(|word| word.contains(&b'j')) {
         let message = "complex permittivities are not read; give the real part alone";
-        return Err(Problem::Other(message.into()).on_line(line.number()));
+        return Err(Cause::Other(message.into()).on_line(line.number()));
     }
     let value = line.real(what)?;
     if value > 0.0 {
         Ok(value)
     } else {
         let message = format!("{what} is {value}; it must be greater than 0");
-        Err(Problem::Other(message).on_line(line.number()))
+        Err(Cause::Other(message).on_line(line.number()))
     }
 }

@@ -33,11 +33,11 @@ use std::rc::Rc;
 
 use mesh::Mesh;
 use mesh::fastcap::{Panel, Panels};
-use mesh::files::{Assembly, Error, FormatError, Problem, Reading, in_file};
+use mesh::files::{Assembly, Cause, Error, FormatError, Reading, in_file};
 use mesh::gmsh::{Encoding, Place};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-use crate::description::{Conductor, Description, Surface};
+use crate::description::{Conductor, Description, SurfaceMedia};
 use list::{LineKind, ListLine};
 use names::Names;
 
@@ -108,7 +108,7 @@ pub fn read(
                 panels.panels.len(),
                 line.file
             );
-            return Err(in_file(path)(Problem::Other(message).on_line(line.number)));
+            return Err(in_file(path)(Cause::Other(message).on_line(line.number)));
         }
         surfaces.push((line, file, panels));
     }
@@ -119,7 +119,7 @@ pub fn read(
         }
     }
     let last = lines.last().map_or(1, |line| line.number);
-    let mut model = builder.finish().map_err(|problem| in_file(path)(problem.on_line(last)))?;
+    let mut model = builder.finish().map_err(|cause| in_file(path)(cause.on_line(last)))?;
     if model.description.conductors.is_empty() {
         model.reading.notes.push("there is no conductor in it".into());
     }
@@ -145,7 +145,7 @@ fn missing(list: &Path, line: &ListLine, error: Error) -> Error {
 
 /// What the triangles of one group are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Part {
+struct Role {
     /// The conductor; `None` for an interface of dielectrics.
     conductor: Option<usize>,
     /// Whether it is metal without thickness between two media.
@@ -154,37 +154,37 @@ struct Part {
     sides: [u64; 2],
 }
 
-impl Part {
+impl Role {
     /// Outside, then inside.
     fn permittivities(&self) -> [f64; 2] {
         self.sides.map(f64::from_bits)
     }
 
-    /// The label of its group: its conductor's name where that is all there is to say. `parts` is the number of each conductor's parts.
-    fn label(&self, parts: &[usize], names: &[String]) -> String {
+    /// The label of its group: its conductor's name where that is all there is to say. `roles` is the number of each conductor's roles.
+    fn label(&self, roles: &[usize], names: &[String]) -> String {
         let [outer, inner] = self.permittivities();
         match self.conductor {
             None => format!("interface {inner}|{outer}"),
-            Some(conductor) if parts[conductor] == 1 => names[conductor].clone(),
+            Some(conductor) if roles[conductor] == 1 => names[conductor].clone(),
             Some(conductor) if self.thin => format!("{} on {inner}|{outer}", names[conductor]),
             Some(conductor) => format!("{} in {outer}", names[conductor]),
         }
     }
 }
 
-/// Parts without repetition.
+/// Roles without repetition.
 #[derive(Default)]
-struct Parts {
-    all: Vec<Part>,
-    index_of: HashMap<Part, usize>,
+struct Roles {
+    all: Vec<Role>,
+    index_of: HashMap<Role, usize>,
 }
 
-impl Parts {
-    /// The index of a part, a new one if it is not there.
-    fn index(&mut self, part: Part) -> usize {
-        let index = *self.index_of.entry(part).or_insert(self.all.len());
+impl Roles {
+    /// The index of a role, a new one if it is not there.
+    fn index(&mut self, role: Role) -> usize {
+        let index = *self.index_of.entry(role).or_insert(self.all.len());
         if index == self.all.len() {
-            self.all.push(part);
+            self.all.push(role);
         }
         index
     }
@@ -198,7 +198,7 @@ struct Builder {
     title: Option<String>,
     names: Names,
     /// What the groups of the assembly are, whose labels are provisional.
-    parts: Parts,
+    roles: Roles,
     notes: Vec<String>,
 }
 
@@ -225,7 +225,7 @@ impl Builder {
     /// Adds the panels of a line of the list.
     fn add(&mut self, panels: &Panels, line: &ListLine, list: &Path) -> Result<(), FormatError> {
         for panel in &panels.panels {
-            let fault = |problem: Problem| problem.on_line(panel.line);
+            let fault = |cause: Cause| cause.on_line(panel.line);
             let mut corners = panel.corners.clone();
             for corner in &mut corners {
                 *corner = add(*corner, line.translation);
@@ -239,19 +239,19 @@ impl Builder {
                         line.number,
                         list.display()
                     );
-                    fault(Problem::Other(message))
+                    fault(Cause::Other(message))
                 })?;
                 if !faces_outer {
                     corners.reverse();
                 }
             }
-            let part = Part {
+            let role = Role {
                 conductor: (line.kind != LineKind::Interface)
                     .then(|| self.names.conductor(&line.chain, &panel.conductor)),
                 thin: line.kind == LineKind::Both,
                 sides: [line.outer, line.inner].map(f64::to_bits),
             };
-            self.assembly.group(&self.parts.index(part).to_string());
+            self.assembly.group(&self.roles.index(role).to_string());
             let mut indices = Vec::with_capacity(4);
             for &corner in &corners {
                 indices.push(self.assembly.vertex(corner).map_err(fault)?);
@@ -269,57 +269,57 @@ impl Builder {
                     "there is no conductor \"{}\" to be renamed, neither in this file nor in those before it that + joins to it",
                     rename.old
                 );
-                return Err(Problem::Other(message).on_line(rename.line));
+                return Err(Cause::Other(message).on_line(rename.line));
             }
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Model, Problem> {
+    fn finish(mut self) -> Result<Model, Cause> {
         self.assembly.weld(WELD);
         let (mut mesh, mut reading) = self.assembly.finish("FastCap", Encoding::Ascii)?;
         reading.notes.splice(0..0, self.notes);
         let (names, renumbered) = self.names.finish();
-        // Conductors that were given one name are one: their parts may have become the same.
-        let mut parts = Parts::default();
-        let merged = self.parts.all.into_iter().map(|part| {
-            let conductor = part.conductor.map(|conductor| renumbered[conductor]);
-            parts.index(Part { conductor, ..part }) as u32
+        // Conductors that were given one name are one: their roles may have become the same.
+        let mut roles = Roles::default();
+        let merged = self.roles.all.into_iter().map(|role| {
+            let conductor = role.conductor.map(|conductor| renumbered[conductor]);
+            roles.index(Role { conductor, ..role }) as u32
         });
         let group_of: Vec<u32> = merged.collect();
         for set in mesh.membership.iter_mut().filter(|set| **set > 0) {
             *set = group_of[*set as usize - 1] + 1;
         }
-        let parts = parts.all;
-        mesh.groups.truncate(parts.len());
-        mesh.memberships.truncate(parts.len() + 1);
+        let roles = roles.all;
+        mesh.groups.truncate(roles.len());
+        mesh.memberships.truncate(roles.len() + 1);
         let mut count = vec![0; names.len()];
-        parts.iter().filter_map(|part| part.conductor).for_each(|index| count[index] += 1);
-        let labels: Vec<String> = parts.iter().map(|part| part.label(&count, &names)).collect();
+        roles.iter().filter_map(|role| role.conductor).for_each(|index| count[index] += 1);
+        let labels: Vec<String> = roles.iter().map(|role| role.label(&count, &names)).collect();
         for (group, label) in mesh.groups.iter_mut().zip(&labels) {
             group.name = Some(label.clone());
         }
-        let description = describe(names, &parts, labels);
+        let description = describe(names, &roles, labels);
         Ok(Model { title: self.title, description, mesh, reading })
     }
 }
 
-/// The problem of conductors of these names and of parts with the groups of these labels.
-fn describe(names: Vec<String>, parts: &[Part], labels: Vec<String>) -> Description {
+/// The problem of conductors of these names and of roles with the groups of these labels.
+fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Description {
     let unset = |name| Conductor { name, groups: Vec::new(), setting: None };
     let mut conductors: Vec<Conductor> = names.into_iter().map(unset).collect();
-    for (part, label) in parts.iter().zip(&labels) {
-        if let Some(index) = part.conductor {
+    for (role, label) in roles.iter().zip(&labels) {
+        if let Some(index) = role.conductor {
             conductors[index].groups.push(label.clone());
         }
     }
-    let first = parts.first().map(Part::permittivities);
-    let same = |part: &Part| part.conductor.is_some() && Some(part.permittivities()) == first;
-    let medium = first.filter(|[outer, inner]| outer == inner && parts.iter().all(same));
-    let by_sides = parts.iter().zip(labels).filter(|_| medium.is_none());
-    let surface = |(part, label): (&Part, String)| Surface {
+    let first = roles.first().map(Role::permittivities);
+    let same = |role: &Role| role.conductor.is_some() && Some(role.permittivities()) == first;
+    let medium = first.filter(|[outer, inner]| outer == inner && roles.iter().all(same));
+    let by_sides = roles.iter().zip(labels).filter(|_| medium.is_none());
+    let surface = |(role, label): (&Role, String)| SurfaceMedia {
         groups: vec![label],
-        sides: part.permittivities(),
+        sides: role.permittivities(),
     };
     Description {
         relative_permittivity: medium.map_or(1.0, |[outer, _]| outer),

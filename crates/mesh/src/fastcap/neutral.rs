@@ -7,7 +7,7 @@
 //! Format: PATRAN Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
 
 use super::panels::{Panel, Panels};
-use crate::files::{FormatError, Line, Lines, Problem, parse_real};
+use crate::files::{Cause, FormatError, Line, Lines, parse_real};
 use crate::surface::usable;
 use crate::vector::Vector;
 use crate::weld;
@@ -88,14 +88,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             break;
         }
         let cards = u64::try_from(cards).map_err(|_| {
-            Problem::expected("the number of data cards", cards.to_string())
-                .on_line(header.number())
+            Cause::expected("the number of data cards", cards.to_string()).on_line(header.number())
         })?;
         let cards = lines.room(header.number(), "data cards", cards, 0)?;
         let mut data = Vec::with_capacity(cards.min(16));
         for _ in 0..cards {
             let number = lines.number();
-            let truncated = || Problem::Truncated("a data card".into()).on_line(number);
+            let truncated = || Cause::Truncated("a data card".into()).on_line(number);
             data.push(lines.next_line().ok_or_else(truncated)?);
         }
         match (kind, data.as_slice()) {
@@ -104,7 +103,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 let point = reals(card)?;
                 if nodes.insert(id, point).is_some() {
                     let message = format!("node {id} occurs a second time; numbers must be unique");
-                    return Err(Problem::Other(message).on_line(header.number()));
+                    return Err(Cause::Other(message).on_line(header.number()));
                 }
             }
             (2, [_, card, ..]) if matches!(shape, 3 | 4) => {
@@ -124,7 +123,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
         }
     }
     if elements.is_empty() {
-        return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
+        return Err(Cause::NoTriangles.on_line(lines.number().max(1)));
     }
     let conductors = conductors(&elements, &geometry);
     let mut panels = Vec::with_capacity(elements.len());
@@ -133,7 +132,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
         for node in &element.nodes {
             corners.push(*nodes.get(node).ok_or_else(|| {
                 let message = format!("element {}: there is no node {node}", element.id);
-                Problem::Other(message).on_line(element.line)
+                Cause::Other(message).on_line(element.line)
             })?);
         }
         panels.push(Panel { conductor, corners, reference: None, line: element.line });

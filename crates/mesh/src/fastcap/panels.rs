@@ -1,6 +1,6 @@
 //! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for conductors (N).
 
-use crate::files::{FormatError, Line, Lines, Problem};
+use crate::files::{Cause, FormatError, Line, Lines};
 use crate::vector::Vector;
 
 /// Lines that begin with one of these are comments.
@@ -64,7 +64,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if number > 1 => {
                 let message =
                     "a line of a list stands among panels; lists within lists are not read";
-                return Err(Problem::Other(message.into()).on_line(number));
+                return Err(Cause::Other(message.into()).on_line(number));
             }
             // The title, which FastCap begins with 0 and FasterCap leaves free.
             Some(word) if number == 1 => {
@@ -77,17 +77,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             // Not quoted: a list may name any file.
             _ => {
                 let message = "this is no line of a file of panels: it must begin with Q, T, N or a comment's *, % or #";
-                return Err(Problem::Other(message.into()).on_line(number));
+                return Err(Cause::Other(message.into()).on_line(number));
             }
         };
         if number == 1 {
             let message = "the first line is a title, which is not read as a panel; put a line such as \"0 title\" before it";
-            return Err(Problem::Other(message.into()).on_line(number));
+            return Err(Cause::Other(message.into()).on_line(number));
         }
         panels.push(panel(&mut line, corners)?);
     }
     if panels.is_empty() {
-        return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
+        return Err(Cause::NoTriangles.on_line(lines.number().max(1)));
     }
     Ok(Panels { title, panels, renames, notes: Vec::new() })
 }

@@ -1,6 +1,6 @@
 //! The mesh that vertices, polygons and named groups make.
 
-use super::error::Problem;
+use super::error::Cause;
 use super::{Reading, note_split};
 use crate::gmsh::Encoding;
 use crate::polygon::split_quadrangle;
@@ -45,20 +45,20 @@ impl Assembly {
     /// Adds a vertex; its index.
     ///
     /// # Errors
-    /// [`Problem::TooMany`].
-    pub fn vertex(&mut self, point: Vector) -> Result<u32, Problem> {
+    /// [`Cause::TooMany`].
+    pub fn vertex(&mut self, point: Vector) -> Result<u32, Cause> {
         // The greatest index stands for none.
         let index = u32::try_from(self.vertices.len()).ok().filter(|&index| index < NONE);
         self.vertices.push(point);
-        index.ok_or(Problem::TooMany("vertices"))
+        index.ok_or(Cause::TooMany("vertices"))
     }
 
     /// Adds a face of three corners or of four, which is split along its shorter diagonal; fewer are counted and left out. `corners`
     /// are indices of vertices added before.
     ///
     /// # Errors
-    /// [`Problem::Crossed`], [`Problem::Polygon`] and [`Problem::TooMany`].
-    pub fn face(&mut self, corners: &[u32]) -> Result<(), Problem> {
+    /// [`Cause::Crossed`], [`Cause::Polygon`] and [`Cause::TooMany`].
+    pub fn face(&mut self, corners: &[u32]) -> Result<(), Cause> {
         match *corners {
             [] | [_] | [_, _] => self.faces[2] += 1,
             [a, b, c] => {
@@ -68,12 +68,12 @@ impl Assembly {
             [a, b, c, d] => {
                 self.faces[1] += 1;
                 let halves = split_quadrangle(&self.vertices, [a, b, c, d]);
-                halves.ok_or(Problem::Crossed)?.into_iter().for_each(|half| self.push(half));
+                halves.ok_or(Cause::Crossed)?.into_iter().for_each(|half| self.push(half));
             }
-            _ => return Err(Problem::Polygon(corners.len() as u64)),
+            _ => return Err(Cause::Polygon(corners.len() as u64)),
         }
         if self.triangles.len() >= NONE as usize {
-            return Err(Problem::TooMany("triangles"));
+            return Err(Cause::TooMany("triangles"));
         }
         Ok(())
     }
@@ -106,8 +106,8 @@ impl Assembly {
     /// The mesh, without vertices that no triangle uses, and what was read of a file of this format.
     ///
     /// # Errors
-    /// [`Problem::NoTriangles`].
-    pub fn finish(self, format: &str, encoding: Encoding) -> Result<(Mesh, Reading), Problem> {
+    /// [`Cause::NoTriangles`].
+    pub fn finish(self, format: &str, encoding: Encoding) -> Result<(Mesh, Reading), Cause> {
         let kinds = ["triangle", "quadrangle", "line or point"].into_iter().zip(self.faces);
         let [_, split, skipped] = self.faces;
         let (collapsed, within) = self.collapsed;
@@ -134,9 +134,9 @@ impl Assembly {
         Ok((self.into_mesh()?, reading))
     }
 
-    fn into_mesh(self) -> Result<Mesh, Problem> {
+    fn into_mesh(self) -> Result<Mesh, Cause> {
         if self.triangles.is_empty() {
-            return Err(Problem::NoTriangles);
+            return Err(Cause::NoTriangles);
         }
         let mut renumbered = vec![NONE; self.vertices.len()];
         for vertex in self.triangles.iter().flatten() {

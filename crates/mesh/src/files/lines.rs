@@ -1,6 +1,6 @@
 //! A text file as lines of words, whose errors name the line.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use crate::surface::usable;
 use crate::vector::Vector;
 
@@ -61,7 +61,7 @@ impl<'a> Lines<'a> {
         what: &str,
     ) -> Result<Line<'a>, FormatError> {
         self.next_content(marks, inner)
-            .ok_or_else(|| Problem::Truncated(what.into()).on_line(self.number.max(1)))
+            .ok_or_else(|| Cause::Truncated(what.into()).on_line(self.number.max(1)))
     }
 
     /// What has not been read.
@@ -85,10 +85,10 @@ impl<'a> Lines<'a> {
         // A digit and a separator each, save for the last.
         let room = (self.rest.len() as u64 + 1) / (2 * words.max(1) as u64);
         if claimed > room {
-            return Err(Problem::Count { what, claimed, room }.on_line(line));
+            return Err(Cause::Count { what, claimed, room }.on_line(line));
         }
         if claimed > u64::from(u32::MAX) {
-            return Err(Problem::TooMany(what).on_line(line));
+            return Err(Cause::TooMany(what).on_line(line));
         }
         Ok(claimed as usize)
     }
@@ -137,7 +137,7 @@ impl<'a> Line<'a> {
     /// The next word as text; `what` it is, for messages.
     ///
     /// # Errors
-    /// [`Problem::Expected`] at the end of the line.
+    /// [`Cause::Expected`] at the end of the line.
     pub fn name(&mut self, what: &str) -> Result<String, FormatError> {
         let word = self.word().ok_or_else(|| self.unexpected(what, None))?;
         Ok(String::from_utf8_lossy(word).into_owned())
@@ -146,7 +146,7 @@ impl<'a> Line<'a> {
     /// The next word as a finite number.
     ///
     /// # Errors
-    /// [`Problem::Expected`].
+    /// [`Cause::Expected`].
     pub fn real(&mut self, what: &str) -> Result<f64, FormatError> {
         let word = self.word();
         word.and_then(parse_real).ok_or_else(|| self.unexpected(what, word))
@@ -169,13 +169,13 @@ impl<'a> Line<'a> {
     /// The next three words as a point.
     ///
     /// # Errors
-    /// [`Problem::Expected`] and [`Problem::Coordinate`].
+    /// [`Cause::Expected`] and [`Cause::Coordinate`].
     pub fn point(&mut self, what: &str) -> Result<Vector, FormatError> {
         let mut point = [0.0; 3];
         for coordinate in &mut point {
             *coordinate = self.real(what)?;
             if !usable(*coordinate) {
-                return Err(Problem::Coordinate(*coordinate).on_line(self.number));
+                return Err(Cause::Coordinate(*coordinate).on_line(self.number));
             }
         }
         Ok(point)
@@ -184,13 +184,13 @@ impl<'a> Line<'a> {
     /// The next word as the number of a vertex, counted from `first`; the result counts from 0.
     pub(crate) fn vertex(&mut self, count: usize, first: u32) -> Result<u32, FormatError> {
         let index = self.int("the number of a vertex")?;
-        vertex(index, count, first).map_err(|problem| problem.on_line(self.number))
+        vertex(index, count, first).map_err(|cause| cause.on_line(self.number))
     }
 
     /// Checks that no word is left.
     ///
     /// # Errors
-    /// [`Problem::Expected`].
+    /// [`Cause::Expected`].
     pub fn end(&mut self) -> Result<(), FormatError> {
         match self.word() {
             None => Ok(()),
@@ -201,17 +201,17 @@ impl<'a> Line<'a> {
     /// Something else than `expected`: the word given, or the end of the line.
     pub fn unexpected(&self, expected: &str, found: Option<&[u8]>) -> FormatError {
         let found = found.map_or_else(|| "the end of the line".to_owned(), excerpt);
-        Problem::expected(expected, found).on_line(self.number)
+        Cause::expected(expected, found).on_line(self.number)
     }
 }
 
 /// The number of a vertex counted from 0, for one counted from `first`.
-pub(crate) fn vertex(index: i64, count: usize, first: u32) -> Result<u32, Problem> {
+pub(crate) fn vertex(index: i64, count: usize, first: u32) -> Result<u32, Cause> {
     index
         .checked_sub(i64::from(first))
         .and_then(|index| u32::try_from(index).ok())
         .filter(|&index| (index as usize) < count)
-        .ok_or(Problem::Vertex { index, count, first })
+        .ok_or(Cause::Vertex { index, count, first })
 }
 
 /// A number; Fortran's `1.0D+00` is one too. Not one are "inf" and "nan".

@@ -11,7 +11,7 @@ mod off;
 mod ply;
 mod stl;
 
-pub use error::{Error, FormatError, Problem};
+pub use error::{Cause, Error, FormatError};
 
 pub use msms::parse as parse_msms;
 

@@ -5,7 +5,7 @@
 //! line holds three vertices, counted from 1, its kind and the number of the analytical face. What follows the first three
 //! numbers of a line is passed over. Format: M. Sanner, MSMS manual, "output files".
 
-use super::error::{Error, FormatError, Problem};
+use super::error::{Cause, Error, FormatError};
 use super::lines::{Line, Lines};
 use super::{Assembly, Reading, in_file, load};
 use crate::gmsh::{Encoding, Place};
@@ -61,7 +61,7 @@ fn partner(path: &Path, endings: &[(&str, &str)]) -> std::path::PathBuf {
 }
 
 fn finish(assembly: Assembly) -> Result<(Mesh, Reading), FormatError> {
-    assembly.finish("MSMS", Encoding::Ascii).map_err(|problem| problem.on_line(1))
+    assembly.finish("MSMS", Encoding::Ascii).map_err(|cause| cause.on_line(1))
 }
 
 /// A number of records as the file announces it, and the line that does.
@@ -86,7 +86,7 @@ fn header<'a>(
 fn check(claim: Claim, what: &'static str, found: usize) -> Result<(), FormatError> {
     match claim {
         Some((claimed, line)) if claimed != found as u64 => {
-            Err(Problem::Sum { what, claimed, found: found as u64 }.on_line(line))
+            Err(Cause::Sum { what, claimed, found: found as u64 }.on_line(line))
         }
         _ => Ok(()),
     }
@@ -97,7 +97,7 @@ fn read_vertices(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatErro
     let (claim, mut pending) = header(&mut lines, "vertices")?;
     while let Some(mut line) = pending.take().or_else(|| lines.next_content(COMMENT, false)) {
         let point = line.point("a coordinate")?;
-        assembly.vertex(point).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.vertex(point).map_err(|cause| cause.on_line(line.number()))?;
     }
     check(claim, "vertices", assembly.vertices.len())
 }
@@ -112,7 +112,7 @@ fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> 
         for corner in &mut corners {
             *corner = line.vertex(vertices, 1)?;
         }
-        assembly.face(&corners).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.face(&corners).map_err(|cause| cause.on_line(line.number()))?;
         faces += 1;
     }
     check(claim, "faces", faces)

@@ -4,7 +4,7 @@
 //! for rounding are made one vertex. The normals in the file are passed over: the order of the corners tells the outside.
 //! Several solids of a text file become as many groups.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
 use super::{Assembly, Reading};
 use crate::gmsh::{Encoding, Place};
@@ -28,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
         (Encoding::LittleEndian, Place::Byte(bytes.len()))
     };
     assembly.weld(WELD);
-    assembly.finish("STL", encoding).map_err(|problem| FormatError { place: end, problem })
+    assembly.finish("STL", encoding).map_err(|cause| FormatError { place: end, cause })
 }
 
 /// Whether a file is text: it begins with "solid" and its length is not that of a binary file of as many triangles as it
@@ -52,19 +52,19 @@ fn length(triangles: u32) -> u64 {
 fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
     let Some(count) = claimed(bytes) else {
         let message = "this is no STL file: it neither begins with \"solid\" nor has the 84 bytes that binary files begin with";
-        return Err(Problem::Other(message.into()).at_byte(0));
+        return Err(Cause::Other(message.into()).at_byte(0));
     };
     let records = &bytes[HEADER..];
     let room = (records.len() / RECORD) as u64;
     if u64::from(count) > room {
-        let problem = Problem::Count { what: "triangles", claimed: u64::from(count), room };
-        return Err(problem.at_byte(HEADER - 4));
+        let cause = Cause::Count { what: "triangles", claimed: u64::from(count), room };
+        return Err(cause.at_byte(HEADER - 4));
     }
     if length(count) != bytes.len() as u64 {
         let end = length(count) as usize;
         let found = format!("{} more bytes", bytes.len() - end);
         let expected = format!("the end of the file after {count} triangles");
-        return Err(Problem::expected(expected, found).at_byte(end));
+        return Err(Cause::expected(expected, found).at_byte(end));
     }
     for (record, place) in records.chunks_exact(RECORD).zip((HEADER..).step_by(RECORD)) {
         let mut corners = [0; 3];
@@ -75,12 +75,12 @@ fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
                 let bytes = record[at..].first_chunk().copied().unwrap_or_default();
                 *value = f64::from(f32::from_le_bytes(bytes));
                 if !usable(*value) {
-                    return Err(Problem::Coordinate(*value).at_byte(place + at));
+                    return Err(Cause::Coordinate(*value).at_byte(place + at));
                 }
             }
-            *corner = assembly.vertex(point).map_err(|problem| problem.at_byte(place))?;
+            *corner = assembly.vertex(point).map_err(|cause| cause.at_byte(place))?;
         }
-        assembly.face(&corners).map_err(|problem| problem.at_byte(place))?;
+        assembly.face(&corners).map_err(|cause| cause.at_byte(place))?;
     }
     Ok(())
 }
@@ -113,7 +113,7 @@ fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
             }
             keyword(&mut lines.must(b"", false, "endloop")?, "endloop")?;
             keyword(&mut lines.must(b"", false, "endfacet")?, "endfacet")?;
-            assembly.face(&corners).map_err(|problem| problem.on_line(lines.number()))?;
+            assembly.face(&corners).map_err(|cause| cause.on_line(lines.number()))?;
         }
     }
     Ok(lines.number())

@@ -34,7 +34,7 @@ pub struct FormatError {
     /// The tag of the element or node in question.
     pub subject: Option<Subject>,
     /// What is wrong.
-    pub problem: Problem,
+    pub cause: Cause,
 }
 
 impl fmt::Display for FormatError {
@@ -45,7 +45,7 @@ impl fmt::Display for FormatError {
             Some(Subject::Node(tag)) => write!(f, "node {tag}: ")?,
             None => {}
         }
-        write!(f, "{}", self.problem)
+        write!(f, "{}", self.cause)
     }
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a problem is about.
+/// What an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// An element, by its tag.
@@ -78,7 +78,7 @@ pub enum Subject {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum Problem {
+pub enum Cause {
     /// No `$MeshFormat` at the start.
     #[error("this is not a Gmsh mesh: it does not start with $MeshFormat")]
     NotGmsh,

@@ -13,7 +13,7 @@ mod v2;
 mod v4;
 mod write;
 
-pub use error::{Error, FormatError, Place, Problem, Subject};
+pub use error::{Cause, Error, FormatError, Place, Subject};
 pub use report::{Encoding, ReadReport};
 pub use write::write;
 

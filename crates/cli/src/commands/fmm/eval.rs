@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fmm::Densities;
 
-use super::sum::{self, Problem, Sums};
+use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let several = charges.shape.len() == 2;
     let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
     let dipoles = dipoles.transpose()?;
-    let problem = Problem {
+    let input = Input {
         sources: points,
         targets,
         densities: Densities {
@@ -71,11 +71,11 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         },
         count: if several { charges.shape[0] } else { 1 },
     };
-    let sums = sum::run(&args.sum, &problem)?;
+    let sums = sum::run(&args.sum, &input)?;
 
     let mut shape = vec![targets.unwrap_or(points).len()];
     if several {
-        shape.insert(0, problem.count);
+        shape.insert(0, input.count);
     }
     let report = sums.report.clone();
     let data = if args.sum.gradient { interleave(sums, &mut shape) } else { sums.potential };

@@ -70,7 +70,7 @@ enum Precision {
 
 /// What is to be summed; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Problem<'a> {
+pub(super) struct Input<'a> {
     pub(super) sources: &'a [[f64; 3]],
     pub(super) targets: Option<&'a [[f64; 3]]>,
     pub(super) densities: Densities<'a>,
@@ -224,7 +224,7 @@ pub(super) fn check_memory(
 }
 
 /// The options of a plan.
-fn options(args: &Args, problem: &Problem<'_>) -> Result<Options, Failure> {
+fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
     Ok(Options {
         tolerance: args.tolerance,
         precision: match args.precision {
@@ -232,9 +232,9 @@ fn options(args: &Args, problem: &Problem<'_>) -> Result<Options, Failure> {
             Precision::Single => Some(fmm::Precision::Single),
             Precision::Double => Some(fmm::Precision::Double),
         },
-        densities: problem.count,
+        densities: input.count,
         gradient: args.gradient,
-        dipoles: problem.densities.dipoles.is_some(),
+        dipoles: input.densities.dipoles.is_some(),
         mode: if args.direct { fmm::Mode::Direct } else { fmm::Mode::Fmm },
         leaf_size: args.leaf_size.map(NonZeroUsize::get),
         backend: args.on.resolve()?,
@@ -244,14 +244,14 @@ fn options(args: &Args, problem: &Problem<'_>) -> Result<Options, Failure> {
 }
 
 /// Plans, sums `args.repeat` times, and measures the error.
-pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
-    let options = options(args, problem)?;
+pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
+    let options = options(args, input)?;
     let memory = Memory::before();
-    let mut plan = Plan::new(problem.sources, problem.targets, &options)?;
+    let mut plan = Plan::new(input.sources, input.targets, &options)?;
     interrupt::check()?;
 
-    let targets = problem.targets.unwrap_or(problem.sources);
-    let mut potential = vec![0.0; problem.count * targets.len()];
+    let targets = input.targets.unwrap_or(input.sources);
+    let mut potential = vec![0.0; input.count * targets.len()];
     let mut gradient = vec![0.0; if args.gradient { 3 * potential.len() } else { 0 }];
     let mut runs: Vec<StageSeconds> = Vec::with_capacity(args.repeat.get());
     for _ in 0..args.repeat.get() {
@@ -259,14 +259,14 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
             potential: Some(&mut potential),
             gradient: args.gradient.then_some(&mut gradient[..]),
         };
-        plan.apply(problem.densities, outputs)?;
+        plan.apply(input.densities, outputs)?;
         runs.push(*plan.stages());
         interrupt::check()?;
     }
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
-    let errors = Errors::of(problem, targets, args.samples.get(), &potential, &gradient)?;
-    let report = Report::of(&plan, problem.sources.len(), args.tolerance, runs, &memory, &errors);
+    let errors = Errors::of(input, targets, args.samples.get(), &potential, &gradient)?;
+    let report = Report::of(&plan, input.sources.len(), args.tolerance, runs, &memory, &errors);
     Ok(Sums { potential, gradient, report })
 }
 
@@ -343,7 +343,7 @@ struct Errors {
 
 impl Errors {
     fn of(
-        problem: &Problem<'_>,
+        input: &Input<'_>,
         targets: &[[f64; 3]],
         samples: usize,
         potential: &[f64],
@@ -351,13 +351,13 @@ impl Errors {
     ) -> Result<Self, Failure> {
         let chosen = sample(targets.len(), samples);
         let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
-        let mut exact = vec![0.0; problem.count * chosen.len()];
+        let mut exact = vec![0.0; input.count * chosen.len()];
         let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
         let mut outputs = Potentials {
             potential: Some(&mut exact),
             gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
         };
-        direct::sum(problem.sources, &places, problem.densities, &mut outputs)?;
+        direct::sum(input.sources, &places, input.densities, &mut outputs)?;
 
         let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
             let rows = values.chunks_exact((width * targets.len()).max(1));

@@ -207,6 +207,6 @@ fn write_defects(
         vtk::array("defect (1 zero area, 2 duplicate, 3 intersecting)", kinds),
         vtk::array("triangle", indices),
     ];
-    let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &triangles, data };
+    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &triangles, data };
     vtk::write(out, &surface, true)
 }

@@ -10,8 +10,8 @@ use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
 use super::info_json;
-use crate::report::grid::grid;
 use crate::report::text::{printable, printable_line};
+use crate::report::text_table::grid;
 use crate::report::units::{self, significant};
 use crate::surfaces;
 use crate::terminal::exit::{Exit, Failure};

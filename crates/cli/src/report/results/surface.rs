@@ -60,7 +60,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         }
     }
     let mesh = &run.problem.mesh();
-    let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
+    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
     vtk::write(out, &surface, run.case.vtk == VtkMode::Compressed)
 }
 

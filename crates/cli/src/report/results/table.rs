@@ -6,7 +6,7 @@ use farad::{Matrices, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name};
-use crate::report::grid::grid;
+use crate::report::text_table::grid;
 use crate::report::units::{self, decimals, prefix, significant};
 use crate::report::warnings;
 
