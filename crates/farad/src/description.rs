@@ -1,14 +1,14 @@
-//! What a problem is: conductors, media, charges, planes, fields, and what is wanted of them. Nothing here knows a mesh.
+//! The description of a problem: conductors, media, charges, planes, fields, and the results that are wanted. Independent of the mesh.
 
 use crate::fault::Fault;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// The media of a problem, what is in them, and what is wanted. Groups are the names of the mesh's physical groups.
+/// A problem: its media, what is in them, and the results that are wanted. Groups are named as the mesh's physical groups are.
 ///
 /// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components, without groups) are conductors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
-    /// The unit of the mesh's coordinates, and of all others here.
+    /// The unit of the mesh's coordinates, and of all coordinates here.
     pub unit: LengthUnit,
     /// Relative permittivity of the surrounding medium.
     pub relative_permittivity: f64,
@@ -22,13 +22,13 @@ pub struct Description {
     pub surfaces: Vec<SurfaceMedia>,
     /// Planes in which everything is mirrored, no two of them parallel.
     pub planes: Vec<bem::Mirror>,
-    /// Point charges beside the atoms of dielectrics.
+    /// Point charges other than the atoms of dielectrics.
     pub charges: Vec<Charge>,
     /// Uniform external field in V/m.
     pub field: [f64; 3],
     /// Where potential and field are wanted.
     pub probes: Vec<Probe>,
-    /// Whether a diffusion constant is wanted, and in what.
+    /// The liquid for which a diffusion constant is wanted, if it is.
     pub diffusion: Option<Diffusion>,
     /// Whether forces and torques are wanted.
     pub forces: bool,
@@ -271,7 +271,7 @@ pub(crate) fn plane_name(mirror: &bem::Mirror) -> String {
 }
 
 impl Description {
-    /// Whether potentials, charges or a field are set, so that there is a state to solve for beside the capacitance matrix.
+    /// Whether potentials, charges or a field are set, so that there is a state to solve for in addition to the capacitance matrix.
     pub fn has_state(&self) -> bool {
         self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
     }
@@ -309,7 +309,7 @@ impl Description {
         self.probes.iter().fold(0, |all, probe| all.saturating_add(probe.place.count()))
     }
 
-    /// What contradicts itself or has no meaning, whatever the mesh.
+    /// Contradictions and meaningless values that can be found without the mesh.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = self.numbers_out_of_range();
         for (k, mirror) in self.planes.iter().enumerate() {

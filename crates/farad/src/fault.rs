@@ -1,4 +1,4 @@
-//! What is wrong with a problem, and what one should know of it.
+//! Faults of a problem, and notes about it.
 
 use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
@@ -39,7 +39,7 @@ pub enum Misplaced {
     Outside,
     /// Not on the mesh's side of a plane.
     Beyond,
-    /// Nearer to the surface than an atom can be.
+    /// Closer to the surface than an atom can be.
     Close,
 }
 
@@ -128,7 +128,7 @@ pub enum Fault {
         /// What may be given.
         possible: &'static str,
     },
-    /// Two planes of one axis, whose images have no end.
+    /// Two planes of one axis, which would have infinitely many images.
     #[error("two planes are perpendicular to {axis}")]
     ParallelPlanes {
         /// The two.
@@ -161,7 +161,7 @@ pub enum Fault {
     /// Triangles that make a solve meaningless.
     #[error("the mesh cannot be solved on:\n{0}")]
     Defects(check::Defects),
-    /// Triangles that are of no conductor, or of several; groups that are not there.
+    /// Triangles of no conductor or of several; groups that do not exist.
     #[error(transparent)]
     Conductors(#[from] conductors::Error),
     /// A group of a dielectric or a surface that the mesh does not have.
@@ -311,10 +311,10 @@ impl Touching {
     }
 }
 
-/// What one should know of the surfaces of a problem.
+/// Something about the surfaces of a problem that is no fault but should be known.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Note {
-    /// The surface of a dielectric goes through itself, as molecular surfaces do here and there.
+    /// The surface of a dielectric intersects itself, as molecular surfaces sometimes do.
     #[error(
         "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are in doubt",
         counted_pairs(*pairs), first[0], first[1]

@@ -14,7 +14,7 @@ use crate::media_check::{self, Contradiction};
 use crate::sources::Source;
 use crate::units::shortest;
 
-/// What the surrounding medium is called in results.
+/// The name of the surrounding medium in results.
 pub const SURROUNDINGS: &str = "surroundings";
 
 /// The media of a problem, and where they meet.
@@ -85,8 +85,8 @@ fn check_space(dielectrics: &[Dielectric], regions: &[Region]) -> Result<(), Vec
     Ok(())
 }
 
-/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` tells triangles
-/// of the mesh, `sources` is where charges are.
+/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` takes triangles
+/// of the mesh; `sources` are the point charges.
 pub(crate) fn find(
     description: &Description,
     mesh: &Mesh,
@@ -118,7 +118,7 @@ pub(crate) fn find(
     }
 }
 
-/// Gives surfaces of solid metal the medium around it on both sides: there is no field inside, whatever medium that would be.
+/// Gives surfaces of solid metal the surrounding medium on both sides: there is no field inside, so that the medium there does not matter.
 fn bury(
     permittivity: &mut [[f64; 2]],
     whole: &Mesh,

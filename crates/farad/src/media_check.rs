@@ -1,11 +1,11 @@
-//! Media that contradict each other, where they are given by what is on both sides of surfaces.
+//! Checks that media given by the sides of surfaces do not contradict each other.
 
 use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::topology::Topology;
 use mesh::vector::{cross, dot, norm, sub};
 
-/// Straight lines are drawn from so many triangles of each component.
+/// Number of triangles of each component from which straight lines are drawn.
 const SAMPLES: usize = 3;
 
 /// A corner of a triangle at an edge: the edge's vertices in order, whether the triangle runs along it in that order, the triangle.
@@ -23,7 +23,7 @@ pub(crate) struct Contradiction {
 }
 
 /// A contradiction of the media on the front and the back of each triangle, if there is one: first where surfaces meet, then across
-/// the space between them. `keep` tells which triangles count.
+/// the space between them. `keep` selects the triangles that count.
 pub(crate) fn find(
     mesh: &Mesh,
     permittivity: &[[f64; 2]],
@@ -38,7 +38,7 @@ pub(crate) fn find(
         Some(Contradiction { triangles, place, meet: true })
     });
     met.or_else(|| {
-        // Beyond the rim of an interface that ends somewhere, media do not tell what is where.
+        // Where an interface ends, both its media meet in the space beyond its rim: lines across space prove nothing.
         let ends =
             |around: &[Side]| around.len() == 1 && around.iter().any(|side| !is_conductor(side.2));
         let any_ends = sides.chunk_by(|a, b| a.0 == b.0).any(ends);
@@ -101,11 +101,11 @@ fn around_edge(
     })
 }
 
-/// The angle at which a triangle stands about one of its edges, counted alike for all triangles there.
+/// The angle of a triangle about one of its edges, in a frame that is the same for all triangles at this edge.
 fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
     let place = |v: u32| mesh.vertices[v as usize];
     let along = sub(place(edge[1]), place(edge[0]));
-    // Of the axes the one that is least along the edge gives the frame.
+    // The axis least parallel to the edge defines the frame.
     let axis = (0..3).min_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs())).unwrap_or(0);
     let mut unit = [0.0; 3];
     unit[axis] = 1.0;

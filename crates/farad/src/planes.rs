@@ -29,7 +29,7 @@ pub(crate) enum Side {
 }
 
 impl Symmetry {
-    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` tells which are metal.
+    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` selects those that are metal.
     pub(crate) fn find(
         description: &Description,
         mesh: &Mesh,
@@ -106,7 +106,7 @@ impl Symmetry {
             .collect()
     }
 
-    /// Whether triangles touch each plane; `has` tells which triangles are meant.
+    /// Whether triangles touch each plane; `has` selects the triangles.
     pub(crate) fn touching(&self, has: impl Fn(u32) -> bool) -> Vec<bool> {
         self.placed.iter().map(|placed| placed.touching.iter().any(|&t| has(t))).collect()
     }
@@ -121,7 +121,7 @@ impl Symmetry {
     }
 }
 
-/// What is asked for that has no meaning with this plane.
+/// Wanted results that have no meaning with this plane.
 fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<PlaneFault> {
     let Description { field, .. } = description;
     let axis = mirror.plane.axis;

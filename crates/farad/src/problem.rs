@@ -1,4 +1,4 @@
-//! From a description and a mesh to what the solver takes.
+//! From a description and a mesh to the input of the solver.
 
 use mesh::check::Defects;
 use mesh::local_refine::{self, Sizes};
@@ -20,7 +20,7 @@ const COARSE_FOR_CHARGES: f64 = 2.0;
 /// the energy of a charge over a plane to 1 % (1.6 % where they are as long as their distance).
 const CHARGE_SIDES: f64 = 0.7;
 
-/// Distances of charges from the surface below this share of its size ask for no smaller triangles.
+/// Share of the surface's size: charges closer to the surface than this need no smaller triangles than charges at this distance.
 const CHARGE_FLOOR: f64 = 1e-6;
 
 /// Triangles that a mesh may have after this.
@@ -42,8 +42,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Checks the mesh and finds its conductors and media. Triangles that are large next to a point charge are halved, since no density
-    /// on them could follow the charge that it induces.
+    /// Checks the mesh and finds its conductors and media. Triangles that are large compared with their distance from a point charge are
+    /// halved, since constant densities on them cannot resolve the charge that it induces.
     ///
     /// # Errors
     /// [`Error::Faults`], as many as are found at once.
@@ -103,7 +103,7 @@ impl Problem {
         self.given.as_ref().unwrap_or(&self.mesh)
     }
 
-    /// Triangles that the mesh has more than what was given, next to point charges.
+    /// How many triangles were added next to point charges.
     pub fn added_next_to_charges(&self) -> usize {
         self.mesh.triangles.len() - self.given_mesh().triangles.len()
     }

@@ -9,10 +9,10 @@ use crate::fault::{ChargeFault, Fault, Misplaced};
 use crate::planes::{Side, Symmetry};
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// Atoms nearer to a surface than this, in angstrom, have no place in a model of surfaces without thickness.
+/// Atoms closer to a surface than this, in angstrom, make no sense in a model of surfaces without thickness.
 const NEAREST_ATOM: f64 = 0.1;
 
-/// Other charges must be off surfaces by this share of the mesh's size.
+/// Other charges must keep this distance from surfaces, relative to the mesh's size.
 const NEAREST_CHARGE: f64 = 1e-9;
 
 /// A point charge in its medium.
@@ -24,9 +24,9 @@ pub struct Source {
     pub coulomb: f64,
     /// Of the medium around it.
     pub relative_permittivity: f64,
-    /// The dielectric whose atom it is, in the order of the description; `None` for a charge by itself.
+    /// The dielectric whose atom it is, in the order of the description; `None` for a charge that is no atom.
     pub molecule: Option<usize>,
-    /// Name of the atom; empty for a charge by itself.
+    /// Name of the atom; empty for a charge that is no atom.
     pub atom: String,
 }
 

@@ -9,7 +9,7 @@ use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::{cross, dot, norm, scale, sub};
 
-/// The bounded cells of the surface that `keep` tells by index, each by the part of its boundary that encloses it. Surfaces must meet
+/// The bounded cells of the surface of the triangles that `keep` selects by index, each by the part of its boundary that encloses it. Surfaces must meet
 /// in common edges. A sheet that ends within a cell is no part of its boundary.
 pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
     let triangles: Vec<u32> =
@@ -101,7 +101,7 @@ fn enclosed(mesh: &Mesh, kept: &Mesh, triangles: &[u32], sides: &[u32]) -> Optio
     (signed > FLAT * absolute).then(|| Region::of(mesh, &of_mesh, &own, signed))
 }
 
-/// A volume below this share of what its terms add up to is rounding.
+/// A volume below this share of the sum of its terms' sizes is rounding.
 const FLAT: f64 = 1e-12;
 
 /// Sets that are joined.

@@ -1,4 +1,4 @@
-//! Which triangle belongs to which conductor: bookkeeping over physical groups and components.
+//! The conductor of each triangle, from physical groups and components.
 
 use crate::surface::Mesh;
 use crate::topology::components;
@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The name by which requests and `ignore` mean the triangles that are in no physical group; a group of that name comes first.
+/// The name by which requests and `ignore` refer to the triangles in no physical group, unless a group has that name.
 pub const UNGROUPED: &str = "ungrouped";
 
-/// Suggestions are made for so many problems.
+/// Number of errors for which similar names are looked up.
 const SUGGESTED: usize = 20;
 
 /// A conductor as a person asks for it.
@@ -108,7 +108,7 @@ pub enum Error {
     Loose(Loose),
 }
 
-/// Triangles that share no edge with any other, in a surface that is made of such.
+/// A surface most of whose triangles share no edge with any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loose {
     /// How many.
@@ -121,7 +121,7 @@ impl Loose {
     /// Fewer single triangles may be what someone wants.
     const FEWEST: usize = 8;
 
-    /// Looks for them: they must be most of the bodies, whose numbers of triangles are given.
+    /// Looks for them among bodies of these numbers of triangles: they must be most of the bodies.
     pub fn among(bodies: impl IntoIterator<Item = usize>) -> Option<Self> {
         let (mut facets, mut count) = (0, 0);
         for triangles in bodies {
@@ -286,7 +286,7 @@ fn unassigned(
     problems
 }
 
-/// For each group the entry of the ignore list that names it.
+/// For each group the entry of `ignore` that names it.
 fn ignored_groups<'a>(
     ignore: &'a [String],
     labels: &Arc<[String]>,
@@ -413,9 +413,9 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Error>
     })
 }
 
-/// The problem that there is no such group; `before` is the number of problems found before it.
+/// The error that there is no such group; `before` is the number of errors found before it.
 fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Error {
-    // A third of the letters wrong is about as far as a slip of the finger goes. Each look takes time, and nobody reads them all.
+    // A typing error changes up to a third of the letters or so. Each look-up takes time, and nobody reads very many.
     let looked_at = if before < SUGGESTED { &labels[..] } else { &[] };
     let suggestion = looked_at
         .iter()
@@ -431,7 +431,7 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
     }
 }
 
-/// Insertions, deletions and substitutions between two names, differences of case being free.
+/// Number of insertions, deletions and substitutions between two names; differences of case are free.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

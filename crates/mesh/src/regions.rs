@@ -1,7 +1,7 @@
 //! Regions of space bounded by closed surfaces: which region lies on either side of each triangle.
 //!
 //! Stored orientations are not trusted: surfaces are turned by what they enclose ([`crate::orient`]), and what lies inside is
-//! told by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
+//! decided by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::topology::{Sides, Topology, components_where};
 use crate::vector::{add, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
-/// Directions of lines from a triangle's centre, as shares of its sides: of no regular mesh.
+/// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they meet no regular mesh's edges.
 const TILTS: [[f64; 2]; 8] = [
     [0.137, 0.291],
     [-0.307, 0.113],
@@ -26,10 +26,10 @@ const TILTS: [[f64; 2]; 8] = [
     [-0.447, -0.353],
 ];
 
-/// So many lines that keep off the rims of triangles decide.
+/// Number of lines that decide, not counting those that pass close to the rims of triangles.
 const VOTES: usize = 3;
 
-/// A surface is open whose area vectors add up to more than this share of its area.
+/// A surface whose area vectors add up to more than this share of its area is open.
 const OPEN: f64 = 1e-2;
 
 /// Why a surface does not bound a region.
@@ -174,7 +174,7 @@ impl Region {
         self.surface.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance)
     }
 
-    /// Where each triangle of the mesh lies: those that hang together by edges, other than edges of the boundary, on one side.
+    /// Where each triangle of the mesh lies; triangles joined by edges, other than edges of the boundary, lie on one side.
     pub fn positions(&self, mesh: &Mesh) -> Vec<Position> {
         let mut positions = vec![Position::Outside; mesh.triangles.len()];
         for &(triangle, inward) in &self.boundary {
@@ -201,7 +201,7 @@ impl Region {
 /// The connected parts of a surface, in the order of their first triangles, each with the region that it encloses if taken alone
 /// (cavities count as bodies); `None` if it is open or cannot face one side.
 ///
-/// `keep` tells by index which triangles are in the surface.
+/// `keep` selects the triangles of the surface by index.
 pub fn parts(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();

@@ -12,7 +12,7 @@ pub struct PhysicalGroup {
 }
 
 impl PhysicalGroup {
-    /// What people call the group: its name, or `group_<tag>` when it has none.
+    /// The group's name, or `group_<tag>` where it has none.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -24,7 +24,7 @@ impl PhysicalGroup {
 /// A triangle surface in the unit of its file.
 ///
 /// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are dropped by the readers.
-/// The readers and generators return valid meshes; a mesh made by hand is to be passed through [`Mesh::validate`].
+/// The readers and generators return valid meshes; check a mesh made by hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
@@ -104,7 +104,10 @@ impl Mesh {
         set.map_or(&[], Vec::as_slice)
     }
 
-    /// Checks that indices are in range and coordinates are usable, which everything that takes a mesh relies on.
+    /// Checks that indices are in range and coordinates are usable, as all functions that take a mesh require.
+    ///
+    /// # Errors
+    /// [`InvalidMesh`], the first that is found.
     pub fn validate(&self) -> Result<(), InvalidMesh> {
         let vertices = self.vertices.len();
         for (vertex, point) in self.vertices.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! How triangles hang together: shared edges, components, closedness and orientation.
+//! The connections of triangles: shared edges, components, closedness and orientation.
 
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
 use rayon::prelude::*;
 
-/// Ranges that sides are dealt out to, of so many triangles at least.
+/// Number of ranges that sides are distributed to, and the least number of triangles per range.
 const RANGES: usize = 64;
 const DEALT: usize = 4096;
 
@@ -28,7 +28,7 @@ impl Side {
 
 /// All sides of all triangles, sorted by edge.
 ///
-/// Sides are dealt out to ranges of lower vertices, which are sorted in parallel.
+/// Sides are distributed to ranges of lower vertices, which are sorted in parallel.
 pub(crate) struct Sides {
     ranges: Vec<Vec<Side>>,
 }
@@ -90,7 +90,7 @@ fn sides_of(triangles: &[[u32; 3]], first: usize) -> impl Iterator<Item = Side> 
     })
 }
 
-/// A set of triangles, a component or a physical group, taken by itself.
+/// A set of triangles on its own: a component or a physical group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Number of triangles.
@@ -147,7 +147,7 @@ impl Part {
         self.signed_volume += other.signed_volume;
     }
 
-    /// Enters one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
+    /// Adds one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
     fn add_edge(&mut self, uses: usize, balance: isize) {
         self.edges += 1;
         self.boundary_edges += usize::from(uses == 1);
@@ -173,7 +173,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Works out the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
+    /// Finds the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
     pub fn of(mesh: &Mesh) -> Self {
         let sides = Sides::of(mesh);
         let (component_of, count) = label_components(mesh, &sides, |_| true);
@@ -217,7 +217,7 @@ impl Topology {
     }
 }
 
-/// What is known of `count` parts of a valid mesh but the volumes, `part_of` a triangle being the part that it is in, if any.
+/// `count` parts of a valid mesh, described as in [`Topology`] but without volumes; `part_of` gives the part of a triangle, if it is in one.
 pub fn parts(
     mesh: &Mesh,
     count: usize,
@@ -254,7 +254,7 @@ pub fn parts(
 
 /// Counts triangles and sums signed volumes of parts, from pairs (triangle, part).
 fn enclose(mesh: &Mesh, members: impl Iterator<Item = (usize, usize)>, parts: &mut [Part]) {
-    // Cones from a point of the part itself: far from the origin, cones from there would cancel badly.
+    // Cones from a point of the part itself: cones from a distant origin would cancel badly.
     let mut apex = vec![None; parts.len()];
     for (triangle, part) in members {
         let [a, b, c] = mesh.corners(triangle);

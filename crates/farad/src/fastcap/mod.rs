@@ -47,7 +47,7 @@ const WELD: f64 = 1e-6;
 /// More panels are refused before they are made: a short list may name a long file many times.
 pub const MOST_PANELS: usize = 16 << 20;
 
-/// A reference point nearer than this times its distance to a panel's plane does not tell the panel's sides.
+/// A reference point whose height over a panel's plane is less than this times its distance does not define the panel's sides.
 const IN_PLANE: f64 = 1e-9;
 
 /// A list file with all that it names, or a file of panels alone, as conductors in vacuum.
@@ -160,7 +160,7 @@ impl Role {
         self.sides.map(f64::from_bits)
     }
 
-    /// The label of its group: its conductor's name where that is all there is to say. `roles` is the number of each conductor's roles.
+    /// The label of its group: its conductor's name where that is all there is to say. `roles` is the number of roles per conductor.
     fn label(&self, roles: &[usize], names: &[String]) -> String {
         let [outer, inner] = self.permittivities();
         match self.conductor {
@@ -329,7 +329,7 @@ fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Descript
     }
 }
 
-/// Whether a panel's normal points to the outer side; `None` if the reference point does not tell.
+/// Whether a panel's normal points to the outer side; `None` if the reference point lies in the panel's plane.
 fn faces_outer(panel: &Panel, corners: &[Vector], line: &ListLine) -> Option<bool> {
     let normal = match *corners {
         [a, b, c] => cross(sub(b, a), sub(c, a)),

@@ -1,7 +1,7 @@
 //! Panels in a PATRAN neutral file: packets of a header card and data cards.
 //!
 //! Read are nodes (packet 1), triangles and quadrilaterals (packet 2), the grid points and patches that they were meshed from
-//! (31 and 33), the table of elements of each patch (45), and the names of components (21); others are passed over. As FastCap
+//! (31 and 33), the table of elements of each patch (45), and the names of components (21); others are skipped. As FastCap
 //! has it, patches joined by grid points are a conductor. Elements of no patch are joined by the nodes that they share. A conductor
 //! has the name of a component that lists one of its patches or elements, else a number.
 //! Format: PATRAN Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
@@ -208,7 +208,7 @@ fn corners(card: &Line<'_>) -> Result<[i64; 4], FormatError> {
     Ok(corners)
 }
 
-/// Enters the elements that a patch is meshed with; tables of lines and solids are passed over.
+/// Enters the elements that a patch is meshed with; tables of lines and solids are skipped.
 fn table(
     patch_of: &mut HashMap<i64, i64>,
     elements: i64,

@@ -3,7 +3,7 @@
 //! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density, probe radius), with the first of
 //! them alone, as NanoShaper writes it, or, as some programs keep them, with the data itself. A vertex line holds a point, a normal and numbers of its face and sphere; a face
 //! line holds three vertices, counted from 1, its kind and the number of the analytical face. What follows the first three
-//! numbers of a line is passed over. Format: M. Sanner, MSMS manual, "output files".
+//! numbers of a line is skipped. Format: M. Sanner, MSMS manual, "output files".
 
 use super::error::{Cause, Error, FormatError};
 use super::lines::{Line, Lines};

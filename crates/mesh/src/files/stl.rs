@@ -1,7 +1,7 @@
 //! STL, the triangles of stereolithography, as text or as bytes.
 //!
 //! Triangles come one by one with their corners' coordinates, most often in single precision; corners that are the same but
-//! for rounding are made one vertex. The normals in the file are passed over: the order of the corners tells the outside.
+//! for rounding are made one vertex. The normals in the file are ignored: the order of the corners defines the outside.
 //! Several solids of a text file become as many groups.
 
 use super::error::{Cause, FormatError};

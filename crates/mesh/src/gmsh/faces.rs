@@ -52,7 +52,7 @@ impl Groups {
     }
 }
 
-/// What one element of version 2 says about itself beside its nodes.
+/// What one element of version 2 holds besides its nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     /// Physical tag, 0 for none.

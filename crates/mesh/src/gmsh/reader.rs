@@ -116,7 +116,7 @@ impl Reader {
         self.finish(input)
     }
 
-    /// The line "version file-type data-size", and the mark that tells the order of bytes.
+    /// The line "version file-type data-size", and the mark of the byte order.
     fn mesh_format<'a>(&mut self, input: Input<'a>) -> Parsed<'a, Format> {
         let (mut rest, header) = line(input)?;
         let words: Vec<_> =
