@@ -106,8 +106,8 @@ impl Region {
         Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
     }
 
-    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: panels of other
-    /// programs meet as they like. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
+    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: as panels of other
+    /// programs. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
     /// do not tell it, or if the surface is open.
     pub fn of_pieces(mesh: &Mesh, triangles: &[u32]) -> Option<Self> {
         let locator = Locator::of_part(mesh, triangles.to_vec());

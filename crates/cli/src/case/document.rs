@@ -86,7 +86,7 @@ impl<'d> Section<'d> {
         self.entry(name).is_some()
     }
 
-    /// Adds a defect that the schema alone cannot tell.
+    /// Adds a defect that the schema alone cannot find.
     pub(crate) fn report(&self, defect: Defect) {
         self.defects.push(defect);
     }
@@ -343,7 +343,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The defect of an unknown key with what may have been meant.
+    /// The defect of an unknown key, with a suggestion.
     fn suggested(&self, name: &str, defect: Defect) -> Defect {
         let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
         let here: Vec<_> =

@@ -1,4 +1,4 @@
-//! The library's faults in the words of a case file, at their places in it.
+//! The library's faults in the terms of a case file, at their places in it.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     Some(Failure::with_help(Exit::BadInput, message, help))
 }
 
-/// The defect that a fault is in the case file; suggestions only if it is to be shown.
+/// A fault as a defect of the case file; with suggestions only if it is to be shown.
 pub(super) fn defect(
     description: &Description,
     places: &Places,
@@ -149,7 +149,7 @@ pub(super) fn defect(
     }
 }
 
-/// The defect of what has no meaning whatever the mesh.
+/// The defect for a fault that does not depend on the mesh.
 fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
     let mesh = &places.mesh;
     let at =
@@ -196,7 +196,7 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
     }
 }
 
-/// What a problem with conductors is about: a group, a conductor, or else the mesh.
+/// The subject of an error with conductors: a group, a conductor, or else the mesh.
 fn of_conductors<'a>(
     description: &Description,
     places: &'a Places,

@@ -12,7 +12,7 @@ use super::read::existing;
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 
-/// More points than this in a box are taken for a mistake.
+/// More points than this in a grid are refused as a mistake.
 const MOST_POINTS: f64 = 1e8;
 
 /// The file of a probe's values.
@@ -21,7 +21,7 @@ pub(crate) fn file(probe: &Probe) -> String {
     format!("probe_{}.{ending}", probe.name)
 }
 
-/// The file that shows the same in three dimensions, unless the values' own does or no pictures are wanted.
+/// The VTK file of a probe whose values go to a table; `None` if no pictures are wanted.
 pub(crate) fn picture(probe: &Probe, vtk: VtkMode) -> Option<String> {
     let wanted = vtk != VtkMode::None && !is_grid(probe);
     wanted.then(|| format!("probe_{}.vtu", probe.name))
@@ -104,7 +104,7 @@ fn read_place(
     Some((ProbePoints::Grid { low, high, counts }, None))
 }
 
-/// Points of a text file: three numbers a line, with commas or blanks between; the first line may be a heading.
+/// Points of a text file: three numbers per line, with commas or blanks between; the first line may be a heading.
 pub(super) fn points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
     let text = files::text(path)?;
     let mut points = Vec::new();

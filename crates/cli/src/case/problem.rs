@@ -1,4 +1,4 @@
-//! From a case to its problem: reads the mesh and hands it on.
+//! From a case to its problem: reads the mesh.
 
 use farad::Problem;
 use mesh::Mesh;
@@ -26,7 +26,7 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     Ok(problem)
 }
 
-/// The problem of `case` on `mesh`, which is that of the case or one made of it.
+/// The problem of `case` on `mesh`: its own, or one made from it.
 pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     Problem::new(case.description.clone(), mesh).map_err(|error| case.failed(error))
 }

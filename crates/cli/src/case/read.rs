@@ -23,7 +23,7 @@ use crate::report::units::LengthUnit;
 use crate::surfaces::unreadable;
 use crate::terminal::exit::{Exit, Failure};
 
-/// No case file is this long; a mesh given by mistake is, and should not be read whole.
+/// No case file is this long. A mesh passed by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
@@ -58,7 +58,7 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The atoms of a PQR file, which is known by its name: messages quote what they find, and not of any file that a case happens to name.
+/// The atoms of a PQR file. Its name must end in .pqr: error messages quote the content, which must not reveal just any file that a case names.
 fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Error> {
     if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
         return Err(Error::Ending { path: path.to_path_buf(), ending: "pqr", what: "atoms" });
@@ -105,7 +105,7 @@ fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure
     }
 }
 
-/// Syntax errors, and those of the other defects that they cannot have caused.
+/// Syntax errors, and the other defects that they cannot have caused.
 fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) -> Vec<Defect> {
     let line_of = |offset: usize| text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count();
     let mut all: Vec<Defect> = syntax
@@ -222,7 +222,7 @@ pub(super) fn existing(
     None
 }
 
-/// Names that media go by: each once, and none of them the surrounding medium's.
+/// Checks the names of media: each once, and none of them the surrounding medium's.
 fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> {
     let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
     let mut dielectrics = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) enum ValueKind {
 pub(crate) enum Absent {
     /// It is an error.
     Error,
-    /// This stands in for it, in the words of the documentation.
+    /// The default, in the words of the documentation.
     Default(&'static str),
 }
 
@@ -83,7 +83,7 @@ const TOLERANCE: ValueKind = ValueKind::Number { low: TOLERANCES.0, high: TOLERA
 /// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
 const PERMITTIVITY: ValueKind = ValueKind::Number { low: 1e-12, high: 1e12 };
 
-/// Volts, coulombs, volts a metre, coordinates: what can still be squared and summed.
+/// Volts, coulombs, volts per metre, coordinates: small enough to be squared and summed.
 const LARGEST: f64 = 1e30;
 const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };

@@ -23,7 +23,7 @@ use crate::terminal::progress::Bars;
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
-    /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
+    /// Folder for the results [default: the case's output.directory, else CASE.out next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Check everything, print the resolved case and sizes, write nothing
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if solution.failed_checks() { Err(checks_failed(&run)) } else { Ok(()) }
 }
 
-/// Solves a problem by the case's settings, with what solves of the same geometry have kept.
+/// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry.
 pub(super) fn solve(
     solver: &mut Solver,
     case: &Case,

@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat
     #[arg(long)]
     spheres: bool,
-    /// Folder for the results [default: CASE.study beside the case]
+    /// Folder for the results [default: CASE.study next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -182,7 +182,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     }
 }
 
-/// What is known of the meshes so far.
+/// The results on the meshes so far.
 #[derive(Default)]
 struct Meshes {
     levels: Vec<MeshResult>,
@@ -266,7 +266,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What to tell of entries that are not in the asymptotic range.
+/// The remark on entries that are not in the asymptotic range.
 fn remark(range: &str) -> &'static str {
     match range {
         "noise" => {
@@ -335,7 +335,7 @@ fn picture(case: &Case, document: &Document) -> String {
     plot::svg(labels, &curves)
 }
 
-/// The entries of one unit: a column for each, as many side by side as there is room for.
+/// The entries of one unit: one column per entry, as many as fit.
 fn table(document: &Document, unit: &str) -> String {
     let entries: Vec<&Entry> = document.entries.iter().filter(|entry| entry.unit == unit).collect();
     let values = entries.iter().flat_map(|entry| &entry.values);

@@ -34,7 +34,7 @@ const PVD: &str = "sweep.pvd";
 /// Name and version of what the sweep's results.json looks like.
 const SCHEMA: &str = "farad-sweep/1";
 
-/// More combinations than this are taken for a mistake.
+/// More combinations than this are refused as a mistake.
 const MOST_RUNS: usize = 100_000;
 
 /// Entries beyond this are left to the files.
@@ -45,7 +45,7 @@ const MOST_SHOWN: usize = 8;
 pub(crate) struct Args {
     /// A case file with tables named sweep (see docs/case-file.md)
     case: PathBuf,
-    /// Folder for the results [default: CASE.sweep beside the case]
+    /// Folder for the results [default: CASE.sweep next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -63,12 +63,12 @@ struct Document {
     files: Vec<String>,
     parameters: Vec<String>,
     conductors: Vec<String>,
-    /// Names and units of what the case asks for beside the matrix.
+    /// Names and units of the results other than the matrix.
     quantities: Vec<String>,
     runs: Vec<Row>,
     /// Runs for which equations were solved; the others differ from one of them by a factor.
     solved: usize,
-    /// How often near field and fast sums were set up: once a geometry.
+    /// How often near field and fast sums were set up: once per geometry.
     prepared: usize,
     seconds: f64,
 }
@@ -96,7 +96,7 @@ impl std::fmt::Display for Parameter {
 struct Row {
     parameters: Vec<Parameter>,
     maxwell_farad: Vec<Vec<f64>>,
-    /// What the case asks for beside the matrix, in the order of the document's.
+    /// The results other than the matrix, in the order of the document's names.
     quantities: Vec<f64>,
     triangles: usize,
     /// What self-checks found wrong.
@@ -284,7 +284,7 @@ impl Sweeping<'_> {
         Ok(mesh)
     }
 
-    /// Writes what tells of all runs.
+    /// Writes the files that describe all runs.
     fn finish(mut self) -> Result<(), Failure> {
         let rows: Vec<Row> = self.rows.into_iter().flatten().collect();
         let failed: Vec<String> = rows
@@ -361,7 +361,7 @@ fn combinations(case: &Case) -> Result<Vec<Vec<usize>>, Failure> {
     })
 }
 
-/// The runs with those of one geometry after each other.
+/// The runs, sorted so that those of one geometry follow each other.
 fn by_geometry(case: &Case, runs: &[Vec<usize>]) -> Vec<usize> {
     let key = |run: &usize| -> Vec<usize> {
         let choice = case.sweeps.iter().zip(&runs[*run]);

@@ -1,4 +1,4 @@
-//! What the program tells: tables, pictures and files of results.
+//! The program's output: tables, pictures and files of results.
 
 pub(crate) mod plot;
 pub(crate) mod results;

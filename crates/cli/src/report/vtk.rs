@@ -188,7 +188,7 @@ pub(crate) fn write(
     grid(out, vertices, &cells, [&[], data], compressed)
 }
 
-/// Writes a .vtu file of points with data on them, as one line or each by itself.
+/// Writes a .vtu file of points with data on them, as one line or as single points.
 pub(crate) fn write_points(
     out: &mut impl Write,
     places: &[[f64; 3]],
@@ -361,7 +361,7 @@ mod tests {
         }
     }
 
-    /// A last block that is whole is not told apart, as VTK has it; an array without numbers has no blocks.
+    /// As in VTK, the header does not mark a last block that is whole; an array without numbers has no blocks.
     #[test]
     fn headers_count_blocks_and_bytes() {
         for (count, expected) in

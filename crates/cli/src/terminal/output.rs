@@ -54,7 +54,7 @@ pub(crate) fn install_error_style() {
 /// Whether a command has written what it exists to print.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// The same for programs, on stdout: for those that asked for JSON and got none yet.
+/// The same as JSON on stdout, for programs that requested JSON and have received none yet.
 pub(crate) fn failure_as_json(failure: &Failure) {
     let (Some(report), false) = (&failure.report, PRINTED.load(Ordering::SeqCst)) else { return };
     let related = report.related().into_iter().flatten().map(ToString::to_string);

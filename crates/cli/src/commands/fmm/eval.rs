@@ -121,7 +121,7 @@ fn read_dipoles(path: &Path, charges: &[usize]) -> Result<Array, Failure> {
     Ok(array)
 }
 
-/// Refuses what is not a number; `each` numbers make a density.
+/// Refuses NaN and infinity; `each` numbers make a density.
 fn check_finite(path: &Path, array: &Array, what: &str, each: usize) -> Result<(), Failure> {
     let Some(index) = array.data.iter().position(|value| !value.is_finite()) else {
         return Ok(());
@@ -141,7 +141,7 @@ fn tuple(shape: &[usize]) -> String {
     format!("({})", sizes.join(", "))
 }
 
-/// Potential and gradient side by side, shape (..., 4).
+/// Potential and gradient of each target in turn, shape (..., 4).
 fn interleave(sums: Sums, shape: &mut Vec<usize>) -> Vec<f64> {
     shape.push(4);
     let gradients = sums.gradient.as_chunks::<3>().0;

@@ -69,7 +69,7 @@ pub(crate) fn write(out: &mut impl Write, shape: &[usize], data: &[f64]) -> io::
     Ok(())
 }
 
-/// Reads an array; for its numbers memory is taken at once, but no more than for `length` bytes.
+/// Reads an array from a file of `length` bytes, which bounds the memory that is reserved.
 fn parse(mut file: impl Read, length: u64) -> io::Result<Array> {
     let header = header(&mut file)?;
     let descr = value(&header, "descr")?;
@@ -130,7 +130,7 @@ fn header(file: &mut impl Read) -> io::Result<String> {
     String::from_utf8(next(length)?).map_err(|_| invalid("the header is not text"))
 }
 
-/// What follows a key of the header's dict, no value of which holds a key's name.
+/// The text after a key of the header's dict. A plain search finds keys, since no value contains a key's name.
 fn value<'a>(header: &'a str, key: &str) -> io::Result<&'a str> {
     let quoted = ['\'', '"'].map(|quote| format!("{quote}{key}{quote}"));
     let after = quoted.iter().find_map(|key| header.split_once(key));
@@ -164,7 +164,7 @@ fn element(descr: &str) -> Option<(usize, ToNumber)> {
     })
 }
 
-/// The same array with its last index fastest in place of its first.
+/// The same array with its last index fastest instead of its first.
 fn from_fortran(shape: &[usize], values: &[f64]) -> Vec<f64> {
     let mut turned = Vec::with_capacity(values.len());
     let mut index = vec![0; shape.len()];

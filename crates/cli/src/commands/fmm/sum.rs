@@ -19,7 +19,7 @@ use crate::terminal::output::Output;
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
 
-/// Beyond so many times the tolerance a measured error is no matter of bounds that are good on average: something is wrong.
+/// A measured error above this many tolerances is a failure: bounds that only hold on average cannot explain it.
 const FAR_BEYOND: f64 = 10.0;
 
 /// Options of every sum.
@@ -68,7 +68,7 @@ enum Precision {
     Double,
 }
 
-/// What is to be summed; shapes as in [`Densities`].
+/// The input of a sum; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input<'a> {
     pub(super) sources: &'a [[f64; 3]],
@@ -78,7 +78,7 @@ pub(super) struct Input<'a> {
     pub(super) count: usize,
 }
 
-/// The sums, shapes (k, m) and (k, m, 3), and how they went.
+/// The sums, shapes (k, m) and (k, m, 3), with a report.
 #[derive(Debug)]
 pub(super) struct Sums {
     pub(super) potential: Vec<f64>,
@@ -127,16 +127,16 @@ pub(super) struct Report {
     gradient_l2_error: Option<f64>,
     /// How many potentials and components of gradients are no finite numbers.
     not_finite: usize,
-    /// What the user should know before using the sums.
+    /// Warnings about the sums.
     warnings: Vec<String>,
     /// What the plan holds between sums.
     plan_memory_bytes: u64,
-    /// What planning and summing took at most, beyond points, strengths and results.
+    /// Peak memory of planning and summing, without points, strengths and results.
     working_memory_bytes: Option<u64>,
     peak_memory_bytes: Option<u64>,
 }
 
-/// What is told of a GPU.
+/// The report on a GPU.
 #[derive(Clone, Debug, Serialize)]
 struct OnGpu {
     name: String,
@@ -193,7 +193,7 @@ pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// More repetitions than this are taken for a mistake.
+/// More repetitions than this are refused as a mistake.
 const MOST_REPEATS: usize = 1_000_000;
 
 fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
@@ -270,7 +270,7 @@ pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
     Ok(Sums { potential, gradient, report })
 }
 
-/// What is wrong with sums of this error, if anything is.
+/// The warnings for sums of this error.
 fn warnings(error: f64, tolerance: f64, not_finite: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if not_finite > 0 {
@@ -298,7 +298,7 @@ fn name_of(precision: Option<fmm::Precision>) -> &'static str {
     }
 }
 
-/// What the process held before the plan was made.
+/// The memory of the process before the plan was made.
 struct Memory {
     resident: Option<u64>,
     peak: Option<u64>,

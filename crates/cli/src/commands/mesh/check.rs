@@ -30,8 +30,8 @@ pub(crate) struct Args {
     overwrite: bool,
 }
 
-/// Prints the description and the verdict. Defects are an error whatever a case says of the mesh; whether surfaces may meet depends on
-/// what the case makes of them, so that the verdict says where they may. FastCap's files are cases themselves.
+/// Prints the description and the verdict. Defects are always an error. Whether surfaces may meet depends on what a case makes of them, so the
+/// verdict says in which cases they may. FastCap's files are cases themselves.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(target) = &args.output {
         check_target(target, args)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Surfaces that meet, and where that may be.
 struct Found {
     what: String,
-    /// What a case must make of them; `None` if they may meet in any.
+    /// The condition on a case under which they may meet; `None` if they always may.
     condition: Option<String>,
 }
 
@@ -157,7 +157,7 @@ fn one_conductor(mesh: &Mesh, [a, b]: [&str; 2]) -> String {
     }
 }
 
-/// Refuses to write over the mesh, whatever is asked for, and over another file unless that may be replaced.
+/// Refuses to write over the mesh in any case, and over another file unless it may be replaced.
 fn check_target(target: &Path, args: &Args) -> Result<(), Failure> {
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,

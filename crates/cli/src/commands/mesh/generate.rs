@@ -36,7 +36,7 @@ pub(super) struct ResolutionArgs {
     /// Longest edge length
     #[arg(long, value_name = "LENGTH", value_parser = parse_positive)]
     size: Option<f64>,
-    /// Number of triangles; the achievable number next to it is taken
+    /// Number of triangles; the closest possible number is used
     #[arg(long, value_name = "N")]
     elements: Option<usize>,
 }
@@ -162,7 +162,7 @@ enum Shape {
         common: Common,
     },
     /// A globule of atoms in angstrom, dense as a protein, with its Gaussian surface; group `molecule`. The atoms go to a PQR
-    /// file beside the mesh
+    /// file next to the mesh
     Molecule {
         /// How many atoms
         #[arg(long, default_value_t = 1000)]

@@ -19,7 +19,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         vtk::array("body id", bodies(run)),
         vtk::array("area [m^2]", areas),
     ];
-    // Of several, the first that tells of all charge is what viewers show.
+    // Viewers show the first array of all charge.
     let mut first = Some(());
     let mut charge_density = |name: String, values: Vec<f64>, shown: bool| {
         let array = vtk::array(name, values);
@@ -39,7 +39,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
             let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");
             data.push(charge_density(title, per_area(run, all), !has_state));
         }
-        // Nothing is known of the potential of what is ignored.
+        // The potential of ignored triangles is not known.
         let potential = |id: &Option<u32>| match id {
             Some(id) if *id as usize == index => 1.0,
             Some(_) => 0.0,
@@ -70,8 +70,8 @@ fn per_area(run: &Run<'_>, charges: &[f64]) -> Vec<f64> {
     charges.iter().zip(run.problem.areas()).map(|(q, area)| q / (area * square)).collect()
 }
 
-/// What each triangle bounds: the index of a conductor, after these of a dielectric, after these of an interface, as the case
-/// lists them; -1 for none.
+/// The body that each triangle bounds: the index of a conductor, then of a dielectric, then of an interface, as the case lists
+/// them; -1 for none.
 fn bodies(run: &Run<'_>) -> Vec<i32> {
     let (description, mesh) = (&run.case.description, &run.problem.mesh());
     let listed: Vec<&[_]> = description
