@@ -49,7 +49,7 @@ pub enum Error {
     UnknownGroup {
         /// The group asked for.
         group: String,
-        /// The conductor that asks for it; `None` for the list of what to ignore.
+        /// The conductor that asks for it; `None` for the list of groups to ignore.
         conductor: Option<String>,
         /// The most similar group of the mesh.
         suggestion: Option<String>,
@@ -86,7 +86,7 @@ pub enum Error {
     },
     /// Triangles that no conductor claims.
     #[error(
-        "{} {}, which no conductor lists; add a conductor for {}, or put \"{}\" on the list of what to ignore",
+        "{} {}, which no conductor lists; add a conductor for {}, or ignore \"{}\"",
         triangles(*count),
         in_groups(groups),
         if *count == 1 { "it" } else { "them" },
@@ -377,7 +377,7 @@ fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Error>) 
             };
             let first = match (*owner, is_ignored) {
                 (Some(other), _) => quoted(&requests[other as usize].name),
-                (None, true) => "on the list of what to ignore".into(),
+                (None, true) => "in the list of groups to ignore".into(),
                 (None, false) => {
                     *owner = Some(index as u32);
                     continue;

@@ -9,6 +9,7 @@ pub mod cells;
 pub mod check;
 pub mod conductors;
 pub mod contact;
+pub mod disjoint;
 pub mod fastcap;
 pub mod files;
 pub mod generate;

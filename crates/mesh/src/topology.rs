@@ -1,5 +1,6 @@
 //! The connections of triangles: shared edges, components, closedness and orientation.
 
+use crate::disjoint::DisjointSets;
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
 use rayon::prelude::*;
@@ -285,18 +286,16 @@ fn label_components(
     sides: &Sides,
     joins: impl Fn(&[Side]) -> bool,
 ) -> (Vec<u32>, usize) {
-    let mut parent: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
+    let mut sets = DisjointSets::new(mesh.triangles.len());
     for edge in sides.edges().filter(|edge| joins(edge)) {
         for pair in edge.windows(2) {
-            let (a, b) = (root(&mut parent, pair[0].triangle), root(&mut parent, pair[1].triangle));
-            // The lower index stays root, so that roots are first triangles.
-            parent[a.max(b) as usize] = a.min(b);
+            sets.join(pair[0].triangle, pair[1].triangle);
         }
     }
-    let mut labels = vec![0; parent.len()];
+    let mut labels = vec![0; mesh.triangles.len()];
     let mut count = 0;
-    for triangle in 0..parent.len() as u32 {
-        let root = root(&mut parent, triangle);
+    for triangle in 0..labels.len() as u32 {
+        let root = sets.root(triangle);
         labels[triangle as usize] = if root == triangle {
             count += 1;
             count - 1
@@ -305,14 +304,4 @@ fn label_components(
         };
     }
     (labels, count as usize)
-}
-
-/// The root of a triangle's tree, halving the path to it.
-fn root(parent: &mut [u32], mut node: u32) -> u32 {
-    while parent[node as usize] != node {
-        let above = parent[node as usize];
-        parent[node as usize] = parent[above as usize];
-        node = parent[node as usize];
-    }
-    node
 }

@@ -2,14 +2,18 @@
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
-use mesh::Mesh;
 use mesh::check::Report;
 use mesh::gmsh::{self, Cause, Encoding, FormatError, Place, ReadReport, Subject};
+use mesh::{Mesh, files};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("squares_{name}.msh"))
+}
+
+fn read(path: &Path) -> (Mesh, ReadReport) {
+    gmsh::parse(&std::fs::read(path).unwrap()).unwrap()
 }
 
 fn fault(text: &str) -> FormatError {
@@ -37,7 +41,7 @@ fn content(mesh: &Mesh) -> BTreeSet<String> {
 
 #[test]
 fn every_format_of_gmsh_gives_the_same_mesh() {
-    let (expected, report) = gmsh::read(&data("v41")).unwrap();
+    let (expected, report) = read(&data("v41"));
     assert_eq!(expected.triangles.len(), 28);
     assert_eq!((report.version.as_str(), report.encoding), ("4.1", Encoding::Ascii));
     assert_eq!(report.elements, [("2-node line".into(), 2), ("3-node triangle".into(), 28)]);
@@ -53,13 +57,13 @@ fn every_format_of_gmsh_gives_the_same_mesh() {
         "v41_partitioned",
         "v41_second_order",
     ] {
-        let (mesh, report) = gmsh::read(&data(name)).unwrap();
+        let (mesh, report) = read(&data(name));
         assert_eq!(content(&mesh), expected, "{name}");
         assert_eq!(report.repeated_for_groups, if name.starts_with("v22") { 28 } else { 0 });
         assert_eq!(report.flattened, if name == "v41_second_order" { 28 } else { 0 });
         assert_eq!(report.dropped_vertices, if name == "v41_second_order" { 48 } else { 0 });
     }
-    let (mesh, report) = gmsh::read(&data("v22_quadrangles")).unwrap();
+    let (mesh, report) = read(&data("v22_quadrangles"));
     assert_eq!((mesh.triangles.len(), report.split_quadrangles), (24, 12));
     assert!((Report::of(&mesh).unwrap().quality.area - 2.0).abs() < 1e-12);
 }
@@ -83,12 +87,12 @@ fn crossed_quadrangles_are_refused_with_their_place() {
 
 #[test]
 fn version_4_0_is_refused_with_the_way_out() {
-    let message = gmsh::read(&data("v40")).unwrap_err().to_string();
+    let message = files::read(&data("v40")).unwrap_err().to_string();
     assert!(message.contains("squares_v40.msh: line 2: MSH version 4 is not read"), "{message}");
     assert!(message.contains("-format msh41"));
     let cause = fault("$NOD\n1\n1 0 0 0\n$ENDNOD\n").cause;
     assert_eq!(cause, Cause::Version("1".into()));
-    assert!(matches!(gmsh::read(Path::new("no such file")), Err(gmsh::Error::Io { .. })));
+    assert!(matches!(files::read(Path::new("no.msh")), Err(files::Error::Io { .. })));
 }
 
 const TWO: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n10 0 0 0\n20 1 0 0\n30 0 1 0\n\

@@ -129,7 +129,7 @@ pub(super) fn defect(
                     "list all groups that the surface consists of, those of conductors that lie in it too; \
                      or look for holes with `farad mesh check`"
                 }
-                _ => "`farad mesh check` tells more about the mesh",
+                _ => "`farad mesh check` shows more about the mesh",
             })
         }
         Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)

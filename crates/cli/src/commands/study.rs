@@ -161,10 +161,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     folder.stage(SVG, |out| out.write_all(picture(&case, &document).as_bytes()))?;
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
-    // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json = crate::report::text::json(
-        serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
-    );
+    let json = crate::report::text::json(&document);
     folder.commit(&json)?;
     if args.solving.json {
         output.data(&json)?;

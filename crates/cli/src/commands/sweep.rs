@@ -313,10 +313,7 @@ impl Sweeping<'_> {
         }
         document.files = self.folder.names();
         document.seconds = self.started.elapsed().as_secs_f64();
-        // Only maps with strange keys and failing writers can fail, and there are none here.
-        let json = crate::report::text::json(
-            serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
-        );
+        let json = crate::report::text::json(&document);
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;

@@ -7,6 +7,7 @@
 //! Format: PATRAN Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
 
 use super::panels::{Panel, Panels};
+use crate::disjoint::DisjointSets;
 use crate::files::{Cause, FormatError, Line, Lines, parse_real};
 use crate::surface::usable;
 use crate::vector::Vector;
@@ -266,20 +267,17 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
         patches.get(geometry.patch_of.get(&element.id)?).copied()
     };
     // Elements first, then patches.
-    let mut parent: Vec<usize> = (0..elements.len() + geometry.patches.len()).collect();
-    let join = |parent: &mut [usize], a: usize, b: usize| {
-        let (a, b) = (root(parent, a), root(parent, b));
-        parent[a.max(b)] = a.min(b);
-    };
+    let mut sets = DisjointSets::new(elements.len() + geometry.patches.len());
+    let mut join = |a: usize, b: usize| sets.join(a as u32, b as u32);
     let mut first_at: HashMap<i64, usize> = HashMap::new();
     for (index, element) in elements.iter().enumerate() {
         if let Some(patch) = patch_of(element) {
-            join(&mut parent, index, elements.len() + patch);
+            join(index, elements.len() + patch);
             continue;
         }
         for node in &element.nodes {
             let other = *first_at.entry(*node).or_insert(index);
-            join(&mut parent, index, other);
+            join(index, other);
         }
     }
     let points: Vec<Vector> = geometry.grids.iter().map(|(_, point)| *point).collect();
@@ -290,11 +288,11 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
     for (index, (_, corners)) in geometry.patches.iter().enumerate() {
         for grid in corners.iter().filter_map(|corner| grids.get(corner)) {
             let other = *first_at.entry(*grid).or_insert(index);
-            join(&mut parent, elements.len() + index, elements.len() + other);
+            join(elements.len() + index, elements.len() + other);
         }
     }
-    let roots: Vec<usize> = (0..elements.len()).map(|e| root(&mut parent, e)).collect();
-    let mut name_of: HashMap<usize, String> = HashMap::new();
+    let roots: Vec<u32> = (0..elements.len() as u32).map(|e| sets.root(e)).collect();
+    let mut name_of: HashMap<u32, String> = HashMap::new();
     for (element, root) in elements.iter().zip(&roots) {
         let own = geometry.names.get(&(Named::Element, element.id));
         let of_patch = || {
@@ -318,12 +316,4 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
                 .clone()
         })
         .collect()
-}
-
-fn root(parent: &mut [usize], mut node: usize) -> usize {
-    while parent[node] != node {
-        parent[node] = parent[parent[node]];
-        node = parent[node];
-    }
-    node
 }

@@ -2,29 +2,7 @@
 
 use crate::surface::MAX_COORDINATE;
 use std::fmt;
-use std::path::PathBuf;
 use thiserror::Error;
-
-/// Why a mesh file could not be read.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The operating system refused.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The content is not a mesh that Farad can represent.
-    #[error("{}: {source}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong and where.
-        source: FormatError,
-    },
-}
 
 /// What is wrong with the content of a mesh file, and where.
 #[derive(Clone, Debug, PartialEq, Error)]

@@ -270,10 +270,7 @@ impl Document {
 
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
-        // Only maps with strange keys and failing writers can fail, and there are none here.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        crate::report::text::json(text)
+        crate::report::text::json(self)
     }
 }
 
