@@ -17,7 +17,7 @@ use crate::case::problem;
 use crate::report::plot::{self, Curve, Labels};
 use crate::report::results::Folder;
 use crate::report::text::csv_quoted;
-use crate::report::text_table::columns;
+use crate::report::text_table::narrow_tables;
 use crate::report::units::{self, decimals, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -359,7 +359,7 @@ fn table(document: &Document, unit: &str) -> String {
     rows.push(row("error".to_owned(), &|entry| {
         or_none(entry.error.map(|error| format!("{:.1e}", error / scale.factor)))
     }));
-    format!("\n{}", columns(&header, &rows, WIDTH))
+    format!("\n{}", narrow_tables(&header, &rows, WIDTH))
 }
 
 fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Path) -> String {

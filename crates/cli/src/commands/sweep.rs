@@ -20,7 +20,7 @@ use crate::machine::backend::Backend;
 use crate::paths;
 use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
-use crate::report::text_table::grid;
+use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
 use crate::report::warnings::{self, Warning};
 use crate::surfaces;
@@ -427,14 +427,14 @@ fn other_conductors(case: &Case, choice: &[usize], names: &[String]) -> Failure 
 }
 
 /// The matrix's entries on and above the diagonal, by row: name and place.
-fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
+fn narrow_tables(conductors: &[String]) -> Vec<(String, usize, usize)> {
     let count = conductors.len();
     let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
     pairs.map(|(i, j)| (entry_name(conductors, i, j), i, j)).collect()
 }
 
 fn csv(document: &Document) -> String {
-    let columns = columns(&document.conductors);
+    let columns = narrow_tables(&document.conductors);
     let mut header: Vec<String> = document.parameters.iter().map(|name| csv_quoted(name)).collect();
     header.push("triangles".to_owned());
     header.extend(columns.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
@@ -474,7 +474,7 @@ fn pvd(runs: &[Row]) -> String {
 }
 
 fn text(case: &Case, document: &Document, path: &Path) -> String {
-    let columns = columns(&document.conductors);
+    let columns = narrow_tables(&document.conductors);
     let shown = columns.len().min(MOST_SHOWN);
     let all = document.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
     let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
@@ -494,7 +494,7 @@ fn text(case: &Case, document: &Document, path: &Path) -> String {
         cells
     });
     let mut text = format!("{}\nfarad {}\n\n", case.title, env!("CARGO_PKG_VERSION"));
-    text += &grid(header, rows);
+    text += &aligned_table(header, rows);
     for row in &document.runs {
         for warning in &row.warnings {
             let word = if warning.is_error() { "ERROR" } else { "WARNING" };

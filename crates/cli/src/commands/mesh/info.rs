@@ -11,7 +11,7 @@ use mesh::topology::Orientation;
 
 use super::info_json;
 use crate::report::text::{printable, printable_line};
-use crate::report::text_table::grid;
+use crate::report::text_table::aligned_table;
 use crate::report::units::{self, significant};
 use crate::surfaces;
 use crate::terminal::exit::{Exit, Failure};
@@ -106,7 +106,7 @@ fn parts(title: &str, parts: &[PartReport]) -> String {
             part.non_manifold_edges.to_string(),
         ]
     });
-    let mut text = grid(header.map(str::to_owned).to_vec(), rows);
+    let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
     if parts.len() > MOST_SHOWN {
         let _ = writeln!(text, "  and {} more", parts.len() - MOST_SHOWN);
     }
@@ -136,7 +136,7 @@ fn quality(report: &Report) -> String {
         row("smallest angle / degree", &quality.min_angle),
         row("aspect ratio (1 = equilateral)", &quality.aspect_ratio),
     ];
-    grid(header, rows)
+    aligned_table(header, rows)
 }
 
 fn point(point: [f64; 3]) -> String {
