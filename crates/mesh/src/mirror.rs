@@ -55,7 +55,7 @@ pub struct Placed {
 /// The side of the plane that the triangles lie on for which `keep` holds.
 ///
 /// # Errors
-/// [`Error`].
+/// [`enum@Error`].
 pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result<Placed, Error> {
     let tolerance = weld::tolerance(&mesh.vertices, IN_PLANE);
     let mut placed = Placed { side: 0.0, tolerance, touching: Vec::new() };

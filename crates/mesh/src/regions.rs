@@ -86,7 +86,7 @@ impl Region {
     /// The region that `triangles` of a valid mesh ([`Mesh::validate`]) bound, in O(n log n).
     ///
     /// # Errors
-    /// [`Error`].
+    /// [`enum@Error`].
     pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Error> {
         if triangles.is_empty() {
             return Err(Error::Empty);
