@@ -253,6 +253,10 @@ fn atoms_in_the_wrong_place_and_crossing_surfaces_are_refused() {
     place.farad("solve m.toml").fails(3, &["within 0.1 angstrom of the surface of molecule"]);
     write("ATOM 1 C LYS A 7 0 0 one 0.5 1\n");
     place.farad("solve m.toml").fails(3, &["m.pqr: line 1: expected z in angstrom, found \"one\""]);
+    std::fs::rename(place.path("m.pqr"), place.path("m.txt")).unwrap();
+    std::fs::write(place.path("n.toml"), format!("{case}{}", molecule.replace("m.pqr", "m.txt")))
+        .unwrap();
+    place.farad("solve n.toml").fails(3, &["m.txt: the name does not end in .pqr"]);
 
     // Two spheres that overlap, one of metal.
     place.generate("two-spheres --distance 3 --elements 200", "two.msh");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::outcome::{COULOMB, Outcome};
 use super::random::Random;
-use super::scene::{Charge, Conductor, Dielectric, Plane, Scene, Setting};
+use super::scene::{Charge, Conductor, Dielectric, Scene, Setting};
 use super::vector::{Point, dot, norm, scaled, sub, times};
 
 type Back = Box<dyn Fn(&Outcome) -> Outcome + Send + Sync>;
@@ -167,196 +167,231 @@ pub fn by_sides(scene: &Scene) -> Option<Variant> {
 /// An image: a bit for each plane that it is mirrored in.
 type Image = usize;
 
+/// A part with its planes, which go to 0: there mirroring is exact and the field's potential is 0.
+#[derive(Clone)]
+struct Mirrored {
+    part: Scene,
+    /// The grounded planes' bits.
+    ground: Image,
+}
+
+impl Mirrored {
+    fn new(part: &Scene) -> Self {
+        let grounded = part.planes.iter().enumerate().filter(|(_, plane)| plane.ground);
+        Self { part: part.clone(), ground: grounded.map(|(k, _)| 1 << k).sum() }
+    }
+
+    fn images(&self) -> std::ops::Range<Image> {
+        0..1 << self.part.planes.len()
+    }
+
+    /// The sign of an image's charges.
+    fn sign(&self, g: Image) -> f64 {
+        if (g & self.ground).count_ones() % 2 == 1 { -1.0 } else { 1.0 }
+    }
+
+    /// Where a point of the part is once its planes are at 0.
+    fn home(&self, mut x: Point) -> Point {
+        self.part.planes.iter().for_each(|plane| x[plane.axis] -= plane.at);
+        x
+    }
+
+    fn image(&self, x: Point, g: Image) -> Point {
+        let mut x = self.home(x);
+        for (_, plane) in self.part.planes.iter().enumerate().filter(|(k, _)| g >> k & 1 == 1) {
+            x[plane.axis] = -x[plane.axis];
+        }
+        x.map(|c| c + 0.0)
+    }
+
+    /// The bits of the planes that patches touch: across these a body is one with its image.
+    fn touched(&self, patches: &[usize]) -> Image {
+        let planes = self.part.planes.iter().enumerate();
+        let touched = planes.filter(|(_, plane)| self.part.touches(patches, **plane));
+        touched.map(|(k, _)| 1 << k).sum()
+    }
+
+    /// The images of a body that are not one with an earlier one, being one across the planes of `one`.
+    fn classes(&self, one: Image) -> impl Iterator<Item = Image> {
+        self.images().filter(move |g| g & one == 0)
+    }
+
+    /// The patches of a class of images.
+    fn members(&self, patches: &[usize], class: Image, one: Image) -> Vec<usize> {
+        let of = self.images().filter(|g| g & !one == class);
+        of.flat_map(|g| patches.iter().map(move |p| g * self.part.patches + p)).collect()
+    }
+
+    /// All triangles, without the planes and without bodies and charges.
+    fn surface(&self) -> Scene {
+        let part = &self.part;
+        let mut whole = Scene {
+            vertices: Vec::new(),
+            triangles: Vec::new(),
+            patch_of: Vec::new(),
+            conductors: Vec::new(),
+            dielectrics: Vec::new(),
+            charges: Vec::new(),
+            planes: Vec::new(),
+            probes: part.probes.iter().map(|&x| self.home(x)).collect(),
+            patches: part.patches * self.images().len(),
+            ..part.clone()
+        };
+        let mut vertex_of: HashMap<[u64; 3], u32> = HashMap::new();
+        for g in self.images() {
+            for (corners, patch) in part.triangles.iter().zip(&part.patch_of) {
+                let mut corners = corners.map(|v| {
+                    let x = self.image(part.vertices[v as usize], g);
+                    *vertex_of.entry(x.map(f64::to_bits)).or_insert_with(|| {
+                        whole.vertices.push(x);
+                        whole.vertices.len() as u32 - 1
+                    })
+                });
+                if g.count_ones() % 2 == 1 {
+                    corners.swap(1, 2);
+                }
+                whole.triangles.push(corners);
+                whole.patch_of.push(g * part.patches + patch);
+            }
+        }
+        whole
+    }
+
+    /// The conductors of the whole that are images of one of the part, each with its image.
+    fn conductors(&self, conductor: &Conductor, one: Image) -> Vec<(Conductor, Image)> {
+        let even = self.classes(one).filter(|g| g & self.ground == 0).count();
+        let of_class = |class: Image| {
+            let name = named(&conductor.name, class);
+            let sign = self.sign(class);
+            let setting = match conductor.setting {
+                Setting::None => Setting::None,
+                Setting::Potential(volt) => Setting::Potential(sign * volt),
+                Setting::Charge(charge) => Setting::Charge(sign * charge / even as f64),
+            };
+            let patches = self.members(&conductor.patches, class, one);
+            (Conductor { name, patches, setting }, class)
+        };
+        self.classes(one).map(of_class).collect()
+    }
+
+    fn dielectrics(&self, dielectric: &Dielectric) -> Vec<Dielectric> {
+        let one = self.touched(&dielectric.patches);
+        let of_class = |class: Image| Dielectric {
+            name: named(&dielectric.name, class),
+            permittivity: dielectric.permittivity,
+            patches: self.members(&dielectric.patches, class, one),
+            optional: self.members(&dielectric.optional, class, one),
+        };
+        self.classes(one).map(of_class).collect()
+    }
+
+    /// All charges; those in a plane of symmetry are their own images.
+    fn charges(&self) -> Vec<Charge> {
+        let mut all: Vec<Charge> = Vec::new();
+        for g in self.images() {
+            for charge in &self.part.charges {
+                let position = self.image(charge.position, g);
+                if all.iter().all(|known| known.position != position) {
+                    let coulomb = self.sign(g) * charge.coulomb;
+                    all.push(Charge { position, coulomb, ..*charge });
+                }
+            }
+        }
+        all
+    }
+
+    /// How many charges of the whole a charge of the part stands for.
+    fn copies(&self, charge: &Charge) -> f64 {
+        let planes = || self.part.planes.iter().filter(|plane| !plane.ground);
+        let own = planes().filter(|plane| charge.position[plane.axis] == plane.at).count();
+        2.0f64.powi((planes().count() - own) as i32)
+    }
+
+    /// The outcome of the part from that of the whole, whose conductors `of_part` lists for each of the part, with their images.
+    fn back(&self, found: &Outcome, of_part: &[Vec<(usize, Image)>]) -> Outcome {
+        let no_ground = |own: &&(usize, Image)| own.1 & self.ground == 0;
+        let entry = |rows: &[(usize, Image)], columns: &[(usize, Image)]| -> f64 {
+            let rows = rows.iter().filter(no_ground);
+            rows.flat_map(|(i, _)| columns.iter().map(move |(j, g)| (*i, *j, *g)))
+                .map(|(i, j, g)| self.sign(g) * found.capacitance[i][j])
+                .sum()
+        };
+        let row = |rows: &Vec<(usize, Image)>| of_part.iter().map(|own| entry(rows, own)).collect();
+        let conductor = |own: &Vec<(usize, Image)>| {
+            let charge = own.iter().filter(no_ground).map(|(i, _)| found.conductors[*i].1).sum();
+            (found.conductors[own[0].0].0, charge)
+        };
+        let from_ground = self.ground_terms();
+        let reaction: Vec<f64> =
+            found.reaction.iter().zip(&from_ground).map(|(volt, more)| volt + more).collect();
+        let each = self.part.charges.iter().zip(&reaction);
+        let energy: f64 = each.map(|(q, volt)| 0.5 * self.copies(q) * q.coulomb * volt).sum();
+        let has_state = !found.conductors.is_empty();
+        Outcome {
+            capacitance: of_part.iter().map(row).collect(),
+            conductors: of_part.iter().filter(|_| has_state).map(conductor).collect(),
+            energy: found.energy.map(|_| energy),
+            reaction,
+            ..found.clone()
+        }
+    }
+
+    /// What images in ground planes make at each charge of the part: in the whole they are charges of their own.
+    fn ground_terms(&self) -> Vec<f64> {
+        let at = |charge: &Charge| -> f64 {
+            let here = self.image(charge.position, 0);
+            let mut known: Vec<Point> = Vec::new();
+            let mut volt = 0.0;
+            for g in self.images().filter(|g| g & self.ground != 0) {
+                for other in &self.part.charges {
+                    let x = self.image(other.position, g);
+                    if !known.contains(&x) {
+                        known.push(x);
+                        let Charge { coulomb, permittivity, .. } = other;
+                        volt += self.sign(g) * COULOMB * coulomb
+                            / (permittivity * norm(sub(here, x)) * self.part.unit.1);
+                    }
+                }
+            }
+            volt
+        };
+        self.part.charges.iter().map(at).collect()
+    }
+}
+
+/// The name of an image of a body.
+fn named(name: &str, class: Image) -> String {
+    if class == 0 { name.to_owned() } else { format!("{name}_{class}") }
+}
+
 /// All there is with its images, without planes.
 pub fn whole(scene: &Scene) -> Option<Variant> {
     if scene.planes.is_empty() {
         return None;
     }
-    let planes = scene.planes.clone();
-    let images: Vec<Image> = (0..1 << planes.len()).collect();
-    let across = |g: Image, k: usize| g >> k & 1 == 1;
-    let ground =
-        planes.iter().enumerate().filter(|(_, p)| p.ground).map(|(k, _)| 1 << k).sum::<usize>();
-    let sign = move |g: Image| if (g & ground).count_ones() % 2 == 1 { -1.0 } else { 1.0 };
-    // Planes go to 0, where mirroring is exact and the field's potential is 0.
-    let home = |x: Point| {
-        let mut x = x;
-        planes.iter().for_each(|plane| x[plane.axis] -= plane.at);
-        x
-    };
-    let mirrored = |x: Point, g: Image| {
-        let mut x = home(x);
-        for (_, plane) in planes.iter().enumerate().filter(|(k, _)| across(g, *k)) {
-            x[plane.axis] = -x[plane.axis];
-        }
-        x.map(|c| c + 0.0)
-    };
-    let mut other = Scene {
-        vertices: Vec::new(),
-        triangles: Vec::new(),
-        patch_of: Vec::new(),
-        conductors: Vec::new(),
-        dielectrics: Vec::new(),
-        charges: Vec::new(),
-        planes: Vec::new(),
-        probes: scene.probes.iter().map(|&x| home(x)).collect(),
-        patches: scene.patches * images.len(),
-        ..scene.clone()
-    };
-    let mut vertex_of: HashMap<[u64; 3], u32> = HashMap::new();
-    for &g in &images {
-        for (corners, patch) in scene.triangles.iter().zip(&scene.patch_of) {
-            let mut corners = corners.map(|v| {
-                let x = mirrored(scene.vertices[v as usize], g);
-                *vertex_of.entry(x.map(f64::to_bits)).or_insert_with(|| {
-                    other.vertices.push(x);
-                    other.vertices.len() as u32 - 1
-                })
-            });
-            if g.count_ones() % 2 == 1 {
-                corners.swap(1, 2);
-            }
-            other.triangles.push(corners);
-            other.patch_of.push(g * scene.patches + patch);
-        }
-    }
-    // Images that are one body: those across planes that it touches.
-    let joined = |patches: &[usize]| -> Image {
-        let touched =
-            planes.iter().enumerate().filter(|(_, plane)| scene.touches(patches, **plane));
-        touched.map(|(k, _)| 1 << k).sum()
-    };
-    let classes = |one: Image| images.iter().copied().filter(move |g| g & one == 0);
-    let members = |patches: &[usize], class: Image, one: Image| -> Vec<usize> {
-        let of = images.iter().filter(|&&g| g & !one == class);
-        of.flat_map(|g| patches.iter().map(|p| g * scene.patches + p).collect::<Vec<_>>()).collect()
-    };
+    let mirrored = Mirrored::new(scene);
+    let mut whole = mirrored.surface();
     // For each conductor of the part those of the whole, with their images.
     let mut of_part: Vec<Vec<(usize, Image)>> = Vec::new();
     let mut other_bodies = Vec::new();
     for conductor in &scene.conductors {
-        let touched = joined(&conductor.patches);
+        let touched = mirrored.touched(&conductor.patches);
         // In fields through a plane of symmetry a conductor and its image are one.
-        let one = if scene.polarisability { images.len() - 1 } else { touched };
+        let one = if scene.polarisability { mirrored.images().len() - 1 } else { touched };
         if one != touched {
             other_bodies.push(conductor.name.clone());
         }
-        let even = classes(one).filter(|g| g & ground == 0).count();
-        let mut own = Vec::new();
-        for class in classes(one) {
-            let name = if class == 0 {
-                conductor.name.clone()
-            } else {
-                format!("{}_{class}", conductor.name)
-            };
-            let setting = match conductor.setting {
-                Setting::None => Setting::None,
-                Setting::Potential(volt) => Setting::Potential(sign(class) * volt),
-                Setting::Charge(charge) => Setting::Charge(sign(class) * charge / even as f64),
-            };
-            own.push((other.conductors.len(), class));
-            let patches = members(&conductor.patches, class, one);
-            other.conductors.push(Conductor { name, patches, setting });
-        }
-        of_part.push(own);
+        let (own, images): (Vec<_>, Vec<_>) =
+            mirrored.conductors(conductor, one).into_iter().unzip();
+        of_part.push((whole.conductors.len()..).zip(images).collect());
+        whole.conductors.extend(own);
     }
-    for dielectric in &scene.dielectrics {
-        let one = joined(&dielectric.patches);
-        for class in classes(one) {
-            let Dielectric { name, permittivity, .. } = dielectric.clone();
-            let name = if class == 0 { name } else { format!("{name}_{class}") };
-            let patches = members(&dielectric.patches, class, one);
-            let optional = members(&dielectric.optional, class, one);
-            other.dielectrics.push(Dielectric { name, permittivity, patches, optional });
-        }
-    }
-    for &g in &images {
-        for charge in &scene.charges {
-            let position = mirrored(charge.position, g);
-            if other.charges.iter().all(|known| known.position != position) {
-                let coulomb = sign(g) * charge.coulomb;
-                other.charges.push(Charge { position, coulomb, ..*charge });
-            }
-        }
-    }
-    let of_ground: Vec<(Image, f64)> =
-        images.iter().filter(|g| *g & ground != 0).map(|&g| (g, sign(g))).collect();
-    let from_ground = ground_terms(scene, mirrored, &of_ground);
-    let ground_planes = ground.count_ones();
-    let charges = scene.charges.clone();
-    let copies: Vec<f64> = charges
-        .iter()
-        .map(|charge| {
-            let in_plane = |p: &&Plane| !p.ground && charge.position[p.axis] == p.at;
-            let in_planes = planes.iter().filter(in_plane).count();
-            2.0f64.powi((planes.len() - ground_planes as usize - in_planes) as i32)
-        })
-        .collect();
-    let back = move |found: &Outcome| {
-        let no_ground = |own: &&(usize, Image)| own.1 & ground == 0;
-        let capacitance = of_part
-            .iter()
-            .map(|rows| {
-                let entry = |columns: &Vec<(usize, Image)>| {
-                    let rows = rows.iter().filter(no_ground);
-                    rows.flat_map(|(i, _)| columns.iter().map(move |(j, g)| (*i, *j, *g)))
-                        .map(|(i, j, g)| sign(g) * found.capacitance[i][j])
-                        .sum::<f64>()
-                };
-                of_part.iter().map(entry).collect()
-            })
-            .collect();
-        let conductor = |own: &Vec<(usize, Image)>| {
-            let charge = own.iter().filter(no_ground).map(|(i, _)| found.conductors[*i].1).sum();
-            (found.conductors[own[0].0].0, charge)
-        };
-        let has_state = !found.conductors.is_empty();
-        let reaction: Vec<f64> =
-            found.reaction.iter().zip(&from_ground).map(|(volt, more)| volt + more).collect();
-        let each = charges.iter().zip(&reaction).zip(&copies);
-        let energy: f64 = each.map(|((q, volt), copies)| 0.5 * copies * q.coulomb * volt).sum();
-        Outcome {
-            capacitance,
-            conductors: if has_state {
-                of_part.iter().map(conductor).collect()
-            } else {
-                Vec::new()
-            },
-            energy: found.energy.map(|_| energy),
-            reaction,
-            forces: found.forces.clone(),
-            forces_relative_to: found.forces_relative_to.clone(),
-            probes: found.probes.clone(),
-            polarisability: found.polarisability,
-            is_coarse: found.is_coarse,
-            other_bodies: other_bodies.clone(),
-        }
+    let dielectrics = scene.dielectrics.iter();
+    whole.dielectrics = dielectrics.flat_map(|own| mirrored.dielectrics(own)).collect();
+    whole.charges = mirrored.charges();
+    let back = move |found: &Outcome| Outcome {
+        other_bodies: other_bodies.clone(),
+        ..mirrored.back(found, &of_part)
     };
-    Some(Variant { scene: other, back: Box::new(back) })
-}
-
-/// What images in ground planes make at each charge of the part: in the whole they are charges of their own.
-fn ground_terms(
-    scene: &Scene,
-    mirrored: impl Fn(Point, Image) -> Point,
-    of_ground: &[(Image, f64)],
-) -> Vec<f64> {
-    let at = |charge: &Charge| -> f64 {
-        let here = mirrored(charge.position, 0);
-        let mut known: Vec<Point> = Vec::new();
-        let mut volt = 0.0;
-        for &(g, sign) in of_ground {
-            for other in &scene.charges {
-                let x = mirrored(other.position, g);
-                if !known.contains(&x) {
-                    known.push(x);
-                    let Charge { coulomb, permittivity, .. } = other;
-                    volt += sign * COULOMB * coulomb
-                        / (permittivity * norm(sub(here, x)) * scene.unit.1);
-                }
-            }
-        }
-        volt
-    };
-    scene.charges.iter().map(at).collect()
+    Some(Variant { scene: whole, back: Box::new(back) })
 }

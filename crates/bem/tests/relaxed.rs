@@ -118,7 +118,7 @@ fn an_interface_with_a_conductor_and_a_charge() {
 fn a_molecule() {
     let molecule = Molecule { atoms: 60, resolution: Resolution::Elements(1280) };
     let mesh = molecule.build().unwrap();
-    let charge = |atom: mesh::pqr::Atom| PointCharge {
+    let charge = |atom: mesh::generate::Atom| PointCharge {
         position: atom.position,
         charge: atom.charge,
         permittivity: 2.0,

@@ -1,4 +1,4 @@
-//! Writing whole files: never half of one, never over another by accident, and nothing left behind.
+//! Atomic writing of files: never half of one, never over another by accident, and nothing left behind.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +12,7 @@ use crate::terminal::exit::{Exit, Failure};
 /// What temporary names begin with.
 const TEMPORARY: &str = ".farad-tmp-";
 
-/// Temporary files and folders that are there now: what has to go when the process is told to end at once.
+/// Temporary files and folders that exist now: they are removed when the process is asked to end at once.
 static LEFT: Mutex<Vec<(PathBuf, Removal)>> = Mutex::new(Vec::new());
 
 /// How far the removal of a temporary goes.
@@ -32,7 +32,7 @@ pub(crate) fn finishing() -> MutexGuard<'static, ()> {
     FINISHING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A name that nobody can foresee, short enough for every file system. `owner` tells whose it is, if that matters.
+/// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that matters.
 pub(crate) fn temporary_name(owner: Option<u64>) -> String {
     // The keys of a hasher are random numbers of the operating system.
     let random = RandomState::new().hash_one(std::process::id());
@@ -42,7 +42,7 @@ pub(crate) fn temporary_name(owner: Option<u64>) -> String {
     }
 }
 
-/// Whether a name is one that [`temporary_name`] gives: what a killed run has left.
+/// Whether a name is one that [`temporary_name`] gives: left by a killed run.
 pub(crate) fn is_temporary(name: &OsStr) -> bool {
     name.to_string_lossy().starts_with(TEMPORARY)
 }
@@ -52,7 +52,7 @@ pub(crate) fn is_temporary_of(name: &OsStr, owner: u64) -> bool {
     name.to_string_lossy().starts_with(&format!("{TEMPORARY}{owner:016x}-"))
 }
 
-/// A path that is removed when this is dropped or the process is told to end at once.
+/// A path that is removed when this is dropped or the process is asked to end at once.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
@@ -118,7 +118,7 @@ fn left() -> MutexGuard<'static, Vec<(PathBuf, Removal)>> {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes a file, or a folder with all that is in it. Nothing more can be done about what refuses to go twice.
+/// Removes a file, or a folder with its content; gives up after two attempts.
 pub(crate) fn remove(path: &Path) {
     for _ in 0..2 {
         let Ok(found) = fs::symlink_metadata(path) else { continue };
@@ -138,7 +138,7 @@ pub(crate) fn remove_temporaries_and_exit(code: i32) -> ! {
     std::process::exit(code)
 }
 
-/// Writes a whole new file and sees it to the disk, so that a rename never shows half of it.
+/// Writes a new file and flushes it to the disk, so that a rename never shows half of it.
 pub(crate) fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -149,7 +149,7 @@ pub(crate) fn write_whole(
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
-/// Sees the names in a folder to the disk, where the system can do that.
+/// Flushes the names in a folder to the disk, where the system can do that.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if !cfg!(unix) {
         return Ok(());
@@ -188,7 +188,7 @@ pub(crate) fn check_vacant(path: &Path, overwrite: bool) -> Result<(), Failure> 
     }
 }
 
-/// What lies at a path if it is neither a file nor a link: nothing that a file may take the place of.
+/// What is at a path, in words, if it is neither a file nor a link and so must not be replaced.
 pub(crate) fn special(found: &fs::Metadata) -> Option<&'static str> {
     let kind = found.file_type();
     if kind.is_file() || kind.is_symlink() {
@@ -224,7 +224,7 @@ pub(crate) fn replace(
         Ok(())
     });
     result.map_err(|error| Failure::io("write", path, &error))?;
-    // The file is whole whatever happens; only whether a crash of the machine may still undo it is open.
+    // The file is whole in any case; only a crash of the machine might still undo it.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Err(error) = sync_folder(folder.unwrap_or(Path::new("."))) {
         tracing::warn!("cannot see the name of {} to the disk: {error}", path.display());

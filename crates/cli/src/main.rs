@@ -6,6 +6,7 @@ mod files;
 mod machine;
 mod paths;
 mod report;
+mod surfaces;
 mod terminal;
 
 use std::io::Write as _;
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether JSON was asked for, understood or not.
+/// Whether JSON output was requested, even on a command line with errors.
 fn wants_json() -> bool {
     std::env::args_os().any(|argument| argument == "--json")
 }
@@ -54,7 +55,7 @@ fn refuse(refusal: &clap::Error) -> ExitCode {
                 failure.exit.into()
             }
         },
-        // Nobody is left to tell if that could not be shown.
+        // If it could not be shown, there is no other way to report it.
         _ => {
             if wants_json() {
                 output::failure_as_json(&Failure::new(Exit::Usage, refusal.render()));

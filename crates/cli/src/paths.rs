@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// `target` as seen from `folder`, with forward slashes; absolute where there is no way (another drive).
 ///
-/// Neither needs to exist: what does is taken with its symbolic links resolved.
+/// Neither needs to exist; symbolic links are resolved as far as they do.
 pub(crate) fn relative(folder: &Path, target: &Path) -> String {
     let (folder, target) = (resolve(folder), resolve(target));
     let shared = folder.components().zip(target.components()).take_while(|(a, b)| a == b).count();

@@ -1,6 +1,6 @@
-//! Self-checks at the end of every solve: what the numbers promise is compared with what holds, and judged.
+//! Self-checks at the end of every solve: properties that exact results have are measured on the computed ones and judged.
 //!
-//! `bem` measures; here it is decided what is a warning and what an error. docs/math.md, "Self-checks",
+//! `bem` measures; this module decides what is a warning and what an error. docs/math.md, "Self-checks",
 //! says where the promises come from, docs/results.md what a user reads.
 
 use std::collections::HashMap;
@@ -8,28 +8,28 @@ use std::collections::HashMap;
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 use mesh::locate::Locator;
 
-use crate::bodies::Balance;
 use crate::fault::Note;
+use crate::forces::Balance;
 use crate::problem::Problem;
 use crate::state;
 
-/// Beyond this many times the promise a result is an error.
+/// A result that misses its promise by more than this factor is an error.
 const ERROR: f64 = 10.0;
 
-/// The residual at some panels may exceed the tolerance this many times: few panels stand for all, and the solve's own residual
-/// was taken with a fast sum that may be off by a third of the tolerance.
+/// Factor by which the residual at a sample of panels may exceed the tolerance: few panels stand for all, and the solve's own residual
+/// was computed with a fast sum that may be off by a third of the tolerance.
 const RESIDUAL_SHARE: f64 = 5.0;
 
-/// A fast sum's error is measured at some points; its tolerance is that of all.
+/// The same for a fast sum's error, which is measured at a sample of points; its tolerance is for all points together.
 const FMM_SHARE: f64 = 3.0;
 
-/// Gauss's law is put right in each product. What that hides is a defect of quadrature or sums, which is small against the charge.
+/// Gauss's law is enforced in each product. The correction hides a defect of quadrature or sums, which must be small compared with the charge.
 const GAUSS: f64 = 1e-2;
 
-/// Charges that conductors take on among sources, in one medium: a few tolerances.
+/// Relative error of charges induced on conductors, in one medium: a few tolerances.
 const INDUCED: f64 = 10.0;
 
-/// The same where media differ: the error of the mesh.
+/// The same in several media, where the error of the mesh dominates.
 const INDUCED_BY_MESH: f64 = 0.1;
 
 /// Share of the forces that may be left of their sum where action is reaction: quadrature of the field of close bodies, well below
@@ -45,7 +45,7 @@ const FACETS_OVER_DISTANCE: f64 = 2.0;
 pub struct Warning {
     /// Which check, one of a fixed list of words.
     pub check: &'static str,
-    /// What it is about: entries, conductors, charges.
+    /// The entries, conductors or charges concerned.
     pub what: String,
     /// What was found, relative, as is what was promised.
     pub value: f64,
@@ -93,7 +93,7 @@ pub(crate) struct Measured {
 }
 
 impl Measured {
-    /// Takes in what was measured of further excitations.
+    /// Adds the measurements of further excitations.
     pub(crate) fn add(&mut self, other: Self) {
         self.residuals.extend(other.residuals);
         self.induced.extend(other.induced);
@@ -125,9 +125,9 @@ pub(crate) fn measure(
     if problem.description.has_sources() && units > 0 && solved.len() > units {
         let (excitation, _) = solved[units];
         let of_units: Vec<&[f64]> = solved[..units].iter().map(|(_, charge)| *charge).collect();
-        // A field in several media is nobody's potential in one.
+        // Reciprocity with an external field holds in this form only in one medium.
         if problem.media.is_none() || excitation.field == [0.0; 3] {
-            // What the sources induce, without what conductors carry that are not at 0 V among them.
+            // The induced charge alone: without the charge of conductors that are not at 0 V in this excitation.
             let own = |k: usize| -> f64 {
                 let each = answer.responses[..units].iter().zip(&excitation.potentials);
                 each.map(|(unit, volt)| unit.conductor_charge[k] * volt).sum()
@@ -160,7 +160,7 @@ pub(crate) fn judge(
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
     if problem.notes.iter().any(|note| matches!(note, Note::ThroughItself { .. })) {
-        // Gauss's law does not hold on such a surface, and the user has been told that values near the crossing are in doubt.
+        // Gauss's law does not hold on such a surface, and a note has said that values near the crossing are in doubt.
         warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
     warnings.extend(matrix(names, answer, problem.media.is_none()));

@@ -1,4 +1,4 @@
-//! Which triangle belongs to which conductor, and what conductors are like.
+//! The conductor of each triangle, and a summary of each conductor.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ pub struct Conductors {
     pub summaries: Vec<Summary>,
 }
 
-/// One conductor in numbers.
+/// A conductor's size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// Its name.
@@ -111,7 +111,7 @@ mod tests {
         let faults = assign(&unclaimed, &testing::shells()).unwrap_err();
         assert!(matches!(
             faults[..],
-            [Fault::Conductors(conductors::Problem::Unclaimed { count: 72, .. })]
+            [Fault::Conductors(conductors::Error::Unclaimed { count: 72, .. })]
         ));
     }
 

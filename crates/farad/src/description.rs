@@ -1,14 +1,14 @@
-//! What a problem is: conductors, media, charges, planes, fields, and what is wanted of them. Nothing here knows a mesh.
+//! The description of a problem: conductors, media, charges, planes, fields, and the results that are wanted. Independent of the mesh.
 
 use crate::fault::Fault;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// The media of a problem, what is in them, and what is wanted. Groups are the names of the mesh's physical groups.
+/// A problem: its media, what is in them, and the results that are wanted. Groups are named as the mesh's physical groups are.
 ///
 /// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components, without groups) are conductors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
-    /// The unit of the mesh's coordinates, and of all others here.
+    /// The unit of the mesh's coordinates, and of all coordinates here.
     pub unit: LengthUnit,
     /// Relative permittivity of the surrounding medium.
     pub relative_permittivity: f64,
@@ -19,23 +19,24 @@ pub struct Description {
     /// Bodies of other media.
     pub dielectrics: Vec<Dielectric>,
     /// Media by what is on both sides of surfaces; only without dielectrics and charges.
-    pub surfaces: Vec<Surface>,
+    pub surfaces: Vec<SurfaceMedia>,
     /// Planes in which everything is mirrored, no two of them parallel.
     pub planes: Vec<bem::Mirror>,
-    /// Point charges beside the atoms of dielectrics.
+    /// Point charges other than the atoms of dielectrics.
     pub charges: Vec<Charge>,
     /// Uniform external field in V/m.
     pub field: [f64; 3],
     /// Where potential and field are wanted.
     pub probes: Vec<Probe>,
-    /// Whether a diffusion constant is wanted, and in what.
+    /// The liquid for which a diffusion constant is wanted, if it is.
     pub diffusion: Option<Diffusion>,
     /// Whether forces and torques are wanted.
     pub forces: bool,
     /// Whether the polarisability tensor is wanted.
     pub polarisability: bool,
-    /// Whether potentials of triangles are wanted: those of interfaces take as long to evaluate as some products of the solve.
-    pub surface_potentials: bool,
+    /// Whether values on each triangle are wanted that nothing else needs: [`crate::State::potential`], which takes as long to evaluate on
+    /// interfaces as some products of the solve, and [`crate::Solution::all_charge`].
+    pub surface_values: bool,
 }
 
 impl Default for Description {
@@ -54,7 +55,7 @@ impl Default for Description {
             diffusion: None,
             forces: false,
             polarisability: false,
-            surface_potentials: true,
+            surface_values: true,
         }
     }
 }
@@ -125,12 +126,12 @@ pub struct Atom {
 
 impl Atom {
     /// An atom of a PQR file in a problem of this unit.
-    pub fn from_pqr(atom: &mesh::pqr::Atom, unit: LengthUnit) -> Self {
+    pub fn from_pqr(atom: &crate::pqr::Atom, unit: LengthUnit) -> Self {
         let chain = atom.chain.iter().map(String::as_str);
         let words = chain.chain([atom.residue.as_str(), atom.number.as_str(), atom.name.as_str()]);
         Self {
             name: words.collect::<Vec<_>>().join(" "),
-            position: atom.position.map(|x| x * LengthUnit::Angstrom.metres() / unit.metres()),
+            position: atom.position_in(unit),
             charge: atom.charge,
         }
     }
@@ -138,7 +139,7 @@ impl Atom {
 
 /// Groups and the media on their sides.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Surface {
+pub struct SurfaceMedia {
     /// The groups.
     pub groups: Vec<String>,
     /// Relative permittivity on the side that normals point to, and on the other.
@@ -179,12 +180,12 @@ pub struct Probe {
     /// Its name in results.
     pub name: String,
     /// Where.
-    pub place: Place,
+    pub place: ProbePoints,
 }
 
 /// Places in the description's unit.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Place {
+pub enum ProbePoints {
     /// Any points.
     Points(Vec<[f64; 3]>),
     /// Evenly from one end to the other.
@@ -207,7 +208,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl ProbePoints {
     /// How many points there are.
     pub fn count(&self) -> usize {
         match self {
@@ -270,7 +271,7 @@ pub(crate) fn plane_name(mirror: &bem::Mirror) -> String {
 }
 
 impl Description {
-    /// Whether potentials, charges or a field are set, so that there is a state to solve for beside the capacitance matrix.
+    /// Whether potentials, charges or a field are set, so that there is a state to solve for in addition to the capacitance matrix.
     pub fn has_state(&self) -> bool {
         self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
     }
@@ -308,7 +309,7 @@ impl Description {
         self.probes.iter().fold(0, |all, probe| all.saturating_add(probe.place.count()))
     }
 
-    /// What contradicts itself or has no meaning, whatever the mesh.
+    /// Contradictions and meaningless values that can be found without the mesh.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = self.numbers_out_of_range();
         for (k, mirror) in self.planes.iter().enumerate() {
@@ -377,7 +378,7 @@ mod tests {
         let planes = vec![mirror(0.0), mirror(1.0)];
         let parallel = Description { planes, ..ok.clone() };
         assert_eq!(parallel.faults(), [Fault::ParallelPlanes { planes: [0, 1], axis: "y" }]);
-        let surfaces = vec![Surface { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
+        let surfaces = vec![SurfaceMedia { groups: vec!["a".to_owned()], sides: [1.0, 2.0] }];
         let dielectrics = vec![Dielectric::new("a", 2.0)];
         let charges = vec![Charge { position: [0.0; 3], amount: Amount::Coulomb(1.0) }];
         let by_surfaces = Description { surfaces, ..ok.clone() };
@@ -388,7 +389,7 @@ mod tests {
         let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
         let diffusing = Description { diffusion, ..by_surfaces };
         assert_eq!(diffusing.faults(), [Fault::DiffusionOfMedia]);
-        let place = Place::Points(vec![[0.0; 3]]);
+        let place = ProbePoints::Points(vec![[0.0; 3]]);
         let probes = vec![Probe { name: "p".to_owned(), place }];
         let probed = Description { probes, ..ok };
         assert_eq!(probed.faults(), [Fault::NothingToProbe]);
@@ -422,23 +423,23 @@ mod tests {
     #[test]
     fn lines_and_grids_have_their_points_from_end_to_end() {
         let (from, to) = ([0.0, 0.0, 1.0], [0.0, 4.0, 1.0]);
-        let line = Place::Line { from, to, count: 3 };
+        let line = ProbePoints::Line { from, to, count: 3 };
         assert_eq!(line.points(), [from, [0.0, 2.0, 1.0], to]);
-        let grid = Place::Grid { low: [0.0; 3], high: [1.0, 0.0, 4.0], counts: [2, 1, 3] };
+        let grid = ProbePoints::Grid { low: [0.0; 3], high: [1.0, 0.0, 4.0], counts: [2, 1, 3] };
         let points = grid.points();
         assert_eq!((points.len(), grid.count(), grid.spacing()), (6, 6, [1.0, 0.0, 2.0]));
         assert_eq!(points[..3], [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0]]);
         assert_eq!(points[5], [1.0, 0.0, 4.0]);
         // Counts that no case file has, and that must not divide by zero.
-        assert_eq!(Place::Line { from, to, count: 1 }.points(), [from]);
-        assert!(Place::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
+        assert_eq!(ProbePoints::Line { from, to, count: 1 }.points(), [from]);
+        assert!(ProbePoints::Grid { low: from, high: to, counts: [2, 0, 1] }.points().is_empty());
         let most = [usize::MAX; 3];
-        assert_eq!(Place::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
+        assert_eq!(ProbePoints::Grid { low: from, high: to, counts: most }.count(), usize::MAX);
     }
 
     #[test]
     fn atoms_of_files_are_in_angstrom() {
-        let atom = mesh::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
+        let atom = crate::pqr::parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
         let atom = Atom::from_pqr(&atom[0], LengthUnit::Nanometre);
         assert_eq!((atom.name.as_str(), atom.charge), ("A LYS 12 CA", 0.5));
         for (x, expected) in atom.position.into_iter().zip([0.1, -2.0, 0.5]) {

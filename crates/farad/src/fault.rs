@@ -1,4 +1,4 @@
-//! What is wrong with a problem, and what one should know of it.
+//! Faults of a problem, and notes about it.
 
 use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
@@ -39,7 +39,7 @@ pub enum Misplaced {
     Outside,
     /// Not on the mesh's side of a plane.
     Beyond,
-    /// Nearer to the surface than an atom can be.
+    /// Closer to the surface than an atom can be.
     Close,
 }
 
@@ -56,9 +56,9 @@ impl Misplaced {
 
 /// What is wrong with a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaneProblem {
+pub enum PlaneFault {
     /// The mesh has no image in it.
-    NotMirrored(mirror::Problem),
+    NotMirrored(mirror::Error),
     /// This triangle of a conductor touches the plane, which is grounded.
     Shorted(u32),
     /// The external field has a part along the plane, which is grounded.
@@ -71,7 +71,7 @@ pub enum PlaneProblem {
     Diffusion,
 }
 
-impl PlaneProblem {
+impl PlaneFault {
     fn of(&self, name: &str) -> String {
         match self {
             Self::NotMirrored(problem) => {
@@ -100,7 +100,7 @@ impl PlaneProblem {
 
 /// What is wrong with the place of a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ChargeProblem {
+pub enum ChargeFault {
     /// It lies in the grounded plane of this name.
     #[error("lies in {0}")]
     InGround(String),
@@ -128,7 +128,7 @@ pub enum Fault {
         /// What may be given.
         possible: &'static str,
     },
-    /// Two planes of one axis, whose images have no end.
+    /// Two planes of one axis, which would have infinitely many images.
     #[error("two planes are perpendicular to {axis}")]
     ParallelPlanes {
         /// The two.
@@ -161,9 +161,9 @@ pub enum Fault {
     /// Triangles that make a solve meaningless.
     #[error("the mesh cannot be solved on:\n{0}")]
     Defects(check::Defects),
-    /// Triangles that are of no conductor, or of several; groups that are not there.
+    /// Triangles of no conductor or of several; groups that do not exist.
     #[error(transparent)]
-    Conductors(#[from] conductors::Problem),
+    Conductors(#[from] conductors::Error),
     /// A group of a dielectric or a surface that the mesh does not have.
     #[error("the mesh has no physical group \"{group}\"")]
     UnknownGroup {
@@ -204,7 +204,7 @@ pub enum Fault {
         /// Its name, such as "the ground plane z = 0".
         name: String,
         /// What.
-        problem: PlaneProblem,
+        problem: PlaneFault,
     },
     /// What is wrong with the place of a charge.
     #[error("the charge {problem}")]
@@ -212,7 +212,7 @@ pub enum Fault {
         /// The charge.
         charge: usize,
         /// What.
-        problem: ChargeProblem,
+        problem: ChargeFault,
     },
     /// Atoms where they cannot be.
     #[error("{} {} \"{name}\"", if atoms.len() == 1 { "1 atom lies".to_owned() } else { format!("{} atoms lie", count(atoms.len() as u64)) }, why.words())]
@@ -234,7 +234,7 @@ pub enum Fault {
         /// Its name.
         name: String,
         /// Why.
-        problem: regions::Problem,
+        problem: regions::Error,
     },
     /// Two dielectrics with one surface.
     #[error(
@@ -311,10 +311,10 @@ impl Touching {
     }
 }
 
-/// What one should know of the surfaces of a problem.
+/// Something about the surfaces of a problem that is no fault but should be known.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum Note {
-    /// The surface of a dielectric goes through itself, as molecular surfaces do here and there.
+    /// The surface of a dielectric intersects itself, as molecular surfaces sometimes do.
     #[error(
         "the surface of \"{dielectric}\" goes through itself: {} (first: {} and {}); values near them are in doubt",
         counted_pairs(*pairs), first[0], first[1]

@@ -1,5 +1,6 @@
 //! Problems of electrostatics as one describes them, and their answers in SI units: conductors, dielectrics, charges, planes and
-//! fields on triangle meshes. It reads no case files, opens no files at all and prints nothing.
+//! fields on triangle meshes. It knows no case files, opens no files and prints nothing; [`fastcap`] and [`pqr`] read the content of files
+//! that the caller loads.
 //!
 //! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a [`Solver`] keeps what several solves of
 //! one geometry have in common. A metal sphere in a coat of glass, at 1 kV:
@@ -30,15 +31,17 @@
 //! # }
 //! ```
 
-mod bodies;
 mod checks;
 mod conductors;
-mod contradictions;
 mod description;
+pub mod fastcap;
 mod fault;
+mod forces;
 mod media;
+mod media_check;
 mod meetings;
 mod planes;
+pub mod pqr;
 mod probes;
 mod problem;
 mod solution;
@@ -53,14 +56,14 @@ pub mod units;
 
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
-pub use bodies::{Balance, Force};
 pub use checks::{Remedy, Warning};
 pub use conductors::{Conductors, Summary};
 pub use description::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Place, Probe, Setting,
-    Surface, axis_name,
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Probe, ProbePoints,
+    Setting, SurfaceMedia, axis_name,
 };
-pub use fault::{ChargeProblem, Error, Fault, Misplaced, Note, PlaneProblem, Touching};
+pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, Touching};
+pub use forces::{Balance, Force};
 pub use media::{Media, SURROUNDINGS, Summary as Medium};
 pub use mesh;
 pub use mesh::mirror::Plane;

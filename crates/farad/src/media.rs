@@ -8,13 +8,13 @@ use mesh::cells;
 use mesh::conductors::UNGROUPED;
 use mesh::regions::{self, Position, Region};
 
-use crate::contradictions::{self, Contradiction};
-use crate::description::{Description, Dielectric, Surface};
+use crate::description::{Description, Dielectric, SurfaceMedia};
 use crate::fault::Fault;
+use crate::media_check::{self, Contradiction};
 use crate::sources::Source;
 use crate::units::shortest;
 
-/// What the surrounding medium is called in results.
+/// The name of the surrounding medium in results.
 pub const SURROUNDINGS: &str = "surroundings";
 
 /// The media of a problem, and where they meet.
@@ -85,8 +85,8 @@ fn check_space(dielectrics: &[Dielectric], regions: &[Region]) -> Result<(), Vec
     Ok(())
 }
 
-/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` tells triangles
-/// of the mesh, `sources` is where charges are.
+/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` takes triangles
+/// of the mesh; `sources` are the point charges.
 pub(crate) fn find(
     description: &Description,
     mesh: &Mesh,
@@ -118,7 +118,7 @@ pub(crate) fn find(
     }
 }
 
-/// Gives surfaces of solid metal the medium around it on both sides: there is no field inside, whatever medium that would be.
+/// Gives surfaces of solid metal the surrounding medium on both sides: there is no field inside, so that the medium there does not matter.
 fn bury(
     permittivity: &mut [[f64; 2]],
     whole: &Mesh,
@@ -169,7 +169,7 @@ pub(crate) fn by_surfaces(
         }
     }
     let keep = |t: usize| listed[t] || is_conductor(t);
-    if let Some(found) = contradictions::find(mesh, &permittivity, keep, &is_conductor) {
+    if let Some(found) = media_check::find(mesh, &permittivity, keep, &is_conductor) {
         return Err(vec![contradictory(description, mesh, &found, &permittivity)]);
     }
     let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
@@ -203,7 +203,7 @@ fn contradictory(
         (t, group.unwrap_or_default(), permittivity[t])
     };
     let named =
-        |surface: &Surface| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
+        |surface: &SurfaceMedia| found.triangles.iter().any(|&t| is_in(mesh, &surface.groups, t));
     Fault::Contradiction {
         triangles: found.triangles.map(described),
         surface: description.surfaces.iter().position(named),
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn surfaces_give_media_directly() {
-        let surface = |group: &str, sides| Surface { groups: vec![group.to_owned()], sides };
+        let surface = |group: &str, sides| SurfaceMedia { groups: vec![group.to_owned()], sides };
         let description = |inner| Description {
             surfaces: vec![surface("outer", [1.0, 4.0]), surface("inner", inner)],
             field: [0.0, 0.0, 1.0],

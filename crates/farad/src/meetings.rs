@@ -13,8 +13,8 @@ use crate::fault::{Fault, Note, Touching};
 use crate::media;
 
 /// Refuses surfaces of different bodies that go through each other, and parts of one dielectric's surface that do. Within one
-/// conductor they do no more harm than making some of its surface an inner one. A part that goes through itself, as molecular
-/// surfaces do here and there, is told in what is returned.
+/// conductor they do no more harm than making some of its surface an inner one. A part that intersects itself, as molecular
+/// surfaces sometimes do, is returned as a note.
 pub(crate) fn check_crossings(
     description: &Description,
     mesh: &Mesh,

@@ -4,7 +4,7 @@ use mesh::Mesh;
 use mesh::mirror::{self, Placed};
 
 use crate::description::{Description, plane_name};
-use crate::fault::{Fault, PlaneProblem};
+use crate::fault::{Fault, PlaneFault};
 
 /// Images in the planes of a problem.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) enum Side {
 }
 
 impl Symmetry {
-    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` tells which are metal.
+    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` selects those that are metal.
     pub(crate) fn find(
         description: &Description,
         mesh: &Mesh,
@@ -45,11 +45,11 @@ impl Symmetry {
                 Ok(found) => {
                     let metal = found.touching.iter().find(|&&t| is_conductor(t as usize));
                     if let (true, Some(t)) = (mirror.odd, metal) {
-                        faults.push(fault(PlaneProblem::Shorted(*t)));
+                        faults.push(fault(PlaneFault::Shorted(*t)));
                     }
                     placed.push(found);
                 }
-                Err(problem) => faults.push(fault(PlaneProblem::NotMirrored(problem))),
+                Err(problem) => faults.push(fault(PlaneFault::NotMirrored(problem))),
             }
             faults.extend(asked_too_much(description, mirror).map(fault));
         }
@@ -106,7 +106,7 @@ impl Symmetry {
             .collect()
     }
 
-    /// Whether triangles touch each plane; `has` tells which triangles are meant.
+    /// Whether triangles touch each plane; `has` selects the triangles.
     pub(crate) fn touching(&self, has: impl Fn(u32) -> bool) -> Vec<bool> {
         self.placed.iter().map(|placed| placed.touching.iter().any(|&t| has(t))).collect()
     }
@@ -121,18 +121,18 @@ impl Symmetry {
     }
 }
 
-/// What is asked for that has no meaning with this plane.
-fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<PlaneProblem> {
+/// Wanted results that have no meaning with this plane.
+fn asked_too_much(description: &Description, mirror: &bem::Mirror) -> Option<PlaneFault> {
     let Description { field, .. } = description;
     let axis = mirror.plane.axis;
     if mirror.odd && (0..3).any(|k| k != axis && field[k] != 0.0) {
-        Some(PlaneProblem::FieldAlong)
+        Some(PlaneFault::FieldAlong)
     } else if !mirror.odd && field[axis] != 0.0 {
-        Some(PlaneProblem::FieldThrough)
+        Some(PlaneFault::FieldThrough)
     } else if mirror.odd && description.polarisability {
-        Some(PlaneProblem::Polarisability)
+        Some(PlaneFault::Polarisability)
     } else if mirror.odd && description.diffusion.is_some() {
-        Some(PlaneProblem::Diffusion)
+        Some(PlaneFault::Diffusion)
     } else {
         None
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     /// A unit sphere and these planes, all of it metal or none.
-    fn found(description: &Description, metal: bool) -> Result<Symmetry, Vec<PlaneProblem>> {
+    fn found(description: &Description, metal: bool) -> Result<Symmetry, Vec<PlaneFault>> {
         let problem = |fault: Fault| match fault {
             Fault::Plane { problem, .. } => problem,
             other => panic!("{other}"),
@@ -166,14 +166,11 @@ mod tests {
     #[test]
     fn what_a_plane_cuts_or_touches_is_told() {
         let cut = found(&with(&[plane(2, 0.3, false)]), true).unwrap_err();
-        assert!(
-            matches!(cut[..], [PlaneProblem::NotMirrored(mirror::Problem::Through(_))]),
-            "{cut:?}"
-        );
+        assert!(matches!(cut[..], [PlaneFault::NotMirrored(mirror::Error::Through(_))]), "{cut:?}");
         // The sphere's lowest vertex is at z = -1.
         let ground = with(&[plane(2, -1.0, true)]);
         let shorted = found(&ground, true).unwrap_err();
-        assert!(matches!(shorted[..], [PlaneProblem::Shorted(_)]), "{shorted:?}");
+        assert!(matches!(shorted[..], [PlaneFault::Shorted(_)]), "{shorted:?}");
         assert!(found(&ground, false).is_ok());
         assert!(found(&with(&[plane(2, -1.0, false)]), true).is_ok());
     }
@@ -184,15 +181,15 @@ mod tests {
         let field = |description: &Description, field| {
             found(&Description { field, ..description.clone() }, true).map(|_| ())
         };
-        assert_eq!(field(&ground, [0.0, 1.0, 0.0]), Err(vec![PlaneProblem::FieldAlong]));
+        assert_eq!(field(&ground, [0.0, 1.0, 0.0]), Err(vec![PlaneFault::FieldAlong]));
         assert_eq!(field(&ground, [0.0, 0.0, 1.0]), Ok(()));
-        assert_eq!(field(&symmetric, [0.0, 0.0, 1.0]), Err(vec![PlaneProblem::FieldThrough]));
+        assert_eq!(field(&symmetric, [0.0, 0.0, 1.0]), Err(vec![PlaneFault::FieldThrough]));
         assert_eq!(field(&symmetric, [0.0, 1.0, 0.0]), Ok(()));
         let polarised = Description { polarisability: true, ..ground.clone() };
-        assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneProblem::Polarisability]));
+        assert_eq!(found(&polarised, true).map(|_| ()), Err(vec![PlaneFault::Polarisability]));
         let diffusion = Some(Diffusion { temperature: 300.0, viscosity: 1e-3 });
         let diffusing = Description { diffusion, ..ground };
-        assert_eq!(found(&diffusing, true).map(|_| ()), Err(vec![PlaneProblem::Diffusion]));
+        assert_eq!(found(&diffusing, true).map(|_| ()), Err(vec![PlaneFault::Diffusion]));
         let allowed = Description { polarisability: true, diffusion, ..symmetric };
         assert!(found(&allowed, true).is_ok());
     }

@@ -4,7 +4,7 @@ use crate::description::{Description, Probe};
 use crate::fault::Error;
 use crate::problem::Problem;
 
-/// Bytes at the peak, of a point: places, values, and what evaluating and writing them takes (measured).
+/// Bytes per point at the peak: places, values, and the memory for evaluating and writing them (measured).
 const POINT: u64 = 250;
 
 /// Values of one probe, in SI units.

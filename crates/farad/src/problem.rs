@@ -1,4 +1,4 @@
-//! From a description and a mesh to what the solver takes.
+//! From a description and a mesh to the input of the solver.
 
 use mesh::check::Defects;
 use mesh::local_refine::{self, Sizes};
@@ -20,38 +20,30 @@ const COARSE_FOR_CHARGES: f64 = 2.0;
 /// the energy of a charge over a plane to 1 % (1.6 % where they are as long as their distance).
 const CHARGE_SIDES: f64 = 0.7;
 
-/// Distances of charges from the surface below this share of its size ask for no smaller triangles.
+/// Share of the surface's size: charges closer to the surface than this need no smaller triangles than charges at this distance.
 const CHARGE_FLOOR: f64 = 1e-6;
 
 /// Triangles that a mesh may have after this.
 const MOST_TRIANGLES: usize = 1 << 24;
 
-/// A description on a mesh that it can be solved on. What is public is for reading: for a change make a new one.
+/// A description on a mesh that it can be solved on; it does not change.
 #[derive(Debug)]
 pub struct Problem {
-    /// What the problem is.
-    pub description: Description,
-    /// The mesh, with smaller triangles next to point charges where those given were large.
-    pub mesh: Mesh,
-    /// Each triangle's area, in the square of the description's unit.
-    pub areas: Vec<f64>,
-    /// The conductors.
-    pub conductors: Conductors,
-    /// The planes.
+    pub(crate) description: Description,
+    pub(crate) mesh: Mesh,
+    pub(crate) areas: Vec<f64>,
+    pub(crate) conductors: Conductors,
     pub(crate) symmetry: Symmetry,
-    /// `None` where one medium fills all space.
-    pub media: Option<Media>,
-    /// All point charges.
-    pub sources: Vec<Source>,
-    /// What one should know of the surfaces.
-    pub notes: Vec<Note>,
+    pub(crate) media: Option<Media>,
+    pub(crate) sources: Vec<Source>,
+    pub(crate) notes: Vec<Note>,
     /// The mesh as it was given, if triangles were split next to point charges.
     given: Option<Mesh>,
 }
 
 impl Problem {
-    /// Checks the mesh and finds its conductors and media. Triangles that are large next to a point charge are halved, since no density
-    /// on them could follow the charge that it induces.
+    /// Checks the mesh and finds its conductors and media. Triangles that are large compared with their distance from a point charge are
+    /// halved, since constant densities on them cannot resolve the charge that it induces.
     ///
     /// # Errors
     /// [`Error::Faults`], as many as are found at once.
@@ -71,12 +63,47 @@ impl Problem {
         Ok(problem)
     }
 
+    /// The description.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// The mesh, with smaller triangles next to point charges where those given were large.
+    pub fn mesh(&self) -> &Mesh {
+        &self.mesh
+    }
+
+    /// Each triangle's area, in the square of the description's unit.
+    pub fn areas(&self) -> &[f64] {
+        &self.areas
+    }
+
+    /// The conductors.
+    pub fn conductors(&self) -> &Conductors {
+        &self.conductors
+    }
+
+    /// The media; `None` where one medium fills all space.
+    pub fn media(&self) -> Option<&Media> {
+        self.media.as_ref()
+    }
+
+    /// All point charges.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// What one should know of the surfaces.
+    pub fn notes(&self) -> &[Note] {
+        &self.notes
+    }
+
     /// The mesh without the triangles that were added next to point charges.
     pub fn given_mesh(&self) -> &Mesh {
         self.given.as_ref().unwrap_or(&self.mesh)
     }
 
-    /// Triangles that the mesh has more than what was given, next to point charges.
+    /// How many triangles were added next to point charges.
     pub fn added_next_to_charges(&self) -> usize {
         self.mesh.triangles.len() - self.given_mesh().triangles.len()
     }

@@ -1,7 +1,7 @@
-//! The answer to a problem, in SI units but for lengths, which are in the problem's unit.
+//! The results of a problem, in SI units except for lengths, which are in the problem's unit.
 
-use crate::bodies::{Balance, Force};
 use crate::checks::Warning;
+use crate::forces::{Balance, Force};
 use crate::probes::Probed;
 use crate::units::{self, LengthUnit};
 
@@ -22,15 +22,16 @@ pub struct Solution {
     pub answer: bem::Capacitance,
     /// `None` if no potential, charge or field is set.
     pub state: Option<State>,
-    /// `None` unless asked for.
+    /// `None` unless wanted.
     pub polarisability: Option<Polarisability>,
-    /// `None` unless asked for.
+    /// `None` unless wanted.
     pub hydrodynamics: Option<Hydrodynamics>,
-    /// Largest relative defect of Gauss's law that was put right; `None` without dielectrics.
+    /// Largest relative defect of Gauss's law that was corrected; `None` without dielectrics.
     pub gauss_defect: Option<f64>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,
-    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb.
+    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb; empty without dielectrics, or
+    /// unless wanted.
     pub all_charge: Vec<Vec<f64>>,
     /// Wall seconds of the self-checks.
     pub check_seconds: f64,
@@ -38,7 +39,7 @@ pub struct Solution {
     pub evaluation_seconds: f64,
 }
 
-/// A number of the result beside the matrix: name, unit, value.
+/// A number of the result other than the matrix: name, unit, value.
 pub type Quantity = (String, &'static str, f64);
 
 impl Solution {
@@ -60,12 +61,12 @@ impl Solution {
         self.answer.solves.iter().all(|solve| solve.reason == bem::StopReason::Converged)
     }
 
-    /// Whether self-checks say that it is not to be used.
+    /// Whether a self-check failed, so that the results are not to be used.
     pub fn failed_checks(&self) -> bool {
         self.warnings.iter().any(|warning| warning.is_error)
     }
 
-    /// Its numbers beside the matrix, in an order that only the description determines.
+    /// Its numbers other than the matrix, in an order that only the description determines.
     pub fn quantities(&self) -> Vec<Quantity> {
         let mut all = Vec::new();
         if let Some(state) = &self.state {
@@ -104,7 +105,7 @@ impl Solution {
     }
 }
 
-/// What potentials, charges and field lead to.
+/// The state that the given potentials, charges and field lead to.
 #[derive(Clone, Debug)]
 pub struct State {
     /// All conductors.
@@ -119,9 +120,9 @@ pub struct State {
     pub potential: Option<Vec<f64>>,
     /// Values at each of the description's probes.
     pub probes: Vec<Probed>,
-    /// `None` unless asked for.
+    /// `None` unless wanted.
     pub forces: Option<Vec<Force>>,
-    /// `None` where something else acts on the bodies than they on each other.
+    /// `None` where anything but the bodies themselves acts on them.
     pub balance: Option<Balance>,
 }
 
@@ -138,7 +139,7 @@ pub struct ConductorState {
     pub floating: bool,
 }
 
-/// What surfaces do to the point charges.
+/// The effect of the surfaces on the point charges.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solvation {
     /// Potential of all surface charge at each point charge, in volt.
@@ -187,7 +188,7 @@ pub struct Polarisability {
     pub over_4pi_eps0: [[f64; 3]; 3],
 }
 
-/// What a body that diffuses is like, all conductors being its surface.
+/// Hydrodynamic properties of a body whose surface is all conductors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hydrodynamics {
     /// C/(4 pi eps0) of all conductors at one potential, in the problem's unit; also the hydrodynamic radius.

@@ -1,4 +1,4 @@
-//! Solves, and what those of one geometry keep for each other.
+//! Solves, with a cache of what solves of one geometry share.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
@@ -12,16 +12,16 @@ use crate::solution::Solution;
 use crate::state;
 use crate::units;
 
-/// Solves problems one after the other. Those that differ in permittivities, charges and fields at most share one near field and one
-/// plan of the fast sums.
+/// Solves problems one after the other. Consecutive problems that differ only in permittivities, charges and fields share one near field
+/// and one plan of the fast sums.
 #[derive(Default)]
 pub struct Solver {
-    kept: Option<Kept>,
+    cache: Option<GeometryCache>,
     times: usize,
 }
 
-/// What was prepared, and for what.
-struct Kept {
+/// The prepared operators of one geometry, and what they were prepared for.
+struct GeometryCache {
     geometry: u64,
     excitations: usize,
     options: SolveOptions,
@@ -49,7 +49,7 @@ impl Problem {
         }
     }
 
-    /// A number that problems of one geometry share, and hardly any others: the same panels, conductors, images and bodies.
+    /// A hash of the geometry: panels, conductors, images and bodies.
     #[tracing::instrument(level = "debug", skip_all, name = "hash of the geometry")]
     fn geometry(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -73,8 +73,8 @@ impl Solver {
         self.times
     }
 
-    /// Solves a problem: each conductor in turn at 1 V, then what else the description has and asks for. A solve that does not converge
-    /// is no error here: [`Solution::converged`] tells, and [`Solution::warnings`] what self-checks found.
+    /// Solves a problem: each conductor in turn at 1 V, then the sources and the further results that the description wants. A solve that does
+    /// not converge is no error here: see [`Solution::converged`], and [`Solution::warnings`] for what self-checks found.
     ///
     /// # Errors
     /// [`Error::Solve`]: memory, a GPU that is not there, interrupted by `progress`; [`Error::Probes`].
@@ -120,7 +120,7 @@ impl Solver {
         found(problem, options, answer, &measured, check_seconds)
     }
 
-    /// What is prepared for this geometry, anew if it is another one than the last.
+    /// The prepared operators for this problem: those of the last solve if the geometry is the same.
     fn prepared(
         &mut self,
         problem: &Problem,
@@ -129,10 +129,10 @@ impl Solver {
         options: &SolveOptions,
         progress: &dyn Progress,
     ) -> Result<&mut Prepared, bem::Error> {
-        // What memory is left changes from solve to solve.
+        // The memory that is left changes from solve to solve.
         let choices = SolveOptions { memory_limit: None, ..options.clone() };
         let geometry = problem.geometry();
-        let mut known = self.kept.take().filter(|kept| {
+        let mut known = self.cache.take().filter(|kept| {
             (kept.geometry, kept.excitations, &kept.options) == (geometry, excitations, &choices)
         });
         if !known.as_mut().is_some_and(|kept| kept.prepared.set_permittivity(media.permittivity)) {
@@ -143,14 +143,14 @@ impl Solver {
             None => {
                 self.times += 1;
                 let prepared = Prepared::new(&problem.mesh, media, excitations, options, progress)?;
-                Kept { geometry, excitations, options: choices, prepared }
+                GeometryCache { geometry, excitations, options: choices, prepared }
             }
         };
-        Ok(&mut self.kept.insert(kept).prepared)
+        Ok(&mut self.cache.insert(kept).prepared)
     }
 }
 
-/// Takes in the answers to further excitations.
+/// Adds the answers to further excitations.
 fn add(answer: &mut Electrostatics, more: Electrostatics) {
     answer.responses.extend(more.responses);
     answer.gauss_defect = answer.gauss_defect.max(more.gauss_defect);
@@ -160,7 +160,7 @@ fn add(answer: &mut Electrostatics, more: Electrostatics) {
     answer.timings.fmm_check += more.timings.fmm_check;
 }
 
-/// Everything that follows from the answers.
+/// Derives all results from the answers.
 fn found(
     problem: &Problem,
     options: &SolveOptions,
@@ -178,8 +178,8 @@ fn found(
     let coulomb = units::farads(1.0, description.unit);
     let all = |response: &bem::Response| response.charge.iter().map(|q| q * coulomb).collect();
     let of_conductors = answer.responses.iter().take(problem.conductors.names.len());
-    let all_charge =
-        if problem.media.is_some() { of_conductors.map(all).collect() } else { Vec::new() };
+    let is_wanted = problem.media.is_some() && description.surface_values;
+    let all_charge = if is_wanted { of_conductors.map(all).collect() } else { Vec::new() };
     let evaluation_seconds = begun.elapsed().as_secs_f64();
     let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
     let begun = Instant::now();

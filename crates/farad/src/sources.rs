@@ -5,14 +5,14 @@ use mesh::locate::Locator;
 use mesh::regions::{self, Region};
 
 use crate::description::{Charge, Description, plane_name};
-use crate::fault::{ChargeProblem, Fault, Misplaced};
+use crate::fault::{ChargeFault, Fault, Misplaced};
 use crate::planes::{Side, Symmetry};
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// Atoms nearer to a surface than this, in angstrom, have no place in a model of surfaces without thickness.
+/// Atoms closer to a surface than this, in angstrom, make no sense in a model of surfaces without thickness.
 const NEAREST_ATOM: f64 = 0.1;
 
-/// Other charges must be off surfaces by this share of the mesh's size.
+/// Other charges must keep this distance from surfaces, relative to the mesh's size.
 const NEAREST_CHARGE: f64 = 1e-9;
 
 /// A point charge in its medium.
@@ -24,9 +24,9 @@ pub struct Source {
     pub coulomb: f64,
     /// Of the medium around it.
     pub relative_permittivity: f64,
-    /// The dielectric whose atom it is, in the order of the description; `None` for a charge by itself.
+    /// The dielectric whose atom it is, in the order of the description; `None` for a charge that is no atom.
     pub molecule: Option<usize>,
-    /// Name of the atom; empty for a charge by itself.
+    /// Name of the atom; empty for a charge that is no atom.
     pub atom: String,
 }
 
@@ -94,16 +94,16 @@ fn alone(
         let plane = |index: usize| plane_name(&description.planes[index]);
         match symmetry.side(position) {
             Side::Here => {}
-            Side::InGround(index) => fault(ChargeProblem::InGround(plane(index))),
-            Side::Beyond(index) => fault(ChargeProblem::Beyond(plane(index))),
+            Side::InGround(index) => fault(ChargeFault::InGround(plane(index))),
+            Side::Beyond(index) => fault(ChargeFault::Beyond(plane(index))),
         }
         let distance = regions.iter().map(|r| r.distance(position)).fold(f64::INFINITY, f64::min);
         if distance <= NEAREST_CHARGE * size {
-            fault(ChargeProblem::OnDielectric);
+            fault(ChargeFault::OnDielectric);
         } else if let Some(near) = surfaces.as_ref().and_then(|all| all.nearest(position))
             && near.distance <= NEAREST_CHARGE * size
         {
-            fault(ChargeProblem::OnSurface(near.triangle));
+            fault(ChargeFault::OnSurface(near.triangle));
         }
         let medium = regions::around(regions, position);
         Source {
@@ -139,7 +139,7 @@ mod tests {
         Description { relative_permittivity: 2.0, dielectrics, ..Description::default() }
     }
 
-    fn problems(faults: Vec<Fault>) -> Vec<(usize, ChargeProblem)> {
+    fn problems(faults: Vec<Fault>) -> Vec<(usize, ChargeFault)> {
         let one = |fault| match fault {
             Fault::Charge { charge, problem } => (charge, problem),
             other => panic!("{other}"),
@@ -159,15 +159,14 @@ mod tests {
     fn charges_on_surfaces_and_planes_are_told() {
         let vertex = [0.0, 0.0, 2.0];
         let faults = charges(coat(), &[[0.0; 3], vertex]).unwrap_err();
-        assert_eq!(problems(faults), [(1, ChargeProblem::OnDielectric)]);
+        assert_eq!(problems(faults), [(1, ChargeFault::OnDielectric)]);
         let faults = charges(Description::default(), &[vertex]).unwrap_err();
-        assert!(matches!(problems(faults)[..], [(0, ChargeProblem::OnSurface(_))]));
+        assert!(matches!(problems(faults)[..], [(0, ChargeFault::OnSurface(_))]));
         let planes = vec![bem::Mirror { plane: Plane { axis: 2, at: -3.0 }, odd: true }];
         let ground = Description { planes, ..Description::default() };
         let faults = charges(ground, &[[0.0, 0.0, -3.0], [0.0, 0.0, 4.0], [0.0, 0.0, -4.0]]);
         let name = "the ground plane z = -3".to_owned();
-        let expected =
-            [(0, ChargeProblem::InGround(name.clone())), (2, ChargeProblem::Beyond(name))];
+        let expected = [(0, ChargeFault::InGround(name.clone())), (2, ChargeFault::Beyond(name))];
         assert_eq!(problems(faults.unwrap_err()), expected);
     }
 

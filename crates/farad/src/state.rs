@@ -1,12 +1,12 @@
-//! From potentials, charges and field to the state that they make, in SI units.
+//! From solves for unit excitations to the state that potentials, charges and field make, in SI units.
 
 use std::time::Instant;
 
 use mesh::locate::Locator;
 use rayon::prelude::*;
 
-use crate::bodies;
 use crate::description::{Dielectric, Diffusion, Setting, axis_name};
+use crate::forces;
 use crate::probes;
 use crate::problem::Problem;
 use crate::solution::{
@@ -15,13 +15,13 @@ use crate::solution::{
 use crate::sources::Source;
 use crate::units::{self, LengthUnit};
 
-/// What the solve for point charges and the external field is called beside those for conductors.
+/// The name of the solve for point charges and the external field.
 const SOURCES: &str = "sources";
 
-/// What the solve that goes on for the state alone is called.
+/// The name of the solve that refines the state alone.
 pub(crate) const STATE: &str = "state";
 
-/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if asked for; those
+/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if wanted; those
 /// through planes of symmetry come after them ([`across_planes`]).
 pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
@@ -54,9 +54,9 @@ fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
     }
 }
 
-/// The potential of an excitation's field in the middle of each conductor. At that potential it takes on no more charge than the
-/// field moves on it, however far from the origin it lies; from there to the potential that it has it is taken by its excitation of
-/// 1 V. At 0 V the charge of the distance to the origin would be found twice, with opposite signs and errors of its size.
+/// The potential of an excitation's field at the centre of each conductor. At that potential a conductor carries only the charge that the
+/// field moves on it, however far from the origin it lies; its 1 V excitation, scaled, takes it from there to its own potential. Solved at 0 V
+/// instead, the large charge due to its distance from the origin would appear twice, with opposite signs and errors in proportion.
 fn field_at_conductors(problem: &Problem, excitation: &bem::Excitation) -> Vec<f64> {
     let count = problem.conductors.names.len();
     let mut sums = vec![([0.0; 3], 0.0); count];
@@ -86,9 +86,8 @@ fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
     (0..3).partition(|axis| !crossed(axis))
 }
 
-/// The solves for polarisability in fields through a plane of symmetry. What such a field makes in the image is the opposite: with
-/// that plane odd, images and excitation. Conductors that it divides are at 0 V for the same reason, and so are those that are one
-/// with their image; and all of them are uncharged.
+/// The solves for polarisability in fields through a plane of symmetry. Such a field induces opposite charges in the image, so that plane is
+/// odd here, for images and excitation. Conductors that it cuts, or that are one with their image, are therefore at 0 V; all are uncharged.
 pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
     if !problem.description.polarisability {
         return Vec::new();
@@ -107,7 +106,7 @@ pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitat
 }
 
 impl Problem {
-    /// What a solve is called, by its index: a conductor at 1 V, the sources, a field along an axis, the state.
+    /// The name of a solve by its index: a conductor at 1 V, the sources, a field along an axis, the state.
     pub fn excitation_name(&self, index: usize) -> String {
         let names = &self.conductors.names;
         let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
@@ -142,7 +141,7 @@ fn sources(problem: &Problem) -> bem::Excitation {
     bem::Excitation { potentials, ..excitation }
 }
 
-/// What is known of each conductor; one that nothing is set on is at 0 V.
+/// The given potential or charge of each conductor; 0 V where nothing is set.
 fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
@@ -156,7 +155,7 @@ fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     problem.conductors.names.iter().map(condition).collect()
 }
 
-/// The excitation that is nearest to the state among the sources, if there is one: that which was solved on for, or that of the sources.
+/// The index of the excitation that the state is built on, if there is one: the refined state, or else the sources.
 fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
     let count = problem.conductors.names.len();
     let first = count + usize::from(problem.description.has_sources());
@@ -167,14 +166,14 @@ fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
     problem.description.has_sources().then_some(count)
 }
 
-/// Whether the state is solved on for until each body is exact relative to what acts on it: forces need that, and so do charges and
-/// energies among sources, where conductors may be at potentials beside which what acts on the others is small.
+/// Whether the state is refined until each body's charge is accurate relative to what acts on it. Forces need that; so do charges and
+/// energies with sources, since some conductors may be at potentials compared with which all that acts on the others is small.
 fn is_refined(problem: &Problem) -> bool {
     let has_both = problem.description.has_sources() && !problem.conductors.names.is_empty();
     problem.description.has_state() && (problem.description.forces || has_both)
 }
 
-/// The state solved on for, where [`is_refined`] says so.
+/// The refined state, where [`is_refined`] requires it.
 pub(crate) fn refined(
     problem: &Problem,
     prepared: &mut bem::Prepared,
@@ -241,12 +240,12 @@ pub(crate) fn find(
         Some(solvation(problem, &surface, &sources)?)
     };
     let (forces, balance) = if problem.description.forces {
-        let (forces, balance) = bodies::forces(problem, &state.charge, &sources, answer.tolerance)?;
+        let (forces, balance) = forces::forces(problem, &state.charge, &sources, answer.tolerance)?;
         (Some(forces), balance)
     } else {
         (None, None)
     };
-    let potential = if problem.description.surface_potentials {
+    let potential = if problem.description.surface_values {
         Some(potential(problem, &state, &surface, &sources)?)
     } else {
         None

@@ -1,4 +1,4 @@
-//! What solutions on refined meshes say about the limit.
+//! Convergence of solutions on refined meshes: orders, limits, errors.
 
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
@@ -6,13 +6,13 @@ use mesh::locate::Locator;
 use crate::problem::Problem;
 use crate::solution::{COULOMB_ENERGY, Quantity, Solution};
 
-/// Gaps between conductors are resolved by facets up to this many times as large.
+/// Facets up to this many times as large as a gap between conductors resolve it.
 pub const FACETS_OVER_GAP: f64 = 2.0;
 
 /// Triangles of each conductor at which gaps are measured.
 const GAP_SAMPLES: usize = 2000;
 
-/// The numbers of solutions on meshes of which each is refined to half the element size of the one before.
+/// Results on a sequence of meshes, each with half the element size of the one before.
 #[derive(Clone, Debug, Default)]
 pub struct Study {
     names: Vec<String>,
@@ -49,7 +49,7 @@ pub enum Verdict {
     Of(Range),
     /// Fewer than three meshes, or a value that is no number.
     TooFewMeshes,
-    /// Values do not show what the meshes miss.
+    /// The finest mesh does not resolve a gap, which the values cannot show.
     UnresolvedGap,
 }
 
@@ -63,7 +63,7 @@ pub struct Gap {
 }
 
 impl Study {
-    /// Takes in the solution on the next mesh.
+    /// Adds the solution on the next mesh.
     pub fn add(&mut self, problem: &Problem, solution: &Solution) {
         self.names.clone_from(&problem.conductors.names);
         self.tolerance = solution.answer.tolerance;
@@ -113,7 +113,7 @@ impl Study {
     }
 }
 
-/// How an entry of the capacitance matrix is called: "C(a, b)", or "C" where there is one conductor.
+/// The name of an entry of the capacitance matrix: "C(a, b)", or "C" where there is one conductor.
 pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
     if names.len() == 1 { "C".to_owned() } else { format!("C({}, {})", names[i], names[j]) }
 }
@@ -134,7 +134,7 @@ fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) 
 }
 
 impl Entry {
-    /// Takes back what the values seemed to say.
+    /// Withdraws the estimate.
     fn without_estimate(&mut self) {
         self.verdict = Verdict::UnresolvedGap;
         (self.order, self.error) = (None, None);

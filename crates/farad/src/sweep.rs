@@ -1,4 +1,4 @@
-//! What changes from run to run of a sweep: permittivities, and the places of bodies with all that is in them.
+//! Quantities that change from run to run of a sweep: permittivities, and the places of bodies with all that is in them.
 
 use mesh::Mesh;
 use mesh::transform::{Motion, moved};
@@ -8,7 +8,7 @@ use crate::description::{Description, Dielectric};
 /// One quantity and the values that it takes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// The relative permittivity of a dielectric, or without one of the surrounding medium.
+    /// The relative permittivity of a dielectric; of the surrounding medium where none is named.
     Permittivity {
         /// Name of the dielectric.
         dielectric: Option<String>,
@@ -102,7 +102,7 @@ impl Change {
         Ok(moved(&mesh, moves, &motion))
     }
 
-    /// The groups that go elsewhere, and how.
+    /// The groups that move, and how.
     fn motion(&self, index: usize) -> Option<(&[String], Motion)> {
         match self {
             Self::Permittivity { .. } => None,
@@ -117,7 +117,7 @@ impl Change {
     }
 }
 
-/// Every choice of one value each of so many, by index; the last varies fastest. `None` where there are more than `most`.
+/// All combinations of one index below each count; the last index varies fastest. `None` where there are more than `most`.
 pub fn combinations(lengths: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     let count = lengths.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
     let count = count.filter(|count| *count <= most)?;

@@ -1,4 +1,4 @@
-//! Units: lengths of a mesh, farads, energies; and how numbers stand in messages.
+//! Units: lengths of a mesh, farads, energies; and the format of numbers in messages.
 
 use std::f64::consts::PI;
 

@@ -12,7 +12,7 @@ use farad::mesh::transform::{Motion, moved};
 use farad::units::{ELEMENTARY_CHARGE, farads};
 use farad::{
     Amount, Charge, Conductor, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Note,
-    Options, Place, Plane, Probe, Problem, Quiet, Setting, Solution, Solver,
+    Options, Plane, Probe, ProbePoints, Problem, Quiet, Setting, Solution, Solver,
 };
 
 const BASE: SphereBase = SphereBase::Octahedron;
@@ -162,8 +162,8 @@ fn probes_see_the_field_of_a_ball_over_ground() {
         conductors: vec![Conductor::new("sphere").with(Setting::Charge(1e-12))],
         planes: vec![Mirror { plane: Plane { axis: 2, at: -20.0 }, odd: true }],
         probes: vec![
-            probe("points", Place::Points(points.clone())),
-            probe("line", Place::Line { from, to, count: 3 }),
+            probe("points", ProbePoints::Points(points.clone())),
+            probe("line", ProbePoints::Line { from, to, count: 3 }),
         ],
         ..Description::default()
     };
@@ -248,7 +248,7 @@ fn charges_close_to_surfaces_get_smaller_triangles_and_those_at_one_place_a_warn
     let problem = Problem::new(describe(&[[0.0, 0.0, 1.1]]), given.clone()).unwrap();
     assert_eq!(problem.given_mesh().triangles, given.triangles);
     let added = problem.added_next_to_charges();
-    assert!(added > 0 && problem.notes == [Note::Split { added }], "{:?}", problem.notes);
+    assert!(added > 0 && problem.notes() == [Note::Split { added }], "{:?}", problem.notes());
     let far = Problem::new(describe(&[[0.0, 0.0, 3.0], [0.0, 0.0, 3.0]]), given).unwrap();
     assert_eq!(far.added_next_to_charges(), 0);
     let solution = far.solve(&Options::default(), &Quiet).unwrap();

@@ -1,7 +1,7 @@
 //! A binary tree of boxes around triangles.
 //!
 //! Triangles are split at the median of their centres along the longest side of the box, so that the depth is the logarithm of
-//! their number whatever their places; building takes O(n log n).
+//! their number wherever they lie; building takes O(n log n).
 
 use crate::vector::Vector;
 use rayon::prelude::*;
@@ -12,10 +12,10 @@ const LEAF: usize = 4;
 /// Trees over so many triangles are built by one thread.
 const SEQUENTIAL: usize = 8192;
 
-/// Pairs of nodes that are looked at in parallel, at least, if there are as many.
+/// Least number of pairs of nodes that are visited in parallel, if there are as many.
 const TASKS: usize = 1024;
 
-/// Stands for the label of a node with triangles of several labels.
+/// The label of a node with triangles of several labels.
 pub(crate) const MIXED: u32 = u32::MAX;
 
 /// An axis-parallel box.
@@ -106,7 +106,7 @@ impl Bvh {
         &self.order[node.start as usize..(node.start + node.count) as usize]
     }
 
-    /// For each node what `label` says of all triangles under it, `MIXED` where it does not say the same of all.
+    /// For each node the label of all triangles under it, `MIXED` where their labels differ.
     pub fn common(&self, label: impl Fn(u32) -> u32) -> Vec<u32> {
         let mut labels = vec![MIXED; self.nodes.len()];
         // Children come after their parents.
@@ -123,7 +123,7 @@ impl Bvh {
         labels
     }
 
-    /// Whatever `visit` adds for every pair of leaves, a leaf with itself included, whose boxes overlap; in no order.
+    /// Everything that `visit` adds for the pairs of leaves whose boxes overlap, a leaf with itself included; in no order.
     pub fn overlapping_leaves<T: Send>(
         &self,
         visit: impl Fn(&Node, &Node, &mut Vec<T>) + Sync,
@@ -131,7 +131,7 @@ impl Bvh {
         self.overlapping_leaves_but(|_, _| false, visit)
     }
 
-    /// The same without what lies under pairs of nodes that are to be skipped, told by their indices.
+    /// The same without what lies under pairs of nodes that `skip` holds for, by their indices.
     pub fn overlapping_leaves_but<T: Send>(
         &self,
         skip: impl Fn(usize, usize) -> bool + Sync,
@@ -224,7 +224,7 @@ fn build(boxes: &[Box3], order: &mut [u32], start: usize) -> Vec<Node> {
     let (left, right) = rayon::join(|| build(boxes, left, start), || build(boxes, right, middle));
     let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
     nodes.push(Node { children: 1, ..leaf(bounds, start, 0) });
-    // Both roots, then what is under the one and under the other.
+    // Both roots, then the nodes under each.
     let shifts = [2, 1 + left.len() as u32];
     let moved = |node: &Node, shift: u32| Node { children: node.children + shift, ..*node };
     nodes.extend([moved(&left[0], shifts[0]), moved(&right[0], shifts[1])]);
@@ -233,7 +233,7 @@ fn build(boxes: &[Box3], order: &mut [u32], start: usize) -> Vec<Node> {
     nodes
 }
 
-/// Parts triangles at the median of their centres along the longest side of their box.
+/// Splits triangles at the median of their centres along the longest side of their box.
 fn halves<'a>(boxes: &[Box3], order: &'a mut [u32], bounds: &Box3) -> [&'a mut [u32]; 2] {
     let axis = longest(bounds);
     let centre = |i: u32| boxes[i as usize].low[axis] + boxes[i as usize].high[axis];

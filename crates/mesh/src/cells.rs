@@ -4,13 +4,14 @@
 //! look into the same cell; sides joined in this way are the boundary of one cell. A cell whose boundary has several parts, as a shell
 //! has, comes as one closed surface for each part.
 
+use crate::disjoint::DisjointSets;
 use crate::regions::Region;
 use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::{cross, dot, norm, scale, sub};
 
-/// The bounded cells of the surface that `keep` tells by index, each by the part of its boundary that encloses it. Surfaces must meet
-/// in common edges. A sheet that ends within a cell is no part of its boundary.
+/// The bounded cells of the surface of the triangles that `keep` selects by index, each by the part of its boundary that encloses it.
+/// Surfaces must meet in common edges. A sheet that ends within a cell is no part of its boundary.
 pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
@@ -22,7 +23,7 @@ pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
         ..Mesh::default()
     };
     // Side 2 t is that to which the normal of triangle t points, 2 t + 1 the other.
-    let mut joined = Joined::new(2 * triangles.len());
+    let mut joined = DisjointSets::new(2 * triangles.len());
     let sides = Sides::of(&kept);
     for around in sides.edges() {
         let Some(first) = around.first() else { continue };
@@ -101,33 +102,8 @@ fn enclosed(mesh: &Mesh, kept: &Mesh, triangles: &[u32], sides: &[u32]) -> Optio
     (signed > FLAT * absolute).then(|| Region::of(mesh, &of_mesh, &own, signed))
 }
 
-/// A volume below this share of what its terms add up to is rounding.
+/// A volume below this share of the sum of its terms' sizes is rounding.
 const FLAT: f64 = 1e-12;
-
-/// Sets that are joined.
-struct Joined {
-    parent: Vec<u32>,
-}
-
-impl Joined {
-    fn new(count: usize) -> Self {
-        Self { parent: (0..count as u32).collect() }
-    }
-
-    fn root(&mut self, mut k: u32) -> u32 {
-        while self.parent[k as usize] != k {
-            let above = self.parent[self.parent[k as usize] as usize];
-            self.parent[k as usize] = above;
-            k = above;
-        }
-        k
-    }
-
-    fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
-        self.parent[a.max(b) as usize] = a.min(b);
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! What is known about a mesh, and whether it can be solved on.
+//! A report on a mesh, and whether it can be solved on.
 
 use crate::conductors::Loose;
 use crate::quality::{self, Quality, relative_height};
@@ -10,7 +10,7 @@ use crate::wording::counted;
 use rayon::prelude::*;
 use std::fmt;
 
-/// A triangle whose height is less than this times its longest side has no area worth the name: its shape is noise.
+/// A triangle whose height is less than this times its longest side counts as one without area: its shape is rounding noise.
 const DEGENERATE: f64 = 1e-12;
 
 /// Vertices closer than this times the mesh's diagonal are the same point.
@@ -25,7 +25,7 @@ pub struct Defects {
     pub duplicates: Vec<Duplicate>,
 }
 
-/// A triangle that covers the same place as an earlier one.
+/// A triangle with the same three corners as an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Duplicate {
     /// The later one.
@@ -283,7 +283,7 @@ impl Report {
         if self.groups.is_empty() { Loose::among(bodies) } else { None }
     }
 
-    /// What a person should know: about each group, or each component if there are no groups, and about the whole.
+    /// Notes for people: about each group, or each component if there are no groups, and about the whole.
     pub fn warnings(&self) -> Vec<Warning> {
         let parts = if self.groups.is_empty() { &self.components } else { &self.groups };
         let mut warnings: Vec<Warning> = self.loose().map(Warning::Loose).into_iter().collect();

@@ -1,4 +1,4 @@
-//! Which triangle belongs to which conductor: bookkeeping over physical groups and components.
+//! The conductor of each triangle, from physical groups and components.
 
 use crate::surface::Mesh;
 use crate::topology::components;
@@ -6,10 +6,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The name by which requests and `ignore` mean the triangles that are in no physical group; a group of that name comes first.
+/// The name by which requests and `ignore` refer to the triangles in no physical group, unless a group has that name.
 pub const UNGROUPED: &str = "ungrouped";
 
-/// Suggestions are made for so many problems.
+/// Number of errors for which similar names are looked up.
 const SUGGESTED: usize = 20;
 
 /// A conductor as a person asks for it.
@@ -32,7 +32,7 @@ pub struct Assignment {
 
 /// Why triangles could not be assigned.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum Error {
     /// Two conductors of one name.
     #[error("two conductors are called \"{0}\"; names must be unique")]
     RepeatedName(String),
@@ -49,7 +49,7 @@ pub enum Problem {
     UnknownGroup {
         /// The group asked for.
         group: String,
-        /// The conductor that asks for it; `None` for the list of what to ignore.
+        /// The conductor that asks for it; `None` for the list of groups to ignore.
         conductor: Option<String>,
         /// The most similar group of the mesh.
         suggestion: Option<String>,
@@ -72,7 +72,7 @@ pub enum Problem {
         triangles(*count),
         in_groups(groups),
         if *count == 1 { "it" } else { "they" },
-        list(conductors, "and")
+        list(conductors)
     )]
     Shared {
         /// How many triangles.
@@ -86,7 +86,7 @@ pub enum Problem {
     },
     /// Triangles that no conductor claims.
     #[error(
-        "{} {}, which no conductor lists; add a conductor for {}, or put \"{}\" on the list of what to ignore",
+        "{} {}, which no conductor lists; add a conductor for {}, or ignore \"{}\"",
         triangles(*count),
         in_groups(groups),
         if *count == 1 { "it" } else { "them" },
@@ -108,7 +108,7 @@ pub enum Problem {
     Loose(Loose),
 }
 
-/// Triangles that share no edge with any other, in a surface that is made of such.
+/// A surface most of whose triangles share no edge with any other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loose {
     /// How many.
@@ -121,7 +121,7 @@ impl Loose {
     /// Fewer single triangles may be what someone wants.
     const FEWEST: usize = 8;
 
-    /// Looks for them: they must be most of the bodies, whose numbers of triangles are given.
+    /// Looks for them among bodies of these numbers of triangles: they must be most of the bodies.
     pub fn among(bodies: impl IntoIterator<Item = usize>) -> Option<Self> {
         let (mut facets, mut count) = (0, 0);
         for triangles in bodies {
@@ -152,7 +152,7 @@ fn hint(suggestion: Option<&str>, available: &[String]) -> String {
     match suggestion {
         Some(name) => format!("; did you mean \"{name}\"?"),
         None if available.is_empty() => "; it has no physical groups at all".into(),
-        None => format!("; it has {}", list(available, "and")),
+        None => format!("; it has {}", list(available)),
     }
 }
 
@@ -164,12 +164,12 @@ fn in_groups(groups: &[String]) -> String {
     match groups {
         [] => "in no physical group".into(),
         [one] => format!("in physical group \"{one}\""),
-        several => format!("in physical groups {}", list(several, "and")),
+        several => format!("in physical groups {}", list(several)),
     }
 }
 
 /// `"a", "b" and "c"`; long lists end in a count.
-fn list(names: &[String], conjunction: &str) -> String {
+fn list(names: &[String]) -> String {
     const SHOWN: usize = 12;
     let quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("\"{name}\"")).collect();
     match quoted.as_slice() {
@@ -178,7 +178,7 @@ fn list(names: &[String], conjunction: &str) -> String {
         _ if names.len() > SHOWN => {
             format!("{} and {} more", quoted.join(", "), names.len() - SHOWN)
         }
-        [init @ .., last] => format!("{} {conjunction} {last}", init.join(", ")),
+        [init @ .., last] => format!("{} and {last}", init.join(", ")),
     }
 }
 
@@ -194,7 +194,7 @@ pub fn assign(
     mesh: &Mesh,
     requests: &[Request],
     ignore: &[String],
-) -> Result<Assignment, Vec<Problem>> {
+) -> Result<Assignment, Vec<Error>> {
     if requests.is_empty() && mesh.groups.is_empty() {
         return by_component(mesh, ignore);
     }
@@ -203,7 +203,7 @@ pub fn assign(
     let mut index_of: HashMap<&str, usize> = HashMap::new();
     for (index, label) in labels.iter().enumerate() {
         if index_of.insert(label.as_str(), index).is_some() {
-            problems.push(Problem::AmbiguousGroup(label.clone()));
+            problems.push(Error::AmbiguousGroup(label.clone()));
         }
     }
     let ignore_ungrouped =
@@ -218,71 +218,21 @@ pub fn assign(
     };
     let places =
         Groups { labels: &labels, index_of: &index_of, ignored: &ignored, ignore_ungrouped };
-    let Claims { conductor_of_group, ungrouped } = claims(requests, &places, &mut problems);
+    let claims = claims(requests, &places, &mut problems);
     if !problems.is_empty() {
         // What follows would only echo these.
         return Err(problems);
     }
 
     let names: Vec<String> = requests.iter().map(|request| request.name.clone()).collect();
-    // Triangles with the same set of groups fare alike.
-    let verdicts: Vec<Verdict> = mesh
-        .memberships
-        .iter()
-        .map(|set| {
-            let mut owners: Vec<u32> =
-                set.iter().filter_map(|&g| conductor_of_group[g as usize]).collect();
-            owners.extend(ungrouped.filter(|_| set.is_empty()));
-            owners.sort_unstable();
-            owners.dedup();
-            let ignorable = set.iter().any(|&g| ignored[g as usize].is_some())
-                || (set.is_empty() && ignore_ungrouped);
-            match owners.as_slice() {
-                [] if ignorable => Verdict::Ignored,
-                [] => Verdict::Unclaimed,
-                [owner] => Verdict::Owned(*owner),
-                _ => Verdict::Shared(owners),
-            }
-        })
-        .collect();
-    let mut tally = vec![(0usize, 0usize); mesh.memberships.len()];
-    let mut populated = vec![false; names.len()];
-    let mut of_triangle = Vec::with_capacity(mesh.triangles.len());
-    for (triangle, &set) in mesh.membership.iter().enumerate() {
-        let (count, first) = &mut tally[set as usize];
-        if *count == 0 {
-            *first = triangle;
-        }
-        *count += 1;
-        let owner = match verdicts[set as usize] {
-            Verdict::Owned(owner) => Some(owner),
-            _ => None,
-        };
-        if let Some(owner) = owner {
-            populated[owner as usize] = true;
-        }
-        of_triangle.push(owner);
-    }
-    for ((set, verdict), (count, triangle)) in mesh.memberships.iter().zip(&verdicts).zip(tally) {
-        if count == 0 {
-            continue;
-        }
-        let groups = set.iter().map(|&g| labels[g as usize].clone()).collect();
-        match verdict {
-            Verdict::Unclaimed => problems.push(Problem::Unclaimed { count, triangle, groups }),
-            Verdict::Shared(owners) => problems.push(Problem::Shared {
-                count,
-                triangle,
-                groups,
-                conductors: owners.iter().map(|&owner| names[owner as usize].clone()).collect(),
-            }),
-            Verdict::Owned(_) | Verdict::Ignored => {}
-        }
-    }
-    if problems.is_empty() {
-        let empty = names.iter().zip(populated).filter(|(_, populated)| !populated);
-        problems.extend(empty.map(|(name, _)| Problem::Empty(name.clone())));
-    }
+    let verdicts: Vec<Verdict> =
+        mesh.memberships.iter().map(|set| places.verdict(set, &claims)).collect();
+    let owner = |set: &u32| match verdicts[*set as usize] {
+        Verdict::Owned(owner) => Some(owner),
+        _ => None,
+    };
+    let of_triangle: Vec<Option<u32>> = mesh.membership.iter().map(owner).collect();
+    let problems = unassigned(mesh, &labels, &names, &verdicts);
     if problems.is_empty() { Ok(Assignment { names, of_triangle }) } else { Err(problems) }
 }
 
@@ -294,12 +244,54 @@ enum Verdict {
     Shared(Vec<u32>),
 }
 
-/// For each group the entry of the ignore list that names it.
+/// Triangles that do not belong to exactly one conductor; where there are none, conductors without triangles.
+fn unassigned(
+    mesh: &Mesh,
+    labels: &[String],
+    names: &[String],
+    verdicts: &[Verdict],
+) -> Vec<Error> {
+    // For each set of groups how many triangles it has, and the first of them.
+    let mut tally = vec![(0usize, 0usize); mesh.memberships.len()];
+    for (triangle, &set) in mesh.membership.iter().enumerate() {
+        let (count, first) = &mut tally[set as usize];
+        if *count == 0 {
+            *first = triangle;
+        }
+        *count += 1;
+    }
+    let mut problems = Vec::new();
+    let mut populated = vec![false; names.len()];
+    for ((set, verdict), (count, triangle)) in mesh.memberships.iter().zip(verdicts).zip(tally) {
+        if count == 0 {
+            continue;
+        }
+        let groups = set.iter().map(|&g| labels[g as usize].clone()).collect();
+        match verdict {
+            Verdict::Unclaimed => problems.push(Error::Unclaimed { count, triangle, groups }),
+            Verdict::Shared(owners) => problems.push(Error::Shared {
+                count,
+                triangle,
+                groups,
+                conductors: owners.iter().map(|&owner| names[owner as usize].clone()).collect(),
+            }),
+            Verdict::Owned(owner) => populated[*owner as usize] = true,
+            Verdict::Ignored => {}
+        }
+    }
+    if problems.is_empty() {
+        let empty = names.iter().zip(populated).filter(|(_, populated)| !populated);
+        problems.extend(empty.map(|(name, _)| Error::Empty(name.clone())));
+    }
+    problems
+}
+
+/// For each group the entry of `ignore` that names it.
 fn ignored_groups<'a>(
     ignore: &'a [String],
     labels: &Arc<[String]>,
     index_of: &HashMap<&str, usize>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Error>,
 ) -> Vec<Option<&'a str>> {
     let mut ignored = vec![None; labels.len()];
     for name in ignore {
@@ -333,6 +325,25 @@ struct Groups<'a> {
     ignore_ungrouped: bool,
 }
 
+impl Groups<'_> {
+    /// What becomes of the triangles in exactly these groups.
+    fn verdict(&self, set: &[u32], claims: &Claims) -> Verdict {
+        let mut owners: Vec<u32> =
+            set.iter().filter_map(|&g| claims.conductor_of_group[g as usize]).collect();
+        owners.extend(claims.ungrouped.filter(|_| set.is_empty()));
+        owners.sort_unstable();
+        owners.dedup();
+        let ignorable = set.iter().any(|&g| self.ignored[g as usize].is_some())
+            || (set.is_empty() && self.ignore_ungrouped);
+        match owners.as_slice() {
+            [] if ignorable => Verdict::Ignored,
+            [] => Verdict::Unclaimed,
+            [owner] => Verdict::Owned(*owner),
+            _ => Verdict::Shared(owners),
+        }
+    }
+}
+
 /// Which conductors list what.
 struct Claims {
     /// For each group the conductor that lists it.
@@ -341,16 +352,16 @@ struct Claims {
     ungrouped: Option<u32>,
 }
 
-fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Problem>) -> Claims {
+fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Error>) -> Claims {
     let mut found = Claims { conductor_of_group: vec![None; groups.labels.len()], ungrouped: None };
     let quoted = |name: &str| format!("in conductor \"{name}\"");
     let mut names: HashSet<&str> = HashSet::new();
     for (index, request) in requests.iter().enumerate() {
         if !names.insert(&request.name) {
-            problems.push(Problem::RepeatedName(request.name.clone()));
+            problems.push(Error::RepeatedName(request.name.clone()));
         }
         if request.groups.is_empty() {
-            problems.push(Problem::NoGroups(request.name.clone()));
+            problems.push(Error::NoGroups(request.name.clone()));
         }
         for name in &request.groups {
             let (owner, is_ignored) = match groups.index_of.get(name.as_str()) {
@@ -366,21 +377,21 @@ fn claims(requests: &[Request], groups: &Groups<'_>, problems: &mut Vec<Problem>
             };
             let first = match (*owner, is_ignored) {
                 (Some(other), _) => quoted(&requests[other as usize].name),
-                (None, true) => "on the list of what to ignore".into(),
+                (None, true) => "in the list of groups to ignore".into(),
                 (None, false) => {
                     *owner = Some(index as u32);
                     continue;
                 }
             };
             let second = quoted(&request.name);
-            problems.push(Problem::GroupTwice { group: name.clone(), first, second });
+            problems.push(Error::GroupTwice { group: name.clone(), first, second });
         }
     }
     found
 }
 
-fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Problem>> {
-    let problems: Vec<Problem> = ignore
+fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Error>> {
+    let problems: Vec<Error> = ignore
         .iter()
         .filter(|name| *name != UNGROUPED)
         .map(|name| unknown(name, None, &Arc::default(), 0))
@@ -394,7 +405,7 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Proble
         sizes[body as usize] += 1;
     }
     if let Some(loose) = Loose::among(sizes) {
-        return Err(vec![Problem::Loose(loose)]);
+        return Err(vec![Error::Loose(loose)]);
     }
     Ok(Assignment {
         names: (1..=count).map(|n| format!("body_{n}")).collect(),
@@ -402,9 +413,9 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Proble
     })
 }
 
-/// The problem that there is no such group; `before` is the number of problems found before it.
-fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Problem {
-    // A third of the letters wrong is about as far as a slip of the finger goes. Each look takes time, and nobody reads them all.
+/// The error that there is no such group; `before` is the number of errors found before it.
+fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Error {
+    // A typing error changes up to a third of the letters or so. Each look-up takes time, and nobody reads very many.
     let looked_at = if before < SUGGESTED { &labels[..] } else { &[] };
     let suggestion = looked_at
         .iter()
@@ -412,7 +423,7 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
         .filter(|(distance, _)| *distance <= group.chars().count().div_ceil(3))
         .min()
         .map(|(_, label)| label.clone());
-    Problem::UnknownGroup {
+    Error::UnknownGroup {
         group: group.into(),
         conductor: conductor.map(Into::into),
         suggestion,
@@ -420,7 +431,7 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
     }
 }
 
-/// Insertions, deletions and substitutions between two names, differences of case being free.
+/// Number of insertions, deletions and substitutions between two names; differences of case are free.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

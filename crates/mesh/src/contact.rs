@@ -11,10 +11,10 @@ use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
 use rayon::prelude::*;
 
-/// Surfaces touch that are nearer than this times the size of the smaller triangle, or than coordinates are rounded by.
+/// Surfaces touch that are closer than this times the size of the smaller triangle, or than coordinates are rounded by.
 const TOUCHING: f64 = 1e-9;
 
-/// A contact is a line from so many times that distance on: shorter ones are points seen at a flat angle.
+/// A contact at least this many times as long as that distance is a line; shorter ones are points where surfaces meet at a flat angle.
 const LINE: f64 = 1e4;
 
 /// How two triangles touch.
@@ -99,7 +99,7 @@ impl Face {
         Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
     }
 
-    /// How this triangle and another touch, if they do, and where.
+    /// Whether and where this triangle and another touch.
     fn touches(&self, other: &Self) -> Option<(Touch, Vector)> {
         let near = TOUCHING * self.size.min(other.size) + self.rounding.max(other.rounding);
         let sides = |face: &Self| {
@@ -127,7 +127,7 @@ impl Face {
     }
 }
 
-/// The middle of what a segment shares with a triangle, no further than `near` from its plane and its sides, if that is a line.
+/// The middle of the part of a segment that lies within `near` of a triangle's plane and sides, if that is a line.
 fn shared([p, q]: [Vector; 2], [a, b, c]: [Vector; 3], near: f64) -> Option<Vector> {
     let along = sub(q, p);
     let normal = cross(sub(b, a), sub(c, a));

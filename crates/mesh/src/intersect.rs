@@ -34,7 +34,7 @@ pub struct Intersection {
 /// Finds the pairs of triangles of a valid mesh ([`Mesh::validate`]) that cross or overlap, in the order of their indices.
 ///
 /// Signs are exact (J. Shewchuk's adaptive predicates), so that neighbours and bodies that merely touch are never reported, and
-/// sheets that overlap are where their coordinates put them in one plane exactly. Two triangles with the same corners are not
+/// sheets that overlap are reported where their coordinates put them in one plane exactly. Two triangles with the same corners are not
 /// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of triangles around a
 /// vertex.
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
@@ -149,7 +149,7 @@ fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
 fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
-    // Exact arithmetic takes long to find the 0 of a corner, which most pairs of triangles share.
+    // Exact arithmetic is slow to find the 0 of a shared corner, which most pairs of triangles have.
     if [a, b, c].contains(&point) {
         return 0;
     }
@@ -164,8 +164,8 @@ fn apart(sides: [i8; 3]) -> bool {
 /// Whether the insides of two triangles whose planes meet have a segment of the planes' line in common.
 ///
 /// Each triangle that the other's plane cuts takes an interval of the line, and the ends of intervals are compared by four of the
-/// corners each (P. Guigue & O. Devillers, J. Graphics Tools 8 (2003) 25), so that sides which meet sides are no exception: two
-/// surfaces that mirror each other meet in nothing but such points.
+/// corners each (P. Guigue & O. Devillers, J. Graphics Tools 8 (2003) 25), so that sides which meet sides are handled alike: two
+/// surfaces that mirror each other meet only in such points.
 fn crosses(s: [Vector; 3], sides_of_s: [i8; 3], t: [Vector; 3], sides_of_t: [i8; 3]) -> bool {
     let (Some((mut s, s_side)), Some((mut t, t_side))) =
         (one_apart(s, sides_of_s), one_apart(t, sides_of_t))
@@ -357,7 +357,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        // In space, where sectors cross along rays, in a plane, where they overlap, and of slivers and wide triangles; beside
+        // In space, where sectors cross along rays, in a plane, where they overlap, and of slivers and wide triangles; next to
         // them, a few triangles of another place.
         let kinds = [([1.0, 1.0, 1.0], 0.5), ([1.0, 1.0, 0.0], 0.1), ([1.0, 1.0, 1e-3], 4.0)];
         for (flat, spread) in kinds {

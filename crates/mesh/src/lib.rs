@@ -1,14 +1,15 @@
 //! Triangle surfaces: readers, generators, topology and quality checks. No physics.
 //!
-//! A [`Mesh`] comes from [`files::read`] or from a generator such as [`generate::Sphere`]. [`check::Report`] says what is known
-//! about it, [`conductors::assign`] tells which triangle belongs to which conductor. Everything works relative to the mesh's
-//! own size, so that a unit of length is a matter of the caller.
+//! A [`Mesh`] comes from [`files::read`] or from a generator such as [`generate::Sphere`]. [`check::Report`] describes
+//! it, [`conductors::assign`] gives each triangle its conductor. All tolerances are relative to the mesh's size, so that the unit of length
+//! does not matter.
 
 mod bvh;
 pub mod cells;
 pub mod check;
 pub mod conductors;
 pub mod contact;
+pub mod disjoint;
 pub mod fastcap;
 pub mod files;
 pub mod generate;
@@ -20,7 +21,6 @@ pub mod locate;
 pub mod mirror;
 pub mod orient;
 mod polygon;
-pub mod pqr;
 pub mod quality;
 pub mod refine;
 pub mod regions;
@@ -29,8 +29,8 @@ pub mod stitch;
 mod surface;
 pub mod topology;
 pub mod transform;
-mod vector;
-mod weld;
+pub mod vector;
+pub mod weld;
 mod wording;
 
 pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, PhysicalGroup};

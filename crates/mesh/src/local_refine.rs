@@ -13,7 +13,7 @@ use crate::refine::Error;
 use crate::surface::Mesh;
 use crate::vector::{Vector, norm, sub};
 
-/// Sides and distances that rounding makes larger than each other count as equal.
+/// Sides and distances that differ by no more than rounding count as equal.
 const EQUAL: f64 = 1.0 + 1e-9;
 
 /// How small triangles have to be next to points.
@@ -23,7 +23,7 @@ pub struct Sizes {
     pub coarse: f64,
     /// Then all triangles are split whose longest side is more than this times their distance from that point.
     pub ratio: f64,
-    /// The least distance that counts, in the mesh's unit: points on the surface call for no more.
+    /// The least distance that counts, in the mesh's unit: closer points count as this far away.
     pub floor: f64,
     /// Triangles that the mesh may have.
     pub most: usize,
@@ -65,7 +65,7 @@ pub fn around_points(mesh: &Mesh, points: &[[f64; 3]], sizes: Sizes) -> Result<M
     Ok(split.closed())
 }
 
-/// A mesh while triangles are split: those that are remain, with a mark.
+/// A mesh while triangles are split; split triangles remain, with a mark.
 struct Splitting {
     mesh: Mesh,
     is_split: Vec<bool>,
@@ -140,7 +140,7 @@ impl Splitting {
                 let beside: Vec<u32> =
                     beside.filter(|&other| self.has_to_be_split(other)).collect();
                 waiting.extend(beside);
-                // Whoever has this side as half of one of its own sees it halved twice: it is the one at the longer side.
+                // A triangle that has this side as half of one of its own would have that one halved twice: it is the one at the longer side.
                 waiting.extend(self.over(side));
             }
         }

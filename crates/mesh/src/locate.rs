@@ -1,19 +1,19 @@
-//! Where a point lies with respect to a surface: inside or outside, and how far away.
+//! The location of a point relative to a surface: inside or outside, and the distance.
 
 use crate::bvh::{Box3, Bvh};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-/// A part of the surface is taken as one dipole from further away than this times its radius.
+/// A part of the surface counts as one dipole at distances above this times its radius.
 const FAR: f64 = 3.0;
 
-/// A point is inside from this winding number on: exact ones of a closed surface are whole.
+/// A point is inside if its winding number is at least this; exact ones of a closed surface are whole.
 const INSIDE: f64 = 0.5;
 
-/// A line that meets a triangle with a barycentric coordinate below this may pass it by.
+/// A line that meets a triangle at a barycentric coordinate below this may miss it.
 const RIM: f64 = 1e-6;
 
-/// The area of the triangles under a node, as seen from afar.
+/// The area of the triangles under a node, as a dipole.
 #[derive(Clone, Copy, Debug)]
 struct Moment {
     centre: Vector,
@@ -25,9 +25,9 @@ struct Moment {
 
 /// A surface, or a part of one, in which points are looked up.
 ///
-/// Inside is told by the generalised winding number (A. Jacobson, L. Kavan, O. Sorkine-Hornung, Robust inside-outside
+/// Inside is decided by the generalised winding number (A. Jacobson, L. Kavan, O. Sorkine-Hornung, Robust inside-outside
 /// segmentation using generalized winding numbers, 2013), summed over a tree with dipoles for what is far away (G. Barill and
-/// others, Fast winding numbers for soups and clouds, 2018): small gaps and overlaps of the surface do not turn the answer.
+/// others, Fast winding numbers for soups and clouds, 2018): small gaps and overlaps of the surface do not change the answer.
 #[derive(Clone, Debug)]
 pub struct Locator {
     /// Corners of the triangles.
@@ -48,7 +48,7 @@ pub struct Nearest {
 }
 
 impl Locator {
-    /// Takes in a valid mesh ([`Mesh::validate`]), in O(n log n).
+    /// The locator of a valid mesh ([`Mesh::validate`]), in O(n log n).
     pub fn new(mesh: &Mesh) -> Self {
         Self::of_part(mesh, (0..mesh.triangles.len() as u32).collect())
     }
@@ -94,7 +94,7 @@ impl Locator {
         self.winding_number(point).abs() > INSIDE
     }
 
-    /// The place of the surface next to a point; `None` without triangles.
+    /// The point of the surface closest to a point; `None` without triangles.
     pub fn nearest(&self, point: [f64; 3]) -> Option<Nearest> {
         let mut best = (f64::INFINITY, None);
         let mut stack = Vec::with_capacity(64);

@@ -29,7 +29,7 @@ impl Plane {
 
 /// Why a surface has no image in a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum Error {
     /// A triangle lies in the plane, and so does its image.
     #[error("triangle {0} lies in it")]
     InPlane(u32),
@@ -55,8 +55,8 @@ pub struct Placed {
 /// The side of the plane that the triangles lie on for which `keep` holds.
 ///
 /// # Errors
-/// [`Problem`].
-pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result<Placed, Problem> {
+/// [`enum@Error`].
+pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result<Placed, Error> {
     let tolerance = weld::tolerance(&mesh.vertices, IN_PLANE);
     let mut placed = Placed { side: 0.0, tolerance, touching: Vec::new() };
     let mut first = 0;
@@ -65,15 +65,15 @@ pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result
         let above = heights.iter().any(|h| *h > tolerance);
         let below = heights.iter().any(|h| *h < -tolerance);
         let side = match (above, below) {
-            (true, true) => return Err(Problem::Through(t as u32)),
-            (false, false) => return Err(Problem::InPlane(t as u32)),
+            (true, true) => return Err(Error::Through(t as u32)),
+            (false, false) => return Err(Error::InPlane(t as u32)),
             (true, false) => 1.0,
             (false, true) => -1.0,
         };
         if placed.side == 0.0 {
             (placed.side, first) = (side, t as u32);
         } else if placed.side != side {
-            return Err(Problem::BothSides(first, t as u32));
+            return Err(Error::BothSides(first, t as u32));
         }
         if heights.iter().any(|h| h.abs() <= tolerance) {
             placed.touching.push(t as u32);
@@ -169,9 +169,9 @@ mod tests {
         let (cube, part) = quarter();
         let low = cube.vertices.iter().map(|v| v[0]).fold(f64::MAX, f64::min);
         let plane = |at| Plane { axis: 0, at };
-        assert!(matches!(place(&part, &plane(low), |_| true), Err(Problem::InPlane(_))));
-        assert!(matches!(place(&part, &plane(low + 0.3), |_| true), Err(Problem::Through(_))));
-        assert!(matches!(place(&cube, &plane(low + 1.0), |_| true), Err(Problem::BothSides(..))));
+        assert!(matches!(place(&part, &plane(low), |_| true), Err(Error::InPlane(_))));
+        assert!(matches!(place(&part, &plane(low + 0.3), |_| true), Err(Error::Through(_))));
+        assert!(matches!(place(&cube, &plane(low + 1.0), |_| true), Err(Error::BothSides(..))));
         assert_eq!(place(&part, &plane(low - 1.0), |_| true).unwrap().side, 1.0);
         let resolution = Resolution::Elements(72);
         let sphere =

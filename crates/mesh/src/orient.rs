@@ -34,15 +34,15 @@ pub enum Facing {
 pub struct Faced {
     /// Triangles turned over.
     pub turned: usize,
-    /// Components left as they were, since they enclose nothing.
+    /// Components left unchanged, since they enclose nothing.
     pub open: Vec<u32>,
-    /// Components left as they were, since their triangles cannot all face one side.
+    /// Components left unchanged, since their triangles cannot all face one side.
     pub unorientable: Vec<u32>,
 }
 
-/// Tells which components of a valid mesh ([`Mesh::validate`]) enclose which, in the order of [`Topology::components`].
+/// Finds which components of a valid mesh ([`Mesh::validate`]) enclose which, in the order of [`Topology::components`].
 ///
-/// Triangles of a component must face one side ([`face`] sees to that), it does not matter which. Components must not intersect ([`crate::intersect`]); they may touch. A component that lies on another
+/// Triangles of a component must face one side ([`face`] makes them), no matter which. Components must not intersect ([`crate::intersect`]); they may touch. A component that lies on another
 /// one's surface altogether is not enclosed by it.
 pub fn enclosures(mesh: &Mesh, topology: &Topology) -> Vec<Enclosure> {
     let count = topology.components.len();
@@ -103,7 +103,7 @@ pub(crate) fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f
     furthest.is_some_and(|(distance, corner)| distance > 1e-12 * size && surface.contains(corner))
 }
 
-/// Turns the triangles of each closed component of a valid mesh so that they face one side, and that side the one asked for.
+/// Turns the triangles of each closed component of a valid mesh so that they face the wanted side.
 ///
 /// Components of which more than two triangles meet at an edge, as dielectrics that share a wall, have no outside in this sense
 /// and are left as they are, and so are open ones.

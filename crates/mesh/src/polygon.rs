@@ -5,7 +5,7 @@ use crate::vector::{Vector, cross, dot, norm, sub};
 /// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a regular grid.
 const SHORTER: f64 = 1.0 - 1e-10;
 
-/// A quadrangle of which less than this share is folded back is one with rounded corners, as in files of five digits.
+/// A quadrangle of which less than this share is folded back has rounded corners, as in files of five digits, and is accepted.
 const ROUNDED: f64 = 1e-3;
 
 /// The two triangles that a diagonal cuts a quadrangle into: the shorter one, from the first corner if they are alike, unless it

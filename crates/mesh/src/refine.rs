@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// Bodies whose corners lie on a sphere may be what they look like: refined flat, and the caller is told unless it is plain.
+    /// Polyhedra whose corners lie on a sphere are refined flat, and the caller gets a note where that is not obvious.
     #[test]
     fn polyhedra_are_refined_flat_and_told() {
         let base = SphereBase::Octahedron;

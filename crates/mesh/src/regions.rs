@@ -1,7 +1,7 @@
 //! Regions of space bounded by closed surfaces: which region lies on either side of each triangle.
 //!
 //! Stored orientations are not trusted: surfaces are turned by what they enclose ([`crate::orient`]), and what lies inside is
-//! told by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
+//! decided by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::topology::{Sides, components_where};
 use crate::vector::{add, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
-/// Directions of lines from a triangle's centre, as shares of its sides: of no regular mesh.
+/// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they meet no regular mesh's edges.
 const TILTS: [[f64; 2]; 8] = [
     [0.137, 0.291],
     [-0.307, 0.113],
@@ -26,15 +26,15 @@ const TILTS: [[f64; 2]; 8] = [
     [-0.447, -0.353],
 ];
 
-/// So many lines that keep off the rims of triangles decide.
+/// Number of lines that decide, not counting those that pass close to the rims of triangles.
 const VOTES: usize = 3;
 
-/// A surface is open whose area vectors add up to more than this share of its area.
+/// A surface whose area vectors add up to more than this share of its area is open.
 const OPEN: f64 = 1e-2;
 
 /// Why a surface does not bound a region.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum Error {
     /// Edges at which the surface ends.
     #[error(
         "it is not closed: {} an odd number of its triangles (the first is one of triangle {triangle})",
@@ -86,27 +86,27 @@ impl Region {
     /// The region that `triangles` of a valid mesh ([`Mesh::validate`]) bound, in O(n log n).
     ///
     /// # Errors
-    /// [`Problem`].
-    pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Problem> {
+    /// [`enum@Error`].
+    pub fn new(mesh: &Mesh, triangles: &[u32]) -> Result<Self, Error> {
         if triangles.is_empty() {
-            return Err(Problem::Empty);
+            return Err(Error::Empty);
         }
         let mut own = part(mesh, triangles);
         let sides = Sides::of(&own);
         let odd = || sides.edges().filter(|edge| edge.len() % 2 == 1);
         if let Some(triangle) = odd().map(|edge| triangles[edge[0].triangle as usize]).min() {
-            return Err(Problem::Open { edges: odd().count(), triangle });
+            return Err(Error::Open { edges: odd().count(), triangle });
         }
         let (faced, topology) = orient::face_and_connect(&mut own, Facing::OutOfSolid);
         if let Some(component) = faced.unorientable.first() {
             let first = topology.component_of.iter().position(|c| c == component);
-            return Err(Problem::Unorientable(first.map_or(0, |first| triangles[first])));
+            return Err(Error::Unorientable(first.map_or(0, |first| triangles[first])));
         }
         Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
     }
 
-    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: panels of other
-    /// programs meet as they like. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
+    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: as panels of other
+    /// programs. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
     /// do not tell it, or if the surface is open.
     pub fn of_pieces(mesh: &Mesh, triangles: &[u32]) -> Option<Self> {
         let locator = Locator::of_part(mesh, triangles.to_vec());
@@ -173,7 +173,7 @@ impl Region {
         self.surface.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance)
     }
 
-    /// Where each triangle of the mesh lies: those that hang together by edges, other than edges of the boundary, on one side.
+    /// Where each triangle of the mesh lies; triangles joined by edges, other than edges of the boundary, lie on one side.
     pub fn positions(&self, mesh: &Mesh) -> Vec<Position> {
         let mut positions = vec![Position::Outside; mesh.triangles.len()];
         for &(triangle, inward) in &self.boundary {
@@ -200,7 +200,7 @@ impl Region {
 /// The connected parts of a surface, in the order of their first triangles, each with the region that it encloses if taken alone
 /// (cavities count as bodies); `None` if it is open or cannot face one side.
 ///
-/// `keep` tells by index which triangles are in the surface. Regions that are `known` are taken where a part is all of their boundary.
+/// `keep` selects the triangles of the surface by index. Regions that are `known` are taken where a part is all of their boundary.
 pub fn parts(
     mesh: &Mesh,
     keep: impl Fn(usize) -> bool,
@@ -238,7 +238,7 @@ pub fn parts(
 ///
 /// # Errors
 /// The first boundary that encloses none, by its index, with the reason.
-pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (usize, Problem)> {
+pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (usize, Error)> {
     let region = |(index, boundary): (usize, &Vec<u32>)| {
         Region::new(mesh, boundary).map_err(|problem| (index, problem))
     };
@@ -439,8 +439,8 @@ mod tests {
         let mesh = concentric();
         let inner = group(&mesh, 0);
         let found = Region::new(&mesh, &inner[1..]).unwrap_err();
-        assert!(matches!(found, Problem::Open { edges: 3, .. }), "{found}");
-        assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Problem::Empty);
+        assert!(matches!(found, Error::Open { edges: 3, .. }), "{found}");
+        assert_eq!(Region::new(&mesh, &[]).unwrap_err(), Error::Empty);
         let found = parts(&mesh, |t| t as u32 != inner[0], &[]);
         assert_eq!(
             found.iter().map(|(_, region)| region.is_some()).collect::<Vec<_>>(),

@@ -15,10 +15,10 @@ use std::fmt;
 /// Vertices lie on a sphere if none is further from it than this times its radius.
 const ON_SPHERE: f64 = 1e-6;
 
-/// Components of which no vertex is further from a sphere than this times its radius resemble one.
+/// A component resembles a sphere if no vertex is further from it than this times its radius.
 const RESEMBLES: f64 = 0.1;
 
-/// Fewer vertices do not tell a sphere from a polyhedron: an icosahedron has 12.
+/// With fewer vertices a sphere cannot be distinguished from a polyhedron: an icosahedron has 12.
 const FEWEST: usize = 13;
 
 /// Up to so many vertices there may be no two triangles in one plane: from here on, spheres of planar quadrangles occur.
@@ -55,7 +55,7 @@ pub struct NoSphere {
     pub triangle: u32,
     /// Its number of triangles.
     pub triangles: usize,
-    /// How far its vertices are from the sphere next to them, relative to the radius.
+    /// Distance of its vertices from the best sphere, relative to the radius.
     pub off: f64,
 }
 
@@ -147,7 +147,7 @@ fn flat_sides(mesh: &Mesh) -> Vec<u8> {
     flat
 }
 
-/// The sphere next to all points, and how far they are from it relative to its radius: |x|^2 = 2 c . x + d, by least squares about
+/// The best sphere through points, and their distance from it relative to its radius: |x|^2 = 2 c . x + d, by least squares about
 /// their mean.
 fn fit(points: &[Vector]) -> Option<(Ball, f64)> {
     let sum = points.iter().fold([0.0; 3], |sum, point| add(sum, *point));

@@ -12,7 +12,7 @@ pub struct PhysicalGroup {
 }
 
 impl PhysicalGroup {
-    /// What people call the group: its name, or `group_<tag>` when it has none.
+    /// The group's name, or `group_<tag>` where it has none.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -24,7 +24,7 @@ impl PhysicalGroup {
 /// A triangle surface in the unit of its file.
 ///
 /// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are dropped by the readers.
-/// The readers and generators return valid meshes; a mesh made by hand is to be passed through [`Mesh::validate`].
+/// The readers and generators return valid meshes; check a mesh made by hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
@@ -98,12 +98,16 @@ impl Mesh {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
     }
 
-    /// The groups that a triangle belongs to, as sorted indices into `groups`.
+    /// The groups that a triangle belongs to, as sorted indices into `groups`; none where `membership` says nothing of it.
     pub fn groups_of(&self, triangle: usize) -> &[u32] {
-        &self.memberships[self.membership[triangle] as usize]
+        let set = self.membership.get(triangle).and_then(|&set| self.memberships.get(set as usize));
+        set.map_or(&[], Vec::as_slice)
     }
 
-    /// Checks that indices are in range and coordinates are usable, which everything that takes a mesh relies on.
+    /// Checks that indices are in range and coordinates are usable, as all functions that take a mesh require.
+    ///
+    /// # Errors
+    /// [`InvalidMesh`], the first that is found.
     pub fn validate(&self) -> Result<(), InvalidMesh> {
         let vertices = self.vertices.len();
         for (vertex, point) in self.vertices.iter().enumerate() {
@@ -161,6 +165,14 @@ mod tests {
         let mut mesh = triangle();
         mesh.memberships[0].push(0);
         assert!(matches!(mesh.validate(), Err(InvalidMesh::GroupIndex { .. })));
+    }
+
+    /// A mesh made by hand, without the arrays of groups: not valid, but no reason to panic.
+    #[test]
+    fn triangles_that_no_array_mentions_are_in_no_group() {
+        let bare = Mesh { membership: vec![], memberships: vec![], ..triangle() };
+        assert!(bare.groups_of(0).is_empty());
+        assert_eq!(crate::topology::Topology::of(&bare).components.len(), 1);
     }
 
     #[test]

@@ -1,10 +1,11 @@
-//! How triangles hang together: shared edges, components, closedness and orientation.
+//! The connections of triangles: shared edges, components, closedness and orientation.
 
+use crate::disjoint::DisjointSets;
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
 use rayon::prelude::*;
 
-/// Ranges that sides are dealt out to, of so many triangles at least.
+/// Number of ranges that sides are distributed to, and the least number of triangles per range.
 const RANGES: usize = 64;
 const DEALT: usize = 4096;
 
@@ -31,7 +32,7 @@ impl Side {
 
 /// All sides of all triangles, sorted by edge.
 ///
-/// Sides are dealt out to ranges of lower vertices, which are sorted in parallel.
+/// Sides are distributed to ranges of lower vertices, which are sorted in parallel.
 pub(crate) struct Sides {
     ranges: Vec<Vec<Side>>,
 }
@@ -93,7 +94,7 @@ fn sides_of(triangles: &[[u32; 3]], first: usize) -> impl Iterator<Item = Side> 
     })
 }
 
-/// A set of triangles, a component or a physical group, taken by itself.
+/// A set of triangles on its own: a component or a physical group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     /// Number of triangles.
@@ -150,7 +151,7 @@ impl Part {
         self.signed_volume += other.signed_volume;
     }
 
-    /// Enters one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
+    /// Adds one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
     fn add_edge(&mut self, uses: usize, balance: isize) {
         self.edges += 1;
         self.boundary_edges += usize::from(uses == 1);
@@ -176,7 +177,7 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Works out the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
+    /// Finds the connections of a valid mesh ([`Mesh::validate`]) in O(n log n).
     pub fn of(mesh: &Mesh) -> Self {
         let sides = Sides::of(mesh);
         let (component_of, count) = label_components(mesh, &sides, |_| true);
@@ -261,7 +262,7 @@ impl Counts {
     }
 }
 
-/// What is known of `count` parts of a valid mesh but the volumes, `part_of` a triangle being the part that it is in, if any.
+/// `count` parts of a valid mesh, described as in [`Topology`] but without volumes; `part_of` gives the part of a triangle, if it is in one.
 pub fn parts(
     mesh: &Mesh,
     count: usize,
@@ -298,7 +299,7 @@ pub fn parts(
 
 /// Counts triangles and sums signed volumes of parts, from pairs (triangle, part).
 fn enclose(mesh: &Mesh, members: impl Iterator<Item = (usize, usize)>, parts: &mut [Part]) {
-    // Cones from a point of the part itself: far from the origin, cones from there would cancel badly.
+    // Cones from a point of the part itself: cones from a distant origin would cancel badly.
     let mut apex = vec![None; parts.len()];
     for (triangle, part) in members {
         let [a, b, c] = mesh.corners(triangle);
@@ -329,18 +330,16 @@ fn label_components(
     sides: &Sides,
     joins: impl Fn(&[Side]) -> bool,
 ) -> (Vec<u32>, usize) {
-    let mut parent: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
+    let mut sets = DisjointSets::new(mesh.triangles.len());
     for edge in sides.edges().filter(|edge| joins(edge)) {
         for pair in edge.windows(2) {
-            let (a, b) = (root(&mut parent, pair[0].triangle), root(&mut parent, pair[1].triangle));
-            // The lower index stays root, so that roots are first triangles.
-            parent[a.max(b) as usize] = a.min(b);
+            sets.join(pair[0].triangle, pair[1].triangle);
         }
     }
-    let mut labels = vec![0; parent.len()];
+    let mut labels = vec![0; mesh.triangles.len()];
     let mut count = 0;
-    for triangle in 0..parent.len() as u32 {
-        let root = root(&mut parent, triangle);
+    for triangle in 0..labels.len() as u32 {
+        let root = sets.root(triangle);
         labels[triangle as usize] = if root == triangle {
             count += 1;
             count - 1
@@ -349,14 +348,4 @@ fn label_components(
         };
     }
     (labels, count as usize)
-}
-
-/// The root of a triangle's tree, halving the path to it.
-fn root(parent: &mut [u32], mut node: u32) -> u32 {
-    while parent[node as usize] != node {
-        let above = parent[node as usize];
-        parent[node as usize] = parent[above as usize];
-        node = parent[node as usize];
-    }
-    node
 }

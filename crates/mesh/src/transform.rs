@@ -38,9 +38,9 @@ impl Motion {
     }
 }
 
-/// The valid mesh ([`Mesh::validate`]) with the triangles for which `moves` holds put elsewhere.
+/// A valid mesh ([`Mesh::validate`]) whose triangles for which `moves` holds are moved.
 ///
-/// Vertices that they share with triangles that stay are doubled: what moves comes off what stays.
+/// Vertices that they share with triangles that stay are duplicated: the moved part is detached.
 pub fn moved(mesh: &Mesh, moves: impl Fn(usize) -> bool, motion: &Motion) -> Mesh {
     const UNSET: u32 = u32::MAX;
     let mut stays = vec![false; mesh.vertices.len()];

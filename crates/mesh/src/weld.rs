@@ -1,11 +1,11 @@
-//! Points that are the same but for rounding.
+//! Points that differ only by rounding.
 
 use crate::vector::{Vector, max_norm, norm, sub};
 use rayon::prelude::*;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Roundings of a coordinate that computations with it may have gone through.
+/// Number of roundings that a coordinate may have gone through.
 pub(crate) const ROUNDINGS: f64 = 8.0;
 
 /// Lowest and highest coordinates; zeros without points.
@@ -26,14 +26,15 @@ pub(crate) fn tolerance(points: &[Vector], relative: f64) -> f64 {
     (relative * norm(sub(high, low))).max(rounding)
 }
 
-/// Stands for the end of a cell's list.
+/// The end of a cell's list.
 const END: u32 = u32::MAX;
 
-/// For each point the first point kept within `tolerance` of it in every coordinate, which is itself where there is none yet.
+/// For each point the index of the point that stands for it: the first earlier one that stands for itself and lies within `tolerance` in
+/// every coordinate, or else the point itself.
 ///
-/// Points that are the same go to the same one whatever lies between them. O(n): kept points are more than a tolerance apart, so
-/// that a cell of the grid holds few, and with cells eight tolerances wide most points look into one cell or two.
-pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
+/// Equal points always get the same one. O(n): points that stand for themselves are more than a tolerance apart, so that a cell of the grid
+/// holds few, and with cells eight tolerances wide most points search one cell or two.
+pub fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     if tolerance == 0.0 {
         // All points are at the origin.
         return vec![0; points.len()];
@@ -42,7 +43,7 @@ pub(crate) fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     let grid = || Grid { low, tolerance, width: 8.0 * tolerance, hasher: RandomState::new() };
     let mut welded: Vec<u32> = (0..points.len() as u32).collect();
     let places = |of: &[u32]| -> Vec<Vector> { of.iter().map(|&i| points[i as usize]).collect() };
-    // Only points with company can be others': most often there are none. Those that only share lists are told apart by other hashes.
+    // Only points that share a cell or a list are compared: usually there are none. A second hash separates those that only share lists.
     let crowded = grid().crowded(points);
     let again = grid().crowded(&places(&crowded));
     let crowded: Vec<u32> = again.iter().map(|&k| crowded[k as usize]).collect();

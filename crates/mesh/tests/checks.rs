@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
 use mesh::check::{Duplicate, Report, Warning};
-use mesh::conductors::{Problem, Request, UNGROUPED, assign};
+use mesh::conductors::{Error, Request, UNGROUPED, assign};
 use mesh::generate::{Cube, Plate, Resolution, SphereBase, TwoSpheres};
 use mesh::topology::Orientation;
 use mesh::{InvalidMesh, Mesh, PhysicalGroup};
@@ -198,7 +198,7 @@ fn what_is_in_no_group_can_be_one_conductor() {
     assert!(found.of_triangle[half..].iter().all(|c| *c == Some(1)));
     let twice = assign(&mesh, &requests, &strings(&[UNGROUPED])).unwrap_err();
     assert!(
-        matches!(&twice[0], Problem::GroupTwice { group, .. } if group == UNGROUPED),
+        matches!(&twice[0], Error::GroupTwice { group, .. } if group == UNGROUPED),
         "{twice:?}"
     );
     mesh.groups.clear();
@@ -223,7 +223,7 @@ fn loose_facets_are_no_conductors() {
     let triangles: Vec<[u32; 3]> = (0..40).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
     let mesh = surface(&vertices, &triangles);
     let found = assign(&mesh, &[], &[]).unwrap_err();
-    assert!(matches!(found[0], Problem::Loose(loose) if loose.facets == 40), "{found:?}");
+    assert!(matches!(found[0], Error::Loose(loose) if loose.facets == 40), "{found:?}");
     let text = found[0].to_string();
     assert!(text.starts_with("40 of the 40 bodies are single triangles"), "{text}");
     // One warning, not one for each facet.
@@ -246,13 +246,13 @@ fn all_problems_of_conductors_are_found_and_named() {
     assert_eq!(texts.len(), 6, "{texts:#?}");
     assert!(texts[0].contains("\"rigth\" to ignore; did you mean \"right\"?"), "{}", texts[0]);
     assert!(texts[1].contains("conductor \"a\" lists; did you mean \"left\"?"), "{}", texts[1]);
-    assert_eq!(problems[2], Problem::RepeatedName("a".into()));
-    assert_eq!(problems[3], Problem::NoGroups("a".into()));
+    assert_eq!(problems[2], Error::RepeatedName("a".into()));
+    assert_eq!(problems[3], Error::NoGroups("a".into()));
     assert!(texts[4].contains("in conductor \"a\" and in conductor \"b\""), "{}", texts[4]);
     assert!(texts[5].ends_with("it has \"left\" and \"right\""), "{}", texts[5]);
 
     let missing = assign(&mesh, &[request("a", &["left"])], &[]).unwrap_err();
-    let [Problem::Unclaimed { count: 200, triangle: 200, groups }] = missing.as_slice() else {
+    let [Error::Unclaimed { count: 200, triangle: 200, groups }] = missing.as_slice() else {
         panic!("{missing:?}");
     };
     assert_eq!(groups, &["right"]);
@@ -273,8 +273,8 @@ fn all_problems_of_conductors_are_found_and_named() {
 
     mesh.groups.push(PhysicalGroup { tag: 9, name: Some("left".into()) });
     let problems = assign(&mesh, &[], &strings(&[UNGROUPED])).unwrap_err();
-    assert!(problems.contains(&Problem::AmbiguousGroup("left".into())));
+    assert!(problems.contains(&Error::AmbiguousGroup("left".into())));
     mesh.groups[2].name = Some("empty".into());
     let problems = assign(&mesh, &[], &strings(&[UNGROUPED])).unwrap_err();
-    assert_eq!(problems, [Problem::Empty("empty".into())]);
+    assert_eq!(problems, [Error::Empty("empty".into())]);
 }

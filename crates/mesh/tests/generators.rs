@@ -298,8 +298,7 @@ fn facets_of_the_spheres_volume_leave_gaps_open() {
     assert!(matches!(shape(2.005).build_with_volumes(1.0), Err(Error::Intersecting { .. })));
 }
 
-/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each other, and a PQR file that says
-/// the same.
+/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each other.
 #[test]
 fn molecules() {
     for (count, elements) in [(1, 320), (30, 2000), (300, 8000), (1000, 20_480)] {
@@ -317,9 +316,6 @@ fn molecules() {
             // An atom's own Gaussian is above the level out to its radius.
             assert!(mesh.vertices.iter().all(|v| apart(*v) > 0.999 * a.radius));
         }
-        let mut file = Vec::new();
-        mesh::pqr::write(&atoms, &mut file).unwrap();
-        assert_eq!(mesh::pqr::parse(&file).unwrap(), atoms);
     }
     let coarse = Molecule { atoms: 30, resolution: Resolution::Elements(500) }.build().unwrap();
     let fine = Molecule { atoms: 30, resolution: Resolution::Elements(2000) }.build().unwrap();

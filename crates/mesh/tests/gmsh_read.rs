@@ -2,14 +2,18 @@
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
-use mesh::Mesh;
 use mesh::check::Report;
-use mesh::gmsh::{self, Encoding, FormatError, Place, Problem, ReadReport, Subject};
+use mesh::gmsh::{self, Cause, Encoding, FormatError, Place, ReadReport, Subject};
+use mesh::{Mesh, files};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("squares_{name}.msh"))
+}
+
+fn read(path: &Path) -> (Mesh, ReadReport) {
+    gmsh::parse(&std::fs::read(path).unwrap()).unwrap()
 }
 
 fn fault(text: &str) -> FormatError {
@@ -37,7 +41,7 @@ fn content(mesh: &Mesh) -> BTreeSet<String> {
 
 #[test]
 fn every_format_of_gmsh_gives_the_same_mesh() {
-    let (expected, report) = gmsh::read(&data("v41")).unwrap();
+    let (expected, report) = read(&data("v41"));
     assert_eq!(expected.triangles.len(), 28);
     assert_eq!((report.version.as_str(), report.encoding), ("4.1", Encoding::Ascii));
     assert_eq!(report.elements, [("2-node line".into(), 2), ("3-node triangle".into(), 28)]);
@@ -53,13 +57,13 @@ fn every_format_of_gmsh_gives_the_same_mesh() {
         "v41_partitioned",
         "v41_second_order",
     ] {
-        let (mesh, report) = gmsh::read(&data(name)).unwrap();
+        let (mesh, report) = read(&data(name));
         assert_eq!(content(&mesh), expected, "{name}");
         assert_eq!(report.repeated_for_groups, if name.starts_with("v22") { 28 } else { 0 });
         assert_eq!(report.flattened, if name == "v41_second_order" { 28 } else { 0 });
         assert_eq!(report.dropped_vertices, if name == "v41_second_order" { 48 } else { 0 });
     }
-    let (mesh, report) = gmsh::read(&data("v22_quadrangles")).unwrap();
+    let (mesh, report) = read(&data("v22_quadrangles"));
     assert_eq!((mesh.triangles.len(), report.split_quadrangles), (24, 12));
     assert!((Report::of(&mesh).unwrap().quality.area - 2.0).abs() < 1e-12);
 }
@@ -77,18 +81,18 @@ fn crossed_quadrangles_are_refused_with_their_place() {
         "1 quadrangle is split along its shorter diagonal"
     );
     let found = fault(&text("1 3 2 4"));
-    assert_eq!(found.problem, Problem::Crossed([5.0, 0.0, 0.0]));
+    assert_eq!(found.cause, Cause::Crossed([5.0, 0.0, 0.0]));
     assert!(found.to_string().contains("(5, 0, 0) cross each other"), "{found}");
 }
 
 #[test]
 fn version_4_0_is_refused_with_the_way_out() {
-    let message = gmsh::read(&data("v40")).unwrap_err().to_string();
+    let message = files::read(&data("v40")).unwrap_err().to_string();
     assert!(message.contains("squares_v40.msh: line 2: MSH version 4 is not read"), "{message}");
     assert!(message.contains("-format msh41"));
-    let problem = fault("$NOD\n1\n1 0 0 0\n$ENDNOD\n").problem;
-    assert_eq!(problem, Problem::Version("1".into()));
-    assert!(matches!(gmsh::read(Path::new("no such file")), Err(gmsh::Error::Io { .. })));
+    let cause = fault("$NOD\n1\n1 0 0 0\n$ENDNOD\n").cause;
+    assert_eq!(cause, Cause::Version("1".into()));
+    assert!(matches!(files::read(Path::new("no.msh")), Err(files::Error::Io { .. })));
 }
 
 const TWO: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n4\n10 0 0 0\n20 1 0 0\n30 0 1 0\n\
@@ -171,16 +175,16 @@ fn geometric_defects_load() {
 }
 
 /// A file, the text to replace in it, and where the fault must be found.
-fn check(file: &str, from: &str, to: &str, line: usize, subject: Option<Subject>) -> Problem {
+fn check(file: &str, from: &str, to: &str, line: usize, subject: Option<Subject>) -> Cause {
     assert!(file.contains(from), "{from:?}");
     let error = fault(&file.replacen(from, to, 1));
     assert_eq!((error.place, error.subject), (Place::Line(line), subject), "{error}");
-    error.problem
+    error.cause
 }
 
 #[test]
 fn faults_are_named_with_line_and_element() {
-    use Problem as P;
+    use Cause as P;
     use Subject::{Element, Node};
     let element = Some(Element(2));
     assert_eq!(check(FOUR, "2 10 20 40", "2 10 20 41", 26, element), P::UnknownNode(41));
@@ -211,7 +215,7 @@ fn element_one() -> Option<Subject> {
 
 #[test]
 fn counts_that_lie_fail_fast() {
-    use Problem as P;
+    use Cause as P;
     // More than the file could hold: refused before anything is allocated.
     for huge in ["1000", "18446744073709551615"] {
         assert!(matches!(check(TWO, "\n4\n", &format!("\n{huge}\n"), 5, None), P::Count { .. }));
@@ -256,25 +260,25 @@ fn counts_that_lie_fail_fast() {
 
 #[test]
 fn structure_faults() {
-    use Problem as P;
-    assert_eq!(fault("solid stl\n").problem, P::NotGmsh);
-    assert_eq!(fault("").problem, P::NotGmsh);
-    assert_eq!(fault("$Nodes\n0\n$EndNodes").problem, P::NotGmsh);
+    use Cause as P;
+    assert_eq!(fault("solid stl\n").cause, P::NotGmsh);
+    assert_eq!(fault("").cause, P::NotGmsh);
+    assert_eq!(fault("$Nodes\n0\n$EndNodes").cause, P::NotGmsh);
     assert_eq!(check(FOUR, "4.1 0 8", "4.1 0", 2, None), P::Header);
     assert_eq!(check(FOUR, "4.1 0 8", "four 0 8", 2, None), P::Header);
     assert_eq!(check(FOUR, "4.1 0 8", "3 0 8", 2, None), P::Version("3".into()));
-    assert_eq!(fault("$MeshFormat\n4.1 1 8\n\u{1}\u{1}\u{1}\u{1}").problem, P::ByteOrder);
-    assert_eq!(fault("$MeshFormat\n4.1 1 16\n").problem, P::DataSize(16));
+    assert_eq!(fault("$MeshFormat\n4.1 1 8\n\u{1}\u{1}\u{1}\u{1}").cause, P::ByteOrder);
+    assert_eq!(fault("$MeshFormat\n4.1 1 16\n").cause, P::DataSize(16));
     let again = format!("{FOUR}$Nodes\n0 0 0 0\n$EndNodes\n");
-    assert_eq!(fault(&again).problem, P::SecondSection("$Nodes"));
+    assert_eq!(fault(&again).cause, P::SecondSection("$Nodes"));
     let (head, rest) = TWO.split_once("$Nodes").unwrap();
     let (nodes, elements) = rest.split_once("$Elements").unwrap();
     let early = format!("{head}$Elements{elements}$Nodes{nodes}");
-    assert_eq!(fault(&early).problem, P::Order("$Nodes"));
+    assert_eq!(fault(&early).cause, P::Order("$Nodes"));
     let lines = "$Elements\n1\n1 1 2 5 1 10 20\n$EndElements\n";
     let error = fault(&format!("{head}$Nodes{nodes}{lines}"));
     assert!(error.to_string().contains("1 of type 2-node line"), "{error}");
-    assert!(matches!(fault(&format!("{head}$Nodes{nodes}")).problem, P::NoTriangles { .. }));
+    assert!(matches!(fault(&format!("{head}$Nodes{nodes}")).cause, P::NoTriangles { .. }));
     let names = "$PhysicalNames\n2\n2 5 \"a\"\n2 5 \"b\"\n$EndPhysicalNames\n$Nodes";
     assert!(matches!(check(TWO, "$Nodes", names, 7, None), P::SecondName { .. }));
     for (length, _) in TWO.char_indices().filter(|(i, _)| (20..TWO.len() - 14).contains(i)) {
@@ -282,7 +286,7 @@ fn structure_faults() {
         assert!(gmsh::parse(&TWO.as_bytes()[..length]).is_err(), "{length}");
     }
     let cut = &TWO[..TWO.find("\n40 0").unwrap()];
-    assert_eq!(fault(cut).problem, P::Count { what: "nodes", claimed: 4, room: 3 });
+    assert_eq!(fault(cut).cause, P::Count { what: "nodes", claimed: 4, room: 3 });
 }
 
 /// MSH 2.2 in either order of bytes, which Gmsh writes only on machines of that order.
@@ -325,5 +329,5 @@ fn both_orders_of_bytes_in_version_2() {
     let error = gmsh::parse(&file).unwrap_err();
     assert_eq!(error.place, Place::Byte(at));
     assert_eq!(error.subject, Some(Subject::Element(2)));
-    assert_eq!(error.problem, Problem::UnknownNode(41));
+    assert_eq!(error.cause, Cause::UnknownNode(41));
 }

@@ -2,14 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
+use mesh::Mesh;
 use mesh::check::Report;
 use mesh::generate::{Cube, Resolution};
-use mesh::{Mesh, gmsh};
 use std::path::Path;
 
 fn read(name: &str) -> Mesh {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../meshes").join(name);
-    let (mesh, _) = gmsh::read(&path).unwrap();
+    let (mesh, _) = mesh::files::read(&path).unwrap();
     assert!(Report::of(&mesh).unwrap().defects.is_empty());
     mesh
 }

@@ -272,19 +272,16 @@ fn nanoshapers_header_is_read() {
 fn what_is_no_file_is_not_read() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("endless");
     std::fs::create_dir_all(&folder).unwrap();
-    for ending in ["msh", "off", "ply", "stl", "lst", "vert", "face"] {
+    for ending in ["msh", "off", "ply", "stl", "vert", "face"] {
         let link = folder.join(format!("x.{ending}"));
         let _ = std::fs::remove_file(&link);
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
     }
-    for ending in ["msh", "off", "ply", "stl", "lst"] {
+    for ending in ["msh", "off", "ply", "stl"] {
         let message = files::read(&folder.join(format!("x.{ending}"))).unwrap_err().to_string();
         assert!(message.contains("is not a file but a device or a pipe"), "{message}");
     }
     assert!(files::read(&folder.join("x.vert")).is_err());
-    assert!(
-        mesh::pqr::read(&folder.join("x.off")).unwrap_err().to_string().contains("end in .pqr")
-    );
 }
 
 #[test]
@@ -314,91 +311,89 @@ fn off_allows_what_programs_write() {
     assert_eq!(reading.notes.len(), 2);
 }
 
+/// Contents of a format and parts of the messages that refuse them.
+#[track_caller]
+fn all_refused(format: Format, cases: &[(&str, &str)]) {
+    for (text, part) in cases {
+        let message = refused(format, text);
+        assert!(message.contains(part), "{text:?}: {message}");
+    }
+}
+
 #[test]
-fn errors_name_the_line_and_what_was_expected() {
+fn errors_in_off_name_the_line_and_what_was_expected() {
     let cases = [
+        ("OOF\n1 1 1\n", "line 1: expected OFF, the first word of the format, found \"OOF\""),
+        ("4OFF\n1 1 1\n", "line 1: points of four or more coordinates"),
+        ("OFF BINARY\n", "line 1: binary OFF is not read"),
+        ("OFF\n3 one 0\n", "line 2: expected the number of faces, found \"one\""),
         (
-            Format::Off,
-            "OOF\n1 1 1\n",
-            "line 1: expected OFF, the first word of the format, found \"OOF\"",
-        ),
-        (Format::Off, "4OFF\n1 1 1\n", "line 1: points of four or more coordinates"),
-        (Format::Off, "OFF BINARY\n", "line 1: binary OFF is not read"),
-        (Format::Off, "OFF\n3 one 0\n", "line 2: expected the number of faces, found \"one\""),
-        (
-            Format::Off,
             "OFF\n3 1 0\n0 0 0\n1 0\n0 1 0\n3 0 1 2\n",
             "line 4: expected a coordinate, found the end of the line",
         ),
         (
-            Format::Off,
             "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 nan\n3 0 1 2\n",
             "line 5: expected a coordinate, found \"nan\"",
         ),
-        (Format::Off, "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 1e101\n3 0 1 2\n", "line 5: the coordinate"),
+        ("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 1e101\n3 0 1 2\n", "line 5: the coordinate"),
         (
-            Format::Off,
             "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 3\n",
             "line 6: there is no vertex 3: the 3 vertices are numbered from 0",
         ),
+        ("OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n5 0 1 2 0 1\n", "line 6: a face has 5 corners"),
         (
-            Format::Off,
-            "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n5 0 1 2 0 1\n",
-            "line 6: a face has 5 corners",
-        ),
-        (
-            Format::Off,
             "OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
             "line 6: the file ends where a face should come",
         ),
         (
-            Format::Off,
             "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n3 0 1 2\n",
             "line 7: expected the end of the file",
         ),
-        (Format::Off, "OFF\n0 0 0\n", "no triangles"),
-        (Format::Off, "OFF\n4000000000 1 0\n0 0 0\n", "line 2: 4000000000 vertices are announced"),
-        (Format::Off, "", "line 1: the file ends"),
-        (Format::Ply, "plx\n", "line 1: this is no PLY file"),
-        (Format::Ply, "ply\nformat ascii 2.0\n", "line 2: expected version 1.0"),
+        ("OFF\n0 0 0\n", "no triangles"),
+        ("OFF\n4000000000 1 0\n0 0 0\n", "line 2: 4000000000 vertices are announced"),
+        ("", "line 1: the file ends"),
+    ];
+    all_refused(Format::Off, &cases);
+}
+
+#[test]
+fn errors_in_ply_name_the_line_and_what_was_expected() {
+    let cases = [
+        ("plx\n", "line 1: this is no PLY file"),
+        ("ply\nformat ascii 2.0\n", "line 2: expected version 1.0"),
         (
-            Format::Ply,
             "ply\nformat ascii 1.0\nelement vertex 3\nproperty real x\n",
             "line 4: expected a number type",
         ),
         (
-            Format::Ply,
             "ply\nformat ascii 1.0\nelement vertex 1\nend_header\n",
             "these are points without a surface",
         ),
         (
-            Format::Ply,
             "ply\nformat ascii 1.0\nproperty int x\n",
             "line 3: expected an element before its properties",
         ),
         (
-            Format::Ply,
             "ply\nformat ascii 1.0\nelement tristrips 1\nend_header\n",
             "line 3: triangle strips are not read",
         ),
-        (Format::Ply, "ply\nelement vertex 1\n", "line 2: the file ends"),
+        ("ply\nelement vertex 1\n", "line 2: the file ends"),
+    ];
+    all_refused(Format::Ply, &cases);
+}
+
+#[test]
+fn errors_in_stl_name_the_line_and_what_was_expected() {
+    let cases = [
+        ("solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n", "line 4: expected a coordinate"),
         (
-            Format::Stl,
-            "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0\n",
-            "line 4: expected a coordinate",
-        ),
-        (
-            Format::Stl,
             "solid a\nfacet normal 0 0 1\nouter loop\nvertx 0 0 0\n",
             "line 4: expected vertex, found \"vertx\"",
         ),
-        (Format::Stl, "solid a\nendsolid a\n", "no triangles"),
-        (Format::Stl, "nothing", "byte 0: this is no STL file"),
+        ("solid a\nendsolid a\n", "no triangles"),
+        ("nothing", "byte 0: this is no STL file"),
     ];
-    for (format, text, part) in cases {
-        let message = refused(format, text);
-        assert!(message.contains(part), "{text:?}: {message}");
-    }
+    all_refused(Format::Stl, &cases);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(crate) struct Located<T> {
     pub(crate) span: Range<usize>,
 }
 
-/// What sort of defect it is; after a syntax error, some of the others are only its echo.
+/// The sort of a defect; after a syntax error, some of the others are only its consequences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     Syntax,
@@ -71,10 +71,10 @@ impl Defect {
     }
 }
 
-/// Of more defects than this only the first are shown, and suggestions made for.
+/// At most this many defects are shown, and similar names looked up for.
 pub(crate) const MOST_SHOWN: usize = 20;
 
-/// Lines longer than this are not shown around a defect, only their numbers.
+/// Of lines longer than this only the numbers are shown.
 const LONGEST_LINE: usize = 500;
 
 /// The first defects of one case file.
@@ -157,7 +157,7 @@ pub(crate) fn nearest<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
     let lower = name.to_lowercase();
-    // Half the word may be wrong: a suggestion too many costs less than none.
+    // Half the word may be wrong: a useless suggestion costs less than a missing one.
     let limit = name.chars().count().div_ceil(2).max(1);
     candidates
         .into_iter()

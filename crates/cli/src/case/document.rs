@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::diagnostics::{Defect, Located, MOST_SHOWN, Sort, nearest, quoted};
-use super::schema::{self, Absent, KEYS, Key, Kind, TABLES};
+use super::schema::{self, Absent, KEYS, Key, TABLES, ValueKind};
 use crate::report::units::shortest;
 
 /// Defects found so far; shared by all sections of one document.
@@ -86,7 +86,7 @@ impl<'d> Section<'d> {
         self.entry(name).is_some()
     }
 
-    /// Adds a defect that the schema alone cannot tell.
+    /// Adds a defect that the schema alone cannot find.
     pub(crate) fn report(&self, defect: Defect) {
         self.defects.push(defect);
     }
@@ -99,7 +99,7 @@ impl<'d> Section<'d> {
 
     /// One of the words that the schema lists.
     pub(crate) fn choice(&self, name: &'static str) -> Option<Located<String>> {
-        let Kind::Choice(choices) = self.key(name)?.kind else { return None };
+        let ValueKind::Choice(choices) = self.key(name)?.kind else { return None };
         let found = self.text(name)?;
         if choices.contains(&found.value.as_str()) {
             return Some(found);
@@ -133,7 +133,7 @@ impl<'d> Section<'d> {
 
     /// A number within the schema's range; a whole number will do.
     pub(crate) fn number(&self, name: &'static str) -> Option<Located<f64>> {
-        let Kind::Number { low, high } = self.key(name)?.kind else { return None };
+        let ValueKind::Number { low, high } = self.key(name)?.kind else { return None };
         let value = self.value(name)?;
         self.as_number(name, value, low, high)
     }
@@ -151,7 +151,7 @@ impl<'d> Section<'d> {
 
     /// Three numbers within the schema's range.
     pub(crate) fn vector(&self, name: &'static str) -> Option<Located<[f64; 3]>> {
-        let Kind::Vector { high } = self.key(name)?.kind else { return None };
+        let ValueKind::Vector { high } = self.key(name)?.kind else { return None };
         let value = self.value(name)?;
         let span = value.span();
         let expected = format!("three numbers [x, y, z] for {name}");
@@ -242,7 +242,7 @@ impl<'d> Section<'d> {
 
     /// A whole number within the schema's range.
     pub(crate) fn integer(&self, name: &'static str) -> Option<Located<i64>> {
-        let Kind::Integer { low, high } = self.key(name)?.kind else { return None };
+        let ValueKind::Integer { low, high } = self.key(name)?.kind else { return None };
         let value = self.value(name)?;
         let span = value.span();
         let DeValue::Integer(integer) = value.get_ref() else {
@@ -308,10 +308,10 @@ impl<'d> Section<'d> {
         let message = format!("{name} is missing {}", schema::place(self.name));
         let defect = Defect::new(Sort::Missing, self.span(), message).label("required");
         self.defects.push(match self.key(name).map(|key| key.kind) {
-            Some(Kind::Choice(choices)) => {
+            Some(ValueKind::Choice(choices)) => {
                 defect.help(format!("add {name} = one of {}", quoted(choices.iter().copied())))
             }
-            Some(Kind::Integer { low, high }) if low == high => {
+            Some(ValueKind::Integer { low, high }) if low == high => {
                 defect.help(format!("add the line {name} = {low}"))
             }
             _ if self.table.is_none() => defect.help(format!("add {heading} with {name} = ...")),
@@ -343,7 +343,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The defect of an unknown key with what may have been meant.
+    /// The defect of an unknown key, with a suggestion.
     fn suggested(&self, name: &str, defect: Defect) -> Defect {
         let tables = if self.name.is_empty() { &TABLES[..] } else { &[] };
         let here: Vec<_> =

@@ -1,8 +1,8 @@
-//! The library's faults in the words of a case file, at their places in it.
+//! The library's faults in the terms of a case file, at their places in it.
 
 use std::ops::Range;
 
-use farad::{Atom, ChargeProblem, Description, Error, Fault, Misplaced, Note, PlaneProblem};
+use farad::{Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault};
 use mesh::{conductors, mirror, regions};
 
 use super::Case;
@@ -72,7 +72,7 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     Some(Failure::with_help(Exit::BadInput, message, help))
 }
 
-/// The defect that a fault is in the case file; suggestions only if it is to be shown.
+/// A fault as a defect of the case file; with suggestions only if it is to be shown.
 pub(super) fn defect(
     description: &Description,
     places: &Places,
@@ -87,7 +87,7 @@ pub(super) fn defect(
         Fault::Conductors(problem) => {
             let defect = at(of_conductors(description, places, problem), message);
             match problem {
-                conductors::Problem::Unclaimed { .. } if description.has_media() => defect.help(
+                conductors::Error::Unclaimed { .. } if description.has_media() => defect.help(
                     "if it is an interface between media, the [[dielectric]] that it bounds must list its group",
                 ),
                 _ => defect,
@@ -111,11 +111,11 @@ pub(super) fn defect(
         }
         Fault::Charge { charge, problem } => {
             at(&places.charges[*charge], message).help(match problem {
-                ChargeProblem::InGround(_) | ChargeProblem::Beyond(_) => {
+                ChargeFault::InGround(_) | ChargeFault::Beyond(_) => {
                     "images of charges are made by the program"
                 }
-                ChargeProblem::OnDielectric => "move it to either side",
-                ChargeProblem::OnSurface(_) => "its energy would have no bound; move it off",
+                ChargeFault::OnDielectric => "move it to either side",
+                ChargeFault::OnSurface(_) => "its energy would have no bound; move it off",
             })
         }
         Fault::Atoms { dielectric, atoms, why, .. } => {
@@ -125,11 +125,11 @@ pub(super) fn defect(
         Fault::NoSpace { dielectric, problem, .. } => {
             let entry = &places.dielectrics[*dielectric];
             at(entry.groups.first().unwrap_or(&entry.name), message).help(match problem {
-                regions::Problem::Open { .. } => {
+                regions::Error::Open { .. } => {
                     "list all groups that the surface consists of, those of conductors that lie in it too; \
                      or look for holes with `farad mesh check`"
                 }
-                _ => "`farad mesh check` tells more about the mesh",
+                _ => "`farad mesh check` shows more about the mesh",
             })
         }
         Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)
@@ -149,7 +149,7 @@ pub(super) fn defect(
     }
 }
 
-/// The defect of what has no meaning whatever the mesh.
+/// The defect for a fault that does not depend on the mesh.
 fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
     let mesh = &places.mesh;
     let at =
@@ -196,13 +196,13 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
     }
 }
 
-/// What a problem with conductors is about: a group, a conductor, or else the mesh.
+/// The subject of an error with conductors: a group, a conductor, or else the mesh.
 fn of_conductors<'a>(
     description: &Description,
     places: &'a Places,
-    problem: &conductors::Problem,
+    problem: &conductors::Error,
 ) -> &'a Range<usize> {
-    use conductors::Problem as P;
+    use conductors::Error as P;
     let found = match problem {
         P::RepeatedName(name) | P::NoGroups(name) | P::Empty(name) => {
             places.conductor(description, name)
@@ -219,31 +219,31 @@ fn of_plane(
     place: &Range<usize>,
     is_ground: bool,
     name: &str,
-    problem: PlaneProblem,
+    problem: PlaneFault,
     message: String,
 ) -> Defect {
     let message = match problem {
-        PlaneProblem::Polarisability => {
+        PlaneFault::Polarisability => {
             format!(
                 "output.polarisability needs fields along all axes, which {name} does not allow"
             )
         }
-        PlaneProblem::Diffusion => {
+        PlaneFault::Diffusion => {
             format!("[diffusion] is about a body alone, not one over {name}")
         }
         _ => message,
     };
     let defect = Defect::new(Sort::Value, place.clone(), message);
     match problem {
-        PlaneProblem::NotMirrored(mirror::Problem::InPlane(_)) => defect.help(if is_ground {
+        PlaneFault::NotMirrored(mirror::Error::InPlane(_)) => defect.help(if is_ground {
             "leave faces in the plane out of the mesh: the plane is there without them (mesh.ignore names their groups)"
         } else {
             "leave faces in the plane out of the mesh, which are cuts through a body (mesh.ignore names their groups)"
         }),
-        PlaneProblem::NotMirrored(_) => defect.help(
+        PlaneFault::NotMirrored(_) => defect.help(
             "everything must lie on one side of the plane; a body that it cuts is meshed up to the plane",
         ),
-        PlaneProblem::Shorted(_) => defect.help(
+        PlaneFault::Shorted(_) => defect.help(
             "move it off; metal that is part of the ground may not be raised to a potential",
         ),
         _ => defect,

@@ -1,8 +1,8 @@
-//! Files that are given in place of a case file, and what to do with them.
+//! Files that users pass in place of a case file, and advice for each.
 
 use std::path::Path;
 
-/// What a case file is.
+/// Explains case files.
 pub(super) const HELP: &str =
     "a case file is a short TOML text that names a mesh; see docs/case-file.md and cases/";
 
@@ -12,7 +12,7 @@ const MESH_HELP: &str = "write a case file, a short TOML text that names the mes
 const RESULT_HELP: &str =
     "give the case file that the results are of; case.resolved.toml next to results.json is one";
 
-/// Endings of names, what such files are and what to do with them.
+/// Endings of names, what such files are, and advice.
 const ENDINGS: [(&[&str], &str, &str); 6] = [
     (
         &["geo", "brep", "step", "stp", "iges", "igs"],
@@ -35,14 +35,14 @@ const ENDINGS: [(&[&str], &str, &str); 6] = [
     (&["json", "csv", "npy", "npz"], "it holds data or results", RESULT_HELP),
 ];
 
-/// What a file is by its name, if that is not one of a case file.
+/// What a file is judging by its name, if it is no case file.
 pub(super) fn by_name(path: &Path) -> Option<(&'static str, &'static str)> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     let known = ENDINGS.iter().find(|(endings, ..)| endings.contains(&ending.as_str()));
     known.map(|&(_, what, help)| (what, help))
 }
 
-/// What a file is by how it begins.
+/// What a file is judging by its first bytes.
 pub(super) fn by_content(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii_start();
     let starts: [(&[u8], &str, &str); 9] = [

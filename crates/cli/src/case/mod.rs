@@ -1,4 +1,4 @@
-//! The case file: what to compute. On what machine (backend, threads, memory) is the command line's business.
+//! The case file: what to compute. How (backend, threads, memory) is for the command line.
 //!
 //! docs/case-file.md is the reference for users, [`schema`] its counterpart in code.
 
@@ -40,10 +40,10 @@ pub(crate) struct Case {
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
-    /// What `farad sweep` varies; all else leaves it alone.
+    /// What `farad sweep` varies; other commands ignore it.
     pub(crate) sweeps: Vec<sweep::Sweep>,
     places: Places,
-    source: Source,
+    source: SourceText,
 }
 
 /// How the equations are solved.
@@ -97,7 +97,7 @@ pub(crate) struct Overrides {
 
 /// The text that the case came from, for messages that point into it.
 #[derive(Clone, Debug)]
-struct Source {
+struct SourceText {
     path: PathBuf,
     text: String,
 }
@@ -118,13 +118,13 @@ impl Case {
         diagnostics::failure(&self.source.path, &self.source.text, defects)
     }
 
-    /// The failure that tells of `error`, at its places in the file where it has any.
+    /// The failure that shows `error`, at its places in the file where it has any.
     pub(crate) fn failed(&self, error: farad::Error) -> Failure {
         faults::failure(self, error)
     }
 
     /// The case with every default filled in, as the text of a case file that lies in `folder` and writes its results
-    /// there; `problem` knows conductors that the case left to the mesh.
+    /// there; `problem` has the conductors that were found in the mesh.
     pub(crate) fn resolved(&self, folder: &Path, problem: &Problem) -> String {
         resolved::text(self, folder, problem)
     }

@@ -1,4 +1,4 @@
-//! Where in its file a case says what its description holds: entries in the description's order.
+//! Places in the case file of the parts of its description, in the description's order.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use farad::{Place, Probe};
+use farad::{Probe, ProbePoints};
 
 use super::VtkMode;
 use super::diagnostics::{Defect, Located, Sort};
@@ -12,7 +12,7 @@ use super::read::existing;
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
 
-/// More points than this in a box are taken for a mistake.
+/// More points than this in a grid are refused as a mistake.
 const MOST_POINTS: f64 = 1e8;
 
 /// The file of a probe's values.
@@ -21,14 +21,14 @@ pub(crate) fn file(probe: &Probe) -> String {
     format!("probe_{}.{ending}", probe.name)
 }
 
-/// The file that shows the same in three dimensions, unless the values' own does or no pictures are wanted.
+/// The VTK file of a probe whose values go to a table; `None` if no pictures are wanted.
 pub(crate) fn picture(probe: &Probe, vtk: VtkMode) -> Option<String> {
     let wanted = vtk != VtkMode::None && !is_grid(probe);
     wanted.then(|| format!("probe_{}.vtu", probe.name))
 }
 
 fn is_grid(probe: &Probe) -> bool {
-    matches!(probe.place, Place::Grid { .. })
+    matches!(probe.place, ProbePoints::Grid { .. })
 }
 
 /// Reads every `[[probe]]`; defects are reported to the document.
@@ -59,7 +59,7 @@ fn read_place(
     top: &Section<'_>,
     section: &Section<'_>,
     base: &Path,
-) -> Option<(Place, Option<Located<PathBuf>>)> {
+) -> Option<(ProbePoints, Option<Located<PathBuf>>)> {
     // All keys are read whatever the others say, so that each is checked.
     let file = section.text("file");
     let (from, to) = (section.vector("from"), section.vector("to"));
@@ -77,11 +77,11 @@ fn read_place(
     }
     if let Some(file) = file {
         let file = existing(top, base, "file of points", file)?;
-        return Some((Place::Points(Vec::new()), Some(file)));
+        return Some((ProbePoints::Points(Vec::new()), Some(file)));
     }
     if let (Some(from), Some(to), Some(count)) = (from, to, count) {
         let count = usize::try_from(count.value).ok()?;
-        return Some((Place::Line { from: from.value, to: to.value, count }, None));
+        return Some((ProbePoints::Line { from: from.value, to: to.value, count }, None));
     }
     let (low, high, counts) = (low?.value, high?.value, counts?);
     let whole = |count: &f64| *count >= 1.0 && count.fract() == 0.0;
@@ -101,10 +101,10 @@ fn read_place(
         section.report(Defect::new(Sort::Value, section.span(), message).label("this probe"));
         return None;
     }
-    Some((Place::Grid { low, high, counts }, None))
+    Some((ProbePoints::Grid { low, high, counts }, None))
 }
 
-/// Points of a text file: three numbers a line, with commas or blanks between; the first line may be a heading.
+/// Points of a text file: three numbers per line, with commas or blanks between; the first line may be a heading.
 pub(super) fn points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
     let text = files::text(path)?;
     let mut points = Vec::new();

@@ -1,17 +1,18 @@
-//! From a case to its problem: reads the mesh and hands it on.
+//! From a case to its problem: reads the mesh.
 
 use farad::Problem;
-use mesh::{Mesh, files};
+use mesh::Mesh;
 
 use crate::case::{Case, told};
-use crate::terminal::exit::{Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
 /// Reads the mesh of `case`, checks it, and finds its conductors.
 pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     let file = &case.mesh;
-    let (mesh, reading) = files::read(file).map_err(unreadable)?;
+    let (mesh, reading) = surfaces::read_with_notes(file, output)?;
     tracing::info!(
         vertices = mesh.vertices.len(),
         triangles = mesh.triangles.len(),
@@ -19,16 +20,13 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
         file.display(),
         reading.format
     );
-    for note in &reading.notes {
-        output.note(&format!("{}: {note}", file.display()));
-    }
     interrupt::check()?;
     let problem = prepare(case, mesh)?;
-    problem.notes.iter().for_each(|note| output.note(&told(case, note)));
+    problem.notes().iter().for_each(|note| output.note(&told(case, note)));
     Ok(problem)
 }
 
-/// The problem of `case` on `mesh`, which is that of the case or one made of it.
+/// The problem of `case` on `mesh`: its own, or one made from it.
 pub(crate) fn prepare(case: &Case, mesh: Mesh) -> Result<Problem, Failure> {
     Problem::new(case.description.clone(), mesh).map_err(|error| case.failed(error))
 }

@@ -7,28 +7,29 @@ use toml::de::DeTable;
 
 use bem::SolveOptions;
 use farad::{
-    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, Place,
-    SURROUNDINGS, Setting,
+    Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Fault, ProbePoints,
+    SURROUNDINGS, Setting, pqr,
 };
-use mesh::pqr;
+use mesh::files::{self as formats, Error};
 
 use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, Source, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
+    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces::unreadable;
+use crate::terminal::exit::{Exit, Failure};
 
-/// No case file is this long; a mesh given by mistake is, and should not be read whole.
+/// No case file is this long. A mesh passed by mistake is, and should not be read whole.
 const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
-    let text = if fastcap::is_list(path) {
-        let model = mesh::fastcap::read(path).map_err(unreadable)?;
+    let text = if farad::fastcap::is_name(path) {
+        let model = farad::fastcap::read(path, formats::load).map_err(unreadable)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::text(&model, path, &file)?
     } else {
@@ -44,17 +45,25 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
     let Case { description, places, .. } = case;
     for (dielectric, entry) in description.dielectrics.iter_mut().zip(&mut places.dielectrics) {
         let Some(file) = &entry.file else { continue };
-        let atoms = pqr::read(&file.value).map_err(unreadable)?;
+        let atoms = atoms(&file.value).map_err(unreadable)?;
         entry.lines = atoms.iter().map(|atom| atom.line).collect();
         dielectric.atoms =
             atoms.iter().map(|atom| Atom::from_pqr(atom, description.unit)).collect();
     }
     for (probe, entry) in description.probes.iter_mut().zip(&places.probes) {
         if let Some(file) = &entry.file {
-            probe.place = Place::Points(probe::points(&file.value)?);
+            probe.place = ProbePoints::Points(probe::points(&file.value)?);
         }
     }
     Ok(())
+}
+
+/// The atoms of a PQR file. Its name must end in .pqr: error messages quote the content, which must not reveal just any file that a case names.
+fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Error> {
+    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
+        return Err(Error::Ending { path: path.to_path_buf(), ending: "pqr", what: "atoms" });
+    }
+    pqr::parse(&formats::load(path)?).map_err(formats::in_file(path))
 }
 
 fn read_text(path: &Path) -> Result<String, Failure> {
@@ -83,7 +92,7 @@ fn not_a_case(path: &Path, what: &str, help: &str) -> Failure {
 fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure> {
     let (document, syntax) = DeTable::parse_recoverable(text);
     let defects = Defects::default();
-    let source = Source { path: path.to_owned(), text: text.to_owned() };
+    let source = SourceText { path: path.to_owned(), text: text.to_owned() };
     let case = from_document(&Section::top(&document, &defects), source, overrides);
 
     let mut found = defects.into_inner();
@@ -96,7 +105,7 @@ fn parse(path: &Path, text: &str, overrides: &Overrides) -> Result<Case, Failure
     }
 }
 
-/// Syntax errors, and those of the other defects that they cannot have caused.
+/// Syntax errors, and the other defects that they cannot have caused.
 fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) -> Vec<Defect> {
     let line_of = |offset: usize| text.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count();
     let mut all: Vec<Defect> = syntax
@@ -115,7 +124,7 @@ fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) ->
 }
 
 /// Reads every section; `None` when something required is missing or wrong, which is then among the defects.
-fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Option<Case> {
+fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -> Option<Case> {
     let base = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
     let format = top.integer("format");
@@ -152,7 +161,7 @@ fn from_document(top: &Section<'_>, source: Source, overrides: &Overrides) -> Op
         diffusion: read_diffusion(&diffusion, top.has("diffusion")),
         forces: output.boolean("forces").unwrap_or(false),
         polarisability: output.boolean("polarisability").unwrap_or(false),
-        surface_potentials: vtk != VtkMode::None,
+        surface_values: vtk != VtkMode::None,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -213,7 +222,7 @@ pub(super) fn existing(
     None
 }
 
-/// Names that media go by: each once, and none of them the surrounding medium's.
+/// Checks the names of media: each once, and none of them the surrounding medium's.
 fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> {
     let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
     let mut dielectrics = Vec::new();

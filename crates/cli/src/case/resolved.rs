@@ -1,18 +1,39 @@
 //! The resolved case: every default filled in, paths relative to the file itself.
 
+use std::fmt::Display;
 use std::path::Path;
 
-use farad::{Amount, Place, Problem, Setting, axis_name};
+use farad::{
+    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Setting, SurfaceMedia,
+    axis_name,
+};
 
 use super::{Case, plane};
 use crate::paths;
 use crate::report::results::method_name;
 use crate::report::units::shortest as number;
 
+/// A case file under construction.
+#[derive(Default)]
+struct Document(Vec<String>);
+
+impl Document {
+    /// Adds a table: its heading, keys with values as TOML has them, and a blank line.
+    fn table<'k>(
+        &mut self,
+        heading: &str,
+        entries: impl IntoIterator<Item = (&'k str, impl Display)>,
+    ) {
+        self.0.push(heading.to_owned());
+        self.0.extend(entries.into_iter().map(|(key, value)| format!("{key} = {value}")));
+        self.0.push(String::new());
+    }
+}
+
 /// The text of `case.resolved.toml` for a file in `folder`.
 pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
-    let Case { description, places, options, .. } = case;
-    let mut lines = vec![
+    let Case { description, options, .. } = case;
+    let mut document = Document(vec![
         format!(
             "# Every setting of a run of farad {}. It can be run again as it is:",
             env!("CARGO_PKG_VERSION")
@@ -22,153 +43,149 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         format!("format = {}", super::schema::FORMAT),
         format!("title = {}", string(&case.title)),
         String::new(),
-        "[mesh]".to_owned(),
-        format!("file = {}", string(&paths::relative(folder, &case.mesh))),
-        format!("unit = {}", string(description.unit.name())),
-        format!("ignore = {}", list(description.ignore.iter().map(String::as_str))),
-        String::new(),
-        "[medium]".to_owned(),
-        format!("relative_permittivity = {}", number(description.relative_permittivity)),
-        String::new(),
-    ];
+    ]);
+    document.table(
+        "[mesh]",
+        [
+            ("file", string(&paths::relative(folder, &case.mesh))),
+            ("unit", string(description.unit.name())),
+            ("ignore", list(&description.ignore)),
+        ],
+    );
+    let permittivity = number(description.relative_permittivity);
+    document.table("[medium]", [("relative_permittivity", permittivity)]);
+    media(&mut document, case, folder);
+    conductors(&mut document, problem);
+    sources(&mut document, description);
+    probes(&mut document, case, folder);
+    if let Some(Diffusion { temperature, viscosity }) = &description.diffusion {
+        let liquid = [("temperature", number(*temperature)), ("viscosity", number(*viscosity))];
+        document.table("[diffusion]", liquid);
+    }
+    document.table(
+        "[solver]",
+        [
+            ("tolerance", number(options.tolerance)),
+            ("method", string(method_name(options.method))),
+            ("restart", options.restart.to_string()),
+            ("max_iterations", options.max_iterations.to_string()),
+        ],
+    );
+    if let Some(tolerance) = options.fmm_tolerance {
+        document.table("[fmm]", [("tolerance", number(tolerance))]);
+    }
+    document.table(
+        "[output]",
+        [
+            ("directory", string(".")),
+            ("vtk", string(case.vtk.name())),
+            ("forces", description.forces.to_string()),
+            ("polarisability", description.polarisability.to_string()),
+        ],
+    );
+    document.0.join("\n")
+}
+
+fn media(document: &mut Document, case: &Case, folder: &Path) {
+    let Case { description, places, .. } = case;
     for (dielectric, entry) in description.dielectrics.iter().zip(&places.dielectrics) {
-        lines.extend([
-            "[[dielectric]]".to_owned(),
-            format!("name = {}", string(&dielectric.name)),
-            format!("relative_permittivity = {}", number(dielectric.relative_permittivity)),
-            format!("group = {}", list(dielectric.groups.iter().map(String::as_str))),
-        ]);
-        if let Some(file) = &entry.file {
-            lines.push(format!("charges = {}", string(&paths::relative(folder, &file.value))));
-        }
-        lines.push(String::new());
+        let file = entry.file.as_ref();
+        let charges = file.map(|file| ("charges", string(&paths::relative(folder, &file.value))));
+        let body = [
+            ("name", string(&dielectric.name)),
+            ("relative_permittivity", number(dielectric.relative_permittivity)),
+            ("group", list(&dielectric.groups)),
+        ];
+        document.table("[[dielectric]]", body.into_iter().chain(charges));
     }
-    for surface in &description.surfaces {
-        lines.extend([
-            "[[surface]]".to_owned(),
-            format!("group = {}", list(surface.groups.iter().map(String::as_str))),
-            format!("front = {}", number(surface.sides[0])),
-            format!("back = {}", number(surface.sides[1])),
-            String::new(),
-        ]);
-    }
-    let conductors = conductors(problem);
-    if conductors.iter().any(|(_, groups, _)| groups.is_empty()) {
-        lines.push(
-            "# The mesh has no groups: each body joined by shared edges is a conductor.".to_owned(),
+    for SurfaceMedia { groups, sides: [front, back] } in &description.surfaces {
+        document.table(
+            "[[surface]]",
+            [("group", list(groups)), ("front", number(*front)), ("back", number(*back))],
         );
-        lines.push(String::new());
-    } else {
-        for (name, groups, setting) in conductors {
-            lines.push("[[conductor]]".to_owned());
-            lines.push(format!("name = {}", string(name)));
-            lines.push(format!("group = {}", list(groups.iter().map(String::as_str))));
-            match setting {
-                Some(Setting::Potential(volt)) => {
-                    lines.push(format!("potential = {}", number(volt)))
-                }
-                Some(Setting::Charge(coulomb)) => {
-                    lines.push(format!("charge = {}", number(coulomb)))
-                }
-                None => {}
-            }
-            lines.push(String::new());
-        }
     }
+}
+
+/// The conductors as a case file has to list them. Those that are components of a mesh without groups cannot be listed.
+fn conductors(document: &mut Document, problem: &Problem) {
+    let listed = &problem.description().conductors;
+    if listed.is_empty()
+        && problem.mesh().groups.is_empty()
+        && !problem.conductors().names.is_empty()
+    {
+        let comment = "# The mesh has no groups: each body joined by shared edges is a conductor.";
+        document.0.extend([comment.to_owned(), String::new()]);
+        return;
+    }
+    let found: Vec<Conductor>;
+    let conductors = if listed.is_empty() {
+        found = problem.conductors().names.iter().map(|name| Conductor::new(name)).collect();
+        &found
+    } else {
+        listed
+    };
+    for Conductor { name, groups, setting } in conductors {
+        let setting = setting.map(|setting| match setting {
+            Setting::Potential(volt) => ("potential", number(volt)),
+            Setting::Charge(coulomb) => ("charge", number(coulomb)),
+        });
+        let own = [("name", string(name)), ("group", list(groups))];
+        document.table("[[conductor]]", own.into_iter().chain(setting));
+    }
+}
+
+/// Planes, charges and the external field.
+fn sources(document: &mut Document, description: &Description) {
     for mirror in &description.planes {
-        lines.extend([
-            "[[plane]]".to_owned(),
-            format!("axis = {}", string(axis_name(mirror.plane.axis))),
-            format!("at = {}", number(mirror.plane.at)),
-            format!("kind = {}", string(plane::kind(mirror))),
-            String::new(),
-        ]);
+        document.table(
+            "[[plane]]",
+            [
+                ("axis", string(axis_name(mirror.plane.axis))),
+                ("at", number(mirror.plane.at)),
+                ("kind", string(plane::kind(mirror))),
+            ],
+        );
     }
     for charge in &description.charges {
         let (amount, unit) = match charge.amount {
             Amount::Coulomb(amount) => (amount, "C"),
             Amount::Elementary(amount) => (amount, "e"),
         };
-        lines.extend([
-            "[[charge]]".to_owned(),
-            format!("position = {}", vector(&charge.position)),
-            format!("charge = {}", number(amount)),
-            format!("unit = {}", string(unit)),
-            String::new(),
-        ]);
+        document.table(
+            "[[charge]]",
+            [
+                ("position", vector(&charge.position)),
+                ("charge", number(amount)),
+                ("unit", string(unit)),
+            ],
+        );
     }
-    lines.extend([
-        "[external]".to_owned(),
-        format!("field = {}", vector(&description.field)),
-        String::new(),
-    ]);
-    for (probe, entry) in description.probes.iter().zip(&places.probes) {
-        lines.extend(["[[probe]]".to_owned(), format!("name = {}", string(&probe.name))]);
-        match &probe.place {
-            Place::Points(_) => {
-                lines.extend(entry.file.iter().map(|file| {
-                    format!("file = {}", string(&paths::relative(folder, &file.value)))
-                }))
-            }
-            Place::Line { from, to, count } => lines.extend([
-                format!("from = {}", vector(from)),
-                format!("to = {}", vector(to)),
-                format!("count = {count}"),
-            ]),
-            Place::Grid { low, high, counts } => lines.extend([
-                format!("low = {}", vector(low)),
-                format!("high = {}", vector(high)),
-                format!("counts = {counts:?}"),
-            ]),
-        }
-        lines.push(String::new());
-    }
-    if let Some(diffusion) = &description.diffusion {
-        lines.extend([
-            "[diffusion]".to_owned(),
-            format!("temperature = {}", number(diffusion.temperature)),
-            format!("viscosity = {}", number(diffusion.viscosity)),
-            String::new(),
-        ]);
-    }
-    lines.extend([
-        "[solver]".to_owned(),
-        format!("tolerance = {}", number(options.tolerance)),
-        format!("method = {}", string(method_name(options.method))),
-        format!("restart = {}", options.restart),
-        format!("max_iterations = {}", options.max_iterations),
-        String::new(),
-    ]);
-    if let Some(tolerance) = options.fmm_tolerance {
-        lines.extend([
-            "[fmm]".to_owned(),
-            format!("tolerance = {}", number(tolerance)),
-            String::new(),
-        ]);
-    }
-    lines.extend([
-        "[output]".to_owned(),
-        "directory = \".\"".to_owned(),
-        format!("vtk = {}", string(case.vtk.name())),
-        format!("forces = {}", description.forces),
-        format!("polarisability = {}", description.polarisability),
-        String::new(),
-    ]);
-    lines.join("\n")
+    document.table("[external]", [("field", vector(&description.field))]);
 }
 
-/// The conductors as a case file would have to list them: names, groups and what is set on them. Those that are components of a mesh
-/// without groups have none.
-fn conductors(problem: &Problem) -> Vec<(&String, Vec<String>, Option<Setting>)> {
-    let listed = &problem.description.conductors;
-    if !listed.is_empty() {
-        return listed.iter().map(|c| (&c.name, c.groups.clone(), c.setting)).collect();
+fn probes(document: &mut Document, case: &Case, folder: &Path) {
+    for (probe, entry) in case.description.probes.iter().zip(&case.places.probes) {
+        let mut entries = vec![("name", string(&probe.name))];
+        match &probe.place {
+            ProbePoints::Points(_) => entries.extend(
+                entry
+                    .file
+                    .iter()
+                    .map(|file| ("file", string(&paths::relative(folder, &file.value)))),
+            ),
+            ProbePoints::Line { from, to, count } => entries.extend([
+                ("from", vector(from)),
+                ("to", vector(to)),
+                ("count", count.to_string()),
+            ]),
+            ProbePoints::Grid { low, high, counts } => entries.extend([
+                ("low", vector(low)),
+                ("high", vector(high)),
+                ("counts", format!("{counts:?}")),
+            ]),
+        }
+        document.table("[[probe]]", entries);
     }
-    let own_group = |name: &String| match problem.mesh.groups.as_slice() {
-        [] => Vec::new(),
-        _ => vec![name.clone()],
-    };
-    problem.conductors.names.iter().map(|name| (name, own_group(name), None)).collect()
 }
 
 /// A quoted string with whatever escapes it needs.
@@ -181,8 +198,9 @@ fn vector(x: &[f64; 3]) -> String {
 }
 
 /// An array of quoted strings.
-pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("[{}]", names.map(string).collect::<Vec<_>>().join(", "))
+pub(super) fn list(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| string(name)).collect();
+    format!("[{}]", quoted.join(", "))
 }
 
 #[cfg(test)]

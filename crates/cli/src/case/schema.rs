@@ -2,7 +2,7 @@
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// Any text on one line.
     Text,
     /// A path, relative to the case file.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 pub(crate) enum Absent {
     /// It is an error.
     Error,
-    /// This stands in for it, in the words of the documentation.
+    /// The default, in the words of the documentation.
     Default(&'static str),
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Key {
     /// The table's name, "" for the top of the file.
     pub(crate) table: &'static str,
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ValueKind,
     pub(crate) absent: Absent,
 }
 
@@ -78,78 +78,88 @@ pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
 pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
-const TOLERANCE: Kind = Kind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
+const TOLERANCE: ValueKind = ValueKind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
 
 /// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
-const PERMITTIVITY: Kind = Kind::Number { low: 1e-12, high: 1e12 };
+const PERMITTIVITY: ValueKind = ValueKind::Number { low: 1e-12, high: 1e12 };
 
-/// Volts, coulombs, volts a metre, coordinates: what can still be squared and summed.
+/// Volts, coulombs, volts per metre, coordinates: small enough to be squared and summed.
 const LARGEST: f64 = 1e30;
-const QUANTITY: Kind = Kind::Number { low: -LARGEST, high: LARGEST };
-const POSITIVE: Kind = Kind::Number { low: 1e-30, high: LARGEST };
+const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
+const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
 pub(crate) const KEYS: [Key; 52] = [
-    key("", "format", Kind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
-    key("", "title", Kind::Text, Absent::Default("the case file's name without `.toml`")),
-    key("mesh", "file", Kind::Path, Absent::Error),
-    key("mesh", "unit", Kind::Choice(&UNITS), Absent::Error),
-    key("mesh", "ignore", Kind::Names, Absent::Default("[]")),
+    key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
+    key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
+    key("mesh", "file", ValueKind::Path, Absent::Error),
+    key("mesh", "unit", ValueKind::Choice(&UNITS), Absent::Error),
+    key("mesh", "ignore", ValueKind::Names, Absent::Default("[]")),
     key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
-    key("dielectric", "name", Kind::Text, Absent::Error),
+    key("dielectric", "name", ValueKind::Text, Absent::Error),
     key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
-    key("dielectric", "group", Kind::Names, Absent::Error),
-    key("dielectric", "charges", Kind::Path, Absent::Default("none")),
-    key("surface", "group", Kind::Names, Absent::Error),
+    key("dielectric", "group", ValueKind::Names, Absent::Error),
+    key("dielectric", "charges", ValueKind::Path, Absent::Default("none")),
+    key("surface", "group", ValueKind::Names, Absent::Error),
     key("surface", "front", PERMITTIVITY, Absent::Error),
     key("surface", "back", PERMITTIVITY, Absent::Default("that of `front`")),
-    key("conductor", "name", Kind::Text, Absent::Error),
-    key("conductor", "group", Kind::Names, Absent::Error),
+    key("conductor", "name", ValueKind::Text, Absent::Error),
+    key("conductor", "group", ValueKind::Names, Absent::Error),
     key("conductor", "potential", QUANTITY, Absent::Default("none")),
     key("conductor", "charge", QUANTITY, Absent::Default("none")),
-    key("plane", "axis", Kind::Choice(&AXES), Absent::Error),
+    key("plane", "axis", ValueKind::Choice(&AXES), Absent::Error),
     key("plane", "at", QUANTITY, Absent::Default("0.0")),
-    key("plane", "kind", Kind::Choice(&PLANES), Absent::Error),
-    key("charge", "position", Kind::Vector { high: LARGEST }, Absent::Error),
+    key("plane", "kind", ValueKind::Choice(&PLANES), Absent::Error),
+    key("charge", "position", ValueKind::Vector { high: LARGEST }, Absent::Error),
     key("charge", "charge", QUANTITY, Absent::Error),
-    key("charge", "unit", Kind::Choice(&CHARGE_UNITS), Absent::Default("C")),
-    key("external", "field", Kind::Vector { high: LARGEST }, Absent::Default("[0.0, 0.0, 0.0]")),
-    key("probe", "name", Kind::Text, Absent::Error),
-    key("probe", "file", Kind::Path, Absent::Default("-")),
-    key("probe", "from", Kind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "to", Kind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "count", Kind::Integer { low: 2, high: 100_000_000 }, Absent::Default("-")),
-    key("probe", "low", Kind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "high", Kind::Vector { high: LARGEST }, Absent::Default("-")),
-    key("probe", "counts", Kind::Numbers, Absent::Default("-")),
+    key("charge", "unit", ValueKind::Choice(&CHARGE_UNITS), Absent::Default("C")),
+    key(
+        "external",
+        "field",
+        ValueKind::Vector { high: LARGEST },
+        Absent::Default("[0.0, 0.0, 0.0]"),
+    ),
+    key("probe", "name", ValueKind::Text, Absent::Error),
+    key("probe", "file", ValueKind::Path, Absent::Default("-")),
+    key("probe", "from", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "to", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "count", ValueKind::Integer { low: 2, high: 100_000_000 }, Absent::Default("-")),
+    key("probe", "low", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "high", ValueKind::Vector { high: LARGEST }, Absent::Default("-")),
+    key("probe", "counts", ValueKind::Numbers, Absent::Default("-")),
     key("diffusion", "temperature", POSITIVE, Absent::Error),
     key("diffusion", "viscosity", POSITIVE, Absent::Error),
     key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
-    key("solver", "method", Kind::Choice(&METHODS), Absent::Default("auto")),
-    key("solver", "restart", Kind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
+    key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
+    key("solver", "restart", ValueKind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
     key(
         "solver",
         "max_iterations",
-        Kind::Integer { low: 1, high: 100_000 },
+        ValueKind::Integer { low: 1, high: 100_000 },
         Absent::Default("200"),
     ),
     key("fmm", "tolerance", TOLERANCE, Absent::Default("0.3 times the solver's")),
-    key("output", "directory", Kind::Path, Absent::Default("`<case>.out` beside the case file")),
-    key("output", "vtk", Kind::Choice(&VTK_MODES), Absent::Default("compressed")),
-    key("output", "forces", Kind::Bool, Absent::Default("false")),
-    key("output", "polarisability", Kind::Bool, Absent::Default("false")),
-    key("sweep", "name", Kind::Text, Absent::Error),
-    key("sweep", "values", Kind::Numbers, Absent::Default("required unless")),
-    key("sweep", "set", Kind::Text, Absent::Default("-")),
-    key("sweep", "move", Kind::Names, Absent::Default("-")),
-    key("sweep", "along", Kind::Numbers, Absent::Default("required with")),
-    key("sweep", "turn", Kind::Names, Absent::Default("-")),
-    key("sweep", "axis", Kind::Numbers, Absent::Default("required with")),
-    key("sweep", "centre", Kind::Numbers, Absent::Default("[0, 0, 0]")),
-    key("sweep", "files", Kind::Names, Absent::Default("-")),
+    key(
+        "output",
+        "directory",
+        ValueKind::Path,
+        Absent::Default("`<case>.out` beside the case file"),
+    ),
+    key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
+    key("output", "forces", ValueKind::Bool, Absent::Default("false")),
+    key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
+    key("sweep", "name", ValueKind::Text, Absent::Error),
+    key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
+    key("sweep", "set", ValueKind::Text, Absent::Default("-")),
+    key("sweep", "move", ValueKind::Names, Absent::Default("-")),
+    key("sweep", "along", ValueKind::Numbers, Absent::Default("required with")),
+    key("sweep", "turn", ValueKind::Names, Absent::Default("-")),
+    key("sweep", "axis", ValueKind::Numbers, Absent::Default("required with")),
+    key("sweep", "centre", ValueKind::Numbers, Absent::Default("[0, 0, 0]")),
+    key("sweep", "files", ValueKind::Names, Absent::Default("-")),
 ];
 
-const fn key(table: &'static str, name: &'static str, kind: Kind, absent: Absent) -> Key {
+const fn key(table: &'static str, name: &'static str, kind: ValueKind, absent: Absent) -> Key {
     Key { table, name, kind, absent }
 }
 

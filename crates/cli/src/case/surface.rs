@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use farad::Surface;
+use farad::SurfaceMedia;
 
 use super::diagnostics::{Defect, Sort};
 use super::document::Section;
 use super::places::{self, Entry};
 
 /// Reads every `[[surface]]`; defects are reported to the document.
-pub(super) fn read(top: &Section<'_>) -> Vec<(Surface, Entry)> {
+pub(super) fn read(top: &Section<'_>) -> Vec<(SurfaceMedia, Entry)> {
     let mut owners: HashMap<String, Range<usize>> = HashMap::new();
     let mut surfaces = Vec::new();
     for section in top.sections("surface") {
@@ -28,7 +28,7 @@ pub(super) fn read(top: &Section<'_>) -> Vec<(Surface, Entry)> {
         let back = back.map_or(front.value, |back| back.value);
         let (groups, places) = places::split(groups);
         let entry = Entry { name: section.span(), groups: places, ..Entry::default() };
-        surfaces.push((Surface { groups, sides: [front.value, back] }, entry));
+        surfaces.push((SurfaceMedia { groups, sides: [front.value, back] }, entry));
     }
     surfaces
 }

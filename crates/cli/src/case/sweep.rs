@@ -93,9 +93,8 @@ fn read_values(
     let turning = section.names("turn");
     let files = section.names("files");
     let values = section.numbers("values", None);
-    let along = section.numbers("along", Some(3));
-    let axis = section.numbers("axis", Some(3));
-    let centre = section.numbers("centre", Some(3));
+    let [along, axis, centre] =
+        ["along", "axis", "centre"].map(|key| vector(section.numbers(key, Some(3))));
     let given = [set.is_some(), moving.is_some(), turning.is_some(), files.is_some()];
     if given.iter().filter(|given| **given).count() != 1 {
         let message = "a sweep has exactly one of set, move, turn and files";
@@ -110,69 +109,74 @@ fn read_values(
             return None;
         }
     }
-    let vector = |values: Option<Located<Vec<f64>>>| -> Option<[f64; 3]> {
-        values.and_then(|located| located.value.try_into().ok())
-    };
-    // What is there and faulty has been reported already.
-    let missing = |key: &str, why: &str| {
-        if !section.has(key) {
-            let message = format!("{key} is missing in [[sweep]]");
-            let defect = Defect::new(Sort::Missing, section.span(), message).label("required");
-            section.report(defect.help(why));
-        }
-    };
     if let Some(files) = files {
         return Some((Values::Files(existing(section, base, files)), Vec::new()));
     }
-    let Some(values) = values else {
-        missing("values", "add values = [...], one for each run");
-        return None;
-    };
-    let span = values.span;
-    let values = values.value;
+    let values = required(section, "values", values, "add values = [...], one for each run")?;
     if let Some(set) = set {
-        let quantity = swept(&set.value);
-        let unknown = quantity.is_none_or(|name| name.is_some_and(|n| !dielectrics.contains(&n)));
-        if unknown {
-            let message = format!("set = \"{}\" names nothing that a sweep can set", set.value);
-            let defect = Defect::new(Sort::Value, set.span, message).label("not possible here");
-            let possible = std::iter::once(MEDIUM.to_owned())
-                .chain(dielectrics.iter().map(|name| format!("dielectric.{name}{PERMITTIVITY}")));
-            let possible: Vec<String> = possible.collect();
-            section.report(
-                defect.help(format!("possible: {}", quoted(possible.iter().map(String::as_str)))),
-            );
-            return None;
-        }
-        if values.iter().any(|value| !(1e-12..=1e12).contains(value)) {
-            let message = "a relative permittivity is out of range";
-            section
-                .report(Defect::new(Sort::Value, span, message).label("possible: 1e-12 to 1e12"));
-        }
-        let dielectric = quantity.flatten().map(str::to_owned);
-        return Some((Values::Of(Change::Permittivity { dielectric, values }), Vec::new()));
+        let change = permittivity(section, set, values, dielectrics)?;
+        return Some((Values::Of(change), Vec::new()));
     }
+    let values = values.value;
     if let Some(groups) = moving {
-        let Some(along) = vector(along) else {
-            missing("along", "add along = [x, y, z]: groups move by each value times this vector");
-            return None;
-        };
+        let why = "add along = [x, y, z]: groups move by each value times this vector";
+        let along = required(section, "along", along, why)?.value;
         let (groups, places) = places::split(groups);
         return Some((Values::Of(Change::Move { groups, along, values }), places));
     }
     let groups = turning?;
-    let Some(place) = axis.as_ref().map(|axis| axis.span.clone()) else {
-        missing("axis", "add axis = [x, y, z]: groups turn about it by each value in degrees");
-        return None;
-    };
-    let axis = vector(axis)?;
-    if axis.iter().all(|x| *x == 0.0) {
-        section.report(Defect::new(Sort::Value, place, "axis is zero and has no direction"));
+    let why = "add axis = [x, y, z]: groups turn about it by each value in degrees";
+    let axis = required(section, "axis", axis, why)?;
+    if axis.value.iter().all(|x| *x == 0.0) {
+        section.report(Defect::new(Sort::Value, axis.span, "axis is zero and has no direction"));
         return None;
     }
     let (groups, places) = places::split(groups);
-    let centre = vector(centre).unwrap_or_default();
-    Some((Values::Of(Change::Turn { groups, axis, centre, values }), places))
+    let centre = centre.map_or([0.0; 3], |centre| centre.value);
+    Some((Values::Of(Change::Turn { groups, axis: axis.value, centre, values }), places))
+}
+
+/// Three numbers.
+fn vector(values: Option<Located<Vec<f64>>>) -> Option<Located<[f64; 3]>> {
+    let Located { value, span } = values?;
+    Some(Located { value: value.try_into().ok()?, span })
+}
+
+/// The value of a key, which must be there; what is there and faulty has been reported already.
+fn required<T>(section: &Section<'_>, key: &str, value: Option<T>, help: &str) -> Option<T> {
+    if !section.has(key) {
+        let message = format!("{key} is missing in [[sweep]]");
+        let defect = Defect::new(Sort::Missing, section.span(), message).label("required");
+        section.report(defect.help(help));
+    }
+    value
+}
+
+/// The change of a permittivity, which `set` names.
+fn permittivity(
+    section: &Section<'_>,
+    set: Located<String>,
+    values: Located<Vec<f64>>,
+    dielectrics: &[&str],
+) -> Option<Change> {
+    let Some(dielectric) =
+        swept(&set.value).filter(|name| name.is_none_or(|name| dielectrics.contains(&name)))
+    else {
+        let message = format!("set = \"{}\" names nothing that a sweep can set", set.value);
+        let defect = Defect::new(Sort::Value, set.span, message).label("not possible here");
+        let possible = std::iter::once(MEDIUM.to_owned())
+            .chain(dielectrics.iter().map(|name| format!("dielectric.{name}{PERMITTIVITY}")));
+        let possible: Vec<String> = possible.collect();
+        let possible = quoted(possible.iter().map(String::as_str));
+        section.report(defect.help(format!("possible: {possible}")));
+        return None;
+    };
+    let Located { value: values, span } = values;
+    if values.iter().any(|value| !(1e-12..=1e12).contains(value)) {
+        let message = "a relative permittivity is out of range";
+        section.report(Defect::new(Sort::Value, span, message).label("possible: 1e-12 to 1e12"));
+    }
+    Some(Change::Permittivity { dielectric: dielectric.map(str::to_owned), values })
 }
 
 /// The paths of meshes, of those that there are.

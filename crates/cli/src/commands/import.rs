@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use mesh::fastcap;
+use farad::fastcap;
 
 use crate::case::fastcap as list;
 use crate::commands::mesh::convert;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces::unreadable;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 use crate::{files, paths};
@@ -16,7 +17,7 @@ use crate::{files, paths};
 pub(crate) struct Args {
     /// FastCap list file (.lst), or panels alone (.qui, .neu)
     list: PathBuf,
-    /// The case file; the mesh goes beside it, as .msh [default: the list's name in the current folder]
+    /// The case file; the mesh goes next to it, as .msh [default: the list's name in the current folder]
     #[arg(short, long, value_name = "CASE.toml")]
     output: Option<PathBuf>,
     /// Write the mesh's numbers as bytes: smaller and faster to read
@@ -29,7 +30,7 @@ pub(crate) struct Args {
 
 /// Reads the list and writes the case and the mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    if !list::is_list(&args.list) {
+    if !fastcap::is_name(&args.list) {
         return Err(Failure::with_help(
             Exit::BadInput,
             format!("{} is not called .lst, .qui or .neu", args.list.display()),
@@ -44,9 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for file in [&case, &mesh] {
         files::check_vacant(file, args.overwrite)?;
     }
-    let model = fastcap::read(&args.list).map_err(unreadable)?;
+    let model = fastcap::read(&args.list, mesh::files::load).map_err(unreadable)?;
     let output = Output::default();
-    for note in &model.notes {
+    for note in &model.reading.notes {
         output.note(&format!("{}: {note}", args.list.display()));
     }
     let folder = case.parent().unwrap_or(std::path::Path::new(""));

@@ -23,7 +23,7 @@ use crate::terminal::progress::Bars;
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
-    /// Folder for the results [default: the case's output.directory, else CASE.out beside the case]
+    /// Folder for the results [default: the case's output.directory, else CASE.out next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Check everything, print the resolved case and sizes, write nothing
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if solution.failed_checks() { Err(checks_failed(&run)) } else { Ok(()) }
 }
 
-/// Solves a problem by the case's settings, with what solves of the same geometry have kept.
+/// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry.
 pub(super) fn solve(
     solver: &mut Solver,
     case: &Case,
@@ -95,17 +95,17 @@ pub(super) fn solve(
 /// The resolved case and, as comments after it, what a run would work on.
 fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
     let unit = case.description.unit.name();
-    let triangles = problem.mesh.triangles.len() as u64;
-    let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+    let triangles = problem.mesh().triangles.len() as u64;
+    let [low, high] = mesh::quality::bounding_box(problem.mesh());
     let mut text = case.resolved(folder, problem);
     let _ = writeln!(text, "\n# Results would go to {}. Nothing was written.", folder.display());
     let _ = writeln!(
         text,
         "# {} triangles, {} vertices, from {low:?} to {high:?} {unit}",
         units::count(triangles),
-        units::count(problem.mesh.vertices.len() as u64),
+        units::count(problem.mesh().vertices.len() as u64),
     );
-    for summary in &problem.conductors.summaries {
+    for summary in &problem.conductors().summaries {
         let _ = writeln!(
             text,
             "# conductor {:?}: {} triangles, {:.6e} {unit}^2, {}",
@@ -115,12 +115,12 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
             if summary.closed { "closed" } else { "open" },
         );
     }
-    let unknowns: u64 = problem.conductors.summaries.iter().map(|s| s.triangles as u64).sum();
+    let unknowns: u64 = problem.conductors().summaries.iter().map(|s| s.triangles as u64).sum();
     let _ = writeln!(
         text,
         "# {} unknowns, {} right-hand sides; a dense matrix would take {}",
         units::count(unknowns),
-        problem.conductors.names.len(),
+        problem.conductors().names.len(),
         units::bytes(8 * unknowns * unknowns),
     );
     text
@@ -145,7 +145,7 @@ fn checks_failed(run: &Run<'_>) -> Failure {
 
 /// Which excitations failed, and why.
 fn not_converged(run: &Run<'_>) -> Failure {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let tolerance = run.solution.answer.tolerance;
     let failed: Vec<_> = run
         .solution

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use bem::convergence::Range;
-use farad::{FACETS_OVER_GAP, Gap, Problem, Solution, Solver, Study, Verdict};
+use farad::{FACETS_OVER_GAP, Gap, Problem, Solver, Study, Verdict};
 use serde::Serialize;
 
 use super::arguments::Solving;
@@ -14,10 +14,10 @@ use super::mesh::refine::refined;
 use super::solve::solve;
 use crate::case::Case;
 use crate::case::problem;
-use crate::report::grid::columns;
 use crate::report::plot::{self, Curve, Labels};
 use crate::report::results::Folder;
 use crate::report::text::csv_quoted;
+use crate::report::text_table::narrow_tables;
 use crate::report::units::{self, decimals, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat
     #[arg(long)]
     spheres: bool,
-    /// Folder for the results [default: CASE.study beside the case]
+    /// Folder for the results [default: CASE.study next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -65,7 +65,7 @@ struct Document {
     files: Vec<String>,
     /// "flat" or "spheres".
     refinement: &'static str,
-    meshes: Vec<Level>,
+    meshes: Vec<MeshResult>,
     /// The mesh that failed, and why; those before it are reported.
     failed: Option<Failed>,
     entries: Vec<Entry>,
@@ -81,7 +81,7 @@ struct Failed {
 
 /// One mesh.
 #[derive(Clone, Debug, Serialize)]
-struct Level {
+struct MeshResult {
     triangles: usize,
     /// Of the first mesh's element size.
     relative_size: f64,
@@ -128,56 +128,15 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let mut problem = problem::load(&case, &output)?;
     let mut folder = Folder::open(&path, &[CSV, SVG], args.solving.overwrite)?;
 
-    let mut levels: Vec<Level> = Vec::new();
-    let mut study = Study::default();
-    let mut failed: Option<(Failed, Failure)> = None;
+    let mut meshes = Meshes::default();
     for level in 0..args.levels {
-        let solved = if level > 0 {
-            refined(problem.given_mesh(), args.spheres)
-                .and_then(|(mesh, notes)| {
-                    for note in notes.iter().filter(|_| level == 1) {
-                        output.note(&format!("{}: {note}", case.mesh.display()));
-                    }
-                    problem::prepare(&case, mesh)
-                })
-                .map(|refined| problem = refined)
-        } else {
-            Ok(())
-        };
-        let solved = solved.and_then(|()| {
-            let triangles = units::count(problem.mesh.triangles.len() as u64);
-            output.note(&format!("mesh {} of {}: {triangles} triangles", level + 1, args.levels));
-            solve_level(&case, &problem, args, &output)
-        });
-        interrupt::check()?;
-        let solution = match solved {
-            Ok(solved) => solved,
-            // Without a single mesh there is nothing to report.
-            Err(failure) if levels.is_empty() || failure.exit == Exit::Interrupted => {
-                return Err(failure);
-            }
-            Err(failure) => {
-                let triangles = match levels.last() {
-                    Some(last) if last.triangles == problem.mesh.triangles.len() => {
-                        4 * last.triangles
-                    }
-                    _ => problem.mesh.triangles.len(),
-                };
-                let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
-                failed = Some((Failed { triangles, message }, failure));
-                break;
-            }
-        };
-        let solves = solution.answer.solves.iter();
-        let iterations = solves.map(|solve| solve.iterations).max().unwrap_or(0);
-        levels.push(Level {
-            triangles: problem.mesh.triangles.len(),
-            relative_size: 0.5f64.powi(level as i32),
-            iterations,
-            warnings: warnings::of(&solution),
-        });
-        study.add(&problem, &solution);
+        if let Err(failure) = meshes.solve_next(level, &case, &mut problem, args, &output) {
+            interrupt::check()?;
+            meshes.stop(failure, &problem)?;
+            break;
+        }
     }
+    let Meshes { levels, study, failed } = meshes;
     let gap = problem.unresolved_gap();
     let entries = study.entries(gap).into_iter().map(Entry::from).collect();
     let checks_failed = levels.last().is_some_and(|level| warnings::failed(&level.warnings));
@@ -202,10 +161,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     folder.stage(SVG, |out| out.write_all(picture(&case, &document).as_bytes()))?;
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
-    // Only maps with strange keys and failing writers can fail, and there are none here.
-    let json = crate::report::text::json(
-        serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
-    );
+    let json = crate::report::text::json(&document);
     folder.commit(&json)?;
     if args.solving.json {
         output.data(&json)?;
@@ -223,19 +179,67 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     }
 }
 
-/// The solve on one mesh; one that does not converge is a failure.
-fn solve_level(
-    case: &Case,
-    problem: &Problem,
-    args: &Args,
-    output: &Output,
-) -> Result<Solution, Failure> {
-    let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
-    if solution.converged() { Ok(solution) } else { Err(not_converged(case, problem)) }
+/// The results on the meshes so far.
+#[derive(Default)]
+struct Meshes {
+    levels: Vec<MeshResult>,
+    study: Study,
+    failed: Option<(Failed, Failure)>,
+}
+
+impl Meshes {
+    /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does not converge is a failure.
+    fn solve_next(
+        &mut self,
+        level: u32,
+        case: &Case,
+        problem: &mut Problem,
+        args: &Args,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        if level > 0 {
+            let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
+            for note in notes.iter().filter(|_| level == 1) {
+                output.note(&format!("{}: {note}", case.mesh.display()));
+            }
+            *problem = problem::prepare(case, mesh)?;
+        }
+        let triangles = problem.mesh().triangles.len();
+        let count = units::count(triangles as u64);
+        output.note(&format!("mesh {} of {}: {count} triangles", level + 1, args.levels));
+        let solution = solve(&mut Solver::default(), case, problem, &args.solving, output)?;
+        if !solution.converged() {
+            return Err(not_converged(case, problem));
+        }
+        interrupt::check()?;
+        let solves = solution.answer.solves.iter();
+        self.levels.push(MeshResult {
+            triangles,
+            relative_size: 0.5f64.powi(level as i32),
+            iterations: solves.map(|solve| solve.iterations).max().unwrap_or(0),
+            warnings: warnings::of(&solution),
+        });
+        self.study.add(problem, &solution);
+        Ok(())
+    }
+
+    /// Notes the mesh that failed, the refinement of `problem` or `problem` itself; without a mesh before it there is nothing to report.
+    fn stop(&mut self, failure: Failure, problem: &Problem) -> Result<(), Failure> {
+        let last = self.levels.last().filter(|_| failure.exit != Exit::Interrupted);
+        let Some(last) = last else { return Err(failure) };
+        let triangles = match problem.mesh().triangles.len() {
+            // The next mesh could not be made.
+            same if same == last.triangles => 4 * same,
+            next => next,
+        };
+        let message = failure.report.as_ref().map_or_else(String::new, |r| r.to_string());
+        self.failed = Some((Failed { triangles, message }, failure));
+        Ok(())
+    }
 }
 
 fn not_converged(case: &Case, problem: &Problem) -> Failure {
-    let triangles = problem.mesh.triangles.len() as u64;
+    let triangles = problem.mesh().triangles.len() as u64;
     Failure::with_help(
         Exit::NotConverged,
         format!("the solver did not converge on the mesh of {} triangles", units::count(triangles)),
@@ -259,7 +263,7 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What to tell of entries that are not in the asymptotic range.
+/// The remark on entries that are not in the asymptotic range.
 fn remark(range: &str) -> &'static str {
     match range {
         "noise" => {
@@ -328,7 +332,7 @@ fn picture(case: &Case, document: &Document) -> String {
     plot::svg(labels, &curves)
 }
 
-/// The entries of one unit: a column for each, as many side by side as there is room for.
+/// The entries of one unit: one column per entry, as many as fit.
 fn table(document: &Document, unit: &str) -> String {
     let entries: Vec<&Entry> = document.entries.iter().filter(|entry| entry.unit == unit).collect();
     let values = entries.iter().flat_map(|entry| &entry.values);
@@ -355,7 +359,7 @@ fn table(document: &Document, unit: &str) -> String {
     rows.push(row("error".to_owned(), &|entry| {
         or_none(entry.error.map(|error| format!("{:.1e}", error / scale.factor)))
     }));
-    format!("\n{}", columns(&header, &rows, WIDTH))
+    format!("\n{}", narrow_tables(&header, &rows, WIDTH))
 }
 
 fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Path) -> String {

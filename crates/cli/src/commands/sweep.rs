@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use farad::{Matrices, Problem, Solution, Solver, entry_name};
-use mesh::{Mesh, files as formats};
+use mesh::Mesh;
 use serde::Serialize;
 
 use super::arguments::Solving;
@@ -18,12 +18,13 @@ use crate::case::sweep::{Sweep, Values};
 use crate::case::{Case, Defect, Sort, VtkMode, told};
 use crate::machine::backend::Backend;
 use crate::paths;
-use crate::report::grid::grid;
 use crate::report::results::{self, Folder, Run};
 use crate::report::text::csv_quoted;
+use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
 use crate::report::warnings::{self, Warning};
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
@@ -33,7 +34,7 @@ const PVD: &str = "sweep.pvd";
 /// Name and version of what the sweep's results.json looks like.
 const SCHEMA: &str = "farad-sweep/1";
 
-/// More combinations than this are taken for a mistake.
+/// More combinations than this are refused as a mistake.
 const MOST_RUNS: usize = 100_000;
 
 /// Entries beyond this are left to the files.
@@ -44,7 +45,7 @@ const MOST_SHOWN: usize = 8;
 pub(crate) struct Args {
     /// A case file with tables named sweep (see docs/case-file.md)
     case: PathBuf,
-    /// Folder for the results [default: CASE.sweep beside the case]
+    /// Folder for the results [default: CASE.sweep next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -62,12 +63,12 @@ struct Document {
     files: Vec<String>,
     parameters: Vec<String>,
     conductors: Vec<String>,
-    /// Names and units of what the case asks for beside the matrix.
+    /// Names and units of the results other than the matrix.
     quantities: Vec<String>,
     runs: Vec<Row>,
     /// Runs for which equations were solved; the others differ from one of them by a factor.
     solved: usize,
-    /// How often near field and fast sums were set up: once a geometry.
+    /// How often near field and fast sums were set up: once per geometry.
     prepared: usize,
     seconds: f64,
 }
@@ -95,7 +96,7 @@ impl std::fmt::Display for Parameter {
 struct Row {
     parameters: Vec<Parameter>,
     maxwell_farad: Vec<Vec<f64>>,
-    /// What the case asks for beside the matrix, in the order of the document's.
+    /// The results other than the matrix, in the order of the document's names.
     quantities: Vec<f64>,
     triangles: usize,
     /// What self-checks found wrong.
@@ -183,9 +184,9 @@ impl Sweeping<'_> {
         let mesh = self.mesh(choice).map_err(failed)?;
         let problem = problem::prepare(&case, mesh).map_err(failed)?;
         if self.conductors.is_none() {
-            problem.notes.iter().for_each(|note| output.note(&told(&case, note)));
+            problem.notes().iter().for_each(|note| output.note(&told(&case, note)));
         }
-        let names = &problem.conductors.names;
+        let names = &problem.conductors().names;
         if *self.conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(whole, choice, names));
         }
@@ -247,7 +248,7 @@ impl Sweeping<'_> {
             parameters: parameters(case, &self.runs[run]),
             maxwell_farad: matrices.maxwell_farad,
             quantities: solution.quantities().iter().map(|quantity| quantity.2).collect(),
-            triangles: problem.mesh.triangles.len(),
+            triangles: problem.mesh().triangles.len(),
             warnings: warnings::of(solution),
             surface,
             probes,
@@ -266,10 +267,7 @@ impl Sweeping<'_> {
         let read = match self.read.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let (mesh, reading) = formats::read(new.key()).map_err(unreadable)?;
-                for note in &reading.notes {
-                    self.output.note(&format!("{}: {note}", new.key().display()));
-                }
+                let (mesh, _) = surfaces::read_with_notes(new.key(), self.output)?;
                 new.insert(mesh)
             }
         };
@@ -286,7 +284,7 @@ impl Sweeping<'_> {
         Ok(mesh)
     }
 
-    /// Writes what tells of all runs.
+    /// Writes the files that describe all runs.
     fn finish(mut self) -> Result<(), Failure> {
         let rows: Vec<Row> = self.rows.into_iter().flatten().collect();
         let failed: Vec<String> = rows
@@ -315,10 +313,7 @@ impl Sweeping<'_> {
         }
         document.files = self.folder.names();
         document.seconds = self.started.elapsed().as_secs_f64();
-        // Only maps with strange keys and failing writers can fail, and there are none here.
-        let json = crate::report::text::json(
-            serde_json::to_string_pretty(&document).unwrap_or_default() + "\n",
-        );
+        let json = crate::report::text::json(&document);
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;
@@ -363,7 +358,7 @@ fn combinations(case: &Case) -> Result<Vec<Vec<usize>>, Failure> {
     })
 }
 
-/// The runs with those of one geometry after each other.
+/// The runs, sorted so that those of one geometry follow each other.
 fn by_geometry(case: &Case, runs: &[Vec<usize>]) -> Vec<usize> {
     let key = |run: &usize| -> Vec<usize> {
         let choice = case.sweeps.iter().zip(&runs[*run]);
@@ -432,14 +427,14 @@ fn other_conductors(case: &Case, choice: &[usize], names: &[String]) -> Failure 
 }
 
 /// The matrix's entries on and above the diagonal, by row: name and place.
-fn columns(conductors: &[String]) -> Vec<(String, usize, usize)> {
+fn narrow_tables(conductors: &[String]) -> Vec<(String, usize, usize)> {
     let count = conductors.len();
     let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
     pairs.map(|(i, j)| (entry_name(conductors, i, j), i, j)).collect()
 }
 
 fn csv(document: &Document) -> String {
-    let columns = columns(&document.conductors);
+    let columns = narrow_tables(&document.conductors);
     let mut header: Vec<String> = document.parameters.iter().map(|name| csv_quoted(name)).collect();
     header.push("triangles".to_owned());
     header.extend(columns.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
@@ -479,7 +474,7 @@ fn pvd(runs: &[Row]) -> String {
 }
 
 fn text(case: &Case, document: &Document, path: &Path) -> String {
-    let columns = columns(&document.conductors);
+    let columns = narrow_tables(&document.conductors);
     let shown = columns.len().min(MOST_SHOWN);
     let all = document.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
     let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));
@@ -499,7 +494,7 @@ fn text(case: &Case, document: &Document, path: &Path) -> String {
         cells
     });
     let mut text = format!("{}\nfarad {}\n\n", case.title, env!("CARGO_PKG_VERSION"));
-    text += &grid(header, rows);
+    text += &aligned_table(header, rows);
     for row in &document.runs {
         for warning in &row.warnings {
             let word = if warning.is_error() { "ERROR" } else { "WARNING" };

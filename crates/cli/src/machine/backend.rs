@@ -54,7 +54,7 @@ impl Backend {
 }
 
 impl Args {
-    /// The library's name for the backend; a GPU that was asked for by name must be there.
+    /// The library's name for the backend; a GPU that the user chose must exist.
     pub(crate) fn resolve(self) -> Result<fmm::Backend, Failure> {
         match self.backend {
             Backend::Auto => Ok(fmm::Backend::Auto),
@@ -76,10 +76,10 @@ impl Args {
     }
 }
 
-/// Mesh files of fewer bytes hold too few triangles for a GPU to pay.
+/// Mesh files of fewer bytes hold too few triangles for a GPU to be worth opening.
 const LARGE_MESH: u64 = 1 << 19;
 
-/// A GPU that is being opened. Nobody leaves before it is: the driver would be torn down meanwhile.
+/// A GPU that is being opened. The program does not end before: its exit would tear the driver down meanwhile.
 pub(crate) struct Opening(Option<JoinHandle<()>>);
 
 impl Args {
@@ -99,14 +99,14 @@ impl Args {
 impl Drop for Opening {
     fn drop(&mut self) {
         if let Some(thread) = self.0.take() {
-            // It cannot panic, and has nothing to tell.
+            // It cannot panic, and its result does not matter.
             let _ = thread.join();
         }
     }
 }
 
-/// Sets the number of threads: as many as asked for, or as the environment says, but no more than the machine has. To be called
-/// once, before any work. What is returned is to be told.
+/// Sets the number of threads: the given one, or that of the environment, but no more than the machine has. To be called
+/// once, before any work. Returns a note for the user.
 pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>, Failure> {
     let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<NonZeroUsize>().ok();

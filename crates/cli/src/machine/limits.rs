@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that may still be had by the limits of all control groups, of version 1 or 2, that hold this process. `root` is
+/// Bytes that may still be allocated under the limits of all control groups, of version 1 or 2, that hold this process. `root` is
 /// where the system's folders begin: `/`, or a test's.
 pub(crate) fn of_groups(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
@@ -54,7 +54,7 @@ fn folders(mounts: &str, version: u32, group: &str) -> Vec<(PathBuf, PathBuf)> {
     mounts.lines().filter_map(of_mount).collect()
 }
 
-/// Bytes that one group leaves, what can be reclaimed of its files' cache included.
+/// Bytes left in one group, counting what can be reclaimed from its file cache.
 fn left_in(folder: &Path, version: u32) -> Option<u64> {
     let (limit, used, cache) = match version {
         2 => ("memory.max", "memory.current", "inactive_file "),
@@ -68,7 +68,7 @@ fn left_in(folder: &Path, version: u32) -> Option<u64> {
     Some(limit.saturating_sub(used.saturating_sub(cache.unwrap_or(0))))
 }
 
-/// Bytes that this process may still ask for by its own limits (`ulimit -v`, `ulimit -d`).
+/// Bytes that this process may still allocate under its own limits (`ulimit -v`, `ulimit -d`).
 pub(crate) fn of_process() -> Option<u64> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
     let status = fs::read_to_string("/proc/self/status").ok()?;

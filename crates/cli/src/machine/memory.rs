@@ -1,4 +1,4 @@
-//! Memory that the system refuses ends the program in good order: with the size, what to do, and the exit code for it.
+//! Ends the program in good order where the system refuses memory: with the size, advice, and the exit code for it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use crate::report::units;
 use crate::terminal::exit::{Exit, Failure};
 use crate::{files, machine};
 
-/// The system's allocator. The standard library would abort the process where it refuses.
+/// The system's allocator. Where it refuses, the standard library would abort the process.
 struct Allocator;
 
 #[global_allocator]
@@ -48,7 +48,7 @@ fn granted(pointer: *mut u8, size: usize) -> *mut u8 {
 #[cold]
 fn refused(size: usize) -> ! {
     static ENDING: AtomicBool = AtomicBool::new(false);
-    // What follows takes a little memory itself, and other threads may be refused meanwhile: the first ends the process.
+    // Reporting needs a little memory itself, and other threads may be refused meanwhile: the first one ends the process.
     if ENDING.swap(true, Ordering::SeqCst) {
         if size < 1 << 16 {
             std::process::abort();

@@ -1,4 +1,4 @@
-//! What the program can find out about the machine it runs on. Everything here has an answer on every system.
+//! Facts about the machine that the program runs on. Every function works on every system.
 
 pub(crate) mod backend;
 mod limits;
@@ -8,7 +8,7 @@ pub(crate) mod system;
 use std::fs;
 use std::path::Path;
 
-/// The processor's name, where the system tells it.
+/// The processor's name, where the system knows it.
 pub(crate) fn processor() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -25,13 +25,13 @@ pub(crate) fn resident_memory() -> Option<u64> {
     kibibytes("/proc/self/status", "VmRSS:")
 }
 
-/// Lets [`peak_memory`] count from now on. False where the system cannot do that.
+/// Makes [`peak_memory`] count from now on. False where the system cannot do that.
 pub(crate) fn restart_peak_memory() -> bool {
     // proc(5): 5 sets the peak of the resident set to what it is now.
     fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// Bytes of memory that can be had without pushing others out, and within the limits of the process.
+/// Bytes of memory available without swapping, within the limits of the process.
 pub(crate) fn available_memory() -> Option<u64> {
     let all = [
         kibibytes("/proc/meminfo", "MemAvailable:"),

@@ -1,9 +1,9 @@
-//! What the standard library does not offer of the operating system. On systems without it there is an answer too.
+//! System calls that the standard library lacks, with a fallback for systems that lack them too.
 
 use std::io;
 use std::path::Path;
 
-/// Lets two paths change places at once, whatever happens.
+/// Exchanges two paths atomically.
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     let [a, b] = [c_string(a)?, c_string(b)?];
@@ -21,7 +21,7 @@ pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets two paths change places at once: not on this system.
+/// Exchanges two paths atomically: not possible on this system.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -67,14 +67,14 @@ fn c_string(path: &Path) -> io::Result<std::ffi::CString> {
     std::ffi::CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
-/// A number that tells a folder from all others of its file system.
+/// A number that identifies a folder within its file system.
 #[cfg(unix)]
 pub(crate) fn identity(found: &std::fs::Metadata) -> (u64, u64) {
     use std::os::unix::fs::MetadataExt as _;
     (found.dev(), found.ino())
 }
 
-/// A number that tells a folder from all others of its file system: this one has none.
+/// A number that identifies a folder within its file system: not known on this system.
 #[cfg(not(unix))]
 pub(crate) fn identity(_: &std::fs::Metadata) -> (u64, u64) {
     (0, 0)
@@ -117,7 +117,7 @@ pub(crate) fn keep_ignored<T>(install: impl FnOnce() -> T) -> T {
     install()
 }
 
-/// Lets a write beyond the limit of a file's size fail, as one to a full disk does, in place of ending the process.
+/// Makes a write beyond the limit of a file's size fail, as one to a full disk does, instead of ending the process.
 pub(crate) fn ignore_file_size_signal() {
     #[cfg(unix)]
     // SAFETY: the number of a signal, and "ignore", which is no function.

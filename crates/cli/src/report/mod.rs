@@ -1,9 +1,9 @@
-//! What the program tells: tables, pictures and files of results.
+//! The program's output: tables, pictures and files of results.
 
-pub(crate) mod grid;
 pub(crate) mod plot;
 pub(crate) mod results;
 pub(crate) mod text;
+pub(crate) mod text_table;
 pub(crate) mod units;
 pub(crate) mod vtk;
 pub(crate) mod warnings;

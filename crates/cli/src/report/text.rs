@@ -45,8 +45,14 @@ pub(crate) fn printable_in_place(text: String) -> String {
     text.chars().map(fit).collect()
 }
 
+/// A document as JSON, one line per value, by [`printable_json`].
+pub(crate) fn json(document: &impl serde::Serialize) -> String {
+    // Only maps with strange keys and failing writers can fail, and there are none here.
+    printable_json(serde_json::to_string_pretty(document).unwrap_or_default() + "\n")
+}
+
 /// JSON whose strings hold no such characters either; JSON itself only demands that of some.
-pub(crate) fn json(text: String) -> String {
+pub(crate) fn printable_json(text: String) -> String {
     // Line breaks between values are the only ones; in strings they are escaped already.
     let is_bad = |c: char| acts(c) && c != '\n';
     if !text.chars().any(is_bad) {
@@ -121,7 +127,7 @@ mod tests {
     fn escapes_are_read_back() {
         let table: toml::Table = format!("x = {}", toml_string(HOSTILE)).parse().unwrap();
         assert_eq!(table["x"].as_str(), Some(HOSTILE));
-        let text = json(serde_json::to_string(HOSTILE).unwrap());
+        let text = printable_json(serde_json::to_string(HOSTILE).unwrap());
         assert!(!text.chars().any(acts), "{text:?}");
         assert_eq!(serde_json::from_str::<String>(&text).unwrap(), HOSTILE);
     }

@@ -1,7 +1,12 @@
 //! VTK's XML formats for unstructured grids and for images.
 //!
 //! Inline base64 with 64-bit headers is what ParaView, pyvista and meshio all read, compressed with zlib or not; other
-//! modes of the format are not used. Arrays are compressed block by block, many at a time, which `vtkio`'s own writer does not.
+//! modes of the format are not used. Arrays are compressed block by block, many at a time.
+//!
+//! The crate `vtkio` (0.7.0-rc2) reads such files in the tests and has the types of numbers and cells. Its writer is not used: it compresses on
+//! one thread and turns indices into 64-bit numbers, which for 300,000 triangles on two cores takes 1.9 s against 0.26 s (without
+//! compression 0.23 s and 21 % more bytes against 0.04 s), it counts a block too many where an array fills its last one, and origin and
+//! spacing of images are single precision. Its model of XML, which could take arrays that are encoded here, has private fields.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -23,10 +28,10 @@ const BLOCK: usize = 1 << 15;
 
 /// Triangles with data on them.
 #[derive(Debug)]
-pub(crate) struct Surface<'a> {
+pub(crate) struct SurfaceGrid<'a> {
     pub(crate) vertices: &'a [[f64; 3]],
     pub(crate) triangles: &'a [[u32; 3]],
-    /// Arrays of one value a triangle.
+    /// Arrays of one value per triangle.
     pub(crate) data: Vec<Array>,
 }
 
@@ -40,7 +45,7 @@ pub(crate) struct Image {
     pub(crate) data: Vec<Array>,
 }
 
-/// A named array of one number or several an element.
+/// A named array of one number or several per element.
 #[derive(Debug)]
 pub(crate) struct Array {
     name: String,
@@ -50,7 +55,7 @@ pub(crate) struct Array {
     first: bool,
 }
 
-/// One named array of one value an element.
+/// One named array of one value per element.
 pub(crate) fn array(name: impl Into<String>, values: impl Into<IOBuffer>) -> Array {
     Array { name: name.into(), components: 1, values: values.into(), first: false }
 }
@@ -170,10 +175,10 @@ pub(crate) fn write_image(out: &mut impl Write, image: &Image, compressed: bool)
 /// Writes a .vtu file.
 pub(crate) fn write(
     out: &mut impl Write,
-    surface: &Surface<'_>,
+    surface: &SurfaceGrid<'_>,
     compressed: bool,
 ) -> io::Result<()> {
-    let Surface { vertices, triangles, data } = surface;
+    let SurfaceGrid { vertices, triangles, data } = surface;
     let ends: Vec<u32> = (1..=triangles.len() as u32).map(|n| 3 * n).collect();
     let cells = [
         array("connectivity", triangles.as_flattened().to_vec()),
@@ -183,7 +188,7 @@ pub(crate) fn write(
     grid(out, vertices, &cells, [&[], data], compressed)
 }
 
-/// Writes a .vtu file of points with data on them, as one line or each by itself.
+/// Writes a .vtu file of points with data on them, as one line or as single points.
 pub(crate) fn write_points(
     out: &mut impl Write,
     places: &[[f64; 3]],
@@ -288,7 +293,7 @@ mod tests {
             let name = "a <b> & \"c\"";
             for compressed in [false, true] {
                 let data = vec![array(name, charge.clone()), array("id", ids.clone())];
-                let surface = Surface { vertices: &vertices, triangles: &corners, data };
+                let surface = SurfaceGrid { vertices: &vertices, triangles: &corners, data };
                 let mut out = Vec::new();
                 write(&mut out, &surface, compressed).unwrap();
                 let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
@@ -356,7 +361,7 @@ mod tests {
         }
     }
 
-    /// A last block that is whole is not told apart, as VTK has it; an array without numbers has no blocks.
+    /// As in VTK, the header does not mark a last block that is whole; an array without numbers has no blocks.
     #[test]
     fn headers_count_blocks_and_bytes() {
         for (count, expected) in

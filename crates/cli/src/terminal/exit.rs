@@ -57,11 +57,11 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command failed: what to tell the user, and what to tell the shell.
+/// Why a command failed: the message for the user and the exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
-    /// `None` when there is nobody left to tell (the reader of a pipe has gone).
+    /// `None` when nobody reads it any more (the reader of a pipe has gone).
     pub(crate) report: Option<Report>,
 }
 
@@ -104,7 +104,7 @@ impl Failure {
         }
     }
 
-    /// The user asked to stop.
+    /// The user interrupted the program.
     pub(crate) fn interrupted() -> Self {
         Self::new(Exit::Interrupted, "interrupted; no results were written")
     }
@@ -154,15 +154,6 @@ impl From<bem::Error> for Failure {
             other => Self::new(Exit::BadInput, other),
         }
     }
-}
-
-/// The failure for a mesh file that cannot be read: the system's fault or the file's.
-pub(crate) fn unreadable(error: mesh::files::Error) -> Failure {
-    let exit = match error {
-        mesh::files::Error::Io { .. } => Exit::Io,
-        _ => Exit::BadInput,
-    };
-    Failure::new(exit, error)
 }
 
 #[cfg(test)]

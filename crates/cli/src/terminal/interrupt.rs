@@ -35,12 +35,12 @@ pub(crate) fn ends_at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
 }
 
-/// Whether the user has asked to stop.
+/// Whether the user has interrupted the program.
 pub(crate) fn requested() -> bool {
     REQUESTED.load(Ordering::SeqCst)
 }
 
-/// An error once the user has asked to stop.
+/// An error once the user has interrupted the program.
 pub(crate) fn check() -> Result<(), Failure> {
     if requested() { Err(Failure::interrupted()) } else { Ok(()) }
 }

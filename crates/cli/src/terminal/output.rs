@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::report::text::{json, printable};
+use crate::report::text::{printable, printable_json};
 use crate::terminal::exit::{Exit, Failure};
 
 /// What the user wants to see of a run.
@@ -54,7 +54,7 @@ pub(crate) fn install_error_style() {
 /// Whether a command has written what it exists to print.
 static PRINTED: AtomicBool = AtomicBool::new(false);
 
-/// The same for programs, on stdout: for those that asked for JSON and got none yet.
+/// The same as JSON on stdout, for programs that requested JSON and have received none yet.
 pub(crate) fn failure_as_json(failure: &Failure) {
     let (Some(report), false) = (&failure.report, PRINTED.load(Ordering::SeqCst)) else { return };
     let related = report.related().into_iter().flatten().map(ToString::to_string);
@@ -66,7 +66,7 @@ pub(crate) fn failure_as_json(failure: &Failure) {
         "help": report.help().map(|help| help.to_string()),
     });
     // Why it failed is on stderr as well.
-    let _ = to_stdout(&json(document.to_string()));
+    let _ = to_stdout(&printable_json(document.to_string()));
 }
 
 /// Shows why the program failed.

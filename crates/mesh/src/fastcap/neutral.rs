@@ -1,13 +1,14 @@
 //! Panels in a PATRAN neutral file: packets of a header card and data cards.
 //!
 //! Read are nodes (packet 1), triangles and quadrilaterals (packet 2), the grid points and patches that they were meshed from
-//! (31 and 33), the table of elements of each patch (45), and the names of components (21); others are passed over. As FastCap
+//! (31 and 33), the table of elements of each patch (45), and the names of components (21); others are skipped. As FastCap
 //! has it, patches joined by grid points are a conductor. Elements of no patch are joined by the nodes that they share. A conductor
 //! has the name of a component that lists one of its patches or elements, else a number.
 //! Format: PATRAN Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
 
 use super::panels::{Panel, Panels};
-use crate::files::{FormatError, Line, Lines, Problem, parse_real};
+use crate::disjoint::DisjointSets;
+use crate::files::{Cause, FormatError, Line, Lines, parse_real};
 use crate::surface::usable;
 use crate::vector::Vector;
 use crate::weld;
@@ -88,14 +89,13 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             break;
         }
         let cards = u64::try_from(cards).map_err(|_| {
-            Problem::expected("the number of data cards", cards.to_string())
-                .on_line(header.number())
+            Cause::expected("the number of data cards", cards.to_string()).on_line(header.number())
         })?;
         let cards = lines.room(header.number(), "data cards", cards, 0)?;
         let mut data = Vec::with_capacity(cards.min(16));
         for _ in 0..cards {
             let number = lines.number();
-            let truncated = || Problem::Truncated("a data card".into()).on_line(number);
+            let truncated = || Cause::Truncated("a data card".into()).on_line(number);
             data.push(lines.next_line().ok_or_else(truncated)?);
         }
         match (kind, data.as_slice()) {
@@ -104,7 +104,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 let point = reals(card)?;
                 if nodes.insert(id, point).is_some() {
                     let message = format!("node {id} occurs a second time; numbers must be unique");
-                    return Err(Problem::Other(message).on_line(header.number()));
+                    return Err(Cause::Other(message).on_line(header.number()));
                 }
             }
             (2, [_, card, ..]) if matches!(shape, 3 | 4) => {
@@ -124,7 +124,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
         }
     }
     if elements.is_empty() {
-        return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
+        return Err(Cause::NoTriangles.on_line(lines.number().max(1)));
     }
     let conductors = conductors(&elements, &geometry);
     let mut panels = Vec::with_capacity(elements.len());
@@ -133,7 +133,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
         for node in &element.nodes {
             corners.push(*nodes.get(node).ok_or_else(|| {
                 let message = format!("element {}: there is no node {node}", element.id);
-                Problem::Other(message).on_line(element.line)
+                Cause::Other(message).on_line(element.line)
             })?);
         }
         panels.push(Panel { conductor, corners, reference: None, line: element.line });
@@ -209,7 +209,7 @@ fn corners(card: &Line<'_>) -> Result<[i64; 4], FormatError> {
     Ok(corners)
 }
 
-/// Enters the elements that a patch is meshed with; tables of lines and solids are passed over.
+/// Enters the elements that a patch is meshed with; tables of lines and solids are skipped.
 fn table(
     patch_of: &mut HashMap<i64, i64>,
     elements: i64,
@@ -267,20 +267,17 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
         patches.get(geometry.patch_of.get(&element.id)?).copied()
     };
     // Elements first, then patches.
-    let mut parent: Vec<usize> = (0..elements.len() + geometry.patches.len()).collect();
-    let join = |parent: &mut [usize], a: usize, b: usize| {
-        let (a, b) = (root(parent, a), root(parent, b));
-        parent[a.max(b)] = a.min(b);
-    };
+    let mut sets = DisjointSets::new(elements.len() + geometry.patches.len());
+    let mut join = |a: usize, b: usize| sets.join(a as u32, b as u32);
     let mut first_at: HashMap<i64, usize> = HashMap::new();
     for (index, element) in elements.iter().enumerate() {
         if let Some(patch) = patch_of(element) {
-            join(&mut parent, index, elements.len() + patch);
+            join(index, elements.len() + patch);
             continue;
         }
         for node in &element.nodes {
             let other = *first_at.entry(*node).or_insert(index);
-            join(&mut parent, index, other);
+            join(index, other);
         }
     }
     let points: Vec<Vector> = geometry.grids.iter().map(|(_, point)| *point).collect();
@@ -291,11 +288,11 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
     for (index, (_, corners)) in geometry.patches.iter().enumerate() {
         for grid in corners.iter().filter_map(|corner| grids.get(corner)) {
             let other = *first_at.entry(*grid).or_insert(index);
-            join(&mut parent, elements.len() + index, elements.len() + other);
+            join(elements.len() + index, elements.len() + other);
         }
     }
-    let roots: Vec<usize> = (0..elements.len()).map(|e| root(&mut parent, e)).collect();
-    let mut name_of: HashMap<usize, String> = HashMap::new();
+    let roots: Vec<u32> = (0..elements.len() as u32).map(|e| sets.root(e)).collect();
+    let mut name_of: HashMap<u32, String> = HashMap::new();
     for (element, root) in elements.iter().zip(&roots) {
         let own = geometry.names.get(&(Named::Element, element.id));
         let of_patch = || {
@@ -319,12 +316,4 @@ fn conductors(elements: &[Element], geometry: &Geometry) -> Vec<String> {
                 .clone()
         })
         .collect()
-}
-
-fn root(parent: &mut [usize], mut node: usize) -> usize {
-    while parent[node] != node {
-        parent[node] = parent[parent[node]];
-        node = parent[node];
-    }
-    node
 }

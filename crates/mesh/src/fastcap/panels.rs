@@ -1,36 +1,45 @@
 //! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for conductors (N).
 
-use super::list::COMMENT;
-use crate::files::{FormatError, Line, Lines, Problem};
+use crate::files::{Cause, FormatError, Line, Lines};
 use crate::vector::Vector;
+
+/// Lines that begin with one of these are comments.
+pub const COMMENT: &[u8] = b"*%#";
 
 /// A triangle or a quadrilateral.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Panel {
+pub struct Panel {
+    /// The name that the file gives its conductor.
     pub conductor: String,
-    /// Three or four, around it.
+    /// Three or four, in their order around it.
     pub corners: Vec<Vector>,
     /// A reference point of its own, as FasterCap allows.
     pub reference: Option<Vector>,
-    /// Where in the file.
+    /// Its line in the file, from 1.
     pub line: usize,
 }
 
-/// What a file of panels holds.
+/// The content of a file of panels.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Panels {
+pub struct Panels {
+    /// The title, if there is one.
     pub title: Option<String>,
+    /// At least one.
     pub panels: Vec<Panel>,
+    /// New names for conductors, in the file's order.
     pub renames: Vec<Rename>,
+    /// Sentences for people about whatever is left out.
     pub notes: Vec<String>,
 }
 
 /// A new name for a conductor of the chain that the file belongs to.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rename {
+pub struct Rename {
+    /// The name so far.
     pub old: String,
+    /// The name from here on.
     pub new: String,
-    /// Where in the file.
+    /// Its line in the file, from 1.
     pub line: usize,
 }
 
@@ -55,7 +64,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if number > 1 => {
                 let message =
                     "a line of a list stands among panels; lists within lists are not read";
-                return Err(Problem::Other(message.into()).on_line(number));
+                return Err(Cause::Other(message.into()).on_line(number));
             }
             // The title, which FastCap begins with 0 and FasterCap leaves free.
             Some(word) if number == 1 => {
@@ -68,17 +77,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
             // Not quoted: a list may name any file.
             _ => {
                 let message = "this is no line of a file of panels: it must begin with Q, T, N or a comment's *, % or #";
-                return Err(Problem::Other(message.into()).on_line(number));
+                return Err(Cause::Other(message.into()).on_line(number));
             }
         };
         if number == 1 {
             let message = "the first line is a title, which is not read as a panel; put a line such as \"0 title\" before it";
-            return Err(Problem::Other(message.into()).on_line(number));
+            return Err(Cause::Other(message.into()).on_line(number));
         }
         panels.push(panel(&mut line, corners)?);
     }
     if panels.is_empty() {
-        return Err(Problem::NoTriangles.on_line(lines.number().max(1)));
+        return Err(Cause::NoTriangles.on_line(lines.number().max(1)));
     }
     Ok(Panels { title, panels, renames, notes: Vec::new() })
 }

@@ -1,18 +1,21 @@
 //! The mesh that vertices, polygons and named groups make.
 
-use super::error::Problem;
+use super::error::Cause;
+use super::{Reading, note_split};
+use crate::gmsh::Encoding;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
 use crate::vector::Vector;
 use crate::weld;
+use crate::wording::counted;
 use std::collections::HashMap;
 
 /// Stands for a vertex that is not used.
 const NONE: u32 = u32::MAX;
 
-/// A surface under construction.
+/// A surface under construction: vertices, then faces of them, each in the group that was opened last.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Assembly {
+pub struct Assembly {
     pub(crate) vertices: Vec<Vector>,
     triangles: Vec<[u32; 3]>,
     /// For each triangle 0 for no group, else its group's index + 1.
@@ -21,21 +24,15 @@ pub(crate) struct Assembly {
     /// Where each group is in `groups`.
     group_at: HashMap<String, u32>,
     current: u32,
-    pub(crate) split: usize,
-    /// Faces of less than three corners: points and lines.
-    pub(crate) skipped: usize,
-}
-
-/// What came of making one surface of triangles that share no vertices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Welded {
-    /// Triangles left out since two of their corners became one.
-    pub(crate) collapsed: usize,
+    /// Faces so far of three corners, of four, and of less than three (points and lines).
+    faces: [usize; 3],
+    /// Triangles left out since two of their corners became one vertex, and the relative distance at which they do.
+    collapsed: (usize, f64),
 }
 
 impl Assembly {
-    /// Later faces are in the group called `name`.
-    pub(crate) fn group(&mut self, name: &str) {
+    /// Opens the group called `name`, to which later faces belong.
+    pub fn group(&mut self, name: &str) {
         let index = self.group_at.get(name).copied().unwrap_or_else(|| {
             let index = self.groups.len() as u32;
             self.groups.push(name.to_owned());
@@ -45,28 +42,38 @@ impl Assembly {
         self.current = index + 1;
     }
 
-    /// Adds a vertex.
-    pub(crate) fn vertex(&mut self, point: Vector) -> Result<u32, Problem> {
+    /// Adds a vertex; its index.
+    ///
+    /// # Errors
+    /// [`Cause::TooMany`].
+    pub fn vertex(&mut self, point: Vector) -> Result<u32, Cause> {
         // The greatest index stands for none.
         let index = u32::try_from(self.vertices.len()).ok().filter(|&index| index < NONE);
         self.vertices.push(point);
-        index.ok_or(Problem::TooMany("vertices"))
+        index.ok_or(Cause::TooMany("vertices"))
     }
 
-    /// Adds a face of three corners or of four; fewer are counted and left out.
-    pub(crate) fn face(&mut self, corners: &[u32]) -> Result<(), Problem> {
+    /// Adds a face of three corners or of four, which is split along its shorter diagonal; fewer are counted and left out. `corners`
+    /// are indices of vertices added before.
+    ///
+    /// # Errors
+    /// [`Cause::Crossed`], [`Cause::Polygon`] and [`Cause::TooMany`].
+    pub fn face(&mut self, corners: &[u32]) -> Result<(), Cause> {
         match *corners {
-            [] | [_] | [_, _] => self.skipped += 1,
-            [a, b, c] => self.push([a, b, c]),
-            [a, b, c, d] => {
-                self.split += 1;
-                let halves = split_quadrangle(&self.vertices, [a, b, c, d]);
-                halves.ok_or(Problem::Crossed)?.into_iter().for_each(|half| self.push(half));
+            [] | [_] | [_, _] => self.faces[2] += 1,
+            [a, b, c] => {
+                self.faces[0] += 1;
+                self.push([a, b, c]);
             }
-            _ => return Err(Problem::Polygon(corners.len() as u64)),
+            [a, b, c, d] => {
+                self.faces[1] += 1;
+                let halves = split_quadrangle(&self.vertices, [a, b, c, d]);
+                halves.ok_or(Cause::Crossed)?.into_iter().for_each(|half| self.push(half));
+            }
+            _ => return Err(Cause::Polygon(corners.len() as u64)),
         }
         if self.triangles.len() >= NONE as usize {
-            return Err(Problem::TooMany("triangles"));
+            return Err(Cause::TooMany("triangles"));
         }
         Ok(())
     }
@@ -76,15 +83,16 @@ impl Assembly {
         self.membership.push(self.current);
     }
 
-    /// Makes vertices one that are the same to `relative` times the size of the surface.
-    pub(crate) fn weld(&mut self, relative: f64) -> Welded {
+    /// Makes vertices one that are the same to `relative` times the diagonal of the surface's bounding box; triangles with two corners at
+    /// one vertex are left out.
+    pub fn weld(&mut self, relative: f64) {
         let first = weld::first_at(&self.vertices, weld::tolerance(&self.vertices, relative));
-        let mut welded = Welded::default();
+        self.collapsed = (0, relative);
         let mut kept = 0;
         for triangle in 0..self.triangles.len() {
             let [a, b, c] = self.triangles[triangle].map(|v| first[v as usize]);
             if a == b || b == c || c == a {
-                welded.collapsed += 1;
+                self.collapsed.0 += 1;
                 continue;
             }
             self.triangles[kept] = [a, b, c];
@@ -93,13 +101,42 @@ impl Assembly {
         }
         self.triangles.truncate(kept);
         self.membership.truncate(kept);
-        welded
     }
 
-    /// The mesh; vertices that no triangle uses are dropped.
-    pub(crate) fn into_mesh(self) -> Result<Mesh, Problem> {
+    /// The mesh, without vertices that no triangle uses, and what was read of a file of this format.
+    ///
+    /// # Errors
+    /// [`Cause::NoTriangles`].
+    pub fn finish(self, format: &str, encoding: Encoding) -> Result<(Mesh, Reading), Cause> {
+        let kinds = ["triangle", "quadrangle", "line or point"].into_iter().zip(self.faces);
+        let [_, split, skipped] = self.faces;
+        let (collapsed, within) = self.collapsed;
+        let mut notes = Vec::new();
+        if split > 0 {
+            notes.push(note_split(split));
+        }
+        if skipped > 0 {
+            let faces =
+                ["face of less than three corners is", "faces of less than three corners are"];
+            notes.push(counted(skipped, faces[0], faces[1]) + " left out");
+        }
+        if collapsed > 0 {
+            let triangles = counted(collapsed, "triangle is", "triangles are");
+            notes.push(format!(
+                "{triangles} left out: two corners are one vertex within {within:e} of the size"
+            ));
+        }
+        let reading = Reading {
+            format: format!("{format}, {encoding}"),
+            elements: kinds.filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), n)).collect(),
+            notes,
+        };
+        Ok((self.into_mesh()?, reading))
+    }
+
+    fn into_mesh(self) -> Result<Mesh, Cause> {
         if self.triangles.is_empty() {
-            return Err(Problem::NoTriangles);
+            return Err(Cause::NoTriangles);
         }
         let mut renumbered = vec![NONE; self.vertices.len()];
         for vertex in self.triangles.iter().flatten() {

@@ -84,19 +84,19 @@ pub struct FormatError {
     /// Line or byte.
     pub place: Place,
     /// What is wrong.
-    pub problem: Problem,
+    pub cause: Cause,
 }
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.problem)
+        write!(f, "{}: {}", self.place, self.cause)
     }
 }
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum Cause {
     /// Something else where a certain thing should be.
     #[error("expected {expected}, found {found}")]
     Expected {
@@ -166,19 +166,19 @@ pub enum Problem {
     Other(String),
 }
 
-impl Problem {
+impl Cause {
     /// Something else than `expected`.
-    pub(crate) fn expected(expected: impl Into<String>, found: impl Into<String>) -> Self {
+    pub fn expected(expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self::Expected { expected: expected.into(), found: found.into() }
     }
 
-    /// This problem on a line of an ASCII file.
-    pub(crate) fn on_line(self, line: usize) -> FormatError {
-        FormatError { place: Place::Line(line), problem: self }
+    /// The error of this cause on a line of an ASCII file.
+    pub fn on_line(self, line: usize) -> FormatError {
+        FormatError { place: Place::Line(line), cause: self }
     }
 
-    /// This problem at a byte of a binary file.
+    /// The error of this cause at a byte of a binary file.
     pub(crate) fn at_byte(self, byte: usize) -> FormatError {
-        FormatError { place: Place::Byte(byte), problem: self }
+        FormatError { place: Place::Byte(byte), cause: self }
     }
 }

@@ -1,12 +1,12 @@
-//! A text file as lines of words, whose errors know the line.
+//! A text file as lines of words, whose errors name the line.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use crate::surface::usable;
 use crate::vector::Vector;
 
 /// The lines of a file, from the first.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines<'a> {
+pub struct Lines<'a> {
     rest: &'a [u8],
     /// The number of the line read last; 0 before the first.
     number: usize,
@@ -14,7 +14,7 @@ pub(crate) struct Lines<'a> {
 
 /// One line, read word by word.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// The whole line.
     raw: &'a [u8],
     rest: &'a [u8],
@@ -22,7 +22,8 @@ pub(crate) struct Line<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// The lines of a file's content; a byte order mark is skipped.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes), number: 0 }
     }
 
@@ -40,7 +41,7 @@ impl<'a> Lines<'a> {
 
     /// The next line that is neither blank nor a comment: comments begin with one of `marks`, and end other lines as well
     /// where `inner` says so.
-    pub(crate) fn next_content(&mut self, marks: &[u8], inner: bool) -> Option<Line<'a>> {
+    pub fn next_content(&mut self, marks: &[u8], inner: bool) -> Option<Line<'a>> {
         loop {
             let mut line = self.next_line()?;
             if inner && let Some(start) = line.rest.iter().position(|b| marks.contains(b)) {
@@ -60,7 +61,7 @@ impl<'a> Lines<'a> {
         what: &str,
     ) -> Result<Line<'a>, FormatError> {
         self.next_content(marks, inner)
-            .ok_or_else(|| Problem::Truncated(what.into()).on_line(self.number.max(1)))
+            .ok_or_else(|| Cause::Truncated(what.into()).on_line(self.number.max(1)))
     }
 
     /// What has not been read.
@@ -69,7 +70,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The number of the line read last.
-    pub(crate) fn number(&self) -> usize {
+    pub fn number(&self) -> usize {
         self.number
     }
 
@@ -84,36 +85,38 @@ impl<'a> Lines<'a> {
         // A digit and a separator each, save for the last.
         let room = (self.rest.len() as u64 + 1) / (2 * words.max(1) as u64);
         if claimed > room {
-            return Err(Problem::Count { what, claimed, room }.on_line(line));
+            return Err(Cause::Count { what, claimed, room }.on_line(line));
         }
         if claimed > u64::from(u32::MAX) {
-            return Err(Problem::TooMany(what).on_line(line));
+            return Err(Cause::TooMany(what).on_line(line));
         }
         Ok(claimed as usize)
     }
 }
 
 impl<'a> Line<'a> {
-    pub(crate) fn number(&self) -> usize {
+    /// The number of the line, from 1.
+    pub fn number(&self) -> usize {
         self.number
     }
 
     /// The whole line, blanks at its start included, for formats of fixed columns.
-    pub(crate) fn raw(&self) -> &'a [u8] {
+    pub fn raw(&self) -> &'a [u8] {
         self.raw
     }
 
     /// What is left of the line.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(self.rest).into_owned()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether no word is left.
+    pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The words that are left.
-    pub(crate) fn count(&self) -> usize {
+    /// How many words are left.
+    pub fn count(&self) -> usize {
         let mut line = *self;
         std::iter::from_fn(|| line.word()).count()
     }
@@ -124,21 +127,27 @@ impl<'a> Line<'a> {
     }
 
     /// The next word.
-    pub(crate) fn word(&mut self) -> Option<&'a [u8]> {
+    pub fn word(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(u8::is_ascii_whitespace).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest.trim_ascii_start();
         (!word.is_empty()).then_some(word)
     }
 
-    /// The next word as text.
-    pub(crate) fn name(&mut self, what: &str) -> Result<String, FormatError> {
+    /// The next word as text; `what` it is, for messages.
+    ///
+    /// # Errors
+    /// [`Cause::Expected`] at the end of the line.
+    pub fn name(&mut self, what: &str) -> Result<String, FormatError> {
         let word = self.word().ok_or_else(|| self.unexpected(what, None))?;
         Ok(String::from_utf8_lossy(word).into_owned())
     }
 
     /// The next word as a finite number.
-    pub(crate) fn real(&mut self, what: &str) -> Result<f64, FormatError> {
+    ///
+    /// # Errors
+    /// [`Cause::Expected`].
+    pub fn real(&mut self, what: &str) -> Result<f64, FormatError> {
         let word = self.word();
         word.and_then(parse_real).ok_or_else(|| self.unexpected(what, word))
     }
@@ -158,12 +167,15 @@ impl<'a> Line<'a> {
     }
 
     /// The next three words as a point.
-    pub(crate) fn point(&mut self, what: &str) -> Result<Vector, FormatError> {
+    ///
+    /// # Errors
+    /// [`Cause::Expected`] and [`Cause::Coordinate`].
+    pub fn point(&mut self, what: &str) -> Result<Vector, FormatError> {
         let mut point = [0.0; 3];
         for coordinate in &mut point {
             *coordinate = self.real(what)?;
             if !usable(*coordinate) {
-                return Err(Problem::Coordinate(*coordinate).on_line(self.number));
+                return Err(Cause::Coordinate(*coordinate).on_line(self.number));
             }
         }
         Ok(point)
@@ -172,11 +184,14 @@ impl<'a> Line<'a> {
     /// The next word as the number of a vertex, counted from `first`; the result counts from 0.
     pub(crate) fn vertex(&mut self, count: usize, first: u32) -> Result<u32, FormatError> {
         let index = self.int("the number of a vertex")?;
-        vertex(index, count, first).map_err(|problem| problem.on_line(self.number))
+        vertex(index, count, first).map_err(|cause| cause.on_line(self.number))
     }
 
-    /// The end of the line.
-    pub(crate) fn end(&mut self) -> Result<(), FormatError> {
+    /// Checks that no word is left.
+    ///
+    /// # Errors
+    /// [`Cause::Expected`].
+    pub fn end(&mut self) -> Result<(), FormatError> {
         match self.word() {
             None => Ok(()),
             word => Err(self.unexpected("the end of the line", word)),
@@ -184,23 +199,23 @@ impl<'a> Line<'a> {
     }
 
     /// Something else than `expected`: the word given, or the end of the line.
-    pub(crate) fn unexpected(&self, expected: &str, found: Option<&[u8]>) -> FormatError {
+    pub fn unexpected(&self, expected: &str, found: Option<&[u8]>) -> FormatError {
         let found = found.map_or_else(|| "the end of the line".to_owned(), excerpt);
-        Problem::expected(expected, found).on_line(self.number)
+        Cause::expected(expected, found).on_line(self.number)
     }
 }
 
 /// The number of a vertex counted from 0, for one counted from `first`.
-pub(crate) fn vertex(index: i64, count: usize, first: u32) -> Result<u32, Problem> {
+pub(crate) fn vertex(index: i64, count: usize, first: u32) -> Result<u32, Cause> {
     index
         .checked_sub(i64::from(first))
         .and_then(|index| u32::try_from(index).ok())
         .filter(|&index| (index as usize) < count)
-        .ok_or(Problem::Vertex { index, count, first })
+        .ok_or(Cause::Vertex { index, count, first })
 }
 
 /// A number; Fortran's `1.0D+00` is one too. Not one are "inf" and "nan".
-pub(crate) fn parse_real(word: &[u8]) -> Option<f64> {
+pub fn parse_real(word: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(word).ok()?;
     let parsed = text.parse::<f64>().ok().or_else(|| {
         let exponent = text.find(['d', 'D'])?;

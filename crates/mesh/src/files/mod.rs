@@ -11,15 +11,14 @@ mod off;
 mod ply;
 mod stl;
 
-pub use error::{Error, FormatError, Problem};
+pub use error::{Cause, Error, FormatError};
 
 pub use msms::parse as parse_msms;
 
-pub(crate) use assemble::Assembly;
-pub(crate) use lines::{Line, Lines, parse_real};
+pub use assemble::Assembly;
+pub use lines::{Line, Lines, parse_real};
 
-use crate::fastcap;
-use crate::gmsh::{self, Encoding};
+use crate::gmsh;
 use crate::stitch::stitch;
 use crate::surface::Mesh;
 use crate::wording::counted;
@@ -39,22 +38,17 @@ pub enum Format {
     Ply,
     /// Stereolithography.
     Stl,
-    /// FastCap's lists of surfaces, and its panels.
-    FastCap,
 }
 
 impl Format {
     /// All, with the endings that choose them.
-    const ENDINGS: [(&'static str, Self); 9] = [
+    const ENDINGS: [(&'static str, Self); 6] = [
         ("msh", Self::Gmsh),
         ("vert", Self::Msms),
         ("face", Self::Msms),
         ("off", Self::Off),
         ("ply", Self::Ply),
         ("stl", Self::Stl),
-        ("lst", Self::FastCap),
-        ("qui", Self::FastCap),
-        ("neu", Self::FastCap),
     ];
 
     /// The format that the name of a file asks for.
@@ -77,7 +71,6 @@ impl fmt::Display for Format {
             Self::Off => "OFF",
             Self::Ply => "PLY",
             Self::Stl => "STL",
-            Self::FastCap => "FastCap",
         })
     }
 }
@@ -93,37 +86,7 @@ pub struct Reading {
     pub notes: Vec<String>,
 }
 
-impl Reading {
-    /// The reading of a file of polygons.
-    fn of_polygons(format: &str, encoding: Encoding, assembly: &Assembly, faces: usize) -> Self {
-        let triangles = faces - assembly.split - assembly.skipped;
-        let kinds = [
-            ("triangle", triangles),
-            ("quadrangle", assembly.split),
-            ("line or point", assembly.skipped),
-        ];
-        let mut notes = Vec::new();
-        if assembly.split > 0 {
-            notes.push(note_split(assembly.split));
-        }
-        if assembly.skipped > 0 {
-            let faces =
-                ["face of less than three corners is", "faces of less than three corners are"];
-            notes.push(counted(assembly.skipped, faces[0], faces[1]) + " left out");
-        }
-        Self {
-            format: format!("{format}, {encoding}"),
-            elements: kinds
-                .into_iter()
-                .filter(|(_, count)| *count > 0)
-                .map(|(kind, count)| (kind.to_owned(), count))
-                .collect(),
-            notes,
-        }
-    }
-}
-
-/// What is said of quadrangles, in every format.
+/// The note about split quadrangles, in every format.
 pub(crate) fn note_split(quadrangles: usize) -> String {
     counted(
         quadrangles,
@@ -148,9 +111,8 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
         Format::Msms => msms::read(path)?,
         Format::Off => off::parse(&load(path)?).map_err(in_file(path))?,
         Format::Ply => ply::parse(&load(path)?).map_err(in_file(path))?,
-        // These two join equal points on their own.
+        // Equal points are joined already.
         Format::Stl => return stl::parse(&load(path)?).map_err(in_file(path)),
-        Format::FastCap => return fastcap::read(path).map(of_model),
     };
     let before = mesh.vertices.len();
     let edges = stitch(&mut mesh);
@@ -168,25 +130,13 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     Ok((mesh, reading))
 }
 
-/// The surface of a FastCap model, whose media are left to whoever asks for the model itself.
-fn of_model(model: fastcap::Model) -> (Mesh, Reading) {
-    let kinds = [("triangle", model.panels[0]), ("quadrangle", model.panels[1])];
-    let elements = kinds.into_iter().filter(|(_, n)| *n > 0).map(|(k, n)| (k.to_owned(), n));
-    let reading = Reading {
-        format: "FastCap, ASCII".into(),
-        elements: elements.collect(),
-        notes: model.notes,
-    };
-    (model.mesh, reading)
-}
-
 /// Reads the content of a file in a format of one file, whatever its name; `None` for one of several files.
 pub fn parse(format: Format, bytes: &[u8]) -> Option<Result<(Mesh, Reading), FormatError>> {
     match format {
         Format::Off => Some(off::parse(bytes)),
         Format::Ply => Some(ply::parse(bytes)),
         Format::Stl => Some(stl::parse(bytes)),
-        Format::Gmsh | Format::Msms | Format::FastCap => None,
+        Format::Gmsh | Format::Msms => None,
     }
 }
 
@@ -198,8 +148,11 @@ fn unknown(path: &Path) -> Error {
     Error::Unknown { path: path.to_path_buf(), found }
 }
 
-/// The bytes of a file; what is no file might have no end.
-pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
+/// The bytes of a file. A device or a pipe is refused, since it might have no end.
+///
+/// # Errors
+/// [`Error::Io`] and [`Error::NotAFile`].
+pub fn load(path: &Path) -> Result<Vec<u8>, Error> {
     let refused = |source| Error::Io { path: path.to_path_buf(), source };
     let kind = std::fs::metadata(path).map_err(refused)?.file_type();
     if !kind.is_file() {
@@ -209,8 +162,8 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(refused)
 }
 
-/// Puts the file's name to a fault.
-pub(crate) fn in_file(path: &Path) -> impl Fn(FormatError) -> Error {
+/// Adds the file's name to an error in its content.
+pub fn in_file(path: &Path) -> impl Fn(FormatError) -> Error {
     let path: PathBuf = path.to_path_buf();
     move |source| Error::Format { path: path.clone(), source }
 }

@@ -3,9 +3,9 @@
 //! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density, probe radius), with the first of
 //! them alone, as NanoShaper writes it, or, as some programs keep them, with the data itself. A vertex line holds a point, a normal and numbers of its face and sphere; a face
 //! line holds three vertices, counted from 1, its kind and the number of the analytical face. What follows the first three
-//! numbers of a line is passed over. Format: M. Sanner, MSMS manual, "output files".
+//! numbers of a line is skipped. Format: M. Sanner, MSMS manual, "output files".
 
-use super::error::{Error, FormatError, Problem};
+use super::error::{Cause, Error, FormatError};
 use super::lines::{Line, Lines};
 use super::{Assembly, Reading, in_file, load};
 use crate::gmsh::{Encoding, Place};
@@ -38,8 +38,8 @@ pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     }
     let mut assembly = Assembly::default();
     read_vertices(&load(&vert)?, &mut assembly).map_err(in_file(&vert))?;
-    let faces = read_faces(&load(&face)?, &mut assembly).map_err(in_file(&face))?;
-    finish(assembly, faces).map_err(in_file(&face))
+    read_faces(&load(&face)?, &mut assembly).map_err(in_file(&face))?;
+    finish(assembly).map_err(in_file(&face))
 }
 
 /// Reads the content of both files.
@@ -49,8 +49,8 @@ pub(super) fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
 pub fn parse(vert: &[u8], face: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let mut assembly = Assembly::default();
     read_vertices(vert, &mut assembly)?;
-    let faces = read_faces(face, &mut assembly)?;
-    finish(assembly, faces)
+    read_faces(face, &mut assembly)?;
+    finish(assembly)
 }
 
 /// The path with the ending that goes with its own.
@@ -60,9 +60,8 @@ fn partner(path: &Path, endings: &[(&str, &str)]) -> std::path::PathBuf {
     path.with_extension(other.map_or("", |(_, other)| other))
 }
 
-fn finish(assembly: Assembly, faces: usize) -> Result<(Mesh, Reading), FormatError> {
-    let reading = Reading::of_polygons("MSMS", Encoding::Ascii, &assembly, faces);
-    Ok((assembly.into_mesh().map_err(|problem| problem.on_line(1))?, reading))
+fn finish(assembly: Assembly) -> Result<(Mesh, Reading), FormatError> {
+    assembly.finish("MSMS", Encoding::Ascii).map_err(|cause| cause.on_line(1))
 }
 
 /// A number of records as the file announces it, and the line that does.
@@ -87,7 +86,7 @@ fn header<'a>(
 fn check(claim: Claim, what: &'static str, found: usize) -> Result<(), FormatError> {
     match claim {
         Some((claimed, line)) if claimed != found as u64 => {
-            Err(Problem::Sum { what, claimed, found: found as u64 }.on_line(line))
+            Err(Cause::Sum { what, claimed, found: found as u64 }.on_line(line))
         }
         _ => Ok(()),
     }
@@ -98,12 +97,12 @@ fn read_vertices(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatErro
     let (claim, mut pending) = header(&mut lines, "vertices")?;
     while let Some(mut line) = pending.take().or_else(|| lines.next_content(COMMENT, false)) {
         let point = line.point("a coordinate")?;
-        assembly.vertex(point).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.vertex(point).map_err(|cause| cause.on_line(line.number()))?;
     }
     check(claim, "vertices", assembly.vertices.len())
 }
 
-fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
+fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
     let mut lines = Lines::new(bytes);
     let (claim, mut pending) = header(&mut lines, "faces")?;
     let vertices = assembly.vertices.len();
@@ -113,9 +112,8 @@ fn read_faces(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatErro
         for corner in &mut corners {
             *corner = line.vertex(vertices, 1)?;
         }
-        assembly.face(&corners).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.face(&corners).map_err(|cause| cause.on_line(line.number()))?;
         faces += 1;
     }
-    check(claim, "faces", faces)?;
-    Ok(faces)
+    check(claim, "faces", faces)
 }

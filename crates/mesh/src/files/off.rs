@@ -1,9 +1,9 @@
 //! OFF, the ASCII object file format of Geomview: a count of vertices, faces and edges, then one vertex or face a line.
 //!
 //! The format is described in the Geomview manual, section "OFF Files". Normals, colours and texture coordinates after a
-//! point or a face are passed over.
+//! point or a face are skipped.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
 use super::{Assembly, Reading};
 use crate::gmsh::Encoding;
@@ -21,7 +21,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
         line = counts;
         if line.bytes() == b"BINARY" {
             let advice = "binary OFF is not read; save the file as ASCII OFF, or as PLY";
-            return Err(Problem::Other(advice.into()).on_line(line.number()));
+            return Err(Cause::Other(advice.into()).on_line(line.number()));
         }
         if line.is_empty() {
             line = lines.must(COMMENT, true, "the counts of vertices, faces and edges")?;
@@ -35,7 +35,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     for _ in 0..vertices {
         let mut line = lines.must(COMMENT, true, "a vertex")?;
         let point = line.point("a coordinate")?;
-        assembly.vertex(point).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.vertex(point).map_err(|cause| cause.on_line(line.number()))?;
     }
     let faces = lines.room(line.number(), "faces", faces, 1)?;
     let mut corners = Vec::new();
@@ -43,20 +43,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
         let mut line = lines.must(COMMENT, true, "a face")?;
         let count = line.size("the number of a face's corners")?;
         if count > 4 {
-            return Err(Problem::Polygon(count).on_line(line.number()));
+            return Err(Cause::Polygon(count).on_line(line.number()));
         }
         corners.clear();
         for _ in 0..count {
             corners.push(line.vertex(vertices, 0)?);
         }
-        assembly.face(&corners).map_err(|problem| problem.on_line(line.number()))?;
+        assembly.face(&corners).map_err(|cause| cause.on_line(line.number()))?;
     }
     if let Some(line) = lines.next_content(COMMENT, true) {
         return Err(line.unexpected("the end of the file after the last face", Some(line.bytes())));
     }
-    let reading = Reading::of_polygons("OFF", Encoding::Ascii, &assembly, faces);
     let end = lines.number().max(1);
-    Ok((assembly.into_mesh().map_err(|problem| problem.on_line(end))?, reading))
+    assembly.finish("OFF", Encoding::Ascii).map_err(|cause| cause.on_line(end))
 }
 
 /// The keyword: OFF, with letters before it for what vertices have besides a point.
@@ -67,7 +66,7 @@ fn check_keyword(line: &Line<'_>, word: &[u8]) -> Result<(), FormatError> {
         Some(_) => {
             let message =
                 "points of four or more coordinates are not read; save the surface with three";
-            Err(Problem::Other(message.into()).on_line(line.number()))
+            Err(Cause::Other(message.into()).on_line(line.number()))
         }
         None => Err(line.unexpected("OFF, the first word of the format", Some(word))),
     }

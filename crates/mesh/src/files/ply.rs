@@ -1,10 +1,10 @@
 //! PLY, the polygon file format of Stanford: ASCII, and binary of either byte order.
 //!
 //! A header describes elements and their properties; the data follows, element by element. Read are `x`, `y` and `z` of the
-//! element `vertex` and the list `vertex_indices` (or `vertex_index`) of the element `face`; all else is passed over. Format:
+//! element `vertex` and the list `vertex_indices` (or `vertex_index`) of the element `face`; all else is skipped. Format:
 //! G. Turk, The PLY Polygon File Format, 1994.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines, excerpt, vertex};
 use super::{Assembly, Reading};
 use crate::gmsh::Encoding;
@@ -82,7 +82,7 @@ enum Use {
 }
 
 /// Where numbers come from.
-trait Source {
+trait Values {
     /// Starts a record.
     fn begin(&mut self, what: &str) -> Result<(), FormatError>;
     /// A number of the record.
@@ -94,7 +94,7 @@ trait Source {
     /// Checks that what is left can hold so many records.
     fn check_room(&self, element: &Element) -> Result<(), FormatError>;
     /// A fault where the last number was.
-    fn fault(&self, problem: Problem) -> FormatError;
+    fn fault(&self, cause: Cause) -> FormatError;
 }
 
 /// Reads the content of a file.
@@ -102,20 +102,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let header = Header::parse(bytes)?;
     let mut assembly = Assembly::default();
     let data = header.data;
-    let faces = match header.encoding {
+    match header.encoding {
         Encoding::Ascii => {
             let mut source = Text { lines: header.lines.clone(), line: None };
-            body(&header, &mut source, &mut assembly)?
+            body(&header, &mut source, &mut assembly)?;
         }
         encoding => {
             let big = encoding == Encoding::BigEndian;
             let mut source = Bytes { all: bytes, at: data, start: data, big };
-            body(&header, &mut source, &mut assembly)?
+            body(&header, &mut source, &mut assembly)?;
         }
-    };
-    let reading = Reading::of_polygons("PLY", header.encoding, &assembly, faces);
-    let mesh = assembly.into_mesh().map_err(|problem| problem.on_line(header.lines.number()))?;
-    Ok((mesh, reading))
+    }
+    let end = header.lines.number();
+    assembly.finish("PLY", header.encoding).map_err(|cause| cause.on_line(end))
 }
 
 /// The header, and where the data begins.
@@ -132,17 +131,17 @@ impl<'a> Header<'a> {
         let magic = lines.next_line().filter(|line| line.bytes() == b"ply");
         if magic.is_none() {
             let message = "this is no PLY file: its first line is not \"ply\"";
-            return Err(Problem::Other(message.into()).on_line(1));
+            return Err(Cause::Other(message.into()).on_line(1));
         }
         let mut encoding = None;
         let mut elements: Vec<Element> = Vec::new();
         loop {
             if bytes.len() - lines.rest().len() > LONGEST_HEADER {
                 let message = "the header does not end; it must have a line \"end_header\"";
-                return Err(Problem::Other(message.into()).on_line(lines.number()));
+                return Err(Cause::Other(message.into()).on_line(lines.number()));
             }
             let mut line = lines.next_line().ok_or_else(|| {
-                Problem::Truncated("the line \"end_header\"".into()).on_line(lines.number())
+                Cause::Truncated("the line \"end_header\"".into()).on_line(lines.number())
             })?;
             let whole = line;
             match line.word() {
@@ -169,7 +168,7 @@ impl<'a> Header<'a> {
         }
         let encoding = encoding.ok_or_else(|| {
             let message = "the header has no line \"format ...\"";
-            Problem::Other(message.into()).on_line(lines.number())
+            Cause::Other(message.into()).on_line(lines.number())
         })?;
         check_elements(&elements, lines.number())?;
         let data = bytes.len() - lines.rest().len();
@@ -221,11 +220,11 @@ fn property(line: &mut Line<'_>) -> Result<Property, FormatError> {
 
 /// Checks that there are vertices with three coordinates, before faces with their vertices.
 fn check_elements(elements: &[Element], line: usize) -> Result<(), FormatError> {
-    let fault = |message: &str| Err(Problem::Other(message.into()).on_line(line));
+    let fault = |message: &str| Err(Cause::Other(message.into()).on_line(line));
     let find = |name: &str| elements.iter().position(|element| element.name == name);
     if let Some(strips) = elements.iter().find(|element| element.name == "tristrips") {
         let message = "triangle strips are not read; save the surface with an element \"face\"";
-        return Err(Problem::Other(message.into()).on_line(strips.line));
+        return Err(Cause::Other(message.into()).on_line(strips.line));
     }
     let Some(vertex) = find("vertex") else { return fault("there is no element \"vertex\"") };
     let Some(face) = find("face") else {
@@ -257,13 +256,12 @@ fn is_corners(property: &Property) -> bool {
         && !matches!(property.kind, Scalar::F32 | Scalar::F64)
 }
 
-/// Reads the data; the number of faces.
+/// Reads the data.
 fn body(
     header: &Header<'_>,
-    source: &mut impl Source,
+    source: &mut impl Values,
     assembly: &mut Assembly,
-) -> Result<usize, FormatError> {
-    let mut faces = 0;
+) -> Result<(), FormatError> {
     for element in &header.elements {
         source.check_room(element)?;
         let uses: Vec<Use> =
@@ -280,42 +278,40 @@ fn body(
                     (Use::Coordinate(i), _) => {
                         point[i] = source.real(property.kind, "a coordinate")?;
                         if !usable(point[i]) {
-                            return Err(source.fault(Problem::Coordinate(point[i])));
+                            return Err(source.fault(Cause::Coordinate(point[i])));
                         }
                     }
                     (Use::Corners, Some(length)) => {
                         let count = source.whole(length, "the number of a face's corners")?;
                         if !(0..=4).contains(&count) {
                             let count = u64::try_from(count).unwrap_or(0);
-                            return Err(source.fault(Problem::Polygon(count)));
+                            return Err(source.fault(Cause::Polygon(count)));
                         }
                         corners.clear();
                         for _ in 0..count {
                             let index = source.whole(property.kind, "the number of a vertex")?;
                             let corner = vertex(index, assembly.vertices.len(), 0);
-                            corners.push(corner.map_err(|problem| source.fault(problem))?);
+                            corners.push(corner.map_err(|cause| source.fault(cause))?);
                         }
                     }
                     (_, None) => source.skip(property.kind, 1)?,
                     (_, Some(length)) => {
                         let count = source.whole(length, "the length of a list")?;
                         let count = u64::try_from(count).map_err(|_| {
-                            source
-                                .fault(Problem::expected("the length of a list", count.to_string()))
+                            source.fault(Cause::expected("the length of a list", count.to_string()))
                         })?;
                         source.skip(property.kind, count)?;
                     }
                 }
             }
             if element.name == "vertex" {
-                assembly.vertex(point).map_err(|problem| source.fault(problem))?;
+                assembly.vertex(point).map_err(|cause| source.fault(cause))?;
             } else if element.name == "face" {
-                assembly.face(&corners).map_err(|problem| source.fault(problem))?;
-                faces += 1;
+                assembly.face(&corners).map_err(|cause| source.fault(cause))?;
             }
         }
     }
-    Ok(faces)
+    Ok(())
 }
 
 fn use_of(element: &Element, property: &Property) -> Use {
@@ -337,11 +333,11 @@ struct Text<'a> {
 impl<'a> Text<'a> {
     fn line(&mut self) -> Result<&mut Line<'a>, FormatError> {
         let number = self.lines.number();
-        self.line.as_mut().ok_or_else(|| Problem::Truncated("data".into()).on_line(number))
+        self.line.as_mut().ok_or_else(|| Cause::Truncated("data".into()).on_line(number))
     }
 }
 
-impl Source for Text<'_> {
+impl Values for Text<'_> {
     fn begin(&mut self, what: &str) -> Result<(), FormatError> {
         self.line = Some(self.lines.must(b"", false, &format!("the next {what}"))?);
         Ok(())
@@ -371,8 +367,8 @@ impl Source for Text<'_> {
         self.lines.room(element.line, what, element.count, words).map(|_| ())
     }
 
-    fn fault(&self, problem: Problem) -> FormatError {
-        problem.on_line(self.lines.number())
+    fn fault(&self, cause: Cause) -> FormatError {
+        cause.on_line(self.lines.number())
     }
 }
 
@@ -390,7 +386,7 @@ impl Bytes<'_> {
         self.start = self.at;
         let found = self.all.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         let mut bytes =
-            *found.ok_or_else(|| Problem::Truncated(what.into()).at_byte(self.all.len()))?;
+            *found.ok_or_else(|| Cause::Truncated(what.into()).at_byte(self.all.len()))?;
         self.at += N;
         if self.big {
             bytes.reverse();
@@ -399,7 +395,7 @@ impl Bytes<'_> {
     }
 }
 
-impl Source for Bytes<'_> {
+impl Values for Bytes<'_> {
     fn begin(&mut self, _: &str) -> Result<(), FormatError> {
         Ok(())
     }
@@ -422,7 +418,7 @@ impl Source for Bytes<'_> {
             Scalar::U32 => i64::from(u32::from_le_bytes(self.take(what)?)),
             Scalar::F32 | Scalar::F64 => {
                 let value = self.real(kind, what)?;
-                let message = Problem::expected(what, excerpt(value.to_string().as_bytes()));
+                let message = Cause::expected(what, excerpt(value.to_string().as_bytes()));
                 return Err(self.fault(message));
             }
         })
@@ -432,7 +428,7 @@ impl Source for Bytes<'_> {
         let room = (self.all.len() - self.at) as u64;
         let bytes = count.checked_mul(kind.bytes() as u64).filter(|bytes| *bytes <= room);
         let bytes =
-            bytes.ok_or_else(|| Problem::Truncated("a list".into()).at_byte(self.all.len()))?;
+            bytes.ok_or_else(|| Cause::Truncated("a list".into()).at_byte(self.all.len()))?;
         self.at += bytes as usize;
         Ok(())
     }
@@ -443,13 +439,13 @@ impl Source for Bytes<'_> {
         let room = (self.all.len() - self.at) as u64 / record.max(1) as u64;
         if record > 0 && element.count > room {
             let what = "records of an element";
-            let problem = Problem::Count { what, claimed: element.count, room };
-            return Err(problem.on_line(element.line));
+            let cause = Cause::Count { what, claimed: element.count, room };
+            return Err(cause.on_line(element.line));
         }
         Ok(())
     }
 
-    fn fault(&self, problem: Problem) -> FormatError {
-        problem.at_byte(self.start)
+    fn fault(&self, cause: Cause) -> FormatError {
+        cause.at_byte(self.start)
     }
 }

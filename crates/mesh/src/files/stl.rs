@@ -1,15 +1,14 @@
 //! STL, the triangles of stereolithography, as text or as bytes.
 //!
 //! Triangles come one by one with their corners' coordinates, most often in single precision; corners that are the same but
-//! for rounding are made one vertex. The normals in the file are passed over: the order of the corners tells the outside.
+//! for rounding are made one vertex. The normals in the file are ignored: the order of the corners defines the outside.
 //! Several solids of a text file become as many groups.
 
-use super::error::{FormatError, Problem};
+use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
 use super::{Assembly, Reading};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::{Mesh, usable};
-use crate::wording::counted;
 
 /// Corners closer than this times the diagonal of the bounding box are one vertex: a few units in the last place of the
 /// single precision, or of the six digits, that such files have.
@@ -22,22 +21,14 @@ const RECORD: usize = 50;
 /// Reads the content of a file.
 pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     let mut assembly = Assembly::default();
-    let (encoding, faces, end) = if is_text(bytes) {
-        let (faces, lines) = text(bytes, &mut assembly)?;
-        (Encoding::Ascii, faces, Place::Line(lines))
+    let (encoding, end) = if is_text(bytes) {
+        (Encoding::Ascii, Place::Line(text(bytes, &mut assembly)?))
     } else {
-        (Encoding::LittleEndian, binary(bytes, &mut assembly)?, Place::Byte(bytes.len()))
+        binary(bytes, &mut assembly)?;
+        (Encoding::LittleEndian, Place::Byte(bytes.len()))
     };
-    let welded = assembly.weld(WELD);
-    let mut reading = Reading::of_polygons("STL", encoding, &assembly, faces);
-    let mesh = assembly.into_mesh().map_err(|problem| FormatError { place: end, problem })?;
-    if welded.collapsed > 0 {
-        reading.notes.push(format!(
-            "{} left out: two corners are one vertex within {WELD:e} of the size",
-            counted(welded.collapsed, "triangle is", "triangles are")
-        ));
-    }
-    Ok((mesh, reading))
+    assembly.weld(WELD);
+    assembly.finish("STL", encoding).map_err(|cause| FormatError { place: end, cause })
 }
 
 /// Whether a file is text: it begins with "solid" and its length is not that of a binary file of as many triangles as it
@@ -58,22 +49,22 @@ fn length(triangles: u32) -> u64 {
     HEADER as u64 + RECORD as u64 * u64::from(triangles)
 }
 
-fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
+fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatError> {
     let Some(count) = claimed(bytes) else {
         let message = "this is no STL file: it neither begins with \"solid\" nor has the 84 bytes that binary files begin with";
-        return Err(Problem::Other(message.into()).at_byte(0));
+        return Err(Cause::Other(message.into()).at_byte(0));
     };
     let records = &bytes[HEADER..];
     let room = (records.len() / RECORD) as u64;
     if u64::from(count) > room {
-        let problem = Problem::Count { what: "triangles", claimed: u64::from(count), room };
-        return Err(problem.at_byte(HEADER - 4));
+        let cause = Cause::Count { what: "triangles", claimed: u64::from(count), room };
+        return Err(cause.at_byte(HEADER - 4));
     }
     if length(count) != bytes.len() as u64 {
         let end = length(count) as usize;
         let found = format!("{} more bytes", bytes.len() - end);
         let expected = format!("the end of the file after {count} triangles");
-        return Err(Problem::expected(expected, found).at_byte(end));
+        return Err(Cause::expected(expected, found).at_byte(end));
     }
     for (record, place) in records.chunks_exact(RECORD).zip((HEADER..).step_by(RECORD)) {
         let mut corners = [0; 3];
@@ -84,20 +75,19 @@ fn binary(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
                 let bytes = record[at..].first_chunk().copied().unwrap_or_default();
                 *value = f64::from(f32::from_le_bytes(bytes));
                 if !usable(*value) {
-                    return Err(Problem::Coordinate(*value).at_byte(place + at));
+                    return Err(Cause::Coordinate(*value).at_byte(place + at));
                 }
             }
-            *corner = assembly.vertex(point).map_err(|problem| problem.at_byte(place))?;
+            *corner = assembly.vertex(point).map_err(|cause| cause.at_byte(place))?;
         }
-        assembly.face(&corners).map_err(|problem| problem.at_byte(place))?;
+        assembly.face(&corners).map_err(|cause| cause.at_byte(place))?;
     }
-    Ok(count as usize)
+    Ok(())
 }
 
-/// Reads a text file; the number of its triangles and of its lines.
-fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<(usize, usize), FormatError> {
+/// Reads a text file; the number of its lines.
+fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<usize, FormatError> {
     let mut lines = Lines::new(bytes);
-    let mut faces = 0;
     let several = has_several_solids(bytes);
     while let Some(mut line) = lines.next_content(b"", false) {
         keyword(&mut line, "solid")?;
@@ -123,11 +113,10 @@ fn text(bytes: &[u8], assembly: &mut Assembly) -> Result<(usize, usize), FormatE
             }
             keyword(&mut lines.must(b"", false, "endloop")?, "endloop")?;
             keyword(&mut lines.must(b"", false, "endfacet")?, "endfacet")?;
-            assembly.face(&corners).map_err(|problem| problem.on_line(lines.number()))?;
-            faces += 1;
+            assembly.face(&corners).map_err(|cause| cause.on_line(lines.number()))?;
         }
     }
-    Ok((faces, lines.number()))
+    Ok(lines.number())
 }
 
 /// Whether solids begin in more than one place.

@@ -13,7 +13,7 @@ mod torus;
 
 pub use cuboid::{Bus, Cube};
 pub use flat::{Disk, Plate};
-pub use molecule::Molecule;
+pub use molecule::{Atom, Molecule};
 pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres, with_volumes};
 pub use torus::Torus;
 
@@ -24,7 +24,7 @@ use thiserror::Error;
 /// Generators refuse to make more triangles than this.
 pub const MAX_ELEMENTS: usize = 100_000_000;
 
-/// A shape that has more triangles than this at least is refused where fewer were asked for.
+/// A shape whose least number of triangles is above this is refused if fewer were requested.
 pub const MAX_UNASKED: usize = 1_000_000;
 
 /// Largest ratio of element sizes that a generator accepts.
@@ -56,7 +56,7 @@ pub enum Error {
         "the grade is {0}; it is the ratio of the largest to the smallest element size, from 1 to {MAX_GRADE:e}"
     )]
     Grade(f64),
-    /// No triangles, or no bars, were asked for.
+    /// No triangles, or no bars, were requested.
     #[error("the number of {0} must be at least 1")]
     None(&'static str),
     /// More triangles than [`MAX_ELEMENTS`].
@@ -64,13 +64,13 @@ pub enum Error {
         "this resolution needs more than {MAX_ELEMENTS} triangles; choose a larger size or fewer elements"
     )]
     TooMany,
-    /// The fewest triangles that the shape can have are far more than what was asked for.
+    /// The shape's least number of triangles is far above the requested one.
     #[error(
         "{asked} triangles are asked for, but the fewest that this shape can have are {least}; ask for that many, change the \
          lengths or give an element size"
     )]
     Least {
-        /// What was asked for.
+        /// The requested number.
         asked: usize,
         /// The least number there is.
         least: u64,
@@ -143,7 +143,7 @@ fn largest_within(least: usize, limit: usize, count: impl Fn(usize) -> f64) -> u
 }
 
 /// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated, and one of more than
-/// [`MAX_UNASKED`] where so many were not asked for.
+/// [`MAX_UNASKED`] where fewer were requested.
 fn check_count(elements: f64, resolution: Resolution) -> Result<(), Error> {
     match resolution {
         Resolution::Elements(asked) if elements > MAX_UNASKED as f64 && elements > asked as f64 => {

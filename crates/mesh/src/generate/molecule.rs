@@ -1,7 +1,6 @@
 //! A stand-in for a molecule, of any size: atoms that fill a lumpy globule, and their Gaussian surface.
 
 use super::{Error, Resolution, Sphere, SphereBase};
-use crate::pqr::Atom;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, dot, norm, scale, sub};
 
@@ -34,6 +33,17 @@ const STEP: f64 = 0.25;
 
 /// Least cosine between the surface's normal and the direction from the centre: beyond, triangles would be stretched too much.
 const STEEPEST: f64 = 0.3;
+
+/// An atom of a [`Molecule`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Atom {
+    /// In angstrom.
+    pub position: Vector,
+    /// In elementary charges.
+    pub charge: f64,
+    /// In angstrom.
+    pub radius: f64,
+}
 
 /// A globule of atoms, the same on every machine, and its surface: where sum_i exp(2.3 (1 - |x - c_i|^2 / r_i^2)) = 1
 /// (J. Blinn, ACM Trans. Graphics 1 (1982) 235); physical group `molecule`. Lengths are in angstrom.
@@ -102,7 +112,7 @@ impl Molecule {
     }
 }
 
-/// Atom `index` of the globule; coordinates as a PQR file has them.
+/// Atom `index` of the globule; coordinates have three decimals.
 fn atom(index: usize, position: Vector) -> Atom {
     let whole = match (index % CHARGED, index / CHARGED % 3) {
         (0, 0 | 1) => 1.0,
@@ -110,14 +120,9 @@ fn atom(index: usize, position: Vector) -> Atom {
         _ => 0.0,
     };
     Atom {
-        name: ["C", "N", "H", "O"][index % 4].to_owned(),
-        residue: "GLB".to_owned(),
-        chain: None,
-        number: (index / 10 + 1).to_string(),
         position: position.map(|x| (x * 1e3).round() / 1e3),
         charge: CHARGES[index % 4] + whole,
         radius: RADII[index % 4],
-        line: index + 1,
     }
 }
 

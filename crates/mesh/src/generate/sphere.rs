@@ -156,7 +156,7 @@ fn drawn(direction: Vector, pole: Vector, grade: f64) -> Vector {
 ///
 /// A facet with corners on a sphere of radius R has its points, on the average, L / (24 R) below, L being the sum of its squared
 /// edges. Each vertex is raised by the mean of this over the facets around it, weighted with their areas, times a number for the
-/// whole sphere that is nearly 1: gaps beside fine facets stay as wide as they were.
+/// whole sphere that is nearly 1: gaps next to fine facets keep their width.
 pub fn with_volumes(mut mesh: Mesh, spheres: &[(Vector, f64)]) -> Mesh {
     let mut owner = vec![usize::MAX; mesh.vertices.len()];
     let (mut rises, mut areas) = (vec![0.0; owner.len()], vec![0.0; owner.len()]);

@@ -2,29 +2,7 @@
 
 use crate::surface::MAX_COORDINATE;
 use std::fmt;
-use std::path::PathBuf;
 use thiserror::Error;
-
-/// Why a mesh file could not be read.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The operating system refused.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The content is not a mesh that Farad can represent.
-    #[error("{}: {source}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong and where.
-        source: FormatError,
-    },
-}
 
 /// What is wrong with the content of a mesh file, and where.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -34,7 +12,7 @@ pub struct FormatError {
     /// The tag of the element or node in question.
     pub subject: Option<Subject>,
     /// What is wrong.
-    pub problem: Problem,
+    pub cause: Cause,
 }
 
 impl fmt::Display for FormatError {
@@ -45,7 +23,7 @@ impl fmt::Display for FormatError {
             Some(Subject::Node(tag)) => write!(f, "node {tag}: ")?,
             None => {}
         }
-        write!(f, "{}", self.problem)
+        write!(f, "{}", self.cause)
     }
 }
 
@@ -67,7 +45,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a problem is about.
+/// What an error is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// An element, by its tag.
@@ -78,7 +56,7 @@ pub enum Subject {
 
 /// What is wrong.
 #[derive(Clone, Debug, PartialEq, Error)]
-pub enum Problem {
+pub enum Cause {
     /// No `$MeshFormat` at the start.
     #[error("this is not a Gmsh mesh: it does not start with $MeshFormat")]
     NotGmsh,

@@ -1,6 +1,6 @@
 //! Surface elements as they come from a file, and the mesh that they make.
 
-use super::error::Problem;
+use super::error::Cause;
 use super::report::ReadReport;
 use crate::polygon::split_quadrangle;
 use crate::surface::{Mesh, PhysicalGroup};
@@ -52,7 +52,7 @@ impl Groups {
     }
 }
 
-/// What one element of version 2 says about itself beside its nodes.
+/// What one element of version 2 holds besides its nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Label {
     /// Physical tag, 0 for none.
@@ -155,7 +155,7 @@ impl Faces {
         vertices: &[[f64; 3]],
         names: &HashMap<i64, String>,
         report: &mut ReadReport,
-    ) -> Result<Mesh, Problem> {
+    ) -> Result<Mesh, Cause> {
         let mut mesh = Mesh {
             groups: self
                 .groups
@@ -187,7 +187,7 @@ impl Faces {
             }
             report.split_quadrangles += 1;
             let halves = split_quadrangle(vertices, [a, b, c, d])
-                .ok_or_else(|| Problem::Crossed(vertices[a as usize]))?;
+                .ok_or_else(|| Cause::Crossed(vertices[a as usize]))?;
             mesh.triangles.extend(halves);
             mesh.membership.extend([set; 2]);
         }

@@ -18,7 +18,7 @@ pub(super) enum Shape {
 
 /// An element type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct ElementKind {
     pub shape: Shape,
     /// Number of nodes, corners first; `None` where each element has its own.
     pub nodes: Option<usize>,
@@ -76,7 +76,7 @@ const VARIABLE: [(u8, Shape); 7] = [
     (136, Shape::Polyhedron),
 ];
 
-impl Kind {
+impl ElementKind {
     /// The type of a number in a file.
     pub fn of(number: i64) -> Option<Self> {
         let number = u8::try_from(number).ok()?;
@@ -123,12 +123,15 @@ mod tests {
 
     #[test]
     fn types_are_found_once_and_named() {
-        assert_eq!(Kind::of(9).unwrap().name(), "6-node triangle");
-        assert_eq!(Kind::of(16).unwrap().surface_corners(), Some(4));
-        assert_eq!(Kind::of(4).unwrap().surface_corners(), None);
-        assert_eq!(Kind::of(34).unwrap(), Kind { shape: Shape::Polygon, nodes: None });
+        assert_eq!(ElementKind::of(9).unwrap().name(), "6-node triangle");
+        assert_eq!(ElementKind::of(16).unwrap().surface_corners(), Some(4));
+        assert_eq!(ElementKind::of(4).unwrap().surface_corners(), None);
+        assert_eq!(
+            ElementKind::of(34).unwrap(),
+            ElementKind { shape: Shape::Polygon, nodes: None }
+        );
         for bad in [-1, 0, 76, 84, 141, 258, i64::MAX] {
-            assert_eq!(Kind::of(bad), None);
+            assert_eq!(ElementKind::of(bad), None);
         }
         let mut all: Vec<u8> = FIXED.iter().flat_map(|(_, types)| *types).map(|t| t.0).collect();
         all.extend(VARIABLE.map(|t| t.0));

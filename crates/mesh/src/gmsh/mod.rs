@@ -13,22 +13,11 @@ mod v2;
 mod v4;
 mod write;
 
-pub use error::{Error, FormatError, Place, Problem, Subject};
+pub use error::{Cause, FormatError, Place, Subject};
 pub use report::{Encoding, ReadReport};
 pub use write::write;
 
 use crate::surface::Mesh;
-use std::path::Path;
-
-/// Reads a mesh file.
-///
-/// # Errors
-/// [`Error`], with the file's name, the place in it and what is wrong.
-pub fn read(path: &Path) -> Result<(Mesh, ReadReport), Error> {
-    let bytes =
-        std::fs::read(path).map_err(|source| Error::Io { path: path.to_path_buf(), source })?;
-    parse(&bytes).map_err(|source| Error::Format { path: path.to_path_buf(), source })
-}
 
 /// Reads the content of a mesh file.
 ///

@@ -1,8 +1,8 @@
 //! The sections of an MSH file, whatever its version, and what is gathered from them.
 
-use super::error::{FormatError, Place, Problem, Subject};
+use super::error::{Cause, FormatError, Place, Subject};
 use super::faces::{Faces, Label, note_opposed};
-use super::kinds::Kind;
+use super::kinds::ElementKind;
 use super::report::{Encoding, ReadReport};
 use super::scan::{
     About, Binary, Fault, Input, Numbers, Parsed, Text, fail, line, skip_space, unexpected,
@@ -47,7 +47,7 @@ pub(super) struct Reader {
     /// Of the faces, in version 2.
     pub labels: Vec<Label>,
     /// The surface entities of version 4; `None` until the file gives entities.
-    pub surfaces: Option<HashMap<i64, v4::Surface>>,
+    pub surfaces: Option<HashMap<i64, v4::SurfaceEntity>>,
     /// Faces in groups of both signs, in version 4.
     pub opposed: usize,
     names: HashMap<(i64, i64), String>,
@@ -61,8 +61,8 @@ pub(super) fn read(bytes: Input) -> Result<(Mesh, ReadReport), FormatError> {
     outcome.map_err(|error| {
         let (nom::Err::Error(Fault(fault)) | nom::Err::Failure(Fault(fault))) = error else {
             // Only nom's streaming parsers, which are not used, ask for more input.
-            let problem = Problem::Truncated("the file".into());
-            return FormatError { place: Place::Byte(bytes.len()), subject: None, problem };
+            let cause = Cause::Truncated("the file".into());
+            return FormatError { place: Place::Byte(bytes.len()), subject: None, cause };
         };
         let byte = bytes.len().saturating_sub(fault.rest);
         let place = match reader.report.encoding {
@@ -71,7 +71,7 @@ pub(super) fn read(bytes: Input) -> Result<(Mesh, ReadReport), FormatError> {
             }
             _ => Place::Byte(byte),
         };
-        FormatError { place, subject: fault.subject, problem: fault.problem }
+        FormatError { place, subject: fault.subject, cause: fault.cause }
     })
 }
 
@@ -104,40 +104,40 @@ impl Reader {
                     end_of_section(rest, "$EndMeshFormat")
                 }
                 (_, b"$Comments") => skip_section(start, name, body),
-                (None, b"$NOD" | b"$NOE") => fail(start, Problem::Version("1".into())),
-                (None, _) => fail(start, Problem::NotGmsh),
+                (None, b"$NOD" | b"$NOE") => fail(start, Cause::Version("1".into())),
+                (None, _) => fail(start, Cause::NotGmsh),
                 (Some(format), _) => self.section(format, start, name, body),
             };
             input = parsed.map_err(|error| error.map(|fault| in_section(fault, name)))?.0;
         }
         if format.is_none() {
-            return fail(bytes, Problem::NotGmsh).map(|(_, never): (Input, _)| never);
+            return fail(bytes, Cause::NotGmsh).map(|(_, never): (Input, _)| never);
         }
         self.finish(input)
     }
 
-    /// The line "version file-type data-size", and the mark that tells the order of bytes.
+    /// The line "version file-type data-size", and the mark of the byte order.
     fn mesh_format<'a>(&mut self, input: Input<'a>) -> Parsed<'a, Format> {
         let (mut rest, header) = line(input)?;
         let words: Vec<_> =
             header.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty()).collect();
         let [version, file_type, data_size] = words.as_slice() else {
-            return fail(input, Problem::Header);
+            return fail(input, Cause::Header);
         };
         let version = String::from_utf8_lossy(version).into_owned();
         let layout = match version.as_str() {
             "2" | "2.0" | "2.1" | "2.2" => Layout::Two,
             "4.1" => Layout::Four,
             other if other.parse::<f64>().is_ok() => {
-                return fail(input, Problem::Version(version));
+                return fail(input, Cause::Version(version));
             }
-            _ => return fail(input, Problem::Header),
+            _ => return fail(input, Cause::Header),
         };
         self.report.version = version;
         let (Ok((_, file_type)), Ok((_, data_size))) =
             (Text.size(file_type, ""), Text.size(data_size, ""))
         else {
-            return fail(input, Problem::Header);
+            return fail(input, Cause::Header);
         };
         let binary = match file_type {
             0 => None,
@@ -145,7 +145,7 @@ impl Reader {
                 let wide = match (layout, data_size) {
                     (_, 8) => true,
                     (Layout::Four, 4) => false,
-                    _ => return fail(input, Problem::DataSize(data_size)),
+                    _ => return fail(input, Cause::DataSize(data_size)),
                 };
                 self.report.encoding = Encoding::LittleEndian;
                 let (after, mark) = take(4usize).parse(rest)?;
@@ -155,12 +155,12 @@ impl Reader {
                         self.report.encoding = Encoding::BigEndian;
                         Endianness::Big
                     }
-                    _ => return fail(rest, Problem::ByteOrder),
+                    _ => return fail(rest, Cause::ByteOrder),
                 };
                 rest = after;
                 Some(Binary { endianness, wide })
             }
-            _ => return fail(input, Problem::Header),
+            _ => return fail(input, Cause::Header),
         };
         Ok((rest, Format { layout, binary }))
     }
@@ -174,7 +174,7 @@ impl Reader {
         body: Input<'a>,
     ) -> Parsed<'a, ()> {
         match (name, format.binary) {
-            (b"$MeshFormat", _) => fail(start, Problem::SecondSection("$MeshFormat")),
+            (b"$MeshFormat", _) => fail(start, Cause::SecondSection("$MeshFormat")),
             (b"$PhysicalNames", _) => {
                 let (rest, ()) = self.physical_names(body)?;
                 end_of_section(rest, "$EndPhysicalNames")
@@ -195,7 +195,7 @@ impl Reader {
         match (name, layout) {
             (b"$Nodes", _) | (b"$ParametricNodes", Layout::Two) => {
                 if self.places.is_some() {
-                    return fail(start, Problem::SecondSection("$Nodes"));
+                    return fail(start, Cause::SecondSection("$Nodes"));
                 }
                 let parametric = name != b"$Nodes";
                 let (rest, ()) = match layout {
@@ -207,10 +207,10 @@ impl Reader {
             }
             (b"$Elements", _) => {
                 if std::mem::replace(&mut self.elements_seen, true) {
-                    return fail(start, Problem::SecondSection("$Elements"));
+                    return fail(start, Cause::SecondSection("$Elements"));
                 }
                 let Some(places) = self.places.take() else {
-                    return fail(start, Problem::Order("$Nodes"));
+                    return fail(start, Cause::Order("$Nodes"));
                 };
                 let (rest, ()) = match layout {
                     Layout::Two => v2::elements(self, numbers, &places, body)?,
@@ -221,14 +221,14 @@ impl Reader {
             }
             (b"$Entities", Layout::Four) => {
                 if self.elements_seen {
-                    return fail(start, Problem::Order("$Entities"));
+                    return fail(start, Cause::Order("$Entities"));
                 }
                 let (rest, ()) = v4::entities(self, numbers, body)?;
                 end_of_section(rest, "$EndEntities")
             }
             (b"$PartitionedEntities", Layout::Four) => {
                 if self.elements_seen {
-                    return fail(start, Problem::Order("$PartitionedEntities"));
+                    return fail(start, Cause::Order("$PartitionedEntities"));
                 }
                 let (rest, ()) = v4::partitioned_entities(self, numbers, body)?;
                 end_of_section(rest, "$EndPartitionedEntities")
@@ -253,7 +253,7 @@ impl Reader {
             let name = String::from_utf8_lossy(name).into_owned();
             match self.names.get(&(dimension, tag)) {
                 Some(known) if *known != name => {
-                    return fail(input, Problem::SecondName { dimension, tag, name });
+                    return fail(input, Cause::SecondName { dimension, tag, name });
                 }
                 _ => self.names.insert((dimension, tag), name),
             };
@@ -266,8 +266,8 @@ impl Reader {
     pub fn add_node<'a>(&mut self, place: Input<'a>, tag: u64) -> Parsed<'a, ()> {
         match self.node_tags.insert(tag) {
             Ok(()) => Ok((place, ())),
-            Err(Refused::Repeated) => fail(place, Problem::RepeatedNode(tag)),
-            Err(Refused::Full) => fail(place, Problem::TooMany("nodes")),
+            Err(Refused::Repeated) => fail(place, Cause::RepeatedNode(tag)),
+            Err(Refused::Full) => fail(place, Cause::TooMany("nodes")),
         }
     }
 
@@ -276,8 +276,8 @@ impl Reader {
         self.count_elements(number, 1);
         match self.element_tags.insert(tag) {
             Ok(()) => Ok((place, ())),
-            Err(Refused::Repeated) => fail(place, Problem::RepeatedElement(tag)),
-            Err(Refused::Full) => fail(place, Problem::TooMany("elements")),
+            Err(Refused::Repeated) => fail(place, Cause::RepeatedElement(tag)),
+            Err(Refused::Full) => fail(place, Cause::TooMany("elements")),
         }
     }
 
@@ -292,18 +292,18 @@ impl Reader {
     fn finish(&mut self, end: Input) -> Result<(Mesh, ReadReport), nom::Err<Fault>> {
         let mut report = std::mem::take(&mut self.report);
         let mut faces = std::mem::replace(&mut self.faces, Faces::new());
-        let problem = match faces.len() {
-            0 => Some(Problem::NoTriangles { found: self.describe_counts() }),
+        let cause = match faces.len() {
+            0 => Some(Cause::NoTriangles { found: self.describe_counts() }),
             // Each may be split in two.
-            n if n > (u32::MAX / 2) as usize => Some(Problem::TooMany("surface elements")),
+            n if n > (u32::MAX / 2) as usize => Some(Cause::TooMany("surface elements")),
             _ => None,
         };
-        if let Some(problem) = problem {
+        if let Some(cause) = cause {
             self.report = report;
-            return fail(end, problem).map(|(_, never): (Input, _)| never);
+            return fail(end, cause).map(|(_, never): (Input, _)| never);
         }
         for (number, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            if let Some(kind) = Kind::of(number as i64) {
+            if let Some(kind) = ElementKind::of(number as i64) {
                 report.elements.push((kind.name(), count));
                 if kind.surface_corners().is_some_and(|corners| kind.nodes != Some(corners)) {
                     report.flattened += count;
@@ -327,9 +327,9 @@ impl Reader {
                 report.take_notes();
                 Ok((mesh, report))
             }
-            Err(problem) => {
+            Err(cause) => {
                 self.report = report;
-                fail(end, problem).map(|(_, never): (Input, _)| never)
+                fail(end, cause).map(|(_, never): (Input, _)| never)
             }
         }
     }
@@ -339,7 +339,7 @@ impl Reader {
             .zip(&self.counts)
             .filter(|(_, count)| **count > 0)
             .filter_map(|(number, count)| {
-                Kind::of(number).map(|kind| format!("{count} of type {}", kind.name()))
+                ElementKind::of(number).map(|kind| format!("{count} of type {}", kind.name()))
             })
             .collect();
         match kinds.as_slice() {
@@ -361,7 +361,7 @@ pub(super) fn element_nodes<'a>(
     for index in 0..nodes {
         let (rest, node) = read(input).about(Subject::Element(tag))?;
         let Some(place) = places.get(node) else {
-            return fail(input, Problem::UnknownNode(node)).about(Subject::Element(tag));
+            return fail(input, Cause::UnknownNode(node)).about(Subject::Element(tag));
         };
         if let Some(corner) = corners.get_mut(index) {
             *corner = place;
@@ -410,12 +410,12 @@ fn skip_section<'a>(start: Input<'a>, name: &[u8], body: Input<'a>) -> Parsed<'a
         }
         rest = &rest[1..];
     }
-    fail(start, Problem::Truncated(String::new()))
+    fail(start, Cause::Truncated(String::new()))
 }
 
 /// Names the section in which the file ends.
 fn in_section(mut fault: Fault, name: &[u8]) -> Fault {
-    if let Problem::Truncated(section) = &mut fault.0.problem
+    if let Cause::Truncated(section) = &mut fault.0.cause
         && section.is_empty()
     {
         const LONGEST: usize = 40;

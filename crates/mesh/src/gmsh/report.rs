@@ -1,4 +1,4 @@
-//! What a reader tells about the file it read.
+//! A reader's report on its file.
 
 use std::fmt;
 

@@ -3,7 +3,7 @@
 //! ASCII and binary files of one version hold the same numbers in the same order, so that each section has one parser, generic
 //! over [`Numbers`]. Parsers are nom's: they take the rest of the file and give back what they leave of it.
 
-use super::error::{Problem, Subject};
+use super::error::{Cause, Subject};
 use nom::bytes::complete::{take_till, take_while};
 use nom::error::{ErrorKind, ParseError};
 use nom::number::{Endianness, complete as number};
@@ -24,38 +24,38 @@ pub(super) struct FaultParts {
     /// Bytes from the fault to the end of the file.
     pub rest: usize,
     pub subject: Option<Subject>,
-    pub problem: Problem,
+    pub cause: Cause,
 }
 
 impl Fault {
-    fn new(input: Input, problem: Problem) -> Self {
-        Self(Box::new(FaultParts { rest: input.len(), subject: None, problem }))
+    fn new(input: Input, cause: Cause) -> Self {
+        Self(Box::new(FaultParts { rest: input.len(), subject: None, cause }))
     }
 }
 
 /// A fault at the start of `input`.
-pub(super) fn fail<T>(input: Input, problem: Problem) -> Parsed<T> {
-    Err(nom::Err::Error(Fault::new(input, problem)))
+pub(super) fn fail<T>(input: Input, cause: Cause) -> Parsed<T> {
+    Err(nom::Err::Error(Fault::new(input, cause)))
 }
 
 /// A fault at the start of `input`: something else than expected, or nothing at all.
 pub(super) fn unexpected<'a, T>(input: Input<'a>, expected: &'static str) -> Parsed<'a, T> {
     if input.is_empty() {
-        fail(input, Problem::Truncated(String::new()))
+        fail(input, Cause::Truncated(String::new()))
     } else {
-        fail(input, Problem::Expected { expected, found: excerpt(input) })
+        fail(input, Cause::Expected { expected, found: excerpt(input) })
     }
 }
 
 impl ParseError<Input<'_>> for Fault {
     fn from_error_kind(input: Input, kind: ErrorKind) -> Self {
-        let problem = if input.is_empty() || kind == ErrorKind::Eof {
+        let cause = if input.is_empty() || kind == ErrorKind::Eof {
             // The section is filled in by whoever knows it.
-            Problem::Truncated(String::new())
+            Cause::Truncated(String::new())
         } else {
-            Problem::Expected { expected: "other data", found: excerpt(input) }
+            Cause::Expected { expected: "other data", found: excerpt(input) }
         };
-        Self::new(input, problem)
+        Self::new(input, cause)
     }
 
     fn append(_: Input, _: ErrorKind, other: Self) -> Self {
@@ -152,7 +152,7 @@ pub(super) trait Numbers: Copy {
     ) -> Parsed<'a, usize> {
         let room = (rest.len() / self.least_bytes(ints, sizes, reals).max(1)) as u64;
         if claimed > room {
-            return fail(place, Problem::Count { what, claimed, room });
+            return fail(place, Cause::Count { what, claimed, room });
         }
         Ok((rest, claimed as usize))
     }
@@ -163,7 +163,7 @@ pub(super) trait Numbers: Copy {
         for coordinate in &mut point {
             let (rest, value) = self.real(input, "a coordinate")?;
             if !crate::surface::usable(value) {
-                return fail(input, Problem::Coordinate(value));
+                return fail(input, Cause::Coordinate(value));
             }
             (*coordinate, input) = (value, rest);
         }
@@ -258,7 +258,7 @@ impl Numbers for Text {
         match input {
             [] => Ok((input, ())),
             [b'\n', rest @ ..] => Ok((rest, ())),
-            _ => fail(input, Problem::TrailingText(excerpt(input))),
+            _ => fail(input, Cause::TrailingText(excerpt(input))),
         }
     }
 

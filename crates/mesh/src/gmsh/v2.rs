@@ -1,8 +1,8 @@
 //! Nodes and elements of MSH 2.2 (and 2.0 and 2.1, which differ in tags that do not matter here).
 
-use super::error::{Problem, Subject};
+use super::error::{Cause, Subject};
 use super::faces::Label;
-use super::kinds::Kind;
+use super::kinds::ElementKind;
 use super::reader::{Reader, element_nodes};
 use super::scan::{About, Input, Numbers, Parsed, Text, fail, line};
 use super::tags::Places;
@@ -12,7 +12,7 @@ fn tag<'a, N: Numbers>(numbers: N, input: Input<'a>, what: &'static str) -> Pars
     let (rest, value) = numbers.int(input, what)?;
     match u64::try_from(value) {
         Ok(tag) => Ok((rest, tag)),
-        Err(_) => fail(input, Problem::Tag { what, allowed: "positive", value }),
+        Err(_) => fail(input, Cause::Tag { what, allowed: "positive", value }),
     }
 }
 
@@ -73,8 +73,8 @@ pub(super) fn elements<'a, N: Numbers>(
         if block.elements > left as u64 {
             let found = (total - left) as u64 + block.elements;
             let claimed = total as u64;
-            let problem = Problem::Sum { section: "$Elements", what: "elements", claimed, found };
-            return fail(start, problem);
+            let cause = Cause::Sum { section: "$Elements", what: "elements", claimed, found };
+            return fail(start, cause);
         }
         left -= block.elements as usize;
         input = rest;
@@ -86,16 +86,16 @@ pub(super) fn elements<'a, N: Numbers>(
 }
 
 /// What comes before elements: in text for each, in binary files for many.
-struct Block {
+struct ElementBlock {
     number: i64,
-    kind: Kind,
+    kind: ElementKind,
     elements: u64,
     tags: i64,
     /// The element's own tag, which in text precedes the rest.
     tag: Option<u64>,
 }
 
-fn block<'a, N: Numbers>(numbers: N, input: Input<'a>) -> Parsed<'a, Block> {
+fn block<'a, N: Numbers>(numbers: N, input: Input<'a>) -> Parsed<'a, ElementBlock> {
     if !numbers.is_text() {
         return block_header(numbers, input, None);
     }
@@ -107,10 +107,10 @@ fn block_header<'a, N: Numbers>(
     numbers: N,
     input: Input<'a>,
     element: Option<u64>,
-) -> Parsed<'a, Block> {
+) -> Parsed<'a, ElementBlock> {
     let (rest, number) = numbers.int(input, "an element type")?;
-    let Some(kind) = Kind::of(number) else {
-        return fail(input, Problem::UnknownType(number));
+    let Some(kind) = ElementKind::of(number) else {
+        return fail(input, Cause::UnknownType(number));
     };
     let (rest, elements) = match element {
         Some(_) => (rest, 1),
@@ -120,16 +120,16 @@ fn block_header<'a, N: Numbers>(
     let what = "the number of an element's tags";
     let (rest, tags) = numbers.int(rest, what)?;
     if tags < 0 {
-        return fail(place, Problem::Tag { what, allowed: "0 or more", value: tags });
+        return fail(place, Cause::Tag { what, allowed: "0 or more", value: tags });
     }
-    Ok((rest, Block { number, kind, elements, tags, tag: element }))
+    Ok((rest, ElementBlock { number, kind, elements, tags, tag: element }))
 }
 
 fn element<'a, N: Numbers>(
     reader: &mut Reader,
     numbers: N,
     places: &Places,
-    block: &Block,
+    block: &ElementBlock,
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
     let (rest, element) = match block.tag {
@@ -154,7 +154,7 @@ fn element<'a, N: Numbers>(
         return if numbers.is_text() {
             line(rest).map(|(rest, _)| (rest, ()))
         } else {
-            fail(input, Problem::VariableType(block.kind.name())).about(about)
+            fail(input, Cause::VariableType(block.kind.name())).about(about)
         };
     };
     let mut corners = [0; 4];

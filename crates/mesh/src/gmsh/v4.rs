@@ -1,7 +1,7 @@
 //! Entities, nodes and elements of MSH 4.1.
 
-use super::error::{Problem, Subject};
-use super::kinds::Kind;
+use super::error::{Cause, Subject};
+use super::kinds::ElementKind;
 use super::reader::{Reader, element_nodes};
 use super::scan::{About, Input, Numbers, Parsed, fail, line, words};
 use super::tags::Places;
@@ -69,7 +69,7 @@ fn entity_lists<'a, N: Numbers>(
 }
 
 /// What the file says about a surface.
-pub(super) struct Surface {
+pub(super) struct SurfaceEntity {
     /// Signed physical tags.
     groups: Vec<i64>,
     /// Whether it only separates two partitions of a volume.
@@ -82,7 +82,7 @@ fn entity<'a, N: Numbers>(
     dimension: usize,
     partitioned: bool,
     input: Input<'a>,
-) -> Parsed<'a, (i64, Surface)> {
+) -> Parsed<'a, (i64, SurfaceEntity)> {
     let (mut input, tag) = numbers.int(input, "the tag of an entity")?;
     let mut interface = false;
     if partitioned {
@@ -97,7 +97,7 @@ fn entity<'a, N: Numbers>(
         (input, _) = int_list(numbers, input, "bounding entities")?;
     }
     let (input, ()) = numbers.end(input)?;
-    Ok((input, (tag, Surface { groups, interface })))
+    Ok((input, (tag, SurfaceEntity { groups, interface })))
 }
 
 fn int_list<'a, N: Numbers>(
@@ -144,7 +144,7 @@ fn check_sum<'a>(
         return Ok((rest, ()));
     }
     let (claimed, found) = (claimed as u64, found as u64);
-    fail(start, Problem::Sum { section, what, claimed, found })
+    fail(start, Cause::Sum { section, what, claimed, found })
 }
 
 /// `$Nodes`, from behind the name to before the end.
@@ -267,8 +267,8 @@ pub(super) fn elements<'a, N: Numbers>(
         let (rest, entity) = numbers.int(rest, "the tag of an entity")?;
         let place = rest;
         let (rest, number) = numbers.int(rest, "an element type")?;
-        let Some(kind) = Kind::of(number) else {
-            return fail(place, Problem::UnknownType(number));
+        let Some(kind) = ElementKind::of(number) else {
+            return fail(place, Cause::UnknownType(number));
         };
         let least = (0, 1 + kind.nodes.unwrap_or(0), 0);
         let (rest, count) = numbers.count(rest, "elements in a block", least)?;
@@ -306,7 +306,7 @@ pub(super) fn elements<'a, N: Numbers>(
             let about = Subject::Element(tag);
             let Some(nodes) = kind.nodes else {
                 if !numbers.is_text() {
-                    return fail(input, Problem::VariableType(kind.name())).about(about);
+                    return fail(input, Cause::VariableType(kind.name())).about(about);
                 }
                 (input, _) = line(rest)?;
                 continue;
@@ -336,7 +336,7 @@ struct Sense {
 }
 
 fn sense<'a>(
-    surfaces: Option<&HashMap<i64, Surface>>,
+    surfaces: Option<&HashMap<i64, SurfaceEntity>>,
     place: Input<'a>,
     dimension: i64,
     entity: i64,
@@ -347,8 +347,8 @@ fn sense<'a>(
     if let Some(surfaces) = surfaces
         && dimension == 2
     {
-        let Some(Surface { groups, interface }) = surfaces.get(&entity) else {
-            return fail(place, Problem::UnknownEntity(entity));
+        let Some(SurfaceEntity { groups, interface }) = surfaces.get(&entity) else {
+            return fail(place, Cause::UnknownEntity(entity));
         };
         sense.interface = *interface;
         sense.positive = groups.iter().any(|tag| *tag > 0);

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use fmm::Densities;
 use fmm::samples::{Distribution, Random};
 
-use super::sum::{self, Problem};
+use super::sum::{self, Input};
 use crate::commands::arguments::parse_count;
 use crate::terminal::exit::Failure;
 use crate::terminal::output::Output;
@@ -66,13 +66,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let charges: Vec<f64> = (0..k * n).map(|_| random.uniform() - shift).collect();
     let dipoles: Option<Vec<f64>> =
         args.dipoles.then(|| (0..3 * k * n).map(|_| random.uniform() - 0.5).collect());
-    let problem = Problem {
+    let input = Input {
         sources: &points,
         targets: None,
         densities: Densities { charges: Some(&charges), dipoles: dipoles.as_deref() },
         count: k,
     };
-    let mut report = sum::run(&args.sum, &problem)?.report;
+    let mut report = sum::run(&args.sum, &input)?.report;
     report.distribution = Some(args.distribution.name());
     let output = Output { json: args.sum.json, ..Output::default() };
     if output.json {

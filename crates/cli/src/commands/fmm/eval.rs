@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fmm::Densities;
 
-use super::sum::{self, Problem, Sums};
+use super::sum::{self, Input, Sums};
 use crate::commands::fmm::npy::{self, Array};
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
@@ -55,25 +55,27 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     sum::prepare(&args.sum)?;
     files::check_vacant(&args.output, args.overwrite)?;
     let points = read_points(&args.points)?;
+    let points = points.as_chunks().0;
     let targets = args.targets.as_deref().map(read_points).transpose()?;
+    let targets = targets.as_deref().map(|targets| targets.as_chunks().0);
     let charges = read_charges(&args.charges, points.len())?;
     let several = charges.shape.len() == 2;
     let dipoles = args.dipoles.as_deref().map(|path| read_dipoles(path, &charges.shape));
     let dipoles = dipoles.transpose()?;
-    let problem = Problem {
-        sources: &points,
-        targets: targets.as_deref(),
+    let input = Input {
+        sources: points,
+        targets,
         densities: Densities {
             charges: Some(&charges.data),
             dipoles: dipoles.as_ref().map(|dipoles| &dipoles.data[..]),
         },
         count: if several { charges.shape[0] } else { 1 },
     };
-    let sums = sum::run(&args.sum, &problem)?;
+    let sums = sum::run(&args.sum, &input)?;
 
-    let mut shape = vec![targets.as_ref().map_or(points.len(), Vec::len)];
+    let mut shape = vec![targets.unwrap_or(points).len()];
     if several {
-        shape.insert(0, problem.count);
+        shape.insert(0, input.count);
     }
     let report = sums.report.clone();
     let data = if args.sum.gradient { interleave(sums, &mut shape) } else { sums.potential };
@@ -88,12 +90,13 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     report.judge(&format!("{} is written, but do not trust it", args.output.display()))
 }
 
-fn read_points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
+/// Points, three numbers each.
+fn read_points(path: &Path) -> Result<Vec<f64>, Failure> {
     let array = npy::read(path)?;
     if !matches!(array.shape.as_slice(), [_, 3]) {
         return Err(wrong_shape(path, &array.shape, "(n, 3)"));
     }
-    Ok(array.data.as_chunks().0.to_vec())
+    Ok(array.data)
 }
 
 fn read_charges(path: &Path, points: usize) -> Result<Array, Failure> {
@@ -118,7 +121,7 @@ fn read_dipoles(path: &Path, charges: &[usize]) -> Result<Array, Failure> {
     Ok(array)
 }
 
-/// Refuses what is not a number; `each` numbers make a density.
+/// Refuses NaN and infinity; `each` numbers make a density.
 fn check_finite(path: &Path, array: &Array, what: &str, each: usize) -> Result<(), Failure> {
     let Some(index) = array.data.iter().position(|value| !value.is_finite()) else {
         return Ok(());
@@ -138,7 +141,7 @@ fn tuple(shape: &[usize]) -> String {
     format!("({})", sizes.join(", "))
 }
 
-/// Potential and gradient side by side, shape (..., 4).
+/// Potential and gradient of each target in turn, shape (..., 4).
 fn interleave(sums: Sums, shape: &mut Vec<usize>) -> Vec<f64> {
     shape.push(4);
     let gradients = sums.gradient.as_chunks::<3>().0;

@@ -1,9 +1,10 @@
 //! NumPy's .npy files: arrays of 32- or 64-bit floats in one to three dimensions, either byte order, either index order.
 //!
-//! Format: numpy.lib.format, versions 1.0 to 3.0. The header is a Python dict literal of three known keys, so its reader
-//! is small and part of this module.
+//! Format: numpy.lib.format, versions 1.0 to 3.0. Crates that read it (npyz, ndarray-npy) parse the header with a grammar for all of Python's
+//! literals, which compiles assembly with a C compiler and brings over a dozen crates for the three keys that are read here.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use crate::terminal::exit::{Exit, Failure};
@@ -13,6 +14,9 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// numpy aligns data to this many bytes.
 const ALIGNMENT: usize = 64;
 
+/// Bytes that are read at a time, a multiple of every number's size.
+const BLOCK: usize = 1 << 16;
+
 /// An array in C order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
@@ -20,15 +24,24 @@ pub(crate) struct Array {
     pub(crate) data: Vec<f64>,
 }
 
+/// An error in the content of a file.
+fn invalid(what: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what.into())
+}
+
 /// Reads a file of floats in one to three dimensions.
 pub(crate) fn read(path: &Path) -> Result<Array, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
-    parse(&bytes).map_err(|what| {
-        Failure::with_help(
+    let array = File::open(path).and_then(|file| {
+        let length = file.metadata()?.len();
+        parse(file, length)
+    });
+    array.map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => Failure::with_help(
             Exit::BadInput,
-            format!("{}: {what}", path.display()),
+            format!("{}: {error}", path.display()),
             "write it with numpy.save, as float64 or float32",
-        )
+        ),
+        _ => Failure::io("read", path, &error),
     })
 }
 
@@ -56,38 +69,102 @@ pub(crate) fn write(out: &mut impl Write, shape: &[usize], data: &[f64]) -> io::
     Ok(())
 }
 
-fn parse(bytes: &[u8]) -> Result<Array, String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("this is not a .npy file")?;
-    let truncated = || "the file ends inside its header".to_owned();
-    let (&major, rest) = rest.split_first().ok_or_else(truncated)?;
-    let (_, rest) = rest.split_first().ok_or_else(truncated)?;
-    let (length, rest) = match major {
-        1 => rest.split_first_chunk().map(|(n, rest)| (usize::from(u16::from_le_bytes(*n)), rest)),
-        2 | 3 => rest.split_first_chunk().map(|(n, rest)| (u32::from_le_bytes(*n) as usize, rest)),
-        _ => return Err(format!("version {major} of the .npy format is not read")),
+/// Reads an array from a file of `length` bytes, which bounds the memory that is reserved.
+fn parse(mut file: impl Read, length: u64) -> io::Result<Array> {
+    let header = header(&mut file)?;
+    let descr = value(&header, "descr")?;
+    if descr.starts_with('[') {
+        return Err(invalid("the elements are records, expected float64 or float32"));
     }
-    .ok_or_else(truncated)?;
-    let (header, data) = rest.split_at_checked(length).ok_or_else(truncated)?;
-    let header = std::str::from_utf8(header).map_err(|_| "the header is not text")?;
-    let Header { element, fortran_order, shape } = Header::parse(header)?;
+    let descr = descr.split(['\'', '"']).nth(1).unwrap_or(descr);
+    let (size, number) = element(descr).ok_or_else(|| {
+        invalid(format!("the elements are of type '{descr}', expected float64 or float32"))
+    })?;
+    let shape = shape(value(&header, "shape")?)?;
     if shape.is_empty() || shape.len() > 3 {
-        return Err(format!("the array has {} dimensions, expected 1 to 3", shape.len()));
+        return Err(invalid(format!("the array has {} dimensions, expected 1 to 3", shape.len())));
     }
-    let expected = shape.iter().try_fold(element.size(), |size, &n| size.checked_mul(n));
-    if expected != Some(data.len()) {
-        return Err(format!(
-            "the header announces shape {shape:?}, but {} bytes of data follow",
-            data.len()
-        ));
+    let is_fortran = match value(&header, "fortran_order")? {
+        order if order.starts_with("True") => true,
+        order if order.starts_with("False") => false,
+        _ => return Err(invalid("fortran_order is neither True nor False")),
+    };
+    let expected = shape.iter().try_fold(size, |size, &n| size.checked_mul(n));
+    let mut data = Vec::with_capacity(expected.unwrap_or(0).min(length as usize) / size);
+    let mut block = Vec::with_capacity(BLOCK);
+    let mut found = 0;
+    while file.by_ref().take(BLOCK as u64).read_to_end(&mut block)? > 0 {
+        found += block.len();
+        if expected.is_some_and(|expected| found <= expected) {
+            data.extend(block.chunks_exact(size).map(number));
+        }
+        block.clear();
     }
-    let mut values = element.values(data);
-    if fortran_order {
-        values = from_fortran(&shape, &values);
+    if expected != Some(found) {
+        return Err(invalid(format!(
+            "the header announces shape {shape:?}, but {found} bytes of data follow"
+        )));
     }
-    Ok(Array { shape, data: values })
+    let data = if is_fortran { from_fortran(&shape, &data) } else { data };
+    Ok(Array { shape, data })
 }
 
-/// The same array with its last index fastest in place of its first.
+/// The dict before the data, as text.
+fn header(file: &mut impl Read) -> io::Result<String> {
+    let mut next = |count: u32| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match file.take(count.into()).read_to_end(&mut bytes)? {
+            all if all == count as usize => Ok(bytes),
+            _ => Err(invalid("the file ends inside its header")),
+        }
+    };
+    if !next(MAGIC.len() as u32).is_ok_and(|magic| magic == MAGIC) {
+        return Err(invalid("this is not a .npy file"));
+    }
+    let width = match next(2)?[0] {
+        1 => 2,
+        2 | 3 => 4,
+        major => return Err(invalid(format!("version {major} of the .npy format is not read"))),
+    };
+    let length = next(width)?.iter().rev().fold(0, |length, &byte| length << 8 | u32::from(byte));
+    String::from_utf8(next(length)?).map_err(|_| invalid("the header is not text"))
+}
+
+/// The text after a key of the header's dict. A plain search finds keys, since no value contains a key's name.
+fn value<'a>(header: &'a str, key: &str) -> io::Result<&'a str> {
+    let quoted = ['\'', '"'].map(|quote| format!("{quote}{key}{quote}"));
+    let after = quoted.iter().find_map(|key| header.split_once(key));
+    let value = after.and_then(|(_, after)| after.trim_start().strip_prefix(':'));
+    value.map(str::trim_start).ok_or_else(|| invalid(format!("the header lacks {key}")))
+}
+
+/// The sizes in a tuple.
+fn shape(text: &str) -> io::Result<Vec<usize>> {
+    let inner = text.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+    let (items, _) = inner.ok_or_else(|| invalid("the shape is not a tuple"))?;
+    let numbers = items.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let size = |item: &str| item.trim_end_matches('L').parse();
+    numbers.map(|item| size(item).map_err(|_| invalid(format!("'{item}' is no size")))).collect()
+}
+
+/// The value of a number's bytes.
+type ToNumber = fn(&[u8]) -> f64;
+
+/// How many bytes a number of this type has, and their value.
+fn element(descr: &str) -> Option<(usize, ToNumber)> {
+    fn of<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.first_chunk().copied().unwrap_or([0; N])
+    }
+    Some(match descr {
+        "<f4" => (4, |bytes| f32::from_le_bytes(of(bytes)).into()),
+        ">f4" => (4, |bytes| f32::from_be_bytes(of(bytes)).into()),
+        "<f8" => (8, |bytes| f64::from_le_bytes(of(bytes))),
+        ">f8" => (8, |bytes| f64::from_be_bytes(of(bytes))),
+        _ => return None,
+    })
+}
+
+/// The same array with its last index fastest instead of its first.
 fn from_fortran(shape: &[usize], values: &[f64]) -> Vec<f64> {
     let mut turned = Vec::with_capacity(values.len());
     let mut index = vec![0; shape.len()];
@@ -105,122 +182,15 @@ fn from_fortran(shape: &[usize], values: &[f64]) -> Vec<f64> {
     turned
 }
 
-/// How a number is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Element {
-    F32 { big_endian: bool },
-    F64 { big_endian: bool },
-}
-
-impl Element {
-    fn from_descr(descr: &str) -> Result<Self, String> {
-        match descr {
-            "<f4" => Ok(Self::F32 { big_endian: false }),
-            ">f4" => Ok(Self::F32 { big_endian: true }),
-            "<f8" => Ok(Self::F64 { big_endian: false }),
-            ">f8" => Ok(Self::F64 { big_endian: true }),
-            other => {
-                Err(format!("the elements are of type '{other}', expected float64 or float32"))
-            }
-        }
-    }
-
-    fn size(self) -> usize {
-        match self {
-            Self::F32 { .. } => 4,
-            Self::F64 { .. } => 8,
-        }
-    }
-
-    fn values(self, data: &[u8]) -> Vec<f64> {
-        match self {
-            Self::F32 { big_endian: false } => {
-                data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into()).collect()
-            }
-            Self::F32 { big_endian: true } => {
-                data.as_chunks().0.iter().map(|b| f32::from_be_bytes(*b).into()).collect()
-            }
-            Self::F64 { big_endian: false } => {
-                data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect()
-            }
-            Self::F64 { big_endian: true } => {
-                data.as_chunks().0.iter().map(|b| f64::from_be_bytes(*b)).collect()
-            }
-        }
-    }
-}
-
-/// The dict in the header.
-struct Header {
-    element: Element,
-    fortran_order: bool,
-    shape: Vec<usize>,
-}
-
-impl Header {
-    fn parse(text: &str) -> Result<Self, String> {
-        let mut rest = text.trim().strip_prefix('{').ok_or("the header is not a dict")?;
-        let (mut element, mut fortran_order, mut shape) = (None, None, None);
-        loop {
-            rest = rest.trim_start().trim_start_matches(',').trim_start();
-            if rest.starts_with('}') {
-                break;
-            }
-            let key = quoted(&mut rest)?;
-            rest =
-                rest.trim_start().strip_prefix(':').ok_or("the header lacks a colon")?.trim_start();
-            match key {
-                "descr" if rest.starts_with('[') => {
-                    return Err("the elements are records, expected float64 or float32".to_owned());
-                }
-                "descr" => element = Some(Element::from_descr(quoted(&mut rest)?)?),
-                "fortran_order" => fortran_order = Some(boolean(&mut rest)?),
-                "shape" => shape = Some(tuple(&mut rest)?),
-                other => return Err(format!("the header has an unknown key '{other}'")),
-            }
-        }
-        match (element, fortran_order, shape) {
-            (Some(element), Some(fortran_order), Some(shape)) => {
-                Ok(Self { element, fortran_order, shape })
-            }
-            _ => Err("the header lacks descr, fortran_order or shape".to_owned()),
-        }
-    }
-}
-
-fn quoted<'a>(rest: &mut &'a str) -> Result<&'a str, String> {
-    let quote = rest.chars().next().filter(|c| *c == '\'' || *c == '"');
-    let inner = quote.and_then(|quote| rest[1..].split_once(quote));
-    let (text, after) = inner.ok_or("the header lacks a quoted word")?;
-    *rest = after;
-    Ok(text)
-}
-
-fn boolean(rest: &mut &str) -> Result<bool, String> {
-    for (word, value) in [("True", true), ("False", false)] {
-        if let Some(after) = rest.strip_prefix(word) {
-            *rest = after;
-            return Ok(value);
-        }
-    }
-    Err("fortran_order is neither True nor False".to_owned())
-}
-
-fn tuple(rest: &mut &str) -> Result<Vec<usize>, String> {
-    let inner = rest.strip_prefix('(').and_then(|inner| inner.split_once(')'));
-    let (items, after) = inner.ok_or("the shape is not a tuple")?;
-    *rest = after;
-    let numbers = items.split(',').map(str::trim).filter(|item| !item.is_empty());
-    numbers
-        .map(|item| item.trim_end_matches('L').parse().map_err(|_| format!("'{item}' is no size")))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn parse(bytes: &[u8]) -> Result<Array, String> {
+        super::parse(bytes, bytes.len() as u64).map_err(|error| error.to_string())
+    }
 
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
         let length = (header.len() as u16).to_le_bytes();
@@ -272,7 +242,7 @@ mod tests {
         for (bytes, expected) in [
             (file(huge, &[]), "announces shape"),
             (file("{'descr': '<i8', 'fortran_order': False, 'shape': (1,)}", &[0; 8]), "'<i8'"),
-            (file("{'descr': '<f8', 'shape': (1,)}", &[0; 8]), "lacks descr"),
+            (file("{'descr': '<f8', 'shape': (1,)}", &[0; 8]), "lacks fortran_order"),
             (file("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", &[0; 7]), "7 bytes"),
             (file("{'descr': [('x', '<f8')], }", &[]), "records"),
             (
@@ -281,7 +251,8 @@ mod tests {
             ),
             (MAGIC.to_vec(), "ends inside"),
             (b"1 2 3".to_vec(), "not a .npy"),
-            (file("{", &[]), "quoted word"),
+            (file("{", &[]), "lacks descr"),
+            (file("{'descr': f8}", &[]), "of type 'f8"),
         ] {
             let error = parse(&bytes).unwrap_err();
             assert!(error.contains(expected), "{error}");

@@ -19,7 +19,7 @@ use crate::terminal::output::Output;
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
 
-/// Beyond so many times the tolerance a measured error is no matter of bounds that are good on average: something is wrong.
+/// A measured error above this many tolerances is a failure: bounds that only hold on average cannot explain it.
 const FAR_BEYOND: f64 = 10.0;
 
 /// Options of every sum.
@@ -68,9 +68,9 @@ enum Precision {
     Double,
 }
 
-/// What is to be summed; shapes as in [`Densities`].
+/// The input of a sum; shapes as in [`Densities`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Problem<'a> {
+pub(super) struct Input<'a> {
     pub(super) sources: &'a [[f64; 3]],
     pub(super) targets: Option<&'a [[f64; 3]]>,
     pub(super) densities: Densities<'a>,
@@ -78,7 +78,7 @@ pub(super) struct Problem<'a> {
     pub(super) count: usize,
 }
 
-/// The sums, shapes (k, m) and (k, m, 3), and how they went.
+/// The sums, shapes (k, m) and (k, m, 3), with a report.
 #[derive(Debug)]
 pub(super) struct Sums {
     pub(super) potential: Vec<f64>,
@@ -116,7 +116,7 @@ pub(super) struct Report {
     stages: Stages,
     /// Of the last repetition, where processor cores and a GPU share the work.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    timeline: Vec<Part>,
+    timeline: Vec<StageSpan>,
     m2l_count: u64,
     m2l_per_box: f64,
     p2p_pairs: u64,
@@ -127,16 +127,16 @@ pub(super) struct Report {
     gradient_l2_error: Option<f64>,
     /// How many potentials and components of gradients are no finite numbers.
     not_finite: usize,
-    /// What the user should know before using the sums.
+    /// Warnings about the sums.
     warnings: Vec<String>,
     /// What the plan holds between sums.
     plan_memory_bytes: u64,
-    /// What planning and summing took at most, beyond points, strengths and results.
+    /// Peak memory of planning and summing, without points, strengths and results.
     working_memory_bytes: Option<u64>,
     peak_memory_bytes: Option<u64>,
 }
 
-/// What is told of a GPU.
+/// The report on a GPU.
 #[derive(Clone, Debug, Serialize)]
 struct OnGpu {
     name: String,
@@ -153,11 +153,18 @@ struct OnGpu {
 
 /// When a stage ran, in seconds from the start of the sum.
 #[derive(Clone, Debug, Serialize)]
-struct Part {
+struct StageSpan {
     stage: &'static str,
     on: &'static str,
     begin: f64,
     end: f64,
+}
+
+impl From<&fmm::Span> for StageSpan {
+    fn from(span: &fmm::Span) -> Self {
+        let on = if span.gpu { "gpu" } else { "cpu" };
+        Self { stage: span.stage, on, begin: span.begin, end: span.end }
+    }
 }
 
 /// On a GPU: of each stage alone; the sum as a whole overlaps them.
@@ -171,6 +178,12 @@ struct Stages {
     p2p: f64,
 }
 
+impl From<StageSeconds> for Stages {
+    fn from(StageSeconds { p2m, m2m, m2l, l2l, l2p, p2p, .. }: StageSeconds) -> Self {
+        Self { p2m, m2m, m2l, l2l, l2p, p2p }
+    }
+}
+
 /// Checks that the backend is there and starts the threads, before any work.
 pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
     args.on.resolve()?;
@@ -180,7 +193,7 @@ pub(super) fn prepare(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// More repetitions than this are taken for a mistake.
+/// More repetitions than this are refused as a mistake.
 const MOST_REPEATS: usize = 1_000_000;
 
 fn parse_repeats(text: &str) -> Result<NonZeroUsize, String> {
@@ -210,30 +223,35 @@ pub(super) fn check_memory(
     memory::check(&what, all, None, "ask for fewer points or densities")
 }
 
-/// Plans, sums `args.repeat` times, and measures the error.
-pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
-    let options = Options {
+/// The options of a plan.
+fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
+    Ok(Options {
         tolerance: args.tolerance,
         precision: match args.precision {
             Precision::Auto => None,
             Precision::Single => Some(fmm::Precision::Single),
             Precision::Double => Some(fmm::Precision::Double),
         },
-        densities: problem.count,
+        densities: input.count,
         gradient: args.gradient,
-        dipoles: problem.densities.dipoles.is_some(),
+        dipoles: input.densities.dipoles.is_some(),
         mode: if args.direct { fmm::Mode::Direct } else { fmm::Mode::Fmm },
         leaf_size: args.leaf_size.map(NonZeroUsize::get),
         backend: args.on.resolve()?,
         gpu: args.on.gpu,
         ..Options::default()
-    };
+    })
+}
+
+/// Plans, sums `args.repeat` times, and measures the error.
+pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
+    let options = options(args, input)?;
     let memory = Memory::before();
-    let mut plan = Plan::new(problem.sources, problem.targets, &options)?;
+    let mut plan = Plan::new(input.sources, input.targets, &options)?;
     interrupt::check()?;
 
-    let targets = problem.targets.unwrap_or(problem.sources);
-    let mut potential = vec![0.0; problem.count * targets.len()];
+    let targets = input.targets.unwrap_or(input.sources);
+    let mut potential = vec![0.0; input.count * targets.len()];
     let mut gradient = vec![0.0; if args.gradient { 3 * potential.len() } else { 0 }];
     let mut runs: Vec<StageSeconds> = Vec::with_capacity(args.repeat.get());
     for _ in 0..args.repeat.get() {
@@ -241,83 +259,18 @@ pub(super) fn run(args: &Args, problem: &Problem<'_>) -> Result<Sums, Failure> {
             potential: Some(&mut potential),
             gradient: args.gradient.then_some(&mut gradient[..]),
         };
-        plan.apply(problem.densities, outputs)?;
+        plan.apply(input.densities, outputs)?;
         runs.push(*plan.stages());
         interrupt::check()?;
     }
-    let first = runs[0].total;
-    runs.sort_by(|a, b| a.total.total_cmp(&b.total));
-    let median = runs[(runs.len() - 1) / 2];
     // Before the direct sums, which are no part of what is measured.
-    let results = size_of_val(&potential[..]) + size_of_val(&gradient[..]);
-    let (working_memory_bytes, peak_memory_bytes) = memory.after(results as u64);
-    let samples = args.samples.get();
-    let (potential_l2_error, gradient_l2_error) =
-        sampled_error(problem, targets, samples, &potential, &gradient)?;
-
-    let relative_l2_error = worse(potential_l2_error, gradient_l2_error.unwrap_or(0.0));
-    let not_finite = potential.iter().chain(&gradient).filter(|v| !v.is_finite()).count();
-    let info = plan.info();
-    let report = Report {
-        n: problem.sources.len(),
-        distribution: None,
-        tolerance: args.tolerance,
-        precision: name_of(info.precision),
-        near_precision: name_of(info.near_precision),
-        backend: Backend::of_plan(info).name(),
-        simd: fmm::simd::level(),
-        fallback: info.fallback.clone(),
-        gpu: info.gpu.as_ref().map(|gpu| OnGpu {
-            name: gpu.name.clone(),
-            apply_s: median_of(runs.iter().map(|run| run.device).collect()),
-            tree_s: gpu.tree_seconds,
-            m2l_operations: gpu.m2l_operations,
-            close_pairs: gpu.close_pairs,
-            boxes: gpu.boxes,
-            memory_bytes: info.memory_bytes,
-        }),
-        threads: machine::threads(),
-        p: info.truncation_number,
-        mean_p_prime: info.mean_translation_order,
-        leaf_size: info.leaf_size,
-        depth: info.depth,
-        setup_s: info.setup_seconds,
-        apply_s: median.total,
-        first_apply_s: first,
-        stages: Stages {
-            p2m: median.p2m,
-            m2m: median.m2m,
-            m2l: median.m2l,
-            l2l: median.l2l,
-            l2p: median.l2p,
-            p2p: median.p2p,
-        },
-        timeline: plan
-            .timeline()
-            .iter()
-            .map(|span| Part {
-                stage: span.stage,
-                on: if span.gpu { "gpu" } else { "cpu" },
-                begin: span.begin,
-                end: span.end,
-            })
-            .collect(),
-        m2l_count: info.m2l_count,
-        m2l_per_box: info.m2l_per_box,
-        p2p_pairs: info.p2p_pairs,
-        relative_l2_error,
-        potential_l2_error,
-        gradient_l2_error,
-        not_finite,
-        warnings: warnings(relative_l2_error, args.tolerance, not_finite),
-        plan_memory_bytes: info.memory_bytes,
-        working_memory_bytes,
-        peak_memory_bytes,
-    };
+    let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
+    let errors = Errors::of(input, targets, args.samples.get(), &potential, &gradient)?;
+    let report = Report::of(&plan, input.sources.len(), args.tolerance, runs, &memory, &errors);
     Ok(Sums { potential, gradient, report })
 }
 
-/// What is wrong with sums of this error, if anything is.
+/// The warnings for sums of this error.
 fn warnings(error: f64, tolerance: f64, not_finite: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     if not_finite > 0 {
@@ -345,7 +298,7 @@ fn name_of(precision: Option<fmm::Precision>) -> &'static str {
     }
 }
 
-/// What the process held before the plan was made.
+/// The memory of the process before the plan was made.
 struct Memory {
     resident: Option<u64>,
     peak: Option<u64>,
@@ -360,47 +313,67 @@ impl Memory {
         Self { resident: machine::resident_memory(), peak, restarted }
     }
 
-    /// The most that was held since without `results` bytes of the caller's, and the peak of the whole process.
-    fn after(&self, results: u64) -> (Option<u64>, Option<u64>) {
+    /// What was taken since; `results` bytes are the caller's.
+    fn after(&self, results: u64) -> MemoryTaken {
         let peak = machine::peak_memory();
         let working = match (self.restarted, peak, self.resident) {
             (true, Some(peak), Some(resident)) => Some(peak.saturating_sub(resident + results)),
             _ => None,
         };
-        (working, self.peak.max(peak))
+        MemoryTaken { working, peak: self.peak.max(peak) }
     }
 }
 
-/// The relative L2 error of the worst density at random targets, against direct sums in double precision.
-fn sampled_error(
-    problem: &Problem<'_>,
-    targets: &[[f64; 3]],
-    samples: usize,
-    potential: &[f64],
-    gradient: &[f64],
-) -> Result<(f64, Option<f64>), Failure> {
-    let chosen = sample(targets.len(), samples);
-    let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
-    let mut exact = vec![0.0; problem.count * chosen.len()];
-    let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
-    let mut outputs = Potentials {
-        potential: Some(&mut exact),
-        gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
-    };
-    direct::sum(problem.sources, &places, problem.densities, &mut outputs)?;
+/// Bytes; `None` where the system does not say.
+struct MemoryTaken {
+    /// The most that plan and sums held.
+    working: Option<u64>,
+    /// The most that the process ever held.
+    peak: Option<u64>,
+}
 
-    let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
-        let rows = values.chunks_exact((width * targets.len()).max(1));
-        let exact = exact.chunks_exact((width * chosen.len()).max(1));
-        let errors = rows.zip(exact).map(|(row, exact)| {
-            let picked = chosen.iter().flat_map(|&t| &row[width * t..width * (t + 1)]);
-            relative_l2(&picked.copied().collect::<Vec<f64>>(), exact)
-        });
-        errors.fold(0.0, worse)
-    };
-    let of_potential = worst(potential, &exact, 1);
-    let of_gradient = (!gradient.is_empty()).then(|| worst(gradient, &exact_gradient, 3));
-    Ok((of_potential, of_gradient))
+/// How good sums are: relative L2 errors at random targets, against direct sums in double precision, of the worst density.
+struct Errors {
+    potential: f64,
+    /// `None` without gradients.
+    gradient: Option<f64>,
+    /// How many of all results are no finite numbers.
+    not_finite: usize,
+}
+
+impl Errors {
+    fn of(
+        input: &Input<'_>,
+        targets: &[[f64; 3]],
+        samples: usize,
+        potential: &[f64],
+        gradient: &[f64],
+    ) -> Result<Self, Failure> {
+        let chosen = sample(targets.len(), samples);
+        let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
+        let mut exact = vec![0.0; input.count * chosen.len()];
+        let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
+        let mut outputs = Potentials {
+            potential: Some(&mut exact),
+            gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
+        };
+        direct::sum(input.sources, &places, input.densities, &mut outputs)?;
+
+        let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
+            let rows = values.chunks_exact((width * targets.len()).max(1));
+            let exact = exact.chunks_exact((width * chosen.len()).max(1));
+            let errors = rows.zip(exact).map(|(row, exact)| {
+                let picked = chosen.iter().flat_map(|&t| &row[width * t..width * (t + 1)]);
+                relative_l2(&picked.copied().collect::<Vec<f64>>(), exact)
+            });
+            errors.fold(0.0, worse)
+        };
+        Ok(Self {
+            potential: worst(potential, &exact, 1),
+            gradient: (!gradient.is_empty()).then(|| worst(gradient, &exact_gradient, 3)),
+            not_finite: potential.iter().chain(gradient).filter(|v| !v.is_finite()).count(),
+        })
+    }
 }
 
 /// The middle one, the lower of two.
@@ -444,6 +417,62 @@ fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
 }
 
 impl Report {
+    /// The report of the `runs` of a plan for so many sources.
+    fn of(
+        plan: &Plan,
+        points: usize,
+        tolerance: f64,
+        mut runs: Vec<StageSeconds>,
+        memory: &MemoryTaken,
+        errors: &Errors,
+    ) -> Self {
+        let first_apply_s = runs[0].total;
+        runs.sort_by(|a, b| a.total.total_cmp(&b.total));
+        let median = runs[(runs.len() - 1) / 2];
+        let info = plan.info();
+        let relative_l2_error = worse(errors.potential, errors.gradient.unwrap_or(0.0));
+        Self {
+            n: points,
+            distribution: None,
+            tolerance,
+            precision: name_of(info.precision),
+            near_precision: name_of(info.near_precision),
+            backend: Backend::of_plan(info).name(),
+            simd: fmm::simd::level(),
+            fallback: info.fallback.clone(),
+            gpu: info.gpu.as_ref().map(|gpu| OnGpu {
+                name: gpu.name.clone(),
+                apply_s: median_of(runs.iter().map(|run| run.device).collect()),
+                tree_s: gpu.tree_seconds,
+                m2l_operations: gpu.m2l_operations,
+                close_pairs: gpu.close_pairs,
+                boxes: gpu.boxes,
+                memory_bytes: info.memory_bytes,
+            }),
+            threads: machine::threads(),
+            p: info.truncation_number,
+            mean_p_prime: info.mean_translation_order,
+            leaf_size: info.leaf_size,
+            depth: info.depth,
+            setup_s: info.setup_seconds,
+            apply_s: median.total,
+            first_apply_s,
+            stages: median.into(),
+            timeline: plan.timeline().iter().map(StageSpan::from).collect(),
+            m2l_count: info.m2l_count,
+            m2l_per_box: info.m2l_per_box,
+            p2p_pairs: info.p2p_pairs,
+            relative_l2_error,
+            potential_l2_error: errors.potential,
+            gradient_l2_error: errors.gradient,
+            not_finite: errors.not_finite,
+            warnings: warnings(relative_l2_error, tolerance, errors.not_finite),
+            plan_memory_bytes: info.memory_bytes,
+            working_memory_bytes: memory.working,
+            peak_memory_bytes: memory.peak,
+        }
+    }
+
     /// A failure where the sums are worse than any bound that is good on average would explain; `what` says what they are.
     pub(super) fn judge(&self, what: &str) -> Result<(), Failure> {
         if self.not_finite == 0 && self.relative_l2_error <= FAR_BEYOND * self.tolerance {

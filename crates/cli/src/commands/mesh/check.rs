@@ -9,7 +9,6 @@ use mesh::contact::{Touch, contacts};
 use mesh::intersect::{Intersection, Meeting, intersections};
 
 use super::info;
-use crate::case::fastcap::is_list;
 use crate::case::problem;
 use crate::case::{Case, Overrides};
 use crate::files;
@@ -31,8 +30,8 @@ pub(crate) struct Args {
     overwrite: bool,
 }
 
-/// Prints the description and the verdict. Defects are an error whatever a case says of the mesh; whether surfaces may meet depends on
-/// what the case makes of them, so that the verdict says where they may. FastCap's files are cases themselves.
+/// Prints the description and the verdict. Defects are always an error. Whether surfaces may meet depends on what a case makes of them, so the
+/// verdict says in which cases they may. FastCap's files are cases themselves.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(target) = &args.output {
         check_target(target, args)?;
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mesh, read, report) = info::study(&args.file)?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
-    let is_case = is_list(&args.file);
+    let is_case = farad::fastcap::is_name(&args.file);
     if let Some(loose) = report.loose().filter(|_| !is_case) {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
     }
@@ -95,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 /// Surfaces that meet, and where that may be.
 struct Found {
     what: String,
-    /// What a case must make of them; `None` if they may meet in any.
+    /// The condition on a case under which they may meet; `None` if they always may.
     condition: Option<String>,
 }
 
@@ -158,7 +157,7 @@ fn one_conductor(mesh: &Mesh, [a, b]: [&str; 2]) -> String {
     }
 }
 
-/// Refuses to write over the mesh, whatever is asked for, and over another file unless that may be replaced.
+/// Refuses to write over the mesh in any case, and over another file unless it may be replaced.
 fn check_target(target: &Path, args: &Args) -> Result<(), Failure> {
     let same = |a: &Path, b: &Path| match (a.canonicalize(), b.canonicalize()) {
         (Ok(a), Ok(b)) => a == b,
@@ -208,6 +207,6 @@ fn write_defects(
         vtk::array("defect (1 zero area, 2 duplicate, 3 intersecting)", kinds),
         vtk::array("triangle", indices),
     ];
-    let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &triangles, data };
+    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &triangles, data };
     vtk::write(out, &surface, true)
 }

@@ -7,7 +7,8 @@ use mesh::{Mesh, PhysicalGroup, files as formats};
 
 use crate::files;
 use crate::report::units;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh convert`.
@@ -85,10 +86,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let mut parts = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        let (mesh, reading) = formats::read(file).map_err(unreadable)?;
-        for note in &reading.notes {
-            Output::default().note(&format!("{}: {note}", file.display()));
-        }
+        let (mesh, _) = surfaces::read_with_notes(file, &Output::default())?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         parts.push((name.into_owned(), mesh));
     }

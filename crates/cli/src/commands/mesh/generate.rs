@@ -1,12 +1,12 @@
 //! `farad mesh generate`.
 
 use clap::{Subcommand, ValueEnum};
+use farad::pqr;
 use mesh::Mesh;
 use mesh::generate::{
     self, Bus, ConcentricSpheres, Cube, Disk, Molecule, Plate, Resolution, Sphere, SphereBase,
     Torus, TwoSpheres,
 };
-use mesh::pqr;
 
 use super::convert::Target;
 use crate::commands::arguments::parse_positive;
@@ -36,7 +36,7 @@ pub(super) struct ResolutionArgs {
     /// Longest edge length
     #[arg(long, value_name = "LENGTH", value_parser = parse_positive)]
     size: Option<f64>,
-    /// Number of triangles; the achievable number next to it is taken
+    /// Number of triangles; the closest possible number is used
     #[arg(long, value_name = "N")]
     elements: Option<usize>,
 }
@@ -162,7 +162,7 @@ enum Shape {
         common: Common,
     },
     /// A globule of atoms in angstrom, dense as a protein, with its Gaussian surface; group `molecule`. The atoms go to a PQR
-    /// file beside the mesh
+    /// file next to the mesh
     Molecule {
         /// How many atoms
         #[arg(long, default_value_t = 1000)]
@@ -256,7 +256,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         let resolution = common.resolution.resolution();
         let atoms = Molecule { atoms: *atoms, resolution }.atoms().map_err(usage)?;
         let mesh = args.shape.build().map_err(usage)?;
-        files::replace(&path, |mut out| pqr::write(&atoms, &mut out))?;
+        files::replace(&path, |mut out| pqr::write(&pqr::named(&atoms), &mut out))?;
         return target.write(&mesh);
     }
     let mesh = args.shape.build().map_err(usage)?;

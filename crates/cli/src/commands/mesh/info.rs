@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 
 use mesh::Mesh;
 use mesh::check::{PartReport, Report};
-use mesh::files::{self, Reading};
+use mesh::files::Reading;
 use mesh::quality::Statistics;
 use mesh::topology::Orientation;
 
 use super::info_json;
-use crate::report::grid::grid;
 use crate::report::text::{printable, printable_line};
+use crate::report::text_table::aligned_table;
 use crate::report::units::{self, significant};
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
 /// Components beyond this are only counted.
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Reads a mesh and studies it.
 pub(super) fn study(file: &Path) -> Result<(Mesh, Reading, Report), Failure> {
-    let (mesh, read) = files::read(file).map_err(unreadable)?;
+    let (mesh, read) = surfaces::read(file)?;
     let report = Report::of(&mesh).map_err(|error| Failure::new(Exit::BadInput, error))?;
     Ok((mesh, read, report))
 }
@@ -105,7 +106,7 @@ fn parts(title: &str, parts: &[PartReport]) -> String {
             part.non_manifold_edges.to_string(),
         ]
     });
-    let mut text = grid(header.map(str::to_owned).to_vec(), rows);
+    let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
     if parts.len() > MOST_SHOWN {
         let _ = writeln!(text, "  and {} more", parts.len() - MOST_SHOWN);
     }
@@ -135,7 +136,7 @@ fn quality(report: &Report) -> String {
         row("smallest angle / degree", &quality.min_angle),
         row("aspect ratio (1 = equilateral)", &quality.aspect_ratio),
     ];
-    grid(header, rows)
+    aligned_table(header, rows)
 }
 
 fn point(point: [f64; 3]) -> String {

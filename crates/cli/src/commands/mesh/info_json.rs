@@ -25,9 +25,9 @@ struct Document {
     vertices: usize,
     area: f64,
     bounding_box: [[f64; 3]; 2],
-    groups: Vec<Part>,
+    groups: Vec<PartJson>,
     triangles_in_no_group: usize,
-    components: Vec<Part>,
+    components: Vec<PartJson>,
     quality: Quality,
     defects: Defects,
     warnings: Vec<String>,
@@ -40,7 +40,7 @@ struct Element {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct Part {
+struct PartJson {
     name: String,
     triangles: usize,
     area: f64,
@@ -110,8 +110,8 @@ pub(super) fn text(file: &Path, read: &Reading, report: &Report) -> Result<Strin
     serde_json::to_string_pretty(&document).map_err(|error| Failure::new(Exit::Io, error))
 }
 
-fn part(PartReport { label, area, part }: &PartReport) -> Part {
-    Part {
+fn part(PartReport { label, area, part }: &PartReport) -> PartJson {
+    PartJson {
         name: label.clone(),
         triangles: part.triangles,
         area: *area,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use mesh::{files as formats, refine};
+use mesh::refine;
 
 use super::convert::Target;
-use crate::terminal::exit::{Exit, Failure, unreadable};
+use crate::surfaces;
+use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh refine`.
@@ -26,10 +27,7 @@ pub(crate) struct Args {
 /// Reads, refines and writes a mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
-    let (mut mesh, reading) = formats::read(&args.file).map_err(unreadable)?;
-    for note in &reading.notes {
-        Output::default().note(&format!("{}: {note}", args.file.display()));
-    }
+    let (mut mesh, _) = surfaces::read_with_notes(&args.file, &Output::default())?;
     // Known before hours of work and all memory are gone.
     refine::count_after(&mesh, args.times).map_err(too_many)?;
     for time in 0..args.times {

@@ -1,4 +1,4 @@
-//! How new results take the place of old ones: whenever the process is killed or the system refuses a call, the folder holds
+//! Replacement of old results by new ones: whenever the process is killed or the system refuses a call, the folder holds
 //! the old results or the new ones, whole.
 //!
 //! All files lie in a folder of their own, inside the output folder until the commit. Where the system lets two folders
@@ -53,19 +53,19 @@ pub(super) fn is_ours(name: &OsStr) -> bool {
     name == LOCK || name == DECIDED || files::is_temporary(name)
 }
 
-/// Whether results of this program wait in a folder for their places.
+/// Whether a folder holds results of this program whose commit was cut short.
 pub(super) fn is_pending(folder: &Path) -> bool {
     folder.join(DECIDED).is_dir()
 }
 
 impl Staging {
-    /// Makes the place for new files of the output folder `real`, which finds out early whether it can be written to.
+    /// Makes the folder for new files of the output folder `real`; this shows early whether it can be written to.
     pub(super) fn new(real: &Path) -> io::Result<Self> {
         let wrapper = Temporary::new(real.join(files::temporary_name(None)));
         fs::create_dir(wrapper.path())?;
         let made = wrapper.path().join("new");
         fs::create_dir(&made)?;
-        // Called what it is, the folder can be told from the one that it is exchanged with.
+        // By its name the folder is distinguished from the one that it is exchanged with.
         let folder = wrapper.path().join(own_name(&made)?);
         fs::rename(&made, &folder)?;
         let probe = folder.join("probe");
@@ -168,7 +168,7 @@ impl Staging {
     }
 }
 
-/// Brings to an end, or removes, what runs that were killed have left of themselves. The folder must be locked.
+/// Completes or removes what killed runs have left behind. The folder must be locked.
 pub(super) fn recover(real: &Path) -> io::Result<()> {
     if is_pending(real) {
         finish(real)?;
@@ -276,7 +276,7 @@ fn finish(real: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Once more if the system refuses: a call that was interrupted or ran into a passing fault.
+/// Tries once more if the system refuses: the call may have been interrupted or met a passing fault.
 fn attempt<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut result = call();
     for _ in 1..ATTEMPTS {
@@ -287,7 +287,7 @@ fn attempt<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     result
 }
 
-/// What tells the temporary folders of one output folder from those of others in the same parent.
+/// A number that distinguishes the temporary folders of one output folder from those of others in the same parent.
 fn owner(real: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     real.file_name().hash(&mut hasher);

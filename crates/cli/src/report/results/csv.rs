@@ -8,7 +8,7 @@ use super::reason_name;
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
 
-/// A matrix over conductors; the corner says what the numbers are.
+/// A matrix over conductors; the corner names the quantity.
 pub(super) fn matrix(
     out: &mut impl Write,
     corner: &str,
@@ -31,7 +31,7 @@ pub(super) fn matrix(
 }
 
 /// The residual after each iteration of each solve, beginning with 1 at iteration 0; at the end also the one that the solve is
-/// judged by, which GMRES, working on preconditioned equations in another norm, does not know before.
+/// judged by, which GMRES does not know before, since it works in the norm of the preconditioned equations.
 pub(super) fn residuals(
     out: &mut impl Write,
     problem: &Problem,
@@ -59,14 +59,14 @@ pub(super) fn reaction(
     problem: &Problem,
     solvation: &Solvation,
 ) -> io::Result<()> {
-    let description = &problem.description;
+    let description = &problem.description();
     let unit = description.unit.name();
     writeln!(
         out,
         "molecule,atom,x [{unit}],y [{unit}],z [{unit}],charge [e],reaction potential [V],\
          reaction potential [kcal/(mol e)]"
     )?;
-    for (source, volt) in problem.sources.iter().zip(&solvation.reaction_v) {
+    for (source, volt) in problem.sources().iter().zip(&solvation.reaction_v) {
         let molecule = source.molecule.map(|index| description.dielectrics[index].name.as_str());
         let [x, y, z] = source.position;
         let charge = source.elementary();

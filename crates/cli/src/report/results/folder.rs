@@ -14,13 +14,13 @@ use super::lock::Lock;
 use crate::files::{self, Temporary};
 use crate::terminal::exit::{Exit, Failure};
 
-/// How the schema of every results.json of this program begins.
+/// The start of the schema's name in every results.json of this program.
 const FAMILY: &str = "farad-";
 
 /// The file that lists the others.
 pub(crate) const INDEX: &str = "results.json";
 
-/// An output folder that has been found fit to write to. Dropped before [`Folder::commit`], it leaves nothing behind.
+/// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Folder {
     // In the order in which they go: the files, the folder if it was made for them, the lock.
@@ -36,7 +36,7 @@ pub(crate) struct Folder {
     staged: Vec<String>,
 }
 
-/// The part of a results.json that says whose the folder is.
+/// The part of a results.json that identifies the folder's owner.
 #[derive(Deserialize)]
 struct Index {
     schema: String,
@@ -50,7 +50,7 @@ impl Folder {
         refuse_file(path)?;
         let cannot = |what| move |error| Failure::io(what, path, &error);
         let (real, lock, created) = loop {
-            // What is made here is hidden from Ctrl-C by nothing: it goes again unless results come.
+            // A folder made here is removed again on Ctrl-C or an error, unless results come.
             let created = (!path.exists()).then(|| Temporary::if_empty(path.to_owned()));
             fs::create_dir_all(path).map_err(cannot("create the output folder"))?;
             let opened = path.canonicalize().and_then(|real| Ok((Lock::take(&real)?, real)));

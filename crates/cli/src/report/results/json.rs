@@ -194,7 +194,7 @@ struct Memory {
 impl Document {
     /// Everything but the list of files and the time that writing them takes.
     pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
-        let names = &run.problem.conductors.names;
+        let names = &run.problem.conductors().names;
         let answer = &run.solution.answer;
         let state = run.solution.state.as_ref();
         Self {
@@ -215,7 +215,7 @@ impl Document {
                 threads: machine::threads(),
             },
             mesh: Mesh {
-                triangles: run.problem.mesh.triangles.len(),
+                triangles: run.problem.mesh().triangles.len(),
                 unit: run.case.description.unit.name(),
                 conductors: conductors(run),
             },
@@ -270,16 +270,13 @@ impl Document {
 
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
-        // Only maps with strange keys and failing writers can fail, and there are none here.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        crate::report::text::json(text)
+        crate::report::text::json(self)
     }
 }
 
 fn conductors(run: &Run<'_>) -> Vec<Conductor> {
     let square = run.case.description.unit.metres().powi(2);
-    let described = run.problem.conductors.summaries.iter();
+    let described = run.problem.conductors().summaries.iter();
     described
         .map(|summary| Conductor {
             name: summary.name.clone(),
@@ -292,7 +289,7 @@ fn conductors(run: &Run<'_>) -> Vec<Conductor> {
 
 /// The surrounding medium, then the dielectrics.
 fn media(run: &Run<'_>) -> Vec<Medium> {
-    let Some(media) = &run.problem.media else {
+    let Some(media) = &run.problem.media() else {
         return vec![Medium {
             name: farad::SURROUNDINGS.to_owned(),
             relative_permittivity: run.case.description.relative_permittivity,

@@ -1,4 +1,4 @@
-//! One writer a folder: a lock that the system takes away from a process that dies.
+//! One writer per folder: a lock that the system releases when the process dies.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use crate::machine::system::identity;
 /// The file that is locked where the system cannot lock folders.
 pub(super) const LOCK: &str = ".farad-lock";
 
-/// What became of the wish to be the only writer of a folder.
+/// The outcome of an attempt to lock a folder.
 #[derive(Debug)]
 pub(super) enum Lock {
     /// Nobody else writes while this lives.

@@ -1,4 +1,4 @@
-//! What a run leaves behind: one module a file format, and the rules of the folder they go to.
+//! The files of a run: one module per file format, and the rules of their folder.
 
 mod commit;
 mod csv;
@@ -72,7 +72,7 @@ pub(crate) fn write(
     mut folder: Folder,
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
@@ -147,7 +147,7 @@ pub(crate) fn reason_name(reason: bem::StopReason) -> &'static str {
     }
 }
 
-/// The word for the method that was used; `auto` is never left in an answer.
+/// The name of the method; an answer never has `auto`.
 pub(crate) fn method_name(method: bem::Method) -> &'static str {
     match method {
         bem::Method::Dense => "dense",

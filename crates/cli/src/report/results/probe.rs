@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use farad::{Place, Probe, Probed};
+use farad::{Probe, ProbePoints, Probed};
 
 use super::Folder;
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
@@ -35,7 +35,9 @@ pub(crate) fn tagged(name: &str, tag: &str) -> String {
 
 /// Writes the values of one probe.
 fn write(out: &mut impl Write, case: &Case, probe: &Probe, probed: &Probed) -> io::Result<()> {
-    let Place::Grid { low, counts, .. } = probe.place else { return table(out, case, probed) };
+    let ProbePoints::Grid { low, counts, .. } = probe.place else {
+        return table(out, case, probed);
+    };
     let (spacing, data) = (probe.place.spacing(), values(probed));
     let image = vtk::Image { low, spacing, counts, data };
     vtk::write_image(out, &image, case.vtk != VtkMode::Plain)
@@ -48,7 +50,7 @@ fn write_picture(
     probe: &Probe,
     probed: &Probed,
 ) -> io::Result<()> {
-    let (data, is_line) = (values(probed), matches!(probe.place, Place::Line { .. }));
+    let (data, is_line) = (values(probed), matches!(probe.place, ProbePoints::Line { .. }));
     vtk::write_points(out, &probed.points, is_line, &data, case.vtk != VtkMode::Plain)
 }
 

@@ -9,17 +9,17 @@ use crate::report::vtk;
 
 /// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units that the arrays name.
 pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
-    let conductors = &run.problem.conductors;
+    let conductors = &run.problem.conductors();
     let unit = run.case.description.unit.metres();
     let ids: Vec<i32> =
         conductors.of_triangle.iter().map(|id| id.map_or(-1, |id| id as i32)).collect();
-    let areas: Vec<f64> = run.problem.areas.iter().map(|area| area * unit * unit).collect();
+    let areas: Vec<f64> = run.problem.areas().iter().map(|area| area * unit * unit).collect();
     let mut data = vec![
         vtk::array("conductor id", ids),
         vtk::array("body id", bodies(run)),
         vtk::array("area [m^2]", areas),
     ];
-    // Of several, the first that tells of all charge is what viewers show.
+    // Viewers show the first array of all charge.
     let mut first = Some(());
     let mut charge_density = |name: String, values: Vec<f64>, shown: bool| {
         let array = vtk::array(name, values);
@@ -39,7 +39,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
             let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");
             data.push(charge_density(title, per_area(run, all), !has_state));
         }
-        // Nothing is known of the potential of what is ignored.
+        // The potential of ignored triangles is not known.
         let potential = |id: &Option<u32>| match id {
             Some(id) if *id as usize == index => 1.0,
             Some(_) => 0.0,
@@ -59,28 +59,28 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
             data.push(vtk::array("potential [V]", potential.clone()));
         }
     }
-    let mesh = &run.problem.mesh;
-    let surface = vtk::Surface { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
+    let mesh = &run.problem.mesh();
+    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
     vtk::write(out, &surface, run.case.vtk == VtkMode::Compressed)
 }
 
 /// Charges of triangles, in coulomb, as densities.
 fn per_area(run: &Run<'_>, charges: &[f64]) -> Vec<f64> {
     let square = run.case.description.unit.metres().powi(2);
-    charges.iter().zip(&run.problem.areas).map(|(q, area)| q / (area * square)).collect()
+    charges.iter().zip(run.problem.areas()).map(|(q, area)| q / (area * square)).collect()
 }
 
-/// What each triangle bounds: the index of a conductor, after these of a dielectric, after these of an interface, as the case
-/// lists them; -1 for none.
+/// The body that each triangle bounds: the index of a conductor, then of a dielectric, then of an interface, as the case lists
+/// them; -1 for none.
 fn bodies(run: &Run<'_>) -> Vec<i32> {
-    let (description, mesh) = (&run.case.description, &run.problem.mesh);
+    let (description, mesh) = (&run.case.description, &run.problem.mesh());
     let listed: Vec<&[_]> = description
         .dielectrics
         .iter()
         .map(|dielectric| dielectric.groups.as_slice())
         .chain(description.surfaces.iter().map(|surface| surface.groups.as_slice()))
         .collect();
-    let first = run.problem.conductors.names.len();
+    let first = run.problem.conductors().names.len();
     let body_of = |label: &str| -> Option<i32> {
         let mut bodies = listed.iter();
         let found = bodies.position(|groups| groups.iter().any(|group| group == label))?;
@@ -89,7 +89,7 @@ fn bodies(run: &Run<'_>) -> Vec<i32> {
     let of_group: Vec<Option<i32>> =
         mesh.groups.iter().map(|group| body_of(&group.label())).collect();
     let ungrouped = body_of(mesh::conductors::UNGROUPED);
-    let owners = run.problem.conductors.of_triangle.iter().enumerate();
+    let owners = run.problem.conductors().of_triangle.iter().enumerate();
     let body = |(t, owner): (usize, &Option<u32>)| match (owner, mesh.groups_of(t)) {
         (Some(owner), _) => *owner as i32,
         (None, []) => ungrouped.unwrap_or(-1),

@@ -6,7 +6,7 @@ use farad::{Matrices, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name};
-use crate::report::grid::grid;
+use crate::report::text_table::aligned_table;
 use crate::report::units::{self, decimals, prefix, significant};
 use crate::report::warnings;
 
@@ -57,7 +57,7 @@ fn heading(run: &Run<'_>) -> String {
 
 fn conductors(run: &Run<'_>) -> String {
     let unit = run.case.description.unit.name();
-    let rows = run.problem.conductors.summaries.iter().map(|summary| {
+    let rows = run.problem.conductors().summaries.iter().map(|summary| {
         vec![
             summary.name.clone(),
             units::count(summary.triangles as u64),
@@ -67,14 +67,16 @@ fn conductors(run: &Run<'_>) -> String {
     });
     let area = format!("area / {unit}^2");
     let header = ["conductor", "triangles", &area, "surface"].map(str::to_owned);
-    let ignored = run.problem.conductors.of_triangle.iter().filter(|owner| owner.is_none()).count();
-    let none = run.problem.conductors.summaries.is_empty();
-    let mut text = if none { String::new() } else { format!("\n{}", grid(header.to_vec(), rows)) };
+    let ignored =
+        run.problem.conductors().of_triangle.iter().filter(|owner| owner.is_none()).count();
+    let none = run.problem.conductors().summaries.is_empty();
+    let mut text =
+        if none { String::new() } else { format!("\n{}", aligned_table(header.to_vec(), rows)) };
     // Triangles of no conductor may be interfaces.
-    if ignored > 0 && run.problem.media.is_none() {
+    if ignored > 0 && run.problem.media().is_none() {
         let _ = writeln!(text, "  ({} triangles ignored)", units::count(ignored as u64));
     }
-    if let Some(media) = &run.problem.media {
+    if let Some(media) = &run.problem.media() {
         let rows = media.summaries.iter().map(|medium| {
             let triangles = if medium.triangles == 0 {
                 String::new()
@@ -84,7 +86,7 @@ fn conductors(run: &Run<'_>) -> String {
             vec![medium.name.clone(), medium.relative_permittivity.to_string(), triangles]
         });
         let header = ["medium", "eps_r", "triangles of its boundary"].map(str::to_owned);
-        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+        let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
     } else if run.case.description.relative_permittivity != 1.0 {
         let _ = writeln!(
             text,
@@ -109,7 +111,7 @@ fn single(run: &Run<'_>, matrices: &Matrices) -> String {
 }
 
 fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let largest = |rows: &[Vec<f64>]| {
         rows.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()))
     };
@@ -133,7 +135,7 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
             vec![String::new(), format!("C_ii / {farad}"), format!("C_ii/(4 pi eps0) / {unit}")];
         return format!(
             "\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
-            grid(header, rows)
+            aligned_table(header, rows)
         );
     }
     let rows = |values: &[Vec<f64>]| {
@@ -149,8 +151,8 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let header = |corner: String| [vec![corner], names.clone()].concat();
     format!(
         "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        grid(header(farad.clone()), rows(&farads)),
-        grid(header(unit.to_owned()), rows(&matrices.maxwell_length)),
+        aligned_table(header(farad.clone()), rows(&farads)),
+        aligned_table(header(unit.to_owned()), rows(&matrices.maxwell_length)),
     )
 }
 
@@ -170,7 +172,7 @@ fn state(run: &Run<'_>) -> String {
             ]
         });
         let header = ["conductor", "potential / V", "free charge / C", ""].map(str::to_owned);
-        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+        let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
     }
     if let Some(solvation) = &state.solvation {
         text += &energies(run, solvation);
@@ -195,7 +197,7 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
     let header = [corner.as_str(), "kcal/mol", "kJ/mol", "J"].map(str::to_owned).to_vec();
     let mut text = format!(
         "\n{}",
-        grid(
+        aligned_table(
             header,
             [
                 row("Coulomb energy", all.coulomb_j),
@@ -220,7 +222,7 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
         let distance = format!("atom to surface / {unit}");
         let header =
             ["molecule", "atoms", "charge / e", "Coulomb / kcal/mol", "solvation", &distance];
-        let _ = write!(text, "\n{}", grid(header.map(str::to_owned).to_vec(), rows));
+        let _ = write!(text, "\n{}", aligned_table(header.map(str::to_owned).to_vec(), rows));
     }
     text
 }
@@ -236,7 +238,7 @@ fn bodies(run: &Run<'_>) -> String {
     if let Some(forces) = run.solution.state.as_ref().and_then(|state| state.forces.as_ref()) {
         let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
         let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
-        let _ = write!(text, "\n{}", grid(header.to_vec(), rows));
+        let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
         for force in forces.iter().filter(|force| {
             let size = force.newton.iter().map(|f| f * f).sum::<f64>().sqrt();
             force.known_to > VAGUE * size
@@ -248,7 +250,7 @@ fn bodies(run: &Run<'_>) -> String {
                 force.known_to
             );
         }
-        let conductors = run.problem.conductors.names.iter();
+        let conductors = run.problem.conductors().names.iter();
         let dielectrics =
             run.case.description.dielectrics.iter().map(|dielectric| &dielectric.name);
         let without: Vec<&str> = conductors
@@ -268,7 +270,11 @@ fn bodies(run: &Run<'_>) -> String {
         let corner = format!("polarisability/(4 pi eps0) / {unit}^3");
         let header = [corner.as_str(), "x", "y", "z"].map(str::to_owned);
         let rows = ["x", "y", "z"].iter().zip(&found.over_4pi_eps0);
-        let _ = write!(text, "\n{}", grid(header.to_vec(), rows.map(|(k, v)| row(k, v, None))));
+        let _ = write!(
+            text,
+            "\n{}",
+            aligned_table(header.to_vec(), rows.map(|(k, v)| row(k, v, None)))
+        );
     }
     if let Some(found) = &run.solution.hydrodynamics {
         let _ = writeln!(
@@ -282,7 +288,7 @@ fn bodies(run: &Run<'_>) -> String {
 }
 
 fn solves(run: &Run<'_>) -> String {
-    let names = &run.problem.conductors.names;
+    let names = &run.problem.conductors().names;
     let header = ["excitation", "iterations", "residual", "ended as"].map(str::to_owned).to_vec();
     let rows = run.solution.answer.solves.iter().map(|solve| {
         vec![
@@ -306,7 +312,7 @@ fn solves(run: &Run<'_>) -> String {
             names.len()
         );
     }
-    format!("\n{}", grid(header, rows))
+    format!("\n{}", aligned_table(header, rows))
 }
 
 fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
@@ -326,7 +332,8 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
-    if run.solution.converged() && run.problem.media.is_none() && run.solution.warnings.is_empty() {
+    if run.solution.converged() && run.problem.media().is_none() && run.solution.warnings.is_empty()
+    {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use mesh::disjoint::DisjointSets;
+
 /// The conductors so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -10,6 +12,8 @@ pub(super) struct Names {
     /// The conductor that a name means in a chain.
     known: HashMap<(usize, String), usize>,
     conductors: Vec<Conductor>,
+    /// Which of them are one, having got one name.
+    same: DisjointSets,
 }
 
 #[derive(Debug)]
@@ -17,8 +21,6 @@ struct Conductor {
     /// The name given last.
     name: String,
     chain: String,
-    /// An earlier conductor that this one was found to be, by a name.
-    is: usize,
 }
 
 impl Names {
@@ -38,10 +40,10 @@ impl Names {
         if let Some(&known) = self.known.get(&key) {
             return known;
         }
-        let is = self.conductors.len();
-        self.conductors.push(Conductor { name: name.to_owned(), chain: chain.to_owned(), is });
-        self.known.insert(key, is);
-        is
+        let conductor = self.same.push() as usize;
+        self.conductors.push(Conductor { name: name.to_owned(), chain: chain.to_owned() });
+        self.known.insert(key, conductor);
+        conductor
     }
 
     /// Gives the conductor called `old` in a chain the name `new`, by which it is known from now on as well; if another one has
@@ -50,25 +52,16 @@ impl Names {
         let number = self.chain(chain);
         let Some(&index) = self.known.get(&(number, old.to_owned())) else { return false };
         let known = *self.known.entry((number, new.to_owned())).or_insert(index);
-        let (a, b) = (self.root(index), self.root(known));
-        self.conductors[a.max(b)].is = a.min(b);
-        self.conductors[a.min(b)].name = new.to_owned();
+        let root = self.same.join(index as u32, known as u32);
+        self.conductors[root as usize].name = new.to_owned();
         true
-    }
-
-    fn root(&mut self, mut index: usize) -> usize {
-        while self.conductors[index].is != index {
-            let above = self.conductors[index].is;
-            self.conductors[index].is = self.conductors[above].is;
-            index = self.conductors[index].is;
-        }
-        index
     }
 
     /// The names of the conductors, with the chain's where a name occurs in several chains, and for each number that was given
     /// out the index of its conductor among them.
     pub(super) fn finish(mut self) -> (Vec<String>, Vec<usize>) {
-        let roots: Vec<usize> = (0..self.conductors.len()).map(|index| self.root(index)).collect();
+        let roots: Vec<usize> =
+            (0..self.conductors.len() as u32).map(|index| self.same.root(index) as usize).collect();
         let mut uses: HashMap<&str, usize> = HashMap::new();
         let kept = || roots.iter().enumerate().filter(|(index, root)| index == *root);
         for (index, _) in kept() {

@@ -1,19 +1,22 @@
 //! PQR files: atoms with charges and radii.
 //!
 //! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a chain, residue number, x, y,
-//! z, charge and radius. Lengths are in angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are passed
-//! over. Refused are atoms that lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
-//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR
-//! molecular structure format".
+//! z, charge and radius. Lengths are in angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are
+//! skipped. Refused are atoms that lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
+//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR molecular structure format".
+//!
+//! [`charges`] makes point charges of them, [`crate::Atom::from_pqr`] atoms of a dielectric.
 
-use crate::files::{Error, FormatError, Line, Lines, Problem, in_file, load, parse_real};
-use crate::surface::usable;
-use crate::weld;
 use std::collections::HashMap;
-use std::path::Path;
 
-/// Records that may stand in a PQR or PDB file beside the atoms.
-const PASSED_OVER: [&str; 22] = [
+use mesh::files::{Cause, FormatError, Line, Lines, parse_real};
+use mesh::{MAX_COORDINATE, weld};
+
+use crate::description::{Amount, Charge};
+use crate::units::LengthUnit;
+
+/// Records that may stand in a PQR or PDB file besides the atoms.
+const SKIPPED: [&str; 22] = [
     "REMARK", "TER", "END", "ENDMDL", "MODEL", "HEADER", "TITLE", "COMPND", "SOURCE", "KEYWDS",
     "EXPDTA", "AUTHOR", "REVDAT", "JRNL", "CRYST1", "SEQRES", "HELIX", "SHEET", "SSBOND", "CONECT",
     "MASTER", "HET",
@@ -41,7 +44,7 @@ const WORDS: [usize; 2] = [9, 10];
 /// What a line must be, for messages.
 const LINE: &str = "an atom as \"ATOM serial name residue [chain] number x y z charge radius\"";
 
-/// One atom.
+/// An atom of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Atom {
     /// Name of the atom within its residue, such as CA.
@@ -62,22 +65,40 @@ pub struct Atom {
     pub line: usize,
 }
 
-/// Reads the atoms of a file whose name ends in .pqr, in its order; there is at least one.
-///
-/// # Errors
-/// [`Error`], with the file's name, the line, what was expected there and what was found.
-pub fn read(path: &Path) -> Result<Vec<Atom>, Error> {
-    // Messages quote what they find: not of any file that a case happens to name.
-    if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
-        let path = path.to_path_buf();
-        return Err(Error::Ending { path, ending: "pqr", what: "atoms" });
+impl Atom {
+    /// The position in another unit.
+    pub fn position_in(&self, unit: LengthUnit) -> [f64; 3] {
+        self.position.map(|x| x * LengthUnit::Angstrom.metres() / unit.metres())
     }
-    parse(&load(path)?).map_err(in_file(path))
+}
+
+/// The atoms of a generated molecule, with names that count them: ten per residue.
+pub fn named(atoms: &[mesh::generate::Atom]) -> Vec<Atom> {
+    let named = |(index, atom): (usize, &mesh::generate::Atom)| Atom {
+        name: ["C", "N", "H", "O"][index % 4].to_owned(),
+        residue: "GLB".to_owned(),
+        chain: None,
+        number: (index / 10 + 1).to_string(),
+        position: atom.position,
+        charge: atom.charge,
+        radius: atom.radius,
+        line: index + 1,
+    };
+    atoms.iter().enumerate().map(named).collect()
 }
 
 /// The sum of the charges, in elementary charges.
 pub fn net_charge(atoms: &[Atom]) -> f64 {
     atoms.iter().map(|atom| atom.charge).sum()
+}
+
+/// Point charges in a problem of this unit.
+pub fn charges(atoms: &[Atom], unit: LengthUnit) -> Vec<Charge> {
+    let charge = |atom: &Atom| Charge {
+        position: atom.position_in(unit),
+        amount: Amount::Elementary(atom.charge),
+    };
+    atoms.iter().map(charge).collect()
 }
 
 /// Writes atoms so that [`parse`] gives them back: coordinates to 1e-3 angstrom, charges and radii to four digits.
@@ -95,7 +116,7 @@ pub fn write(atoms: &[Atom], out: &mut dyn std::io::Write) -> std::io::Result<()
     writeln!(out, "END")
 }
 
-/// Reads the content of a file.
+/// Reads the content of a file: its atoms in their order, at least one.
 ///
 /// # Errors
 /// [`FormatError`]; any bytes at all may be given.
@@ -120,20 +141,20 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
         models += usize::from(record == "MODEL");
         if models > 1 {
             let message = "a second MODEL begins here; keep one model in the file, since the atoms of several lie upon each other";
-            return Err(Problem::Other(message.into()).on_line(line.number()));
+            return Err(Cause::Other(message.into()).on_line(line.number()));
         }
-        if !PASSED_OVER.contains(&record.as_str()) {
+        if !SKIPPED.contains(&record.as_str()) {
             return Err(line.unexpected(LINE, Some(record.as_bytes())));
         }
     }
     if atoms.is_empty() {
         let message = "the file has no atoms: no line begins with ATOM or HETATM";
-        return Err(Problem::Other(message.into()).on_line(lines.number().max(1)));
+        return Err(Cause::Other(message.into()).on_line(lines.number().max(1)));
     }
     if like_pdb && atoms.len() >= FEWEST_OF_PDB {
         let message = "this is a PDB file, not PQR: in the columns of charges and radii all atoms have occupancies and temperature \
                        factors; make a PQR file of it, by PDB2PQR for instance";
-        return Err(Problem::Other(message.into()).on_line(atoms[0].line));
+        return Err(Cause::Other(message.into()).on_line(atoms[0].line));
     }
     check_twice(&atoms)?;
     Ok(atoms)
@@ -160,7 +181,7 @@ fn check_twice(atoms: &[Atom]) -> Result<(), FormatError> {
              twice",
             again.name, again.residue, again.number, first.line
         );
-        Err(Problem::Other(message).on_line(again.line))
+        Err(Cause::Other(message).on_line(again.line))
     };
     let positions: Vec<[f64; 3]> = atoms.iter().map(|atom| atom.position).collect();
     for (index, first) in weld::first_at(&positions, ONE_PLACE).into_iter().enumerate() {
@@ -201,11 +222,8 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
     if !WORDS.contains(&count) {
         let found =
             format!("{count} words after the record's name; numbers must have blanks between them");
-        return Err(Problem::expected(
-            format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]),
-            found,
-        )
-        .on_line(number));
+        return Err(Cause::expected(format!("{LINE}, {} or {} words", WORDS[0], WORDS[1]), found)
+            .on_line(number));
     }
     if serial {
         line.name("a serial number")?;
@@ -221,7 +239,7 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
                 "{LINE}; with the chain {residue_number} that is {} words, found {count}: one of the numbers is missing",
                 WORDS[1]
             );
-            return Err(Problem::Other(format!("expected {message}")).on_line(number));
+            return Err(Cause::Other(format!("expected {message}")).on_line(number));
         }
         let found = Some(residue_number.as_bytes());
         return Err(line.unexpected("the number of a residue", found));
@@ -233,13 +251,13 @@ fn atom(line: &mut Line<'_>, serial: bool) -> Result<Atom, FormatError> {
         let word = line.word();
         *value = word
             .and_then(parse_real)
-            .filter(|value| usable(*value))
+            .filter(|value| value.abs() <= MAX_COORDINATE)
             .ok_or_else(|| line.unexpected(what, word))?;
     }
     let [x, y, z, charge, radius] = values;
     if radius < 0.0 {
         let found = radius.to_string();
-        return Err(Problem::expected("a radius of 0 or greater", found).on_line(number));
+        return Err(Cause::expected("a radius of 0 or greater", found).on_line(number));
     }
     let position = [x, y, z];
     Ok(Atom {
@@ -271,7 +289,7 @@ END
 ";
 
     #[test]
-    fn chains_are_optional_and_records_are_passed_over() {
+    fn chains_are_optional_and_other_records_are_skipped() {
         let atoms = parse(LYSOZYME.as_bytes()).unwrap();
         assert_eq!(atoms.len(), 3);
         assert_eq!(atoms[0].chain.as_deref(), Some("A"));
@@ -373,6 +391,29 @@ END
         assert!(parse(text(3, "1.00").as_bytes()).is_ok());
         assert!(parse(text(5, "1.00").replace("13.79", " 2.000").as_bytes()).is_ok());
         assert!(parse(text(5, "1.00").replace("  1.00 13.79", " 1.0000 13.79").as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn generated_molecules_are_read_back() {
+        let resolution = mesh::generate::Resolution::Elements(320);
+        for atoms in [1, 30, 1000] {
+            let molecule = mesh::generate::Molecule { atoms, resolution };
+            let atoms = named(&molecule.atoms().unwrap());
+            let mut file = Vec::new();
+            write(&atoms, &mut file).unwrap();
+            assert_eq!(parse(&file).unwrap(), atoms);
+        }
+    }
+
+    #[test]
+    fn charges_are_in_the_unit_of_the_problem() {
+        let atoms = parse(b"ATOM 1 CA LYS A 12 1.0 -20.0 5.0 0.5 1.7\n").unwrap();
+        let [charge] = charges(&atoms, LengthUnit::Nanometre)[..] else { panic!("one atom") };
+        let expected: [f64; 3] = [0.1, -2.0, 0.5];
+        for k in 0..3 {
+            assert!((charge.position[k] - expected[k]).abs() < 1e-15, "{charge:?}");
+        }
+        assert_eq!(charge.amount, Amount::Elementary(0.5));
     }
 
     proptest! {

@@ -14,13 +14,13 @@ pub struct Force {
     pub newton: [f64; 3],
     /// The torque.
     pub newton_metre: [f64; 3],
-    /// About how exactly the force is known, in newton, whatever the mesh.
+    /// Estimated error of the force that does not come from the mesh, in newton.
     pub known_to: f64,
     /// The point that the torque is about, in the mesh's unit.
     pub about: [f64; 3],
 }
 
-/// What is left of the forces and torques of a system on which nothing else acts, where action is not reaction.
+/// Violation of action = reaction: the sums of forces and of torques of a system on which nothing else acts, which are 0 in theory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balance {
     /// Size of the sum of all forces, over the sum of their sizes.
@@ -29,8 +29,8 @@ pub struct Balance {
     pub torque: f64,
 }
 
-/// Forces of which less than this share of those on the parts of bodies is left count as this: they are nothing but rounding
-/// and quadrature where bodies shield each other.
+/// Forces below this share of those on the parts of bodies are raised to it before they are compared: where bodies shield each other they
+/// are only rounding and quadrature errors.
 const LEFT: f64 = 1e-3;
 
 /// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
@@ -50,7 +50,8 @@ fn parts(problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
     bodies.iter().map(is_part).collect()
 }
 
-/// The balance of forces, if they are those on all there is: no field, no planes, no charge outside of the bodies, one medium around.
+/// The balance of forces, if nothing but the bodies themselves acts on them: no field, no planes, no charge outside of the bodies, one
+/// surrounding medium.
 fn balance(
     problem: &Problem,
     charge: &[f64],
@@ -102,7 +103,7 @@ fn balance(
 }
 
 /// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges
-/// (over 4 pi eps0), known to `tolerance`, and sources. A body that a plane of symmetry cuts is meant with its images across it.
+/// (over 4 pi eps0), known to `tolerance`, and sources. A body that a plane of symmetry cuts includes its images across it.
 pub(crate) fn forces(
     problem: &Problem,
     charge: &[f64],

@@ -5,7 +5,10 @@ use comfy_table::{CellAlignment, Table, presets};
 use crate::report::text::printable_line;
 
 /// Rows under a header, the first column to the left and the others to the right, without rules.
-pub(crate) fn grid(header: Vec<String>, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub(crate) fn aligned_table(
+    header: Vec<String>,
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut table = Table::new();
     let fit = |row: Vec<String>| {
         row.iter().map(|cell| printable_line(cell).into_owned()).collect::<Vec<_>>()
@@ -23,7 +26,7 @@ pub(crate) fn grid(header: Vec<String>, rows: impl IntoIterator<Item = Vec<Strin
 
 /// The same in several tables one after the other where one would be wider than `width`: each has the first column and as many of
 /// the others as there is room for.
-pub(crate) fn columns(header: &[String], rows: &[Vec<String>], width: usize) -> String {
+pub(crate) fn narrow_tables(header: &[String], rows: &[Vec<String>], width: usize) -> String {
     let cells = |column: usize| {
         let own = rows.iter().filter_map(move |row| row.get(column));
         std::iter::once(&header[column]).chain(own)
@@ -45,7 +48,7 @@ pub(crate) fn columns(header: &[String], rows: &[Vec<String>], width: usize) -> 
     }
     let part = |table: &Vec<usize>| {
         let of = |row: &[String]| table.iter().map(|&column| row[column].clone()).collect();
-        grid(of(header), rows.iter().map(|row| of(row)))
+        aligned_table(of(header), rows.iter().map(|row| of(row)))
     };
     tables.iter().map(part).collect::<Vec<_>>().join("\n")
 }
@@ -58,7 +61,7 @@ mod tests {
     fn wide_tables_are_cut_between_columns() {
         let header: Vec<String> = ["", "alpha", "beta", "gamma"].map(str::to_owned).to_vec();
         let row: Vec<String> = ["row", "12345678", "2.5", "-1"].map(str::to_owned).to_vec();
-        let text = columns(&header, &[row], 24);
+        let text = narrow_tables(&header, &[row], 24);
         assert!(text.lines().all(|line| line.chars().count() <= 24), "{text}");
         assert_eq!(text.matches("row").count(), 2, "{text}");
         for cell in ["alpha", "beta", "gamma", "12345678", "2.5", "-1"] {

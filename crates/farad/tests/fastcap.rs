@@ -2,36 +2,65 @@
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use farad::LengthUnit;
+use farad::fastcap::{self, Model};
+use mesh::PhysicalGroup;
 use mesh::check::Report;
-use mesh::fastcap::{self, Model, Part, Role};
+use mesh::files::Error;
 use mesh::topology::Orientation;
 use proptest::prelude::*;
-use std::fmt::Write as _;
-use std::path::PathBuf;
 
-/// A fresh folder with these files.
-fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fastcap").join(name);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    for (name, text) in files {
-        std::fs::write(folder.join(name), text).unwrap();
-    }
-    folder
+/// Reads the first of these files, which may name the others.
+fn try_read(files: &[(&str, &str)]) -> Result<Model, Error> {
+    let load = |path: &Path| {
+        let known = files.iter().find(|(name, _)| Path::new(name) == path);
+        let missing = || Error::Io { path: path.to_owned(), source: ErrorKind::NotFound.into() };
+        known.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(missing)
+    };
+    fastcap::read(Path::new(files[0].0), load)
 }
 
-fn read(name: &str, files: &[(&str, &str)]) -> Model {
-    let model = fastcap::read(&folder(name, files).join(files[0].0)).unwrap();
+fn read(files: &[(&str, &str)]) -> Model {
+    let model = try_read(files).unwrap();
     assert_eq!(model.mesh.validate(), Ok(()));
     model
 }
 
 #[track_caller]
-fn refused(name: &str, files: &[(&str, &str)], parts: &[&str]) {
-    let message = fastcap::read(&folder(name, files).join(files[0].0)).unwrap_err().to_string();
+fn refused(files: &[(&str, &str)], parts: &[&str]) {
+    let message = try_read(files).unwrap_err().to_string();
     for part in parts {
         assert!(message.contains(part), "no \"{part}\" in {message}");
     }
+}
+
+/// The names of the conductors.
+fn conductors(model: &Model) -> Vec<&str> {
+    model.description.conductors.iter().map(|conductor| conductor.name.as_str()).collect()
+}
+
+/// The labels of the mesh's groups.
+fn groups(model: &Model) -> Vec<String> {
+    model.mesh.groups.iter().map(PhysicalGroup::label).collect()
+}
+
+/// The permittivities outside and inside of each group.
+fn sides(model: &Model) -> Vec<[f64; 2]> {
+    let by_group = model.description.surfaces.iter().zip(groups(model));
+    by_group
+        .map(|(surface, group)| (assert_eq!(surface.groups, [group]), surface.sides).1)
+        .collect()
+}
+
+/// How many triangles and quadrangles were read.
+fn panels(model: &Model) -> [usize; 2] {
+    let count =
+        |kind| model.reading.elements.iter().find(|(k, _)| k == kind).map_or(0, |(_, n)| *n);
+    ["triangle", "quadrangle"].map(count)
 }
 
 /// The faces of the cube from 0 to 1, with windings as they come.
@@ -55,22 +84,21 @@ fn cube(conductor: &str) -> String {
 #[test]
 fn conductors_are_named_within_their_chain() {
     let cube = cube("1");
-    let model = read(
-        "chains",
-        &[
-            (
-                "all.lst",
-                "* two fingers of one conductor, another, and one of a group with a name\n\nC cube.qui 2.5 0 0 0 +\n\
+    let model = read(&[
+        (
+            "all.lst",
+            "* two fingers of one conductor, another, and one of a group with a name\n\nC cube.qui 2.5 0 0 0 +\n\
                  C cube.qui 2.5 2 0 0\nc cube.qui 2.5 4.0D0 0 0\nG sense\nC cube.qui 2.5 6 0 0\nC ball.qui 2.5 0 5 0\n",
-            ),
-            ("cube.qui", &cube),
-            ("ball.qui", "0 t\nT a 0 0 0 1 0 0 0 1 0\nT a 0 0 0 0 1 0 0 0 1\nN a b\nN b ball\n"),
-        ],
-    );
-    assert_eq!(model.conductors, ["1%GROUP1", "1%GROUP2", "1%sense", "ball"]);
+        ),
+        ("cube.qui", &cube),
+        ("ball.qui", "0 t\nT a 0 0 0 1 0 0 0 1 0\nT a 0 0 0 0 1 0 0 0 1\nN a b\nN b ball\n"),
+    ]);
+    assert_eq!(conductors(&model), ["1%GROUP1", "1%GROUP2", "1%sense", "ball"]);
     assert_eq!(model.title.as_deref(), Some("a cube"));
-    assert_eq!(model.panels, [2, 24]);
-    assert_eq!(model.single_medium(), Some(2.5));
+    assert_eq!(panels(&model), [2, 24]);
+    assert_eq!(model.description.relative_permittivity, 2.5);
+    assert_eq!(model.description.surfaces, []);
+    assert_eq!(model.description.unit, LengthUnit::Metre);
     let report = Report::of(&model.mesh).unwrap();
     let groups: Vec<(&str, usize)> =
         report.groups.iter().map(|group| (group.label.as_str(), group.part.triangles)).collect();
@@ -85,8 +113,8 @@ fn conductors_are_named_within_their_chain() {
 fn renames_hold_in_the_chain_of_plus_and_end_with_it() {
     let (first, second) = (cube("c"), cube("c") + "N c NETA\n");
     let files = |list| [("a.lst", list), ("1.qui", first.as_str()), ("2.qui", second.as_str())];
-    let model = read("chain_joined", &files("C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"));
-    assert_eq!(model.conductors, ["NETA"]);
+    let model = read(&files("C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"));
+    assert_eq!(conductors(&model), ["NETA"]);
     assert_eq!(Report::of(&model.mesh).unwrap().groups.len(), 1);
     // Later files of the chain mean it by either name.
     let later = cube("NETA");
@@ -94,32 +122,32 @@ fn renames_hold_in_the_chain_of_plus_and_end_with_it() {
         files("C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0 +\nC 1.qui 1 6 0 0 +\nC 3.qui 1 9 0 0\n")
             .to_vec();
     three.push(("3.qui", &later));
-    assert_eq!(read("chain_later", &three).conductors, ["NETA"]);
-    let model = read("chain_ended", &files("C 1.qui 1 0 0 0\nC 2.qui 1 3 0 0\n"));
-    assert_eq!(model.conductors, ["c", "NETA"]);
+    assert_eq!(conductors(&read(&three)), ["NETA"]);
+    let model = read(&files("C 1.qui 1 0 0 0\nC 2.qui 1 3 0 0\n"));
+    assert_eq!(conductors(&model), ["c", "NETA"]);
     // In several media the parts of one conductor are groups of their own.
-    let model = read("chain_media", &files("C 1.qui 2 0 0 0 +\nC 2.qui 3 3 0 0\n"));
-    assert_eq!(model.conductors, ["NETA"]);
-    let groups: Vec<&str> = model.parts.iter().map(|part| part.group.as_str()).collect();
-    assert_eq!(groups, ["NETA in 2", "NETA in 3"]);
+    let model = read(&files("C 1.qui 2 0 0 0 +\nC 2.qui 3 3 0 0\n"));
+    assert_eq!(conductors(&model), ["NETA"]);
+    assert_eq!(groups(&model), ["NETA in 2", "NETA in 3"]);
+    assert_eq!(model.description.conductors[0].groups, groups(&model));
     // Two that get one name become one, and their parts one group.
     let merged = cube("x") + "N x c\n";
-    let model = read(
-        "chain_merged",
-        &[("a.lst", "C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"), ("1.qui", &first), ("2.qui", &merged)],
-    );
-    assert_eq!(model.conductors, ["c"]);
+    let model = read(&[
+        ("a.lst", "C 1.qui 1 0 0 0 +\nC 2.qui 1 3 0 0\n"),
+        ("1.qui", &first),
+        ("2.qui", &merged),
+    ]);
+    assert_eq!(conductors(&model), ["c"]);
     assert_eq!(model.mesh.groups.len(), 1);
     assert!((0..24).all(|t| model.mesh.groups_of(t) == [0]));
     let wrong = cube("c") + "N d e\n";
     let parts = ["1.qui: line 11: there is no conductor \"d\" to be renamed"];
-    refused("chain_unknown", &[("a.lst", "C 1.qui 1 0 0 0\n"), ("1.qui", &wrong)], &parts);
+    refused(&[("a.lst", "C 1.qui 1 0 0 0\n"), ("1.qui", &wrong)], &parts);
 }
 
 /// As 40,000 conductors, list lines or N lines are: each in a time that does not grow with those before.
 #[test]
 fn many_conductors_and_lines_take_linear_time() {
-    use std::fmt::Write as _;
     const COUNT: usize = 40_000;
     let (mut panels, mut list) = ("0 t\n".to_owned(), String::new());
     for i in 0..COUNT {
@@ -130,12 +158,12 @@ fn many_conductors_and_lines_take_linear_time() {
         writeln!(panels, "N c{i} d{i}").unwrap();
     }
     let start = std::time::Instant::now();
-    let model = read("many_conductors", &[("a.lst", "C q.qui 1 0 0 0\n"), ("q.qui", &panels)]);
-    assert_eq!(model.conductors.len(), COUNT);
-    assert_eq!(model.conductors[COUNT - 1], format!("d{}", COUNT - 1));
+    let model = read(&[("a.lst", "C q.qui 1 0 0 0\n"), ("q.qui", &panels)]);
+    assert_eq!(conductors(&model).len(), COUNT);
+    assert_eq!(conductors(&model)[COUNT - 1], format!("d{}", COUNT - 1));
     let one = "0 t\nT c 0 0 0 1 0 0 0 1 0\n";
-    let model = read("many_lines", &[("a.lst", &list), ("one.qui", one)]);
-    assert_eq!(model.parts.len(), COUNT);
+    let model = read(&[("a.lst", &list), ("one.qui", one)]);
+    assert_eq!(model.mesh.groups.len(), COUNT);
     // Tenths of a second; with comparisons of each to all it was a minute (release, each on a machine of its own).
     let took = start.elapsed().as_secs_f64();
     assert!(cfg!(debug_assertions) || took < 15.0, "{took} s");
@@ -143,7 +171,6 @@ fn many_conductors_and_lines_take_linear_time() {
 
 #[test]
 fn a_short_list_of_a_long_file_is_refused_before_it_is_made() {
-    use std::fmt::Write as _;
     let mut panels = "0 t\n".to_owned();
     for i in 0..5000 {
         writeln!(panels, "T c {i} 0 0 {i}.5 0 0 {i} 1 0").unwrap();
@@ -152,41 +179,33 @@ fn a_short_list_of_a_long_file_is_refused_before_it_is_made() {
     let parts = [
         "a.lst: line 3356: with the 5000 panels of q.qui there are 16780000, more than the 16777216",
     ];
-    refused("bomb", &[("a.lst", &list), ("q.qui", &panels)], &parts);
+    refused(&[("a.lst", &list), ("q.qui", &panels)], &parts);
 }
 
 #[test]
 fn titles_and_names_hold_no_control_characters() {
     let panel = "T c 0 0 0 1 0 0 0 1 0\n";
-    let model = read("tab", &[("t.qui", &format!("0 a\ttab and\u{7} a bell\n{panel}"))]);
+    let model = read(&[("t.qui", &format!("0 a\ttab and\u{7} a bell\n{panel}"))]);
     assert_eq!(model.title.as_deref(), Some("a tab and a bell"));
     let named = panel.replace('c', "c\u{1b}[31m");
     let parts = ["t.qui: line 2: expected the name of a conductor, without control characters"];
-    refused("escape", &[("t.qui", &format!("0 t\n{named}"))], &parts);
+    refused(&[("t.qui", &format!("0 t\n{named}"))], &parts);
 }
 
 #[test]
 fn interfaces_face_their_outer_side() {
     let cube = cube("any");
     let list = "C cube.qui 3 10 0 0\nD cube.qui 1 4 0 0 0 0.5 0.4 0.3 -\n";
-    let model = read("interfaces", &[("a.lst", list), ("cube.qui", &cube)]);
-    assert_eq!(
-        model.parts,
-        [
-            Part { group: "any".into(), role: Role::Conductor { conductor: 0, outer: 3.0 } },
-            Part {
-                group: "interface 4|1".into(),
-                role: Role::Interface { outer: 1.0, inner: 4.0 }
-            },
-        ]
-    );
-    assert_eq!(model.single_medium(), None);
+    let model = read(&[("a.lst", list), ("cube.qui", &cube)]);
+    assert_eq!(groups(&model), ["any", "interface 4|1"]);
+    assert_eq!(conductors(&model), ["any"]);
+    assert_eq!(sides(&model), [[3.0, 3.0], [1.0, 4.0]]);
     let report = Report::of(&model.mesh).unwrap();
     // The reference point is inside, where the inner permittivity is.
     assert_eq!(report.groups[1].part.orientation(), Orientation::Outward);
     assert!((report.groups[1].part.signed_volume - 1.0).abs() < 1e-12);
     let turned = list.replace("0.3 -", "0.3");
-    let model = read("turned", &[("a.lst", &turned), ("cube.qui", &cube)]);
+    let model = read(&[("a.lst", &turned), ("cube.qui", &cube)]);
     let report = Report::of(&model.mesh).unwrap();
     assert_eq!(report.groups[1].part.orientation(), Orientation::Inward);
 }
@@ -195,12 +214,11 @@ fn interfaces_face_their_outer_side() {
 fn the_reference_point_is_not_translated_and_panels_may_have_their_own() {
     let square = "0 t\nQ x 0 0 0  1 0 0  1 1 0  0 1 0\nQ x 1 0 0  2 0 0  2 1 0  1 1 0  5 5 -9\n";
     let list = "D s.qui 2 1 0 0 3  0.5 0.5 4\n";
-    let model = read("references", &[("a.lst", list), ("s.qui", square)]);
+    let model = read(&[("a.lst", list), ("s.qui", square)]);
     let up: Vec<bool> = mesh::quality::normals(&model.mesh).iter().map(|n| n[2] > 0.0).collect();
     assert_eq!(up, [true, true, false, false]);
-    assert_eq!(model.conductors.len(), 0);
+    assert_eq!(conductors(&model).len(), 0);
     refused(
-        "in_plane",
         &[("a.lst", "D s.qui 2 1 0 0 3  9 9 3\n"), ("s.qui", square)],
         &["s.qui: line 2", "[9.0, 9.0, 3.0]", "line 1 of", "lies in the plane"],
     );
@@ -211,11 +229,11 @@ fn thin_conductors_on_interfaces_belong_to_a_chain() {
     let square = "0 t\nQ x 0 0 0  1 0 0  1 1 0  0 1 0\n";
     let list =
         "C s.qui 2 0 0 0 +\nB s.qui 2 1 2 0 0  2.5 0.5 -4 +-\nB s.qui 2 1 4 0 0  4.5 0.5 4\n";
-    let model = read("thin", &[("a.lst", list), ("s.qui", square)]);
-    assert_eq!(model.conductors, ["x"]);
-    let labels: Vec<&str> = model.parts.iter().map(|part| part.group.as_str()).collect();
-    assert_eq!(labels, ["x in 2", "x on 1|2"]);
-    assert_eq!(model.parts[1].role, Role::ThinConductor { conductor: 0, outer: 2.0, inner: 1.0 });
+    let model = read(&[("a.lst", list), ("s.qui", square)]);
+    assert_eq!(conductors(&model), ["x"]);
+    assert_eq!(groups(&model), ["x in 2", "x on 1|2"]);
+    assert_eq!(model.description.conductors[0].groups, groups(&model));
+    assert_eq!(sides(&model), [[2.0, 2.0], [2.0, 1.0]]);
     assert!(mesh::quality::normals(&model.mesh).iter().skip(2).all(|n| n[2] > 0.0));
 }
 
@@ -244,8 +262,8 @@ fn faults_name_file_and_line() {
             "none.qui does not exist; names in a list are relative to the folder of the list",
         ),
     ];
-    for (index, (text, part)) in cases.into_iter().enumerate() {
-        refused(&format!("fault_{index}"), &list(text), &["a.lst: line ", part]);
+    for (text, part) in cases {
+        refused(&list(text), &["a.lst: line ", part]);
     }
     let panels = |text| [("a.qui", text)];
     let cases = [
@@ -264,9 +282,26 @@ fn faults_name_file_and_line() {
         ("0 t\nC x.qui 1 0 0 0\n", "line 2: a line of a list stands among panels"),
         ("0 t\nN x\n", "line 2: expected its new name"),
     ];
-    for (index, (text, part)) in cases.into_iter().enumerate() {
-        refused(&format!("panels_{index}"), &panels(text), &["a.qui: ", part]);
+    for (text, part) in cases {
+        refused(&panels(text), &["a.qui: ", part]);
     }
+}
+
+#[test]
+fn files_of_a_list_are_found_next_to_it_on_the_disk() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fastcap");
+    std::fs::create_dir_all(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("p.qui"), "0 t\nT x 0 0 0  1 0 0  0 1 0\n").unwrap();
+    let read = |text: &str| {
+        std::fs::write(folder.join("a.lst"), text).unwrap();
+        fastcap::read(&folder.join("a.lst"), mesh::files::load).map_err(|error| error.to_string())
+    };
+    assert_eq!(conductors(&read("C p.qui 1 0 0 0\n").unwrap()), ["x"]);
+    let message = read("* c\nC empty 1 0 0 0\n").unwrap_err();
+    assert!(
+        message.contains("a.lst: line 2: the file ") && message.contains("is a folder"),
+        "{message}"
+    );
 }
 
 /// Two squares that touch nowhere, the second of two triangles that share an edge and with a name, in cards as PATRAN writes
@@ -287,30 +322,27 @@ const NEUTRAL: &str = "25       0       0       1\nTwo squares\n\
 
 #[test]
 fn neutral_files_give_conductors_by_connection() {
-    let model = read("neutral", &[("a.lst", "C n.neu 1 0 0 0\n"), ("n.neu", NEUTRAL)]);
-    assert_eq!(model.conductors, ["1", "UPPER"]);
+    let model = read(&[("a.lst", "C n.neu 1 0 0 0\n"), ("n.neu", NEUTRAL)]);
+    assert_eq!(conductors(&model), ["1", "UPPER"]);
     assert_eq!(model.title.as_deref(), Some("Two squares"));
-    assert_eq!(model.panels, [2, 1]);
+    assert_eq!(panels(&model), [2, 1]);
     let area: f64 = mesh::quality::areas(&model.mesh).iter().sum();
     assert!((area - 5.0).abs() < 1e-12);
     assert_eq!(model.mesh.vertices[0], [-1.0; 3]);
-    assert!(model.notes.iter().any(|note| note.contains("1 element that is no triangle")));
+    assert!(model.reading.notes.iter().any(|note| note.contains("1 element that is no triangle")));
     // Alone too, without a list.
-    let (mesh, reading) =
-        mesh::files::read(&folder("alone", &[("n.neu", NEUTRAL)]).join("n.neu")).unwrap();
-    assert_eq!(mesh.groups.len(), 2);
-    assert_eq!(reading.elements, [("triangle".into(), 2), ("quadrangle".into(), 1)]);
+    let alone = read(&[("n.neu", NEUTRAL)]);
+    assert_eq!((alone.mesh.groups.len(), panels(&alone)), (2, [2, 1]));
 
     let wrong = NEUTRAL.replace("       5       7       8", "       5       7       9");
-    refused("no_node", &[("n.neu", &wrong)], &["n.neu: line 37: element 3: there is no node 9"]);
+    refused(&[("n.neu", &wrong)], &["n.neu: line 37: element 3: there is no node 9"]);
     let wrong = NEUTRAL.replace("0.0 1.0 1.0\n", "0.0 1.0 abc\n");
-    refused("no_number", &[("n.neu", &wrong)], &["expected a coordinate, found \"abc\""]);
+    refused(&[("n.neu", &wrong)], &["expected a coordinate, found \"abc\""]);
 }
 
 /// Three patches of a quadrilateral each, as PATRAN meshes them: with nodes of their own. Two share a grid point, or two grid points
 /// at one place; the third lies apart.
 fn patches(second_grid: &str) -> String {
-    use std::fmt::Write as _;
     let mut text = "25       0       0       1\nPatches\n26       0       0       1      12       3\n01-JAN-92\n".to_owned();
     for (k, x) in [0, 1, 5].into_iter().enumerate() {
         for (i, (dx, y)) in [(0, 0), (1, 0), (1, 1), (0, 1)].into_iter().enumerate() {
@@ -351,18 +383,18 @@ fn patches(second_grid: &str) -> String {
 #[test]
 fn patches_of_neutral_files_are_joined_by_their_grid_points() {
     // The sphere of eight patches of FastCap's own examples is one conductor by this rule, not eight.
-    let model = read("patches_apart", &[("p.neu", &patches("1.5"))]);
-    assert_eq!(model.conductors, ["LEFT", "1", "2"]);
-    for (name, place) in [("patches_shared", "1.0"), ("patches_near", "1.000000001")] {
-        let model = read(name, &[("p.neu", &patches(place))]);
-        assert_eq!(model.conductors, ["LEFT", "1"], "{place}");
-        assert_eq!(model.panels, [0, 3]);
+    let model = read(&[("p.neu", &patches("1.5"))]);
+    assert_eq!(conductors(&model), ["LEFT", "1", "2"]);
+    for place in ["1.0", "1.000000001"] {
+        let model = read(&[("p.neu", &patches(place))]);
+        assert_eq!(conductors(&model), ["LEFT", "1"], "{place}");
+        assert_eq!(panels(&model), [0, 3]);
     }
     let wrong = patches("1.0").replace(
         "       1       2       3       4      -2",
         "       1       2       3       x      -2",
     );
-    refused("table", &[("p.neu", &wrong)], &["expected the number of an element, found \"x\""]);
+    refused(&[("p.neu", &wrong)], &["expected the number of an element, found \"x\""]);
 }
 
 proptest! {
@@ -383,9 +415,10 @@ proptest! {
         texts[which].splice(at..end, put.bytes());
         let texts: Vec<_> = texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect();
         let files = [("a.lst", &*texts[0]), ("a.qui", &*texts[1]), ("n.neu", &*texts[2]), ("p.neu", &*texts[3])];
-        if let Ok(model) = fastcap::read(&folder("property", &files).join("a.lst")) {
+        if let Ok(model) = try_read(&files) {
             prop_assert_eq!(model.mesh.validate(), Ok(()));
-            prop_assert_eq!(model.mesh.groups.len(), model.parts.len());
+            let surfaces = &model.description.surfaces;
+            prop_assert!(surfaces.is_empty() || surfaces.len() == model.mesh.groups.len());
         }
     }
 }
@@ -395,9 +428,9 @@ proptest! {
 fn crossed_quadrangles_are_refused_with_their_line() {
     let bowtie = "0 x\nQ c 0 0 0 1 0 0 1 1 0 0 1 0\nQ c 0 0 5 1 1 5 1 0 5 0 1 5\n";
     let parts = ["a.qui: line 3: the sides of this quadrangle cross each other", "in their order"];
-    refused("bowtie", &[("a.qui", bowtie)], &parts);
+    refused(&[("a.qui", bowtie)], &parts);
     // A notched one is cut inside, though its other diagonal is the shorter.
-    let arrow = read("arrow", &[("a.qui", "0 x\nQ c 0 10 0 -1 0 0 0 5 0 1 0 0\n")]);
+    let arrow = read(&[("a.qui", "0 x\nQ c 0 10 0 -1 0 0 0 5 0 1 0 0\n")]);
     let area = mesh::quality::areas(&arrow.mesh).iter().sum::<f64>();
     assert!((area - 5.0).abs() < 1e-12, "{area}");
 }

@@ -1,10 +1,11 @@
-//! Media that contradict each other, where they are given by what is on both sides of surfaces.
+//! Checks that media given by the sides of surfaces do not contradict each other.
 
 use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::topology::Topology;
+use mesh::vector::{cross, dot, norm, sub};
 
-/// Straight lines are drawn from so many triangles of each component.
+/// Number of triangles of each component from which straight lines are drawn.
 const SAMPLES: usize = 3;
 
 /// A corner of a triangle at an edge: the edge's vertices in order, whether the triangle runs along it in that order, the triangle.
@@ -22,7 +23,7 @@ pub(crate) struct Contradiction {
 }
 
 /// A contradiction of the media on the front and the back of each triangle, if there is one: first where surfaces meet, then across
-/// the space between them. `keep` tells which triangles count.
+/// the space between them. `keep` selects the triangles that count.
 pub(crate) fn find(
     mesh: &Mesh,
     permittivity: &[[f64; 2]],
@@ -37,7 +38,7 @@ pub(crate) fn find(
         Some(Contradiction { triangles, place, meet: true })
     });
     met.or_else(|| {
-        // Beyond the rim of an interface that ends somewhere, media do not tell what is where.
+        // Where an interface ends, both its media meet in the space beyond its rim: lines across space prove nothing.
         let ends =
             |around: &[Side]| around.len() == 1 && around.iter().any(|side| !is_conductor(side.2));
         let any_ends = sides.chunk_by(|a, b| a.0 == b.0).any(ends);
@@ -100,17 +101,16 @@ fn around_edge(
     })
 }
 
-/// The angle at which a triangle stands about one of its edges, counted alike for all triangles there.
+/// The angle of a triangle about one of its edges, in a frame that is the same for all triangles at this edge.
 fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
     let place = |v: u32| mesh.vertices[v as usize];
     let along = sub(place(edge[1]), place(edge[0]));
-    // Of the axes the one that is least along the edge gives the frame.
+    // The axis least parallel to the edge defines the frame.
     let axis = (0..3).min_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs())).unwrap_or(0);
     let mut unit = [0.0; 3];
     unit[axis] = 1.0;
     let v = cross(along, unit);
-    let length = dot(along, along).sqrt();
-    let u = cross(v, along).map(|x| x / length);
+    let u = cross(v, along).map(|x| x / norm(along));
     let third = mesh.triangles[t].into_iter().find(|vertex| !edge.contains(vertex));
     let arm = third.map_or([0.0; 3], |vertex| sub(place(vertex), place(edge[0])));
     dot(arm, v).atan2(dot(arm, u))
@@ -152,21 +152,6 @@ fn across_space(
 fn normal(mesh: &Mesh, t: usize) -> [f64; 3] {
     let [a, b, c] = mesh.corners(t);
     cross(sub(b, a), sub(c, a))
-}
-
-fn sub(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [0, 1, 2].map(|k| a[k] - b[k])
-}
-
-fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-}
-
-fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
-    [0, 1, 2].map(|k| {
-        let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        a[i] * b[j] - a[j] * b[i]
-    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,44 @@
+//! Surfaces from files of every format, FastCap's included.
+
+use std::path::Path;
+
+use farad::fastcap;
+use mesh::Mesh;
+use mesh::files::{self, Error, Reading};
+
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
+
+/// Reads a surface, whatever its format.
+pub(crate) fn read(path: &Path) -> Result<(Mesh, Reading), Failure> {
+    if fastcap::is_name(path) {
+        return fastcap::read(path, files::load)
+            .map(|model| (model.mesh, model.reading))
+            .map_err(unreadable);
+    }
+    files::read(path).map_err(|error| match error {
+        Error::Unknown { .. } => {
+            let help = "FastCap's files (.lst, .qui, .neu) are read too";
+            Failure::with_help(Exit::BadInput, error, help)
+        }
+        other => unreadable(other),
+    })
+}
+
+/// The same, with the notes of the reader shown.
+pub(crate) fn read_with_notes(path: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
+    let (mesh, reading) = read(path)?;
+    for note in &reading.notes {
+        output.note(&format!("{}: {note}", path.display()));
+    }
+    Ok((mesh, reading))
+}
+
+/// The failure for a surface that cannot be read: the system's fault or the file's.
+pub(crate) fn unreadable(error: Error) -> Failure {
+    let exit = match error {
+        Error::Io { .. } => Exit::Io,
+        _ => Exit::BadInput,
+    };
+    Failure::new(exit, error)
+}

@@ -1,0 +1,347 @@
+//! FastCap's input as a problem: list files (.lst) and the panel files that they name (.qui, .neu).
+//!
+//! A list has one surface per line: a conductor (`C`), an interface of two dielectrics (`D`), or a thin conductor on such an
+//! interface (`B`), each with the relative permittivities on its sides, a translation, and for interfaces a reference point, which shows
+//! which side is which. Panels name their conductor; names hold within a chain of lines joined by `+`. Lengths are metres.
+//! Format: K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
+//!
+//! ```
+//! use farad::{Options, Problem, Quiet, fastcap};
+//! use farad::mesh::files::Error;
+//! use std::path::Path;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `farad::mesh::files::load` reads the files from the disk.
+//! let load = |path: &Path| match path.to_str() {
+//!     Some("pair.lst") => Ok("C plate.qui 1 0 0 0\nC plate.qui 1 0 0 0.5\n".into()),
+//!     Some("plate.qui") => Ok("0 plate\nQ p 0 0 0 1 0 0 1 1 0 0 1 0\n".into()),
+//!     _ => Err(Error::Io { path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() }),
+//! };
+//! let model = fastcap::read(Path::new("pair.lst"), load)?;
+//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
+//! assert_eq!(solution.matrices().maxwell_farad.len(), 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod list;
+mod names;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use mesh::Mesh;
+use mesh::fastcap::{Panel, Panels};
+use mesh::files::{Assembly, Cause, Error, FormatError, Reading, in_file};
+use mesh::gmsh::{Encoding, Place};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+
+use crate::description::{Conductor, Description, SurfaceMedia};
+use list::{LineKind, ListLine};
+use names::Names;
+
+/// Corners closer than this times the size of the whole are one vertex: the files hold five or six digits.
+const WELD: f64 = 1e-6;
+
+/// More panels are refused before they are made: a short list may name a long file many times.
+pub const MOST_PANELS: usize = 16 << 20;
+
+/// A reference point whose height over a panel's plane is less than this times its distance does not define the panel's sides.
+const IN_PLANE: f64 = 1e-9;
+
+/// A list file with all that it names, or a file of panels alone, as conductors in vacuum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// The title of the first file of panels that has one.
+    pub title: Option<String>,
+    /// The conductors in the order in which the files name them, and the media: one around all conductors, or else those on both sides of
+    /// each group.
+    pub description: Description,
+    /// All panels as triangles, each in one group; normals of interfaces point to the outer medium.
+    pub mesh: Mesh,
+    /// What was read, and sentences for people about it.
+    pub reading: Reading,
+}
+
+/// Whether the name ends as those of lists and of panels do.
+pub fn is_name(path: &Path) -> bool {
+    is_list(path) || ["qui", "neu"].iter().any(|ending| ends_in(path, ending))
+}
+
+fn is_list(path: &Path) -> bool {
+    ends_in(path, "lst")
+}
+
+fn ends_in(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
+}
+
+/// Reads a list file (.lst) and all that it names, or a file of panels alone, whose bytes `load` gets; [`mesh::files::load`] gets them from
+/// the disk.
+///
+/// # Errors
+/// Those of `load`, [`Error::Missing`] where they say that a file of the list is not there, and [`Error::Format`], with the file's name, the
+/// line, what is wrong and what to do.
+pub fn read(
+    path: &Path,
+    mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<Model, Error> {
+    let mut builder = Builder::default();
+    let lines = if is_list(path) {
+        list::parse(&load(path)?).map_err(in_file(path))?
+    } else {
+        vec![ListLine::alone(path)]
+    };
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut surfaces = Vec::with_capacity(lines.len());
+    let mut total = 0;
+    for line in &lines {
+        let file = if is_list(path) { folder.join(&line.file) } else { path.to_path_buf() };
+        let panels = builder.panels(&file, &mut load);
+        let panels = panels
+            .map_err(|error| if is_list(path) { missing(path, line, error) } else { error })?;
+        total += panels.panels.len();
+        if total > MOST_PANELS {
+            let message = format!(
+                "with the {} panels of {} there are {total}, more than the {MOST_PANELS} that are read",
+                panels.panels.len(),
+                line.file
+            );
+            return Err(in_file(path)(Cause::Other(message).on_line(line.number)));
+        }
+        surfaces.push((line, file, panels));
+    }
+    for (line, file, panels) in surfaces {
+        builder.add(&panels, line, path).map_err(in_file(&file))?;
+        if line.kind != LineKind::Interface {
+            builder.rename(&panels, line).map_err(in_file(&file))?;
+        }
+    }
+    let last = lines.last().map_or(1, |line| line.number);
+    let mut model = builder.finish().map_err(|cause| in_file(path)(cause.on_line(last)))?;
+    if model.description.conductors.is_empty() {
+        model.reading.notes.push("there is no conductor in it".into());
+    }
+    Ok(model)
+}
+
+/// The error of loading a file that a line of `list` names: where the file is not there, it names that line.
+fn missing(list: &Path, line: &ListLine, error: Error) -> Error {
+    let (missing, what) = match error {
+        Error::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
+            (path, "does not exist")
+        }
+        Error::NotAFile { path, what: "a folder" } => (path, "is a folder"),
+        other => return other,
+    };
+    Error::Missing {
+        path: list.to_path_buf(),
+        place: Place::Line(line.number),
+        why: format!("{what}; names in a list are relative to the folder of the list"),
+        missing,
+    }
+}
+
+/// What the triangles of one group are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Role {
+    /// The conductor; `None` for an interface of dielectrics.
+    conductor: Option<usize>,
+    /// Whether it is metal without thickness between two media.
+    thin: bool,
+    /// The bits of the relative permittivities on the side that normals point to, and on the other.
+    sides: [u64; 2],
+}
+
+impl Role {
+    /// Outside, then inside.
+    fn permittivities(&self) -> [f64; 2] {
+        self.sides.map(f64::from_bits)
+    }
+
+    /// The label of its group: its conductor's name where that is all there is to say. `roles` is the number of roles per conductor.
+    fn label(&self, roles: &[usize], names: &[String]) -> String {
+        let [outer, inner] = self.permittivities();
+        match self.conductor {
+            None => format!("interface {inner}|{outer}"),
+            Some(conductor) if roles[conductor] == 1 => names[conductor].clone(),
+            Some(conductor) if self.thin => format!("{} on {inner}|{outer}", names[conductor]),
+            Some(conductor) => format!("{} in {outer}", names[conductor]),
+        }
+    }
+}
+
+/// Roles without repetition.
+#[derive(Default)]
+struct Roles {
+    all: Vec<Role>,
+    index_of: HashMap<Role, usize>,
+}
+
+impl Roles {
+    /// The index of a role, a new one if it is not there.
+    fn index(&mut self, role: Role) -> usize {
+        let index = *self.index_of.entry(role).or_insert(self.all.len());
+        if index == self.all.len() {
+            self.all.push(role);
+        }
+        index
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    assembly: Assembly,
+    /// Files read already: lists name one file many times, at different places.
+    known: HashMap<PathBuf, Rc<Panels>>,
+    title: Option<String>,
+    names: Names,
+    /// What the groups of the assembly are, whose labels are provisional.
+    roles: Roles,
+    notes: Vec<String>,
+}
+
+impl Builder {
+    /// The panels of a file.
+    fn panels(
+        &mut self,
+        file: &Path,
+        load: &mut impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+    ) -> Result<Rc<Panels>, Error> {
+        if let Some(panels) = self.known.get(file) {
+            return Ok(panels.clone());
+        }
+        let panels = Rc::new(mesh::fastcap::parse(&load(file)?).map_err(in_file(file))?);
+        let notes = panels.notes.iter().map(|note| format!("{}: {note}", file.display()));
+        self.notes.extend(notes);
+        self.known.insert(file.to_path_buf(), panels.clone());
+        if self.title.is_none() {
+            self.title.clone_from(&panels.title);
+        }
+        Ok(panels)
+    }
+
+    /// Adds the panels of a line of the list.
+    fn add(&mut self, panels: &Panels, line: &ListLine, list: &Path) -> Result<(), FormatError> {
+        for panel in &panels.panels {
+            let fault = |cause: Cause| cause.on_line(panel.line);
+            let mut corners = panel.corners.clone();
+            for corner in &mut corners {
+                *corner = add(*corner, line.translation);
+            }
+            if line.kind != LineKind::Conductor {
+                let faces_outer = faces_outer(panel, &corners, line).ok_or_else(|| {
+                    let message = format!(
+                        "the reference point {:?} of line {} of {} lies in the plane of this panel, so it does not tell \
+                         which side has which permittivity; choose a point off every panel's plane, or split the file",
+                        panel.reference.or(line.reference).unwrap_or_default(),
+                        line.number,
+                        list.display()
+                    );
+                    fault(Cause::Other(message))
+                })?;
+                if !faces_outer {
+                    corners.reverse();
+                }
+            }
+            let role = Role {
+                conductor: (line.kind != LineKind::Interface)
+                    .then(|| self.names.conductor(&line.chain, &panel.conductor)),
+                thin: line.kind == LineKind::Both,
+                sides: [line.outer, line.inner].map(f64::to_bits),
+            };
+            self.assembly.group(&self.roles.index(role).to_string());
+            let mut indices = Vec::with_capacity(4);
+            for &corner in &corners {
+                indices.push(self.assembly.vertex(corner).map_err(fault)?);
+            }
+            self.assembly.face(&indices).map_err(fault)?;
+        }
+        Ok(())
+    }
+
+    /// Applies the N lines of a file: names hold in the whole chain, so that what earlier files have is renamed too.
+    fn rename(&mut self, panels: &Panels, line: &ListLine) -> Result<(), FormatError> {
+        for rename in &panels.renames {
+            if !self.names.rename(&line.chain, &rename.old, &rename.new) {
+                let message = format!(
+                    "there is no conductor \"{}\" to be renamed, neither in this file nor in those before it that + joins to it",
+                    rename.old
+                );
+                return Err(Cause::Other(message).on_line(rename.line));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Model, Cause> {
+        self.assembly.weld(WELD);
+        let (mut mesh, mut reading) = self.assembly.finish("FastCap", Encoding::Ascii)?;
+        reading.notes.splice(0..0, self.notes);
+        let (names, renumbered) = self.names.finish();
+        // Conductors that were given one name are one: their roles may have become the same.
+        let mut roles = Roles::default();
+        let merged = self.roles.all.into_iter().map(|role| {
+            let conductor = role.conductor.map(|conductor| renumbered[conductor]);
+            roles.index(Role { conductor, ..role }) as u32
+        });
+        let group_of: Vec<u32> = merged.collect();
+        for set in mesh.membership.iter_mut().filter(|set| **set > 0) {
+            *set = group_of[*set as usize - 1] + 1;
+        }
+        let roles = roles.all;
+        mesh.groups.truncate(roles.len());
+        mesh.memberships.truncate(roles.len() + 1);
+        let mut count = vec![0; names.len()];
+        roles.iter().filter_map(|role| role.conductor).for_each(|index| count[index] += 1);
+        let labels: Vec<String> = roles.iter().map(|role| role.label(&count, &names)).collect();
+        for (group, label) in mesh.groups.iter_mut().zip(&labels) {
+            group.name = Some(label.clone());
+        }
+        let description = describe(names, &roles, labels);
+        Ok(Model { title: self.title, description, mesh, reading })
+    }
+}
+
+/// The problem of conductors of these names and of roles with the groups of these labels.
+fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Description {
+    let unset = |name| Conductor { name, groups: Vec::new(), setting: None };
+    let mut conductors: Vec<Conductor> = names.into_iter().map(unset).collect();
+    for (role, label) in roles.iter().zip(&labels) {
+        if let Some(index) = role.conductor {
+            conductors[index].groups.push(label.clone());
+        }
+    }
+    let first = roles.first().map(Role::permittivities);
+    let same = |role: &Role| role.conductor.is_some() && Some(role.permittivities()) == first;
+    let medium = first.filter(|[outer, inner]| outer == inner && roles.iter().all(same));
+    let by_sides = roles.iter().zip(labels).filter(|_| medium.is_none());
+    let surface = |(role, label): (&Role, String)| SurfaceMedia {
+        groups: vec![label],
+        sides: role.permittivities(),
+    };
+    Description {
+        relative_permittivity: medium.map_or(1.0, |[outer, _]| outer),
+        conductors,
+        surfaces: by_sides.map(surface).collect(),
+        ..Description::default()
+    }
+}
+
+/// Whether a panel's normal points to the outer side; `None` if the reference point lies in the panel's plane.
+fn faces_outer(panel: &Panel, corners: &[Vector], line: &ListLine) -> Option<bool> {
+    let normal = match *corners {
+        [a, b, c] => cross(sub(b, a), sub(c, a)),
+        [a, b, c, d] => cross(sub(c, a), sub(d, b)),
+        _ => return None,
+    };
+    let reference = panel.reference.or(line.reference)?;
+    let sum = corners.iter().fold([0.0; 3], |sum, corner| add(sum, *corner));
+    let centre = scale(1.0 / corners.len() as f64, sum);
+    let toward = sub(reference, centre);
+    let height = dot(normal, toward);
+    let is_off_plane = height.abs() > IN_PLANE * norm(normal) * norm(toward);
+    // A panel without area has no sides, and no charge either.
+    (is_off_plane || norm(normal) == 0.0).then_some((height > 0.0) != line.reference_is_inside)
+}
