@@ -1,4 +1,4 @@
-"""Compiles every kernels/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports, in every variant that the
+"""Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports, in every variant that the
 program asks for; warnings fail.
 
 Headers in kernels/shared are passed by name, as the program does it. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
@@ -88,7 +88,7 @@ def main():
     only = sys.argv[1:]
     jobs = [
         (path, architecture, macros)
-        for path in sorted((ROOT / "kernels").glob("*.cu"))
+        for path in sorted((ROOT / "kernels").glob("*/*.cu"))
         if not only or path.name in only
         for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name))
     ]

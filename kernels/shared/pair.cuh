@@ -1,5 +1,5 @@
 // Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not. CPU twins:
-// crates/bem/src/pair.rs and edge.rs, whose constants and names these are.
+// crates/bem/src/integrals/pair.rs and edge.rs, whose constants and names these are.
 #pragma once
 #include "shared/triangle.cuh"
 

@@ -1,5 +1,5 @@
 // What a matrix over panels has beyond potentials of panels without images: rows of other kinds, mirror images, needs of charges in
-// space. CPU twins: crates/bem/src/layer.rs, panels.rs and near/needs.rs.
+// space. CPU twins: crates/bem/src/near/pairs.rs, geometry/panels.rs and near/needs.rs.
 #pragma once
 #include "shared/triangle.cuh"
 

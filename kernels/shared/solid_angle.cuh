@@ -1,5 +1,5 @@
 // The mean solid angle of one triangle seen from another, int_S Omega_T(x) dS_x: the double layer's Galerkin integral. CPU twin:
-// crates/bem/src/solid_angle_pair.rs, whose constants and names these are; there pairs with a vertex in common have rules of their own.
+// crates/bem/src/integrals/solid_angle.rs, whose constants and names these are; there pairs with a vertex in common have rules of their own.
 #pragma once
 #include "shared/pair.cuh"
 

@@ -1,5 +1,5 @@
 // One flat triangle in double precision: geometry, closed-form potential, self integral, quadrature points. CPU twins:
-// crates/bem/src/triangle.rs and product.rs.
+// crates/bem/src/geometry/triangle.rs and quadrature/sums.rs.
 #pragma once
 
 typedef unsigned int u32;

@@ -27,10 +27,16 @@ pub struct Source<'a> {
 /// A file under the workspace's `kernels/`, embedded, with the headers that it may include.
 #[macro_export]
 macro_rules! kernel_source {
-    ($name:literal, $headers:expr) => {
+    ($folder:literal, $name:literal, $headers:expr) => {
         $crate::Source {
             name: $name,
-            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels/", $name)),
+            text: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../kernels/",
+                $folder,
+                "/",
+                $name
+            )),
             headers: $headers,
         }
     };

@@ -11,14 +11,14 @@ const HEADERS: &[(&str, &str)] = gpu::kernel_headers![
     "shared/solid_angle.cuh"
 ];
 
-pub(super) const NEAR: Source<'static> = gpu::kernel_source!("near.cu", HEADERS);
-pub(super) const SPARSE: Source<'static> = gpu::kernel_source!("sparse.cu", HEADERS);
+pub(super) const NEAR: Source<'static> = gpu::kernel_source!("bem", "near.cu", HEADERS);
+pub(super) const SPARSE: Source<'static> = gpu::kernel_source!("bem", "sparse.cu", HEADERS);
 pub(super) const PRECONDITIONER: Source<'static> =
-    gpu::kernel_source!("preconditioner.cu", HEADERS);
-pub(super) const VECTORS: Source<'static> = gpu::kernel_source!("vectors.cu", HEADERS);
-pub(super) const INTERFACES: Source<'static> = gpu::kernel_source!("interfaces.cu", HEADERS);
+    gpu::kernel_source!("bem", "preconditioner.cu", HEADERS);
+pub(super) const VECTORS: Source<'static> = gpu::kernel_source!("bem", "vectors.cu", HEADERS);
+pub(super) const INTERFACES: Source<'static> = gpu::kernel_source!("bem", "interfaces.cu", HEADERS);
 
-/// Threads of a block, as `kernels/vectors.cu` has it.
+/// Threads of a block, as `kernels/bem/vectors.cu` has it.
 pub(super) const VECTOR_THREADS: u32 = 256;
 
 /// A kernel ready to be started on its device's main stream.

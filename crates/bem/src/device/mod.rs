@@ -44,7 +44,7 @@ pub(crate) fn open(ordinal: usize) -> Result<Device, Error> {
 /// Threads of a block in the kernels that work on panels.
 const THREADS: u32 = 128;
 
-/// Lanes that share a row of a sparse matrix, as `kernels/sparse.cu` and `kernels/preconditioner.cu` have it.
+/// Lanes that share a row of a sparse matrix, as `kernels/bem/sparse.cu` and `kernels/bem/preconditioner.cu` have it.
 const LANES: usize = 8;
 
 /// Panels and quadrature rules on the device.

@@ -9,7 +9,7 @@ use crate::quadrature::sums::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
 
-/// Targets that a block of direct sums takes, as `kernels/vectors.cu` has it.
+/// Targets that a block of direct sums takes, as `kernels/bem/vectors.cu` has it.
 const TARGETS: usize = 8;
 
 /// Blocks over the sources of direct sums: enough to fill a GPU.

@@ -14,7 +14,7 @@ use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS_OF_FACING, POI
 use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 
-/// Threads of the block that solves the coarse level, as `kernels/preconditioner.cu` has it.
+/// Threads of the block that solves the coarse level, as `kernels/bem/preconditioner.cu` has it.
 const SOLVERS: u32 = 1024;
 
 /// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).

@@ -143,7 +143,7 @@ pub(crate) const KEYS: [Key; 52] = [
         "output",
         "directory",
         ValueKind::Path,
-        Absent::Default("`<case>.out` beside the case file"),
+        Absent::Default("`<case>.out` next to the case file"),
     ),
     key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),

@@ -22,7 +22,7 @@ struct Level {
 // SAFETY: 64 and twice 32 bits.
 unsafe impl Plain for Level {}
 
-/// Pairs that share a matrix, as `kernels/translate.cu` declares them.
+/// Pairs that share a matrix, as `kernels/fmm/translate.cu` declares them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
@@ -42,7 +42,7 @@ struct Batch {
 // SAFETY: three 64-bit and ten 32-bit numbers, 64 bytes.
 unsafe impl Plain for Batch {}
 
-/// What a block works, as `kernels/translate.cu` declares it: batch, first pair, first row, rows.
+/// What a block works, as `kernels/fmm/translate.cu` declares it: batch, first pair, first row, rows.
 type Tile = [u32; 4];
 
 /// One kind of expansion, of all levels.
@@ -157,7 +157,7 @@ pub(super) struct Expansions {
     family_matrices: Buffer<u8>,
 }
 
-/// Rows of a tile at most, as `kernels/translate.cu` is written.
+/// Rows of a tile at most, as `kernels/fmm/translate.cu` is written.
 const SINGLE_ROWS: usize = 144;
 const DOUBLE_ROWS: usize = 128;
 

@@ -17,7 +17,7 @@ use crate::Precision;
 /// Blocks that fill one matrix.
 const FILL_BLOCKS: u32 = 8;
 
-/// A translation vector, as `kernels/m2l.cu` declares it.
+/// A translation vector, as `kernels/fmm/m2l.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Vector {

@@ -12,19 +12,20 @@ const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
     "shared/near.cuh"
 ];
 
-pub(super) const SCAN: Source<'static> = ::gpu::kernel_source!("scan.cu", HEADERS);
-pub(super) const SORT: Source<'static> = ::gpu::kernel_source!("sort.cu", HEADERS);
-pub(super) const MORTON: Source<'static> = ::gpu::kernel_source!("morton.cu", HEADERS);
-pub(super) const TREE: Source<'static> = ::gpu::kernel_source!("tree.cu", HEADERS);
-pub(super) const LISTS: Source<'static> = ::gpu::kernel_source!("lists.cu", HEADERS);
-pub(super) const PARTICLES: Source<'static> = ::gpu::kernel_source!("particles.cu", HEADERS);
-pub(super) const CLOSE: Source<'static> = ::gpu::kernel_source!("close.cu", HEADERS);
-pub(super) const TRUNCATION: Source<'static> = ::gpu::kernel_source!("truncation.cu", HEADERS);
-pub(super) const M2L: Source<'static> = ::gpu::kernel_source!("m2l.cu", HEADERS);
-pub(super) const TRANSLATE: Source<'static> = ::gpu::kernel_source!("translate.cu", HEADERS);
-pub(super) const P2M: Source<'static> = ::gpu::kernel_source!("p2m.cu", HEADERS);
-pub(super) const P2P: Source<'static> = ::gpu::kernel_source!("p2p.cu", HEADERS);
-pub(super) const L2P: Source<'static> = ::gpu::kernel_source!("l2p.cu", HEADERS);
+pub(super) const SCAN: Source<'static> = ::gpu::kernel_source!("fmm", "scan.cu", HEADERS);
+pub(super) const SORT: Source<'static> = ::gpu::kernel_source!("fmm", "sort.cu", HEADERS);
+pub(super) const MORTON: Source<'static> = ::gpu::kernel_source!("fmm", "morton.cu", HEADERS);
+pub(super) const TREE: Source<'static> = ::gpu::kernel_source!("fmm", "tree.cu", HEADERS);
+pub(super) const LISTS: Source<'static> = ::gpu::kernel_source!("fmm", "lists.cu", HEADERS);
+pub(super) const PARTICLES: Source<'static> = ::gpu::kernel_source!("fmm", "particles.cu", HEADERS);
+pub(super) const CLOSE: Source<'static> = ::gpu::kernel_source!("fmm", "close.cu", HEADERS);
+pub(super) const TRUNCATION: Source<'static> =
+    ::gpu::kernel_source!("fmm", "truncation.cu", HEADERS);
+pub(super) const M2L: Source<'static> = ::gpu::kernel_source!("fmm", "m2l.cu", HEADERS);
+pub(super) const TRANSLATE: Source<'static> = ::gpu::kernel_source!("fmm", "translate.cu", HEADERS);
+pub(super) const P2M: Source<'static> = ::gpu::kernel_source!("fmm", "p2m.cu", HEADERS);
+pub(super) const P2P: Source<'static> = ::gpu::kernel_source!("fmm", "p2p.cu", HEADERS);
+pub(super) const L2P: Source<'static> = ::gpu::kernel_source!("fmm", "l2p.cu", HEADERS);
 
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]

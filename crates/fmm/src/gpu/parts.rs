@@ -11,7 +11,7 @@ use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
 use crate::{Mode, Options, Precision};
 
-/// Warps of a block of P2P, as `kernels/p2p.cu` and `kernels/close.cu` have it.
+/// Warps of a block of P2P, as `kernels/fmm/p2p.cu` and `kernels/fmm/close.cu` have it.
 const P2P_WARPS: usize = 4;
 
 /// A close pair, as `kernels/shared/near.cuh` declares it: of the same size in both formats.

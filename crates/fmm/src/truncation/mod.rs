@@ -6,7 +6,7 @@
 //! multiplier lambda that meets the tolerance. Errors are measured on the plan's own points: pairs of points placed in
 //! two boxes of the class, the truncated expansion against 1/r, for every p' at once. High powers of the radius decide,
 //! which few points near the corners of a box contribute, so those are sampled more often and weighted less. Paper 001's
-//! eq. 24 equalises worst-case bounds instead, which is far from optimal (docs/performance.md has the comparison).
+//! eq. 24 equalises worst-case bounds instead, which is far from optimal (docs/experiments.md has the comparison).
 
 mod measure;
 mod sampling;

@@ -1,5 +1,5 @@
 // Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's entries. CPU twins:
-// crates/bem/src/preconditioner.rs, local.rs, coarse.rs, entries.rs, slopes.rs.
+// crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs, entries.rs, slopes.rs.
 #include "shared/triangle.cuh"
 
 #ifndef VALUE
@@ -18,7 +18,7 @@
 #endif
 #define PITCH (MOST + 1)
 #define SLOTS ((MOST + 31) / 32)
-// Panels that face each other: crates/bem/src/preconditioner.rs.
+// Panels that face each other: crates/bem/src/precondition/local_inverse.rs.
 #define FACING 0.55
 #define OUT_OF_PLANE 1e-3
 #define PARALLEL 0.25

@@ -1,4 +1,4 @@
-// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/gmres.rs, points.rs.
+// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs, operator/points.rs.
 #include "shared/rows.cuh"
 
 #define THREADS 256

@@ -1,5 +1,5 @@
 // Close pairs of panels and their exact entries: search in the tree of panels, choice by estimated error, integrals. CPU twins:
-// crates/bem/src/panels.rs (Neighbours), near/select.rs, single_layer.rs.
+// crates/bem/src/geometry/neighbours.rs, near/select.rs, near/single_layer.rs.
 #include "shared/rows.cuh"
 #include "shared/solid_angle.cuh"
 
