@@ -4,8 +4,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use bem::{
-    Capacitance, SolveOptions, Conductors, Method, PairQuadrature, Quiet, Triangle,
-    capacitance,
+    Capacitance, Conductors, Method, PairQuadrature, Quiet, SolveOptions, Triangle, capacitance,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mesh::Mesh;

@@ -14,7 +14,7 @@ pub enum Method {
     Fmm,
 }
 
-/// Choices for [`capacitance`].
+/// Choices for a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SolveOptions {
     /// Dense or fast.
@@ -69,7 +69,7 @@ pub enum Stage {
 
 /// How a caller follows and stops a solve.
 pub trait Progress: Sync {
-    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in [`Error::Interrupted`].
+    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in [`Error::Interrupted`](crate::Error::Interrupted).
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
     /// Called after each GMRES iteration with the largest relative residual of the columns still running.
     fn residual(&self, _iteration: usize, _relative: f64) {}

@@ -185,7 +185,7 @@ impl Surface {
         if map.len() != found {
             return Err(Error::Length { what: "coefficients", expected: map.len(), found });
         }
-        let coefficients = map.from_mesh_order(coefficients);
+        let coefficients = map.in_own_order(coefficients);
         Ok(space::norm(&self.panels, &map, &coefficients) * self.panels.scale())
     }
 

@@ -168,7 +168,7 @@ pub fn electrostatics(
 
 impl Electrostatics {
     /// The capacitance matrix, if the first excitations were each conductor in turn at potential 1 and the others at 0, in the
-    /// form of [`crate::physics::capacitance`] for a medium of relative permittivity `eps`: `maxwell` and `density` are over 4 pi eps and
+    /// form of [`capacitance`](crate::capacitance()) for a medium of relative permittivity `eps`: `maxwell` and `density` are over 4 pi eps and
     /// eps, whatever media there are. `areas` are those of the triangles.
     pub fn into_capacitance(self, eps: f64, areas: &[f64]) -> Capacitance {
         let conductors = self.responses.first().map_or(0, |r| r.conductor_charge.len());

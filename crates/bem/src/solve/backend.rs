@@ -77,9 +77,12 @@ pub(crate) struct Equations<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
     /// From the column, and mean squares of the residual and of what charges balance by their diagonals (empty if nobody asks for these).
-    pub(crate) size: &'a dyn Fn(usize, &[f64], &[f64]) -> f64,
+    pub(crate) size: &'a SizeOfColumn<'a>,
     pub(crate) asks_for_balance: bool,
 }
+
+/// The size of a residual.
+pub(crate) type SizeOfColumn<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
 
 /// Makes equations of the rows (second) that charges (first) make; whether the product is exact.
 pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64], bool) + 'a;

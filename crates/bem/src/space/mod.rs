@@ -148,7 +148,7 @@ impl DofMap {
     }
 
     /// Coefficients that are in the mesh's order in this one.
-    pub(crate) fn from_mesh_order(&self, x: &[f64]) -> Vec<f64> {
+    pub(crate) fn in_own_order(&self, x: &[f64]) -> Vec<f64> {
         self.order.iter().map(|&place| x[place as usize]).collect()
     }
 
