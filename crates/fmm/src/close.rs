@@ -11,13 +11,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::lists::Lists;
+use crate::geometry::{Geometry, Points};
 use crate::near::{Near, View, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
-use crate::tree::{Cell, Order, Root, Tree};
+use crate::tree::{Cell, Order, Tree};
 
 /// Target leaves of one P2P job.
 pub(crate) const P2P_LEAVES: usize = 64;
@@ -42,36 +42,34 @@ pub(crate) struct CloseRows<T> {
     pub(crate) pairs: Vec<ClosePair<T>>,
 }
 
-/// Boxes and what they are near to.
-#[derive(Clone, Copy)]
-pub(crate) struct Places<'a> {
-    pub(crate) root: &'a Root,
-    pub(crate) tree: &'a Tree,
-    pub(crate) lists: &'a Lists,
-}
-
 /// One set of points: as the loops see them, their order, as the caller gave them.
-pub(crate) type Points<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
+type PointSet<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job whose vector loop works in `N`.
+/// The close pairs of every P2P job whose vector loop works in `N`; `particles`: sources and, if they are others, targets.
 pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
-    places: &Places<'_>,
-    sources: Points<'_, N>,
-    targets: Points<'_, N>,
+    geometry: &Geometry,
+    points: Points<'_>,
+    particles: (&Particles<N>, Option<&Particles<N>>),
     derivatives: bool,
 ) -> Vec<CloseRows<T>> {
-    let source_bounds = bounds(places.tree, sources.0, |cell| &cell.sources);
+    let tree = &geometry.tree;
+    let sources = (particles.0, &geometry.source_order, points.sources);
+    let targets = match (particles.1, &geometry.target_order, points.targets) {
+        (Some(particles), Some(order), Some(points)) => (particles, order, points),
+        _ => sources,
+    };
+    let source_bounds = bounds(tree, sources.0, |cell| &cell.sources);
     let own_targets = !std::ptr::eq(sources.1, targets.1);
-    let target_bounds = own_targets.then(|| bounds(places.tree, targets.0, |cell| &cell.targets));
+    let target_bounds = own_targets.then(|| bounds(tree, targets.0, |cell| &cell.targets));
     let bounds = [target_bounds.as_deref().unwrap_or(&source_bounds), &source_bounds];
-    let rows = places.lists.near.cells.len();
+    let rows = geometry.lists.near.cells.len();
     (0..rows.div_ceil(P2P_LEAVES))
         .into_par_iter()
         .map(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let stored = PhantomData;
-            let job = CloseJob { places, sources, targets, bounds, rows, derivatives, stored };
+            let job = CloseJob { geometry, sources, targets, bounds, rows, derivatives, stored };
             N::dispatch(simd, job)
         })
         .collect()
@@ -106,9 +104,9 @@ fn bounds<T: Real>(
 }
 
 struct CloseJob<'a, N, T> {
-    places: &'a Places<'a>,
-    sources: Points<'a, N>,
-    targets: Points<'a, N>,
+    geometry: &'a Geometry,
+    sources: PointSet<'a, N>,
+    targets: PointSet<'a, N>,
     /// Of targets and sources in every leaf.
     bounds: [&'a [Bounds<N>]; 2],
     rows: Range<usize>,
@@ -121,7 +119,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) -> CloseRows<T> {
-        let Places { root, tree, lists } = *self.places;
+        let Geometry { root, tree, lists, .. } = self.geometry;
         let (sources, source_order, source_points) = self.sources;
         let (targets, target_order, target_points) = self.targets;
         let same = std::ptr::eq(source_order, target_order);

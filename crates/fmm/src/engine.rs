@@ -1,29 +1,25 @@
 //! The stages of one `apply`, in one floating-point format.
 //!
-//! P2M on the leaves, M2M level by level upward, M2L over chunks of target boxes, L2L level by level downward, then L2P and
-//! P2P on the leaves. Each parallel job owns a contiguous run of boxes of one level (or of targets), so no two jobs write
-//! the same memory.
+//! P2M on the leaves, M2M, M2L and L2L (module `translations`), then L2P and P2P on the leaves. Each parallel job owns a
+//! contiguous run of boxes of one level (or of targets), so no two jobs write the same memory.
 
-use std::ops::Range;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::close::{ClosePair, CloseRows, Places, find_close};
-use crate::expansions::Expansions;
-use crate::families::{Family, FamilyJob, JOB_CELLS, run_families};
+use crate::close::{ClosePair, CloseRows, find_close};
+use crate::families::JOB_CELLS;
+use crate::geometry::{Geometry, Points};
 use crate::harmonics::{Gradient, Harmonics};
-use crate::lists::Lists;
-use crate::p2p::NearPairs;
+use crate::p2p::{NearPairs, NearSums};
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::shared::Shared;
 use crate::simd::{Level, Real};
 use crate::sums::Sums;
-use crate::translate::{Kind, Tables, Vector};
-use crate::tree::{Cell, Order, Root, Tree};
-use crate::truncation::Orders;
-use crate::{Precision, l2l, l2p, m2l, m2m, p2m};
+use crate::translations::{Translations, timed};
+use crate::tree::{Cell, Order};
+use crate::{Precision, l2p, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
 const DENSITIES: usize = 8;
@@ -32,28 +28,18 @@ const DENSITIES: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Engine<T> {
     simd: Level,
-    root: Root,
-    tree: Tree,
-    lists: Lists,
-    orders: Orders,
-    source_order: Order,
-    /// None: the targets are the sources.
-    target_order: Option<Order>,
+    geometry: Geometry,
     sources: Particles<T>,
+    /// None: the targets are the sources.
     targets: Option<Particles<T>>,
+    near_sums: NearSums,
+    /// Near pairs in single precision, if the rest is in double precision.
+    near: Option<SingleNear>,
     /// For each job of P2P, by row of the near list: where its close pairs end, and the pairs.
     close: Vec<CloseRows<T>>,
     harmonics: Harmonics<T>,
     gradient: Gradient<T>,
-    m2l: Tables<T>,
-    m2m: Tables<T>,
-    l2l: Tables<T>,
-    /// M2M, from the deepest level up.
-    upward: Vec<Vec<Family>>,
-    /// L2L, from the root down.
-    downward: Vec<Vec<Family>>,
-    multipoles: Expansions<T>,
-    locals: Expansions<T>,
+    translations: Translations<T>,
     strengths: Strengths<T>,
     /// Potentials in Morton order, in units of the root's side, shape (k, m).
     potential: Vec<T>,
@@ -61,12 +47,6 @@ pub(crate) struct Engine<T> {
     gradients: Vec<T>,
     /// For each of the caller's targets its place in Morton order.
     places: Vec<u32>,
-    /// Whether inverse distances in double precision must be good to its last digits.
-    full: bool,
-    /// Near pairs in single precision, if the rest is in double precision.
-    near: Option<SingleNear>,
-    /// Whether gradients or dipoles are summed.
-    derivatives: bool,
 }
 
 /// Points, by fine coordinates, and strengths in single precision.
@@ -77,119 +57,41 @@ struct SingleNear {
     strengths: Strengths<f32>,
 }
 
-/// Geometry that a plan has worked out.
-pub(crate) struct Parts {
-    pub simd: Level,
-    pub root: Root,
-    pub tree: Tree,
-    pub lists: Lists,
-    pub orders: Orders,
-    pub source_order: Order,
-    pub target_order: Option<Order>,
-    /// Whether inverse distances in double precision must be good to its last digits.
-    pub full: bool,
-    /// Format of the near pairs.
-    pub near: Precision,
-    /// Whether gradients or dipoles are summed.
-    pub derivatives: bool,
-}
-
 impl<T: Real> Engine<T> {
-    pub(crate) fn new(parts: Parts, sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> Self {
-        let Parts { simd, root, tree, lists, orders, source_order, target_order, .. } = parts;
-        let Parts { full, near, derivatives, .. } = parts;
-        let geometry = (&root, &tree);
-        let source_set = (&source_order, sources);
-        let target_set = target_order.as_ref().zip(targets);
-        let (source_particles, target_particles) =
-            particles(geometry, source_set, target_set, false);
-        let near = (near == Precision::Single && !T::IS_SINGLE).then(|| {
-            let (sources, targets) = particles(geometry, source_set, target_set, true);
+    pub(crate) fn new(
+        simd: Level,
+        geometry: Geometry,
+        points: Points<'_>,
+        near_sums: NearSums,
+    ) -> Self {
+        let (sources, targets) = particles(&geometry, points, false);
+        let near = (near_sums.precision == Precision::Single && !T::IS_SINGLE).then(|| {
+            let (sources, targets) = particles(&geometry, points, true);
             SingleNear { sources, targets, strengths: Strengths::default() }
         });
-        let p = orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0).max(1);
-        let mut limits = vec![1; lists.vectors.len()];
-        for chunk in &lists.chunks {
-            for batch in &chunk.batches {
-                let limit = &mut limits[batch.vector as usize];
-                *limit = (*limit).max(batch.order as usize);
-            }
-        }
-        let vectors: Vec<_> = lists.vectors.iter().copied().zip(limits).collect();
-        let octants = |kind: Kind| -> Vec<(Vector, usize)> {
-            (0..8)
-                .map(|octant| {
-                    let offset = std::array::from_fn(|i| if octant >> i & 1 == 1 { 1 } else { -1 });
-                    (Vector { kind, offset }, p)
-                })
-                .collect()
-        };
-        let levels = tree.levels.len();
-        let upward =
-            (0..levels.saturating_sub(1))
-                .rev()
-                .map(|level| {
-                    if orders.multipole[level] > 0 {
-                        m2m::parents(&tree, level)
-                    } else {
-                        Vec::new()
-                    }
-                })
-                .collect();
-        let downward =
-            (1..levels)
-                .map(|level| {
-                    if orders.local[level - 1] > 0 {
-                        l2l::children(&tree, level)
-                    } else {
-                        Vec::new()
-                    }
-                })
-                .collect();
-        let mut multipoles = Expansions::new(&tree, &orders.multipole);
-        let mut locals = Expansions::new(&tree, &orders.local);
-        multipoles.resize(1);
-        locals.resize(1);
-        let index = &target_order.as_ref().unwrap_or(&source_order).index;
-        let places = inverse(index);
-        let places_of = Places { root: &root, tree: &tree, lists: &lists };
+        let derivatives = near_sums.derivatives;
         let close = match &near {
-            Some(SingleNear { sources: from, targets: to, .. }) => {
-                let to = (to.as_ref(), target_set);
-                close_of(simd, &places_of, (from, source_set), to, derivatives)
+            Some(SingleNear { sources, targets, .. }) => {
+                find_close(simd, &geometry, points, (sources, targets.as_ref()), derivatives)
             }
-            None => {
-                let (from, to) = (&source_particles, target_particles.as_ref());
-                close_of(simd, &places_of, (from, source_set), (to, target_set), derivatives)
-            }
+            None => find_close(simd, &geometry, points, (&sources, targets.as_ref()), derivatives),
         };
+        let p = geometry.numbers.max().max(1);
         Self {
             simd,
+            sources,
+            targets,
+            near_sums,
+            near,
             close,
-            sources: source_particles,
-            targets: target_particles,
             harmonics: Harmonics::new(p),
             gradient: Gradient::new(p),
-            m2l: Tables::new(&vectors),
-            m2m: Tables::new(&octants(Kind::M2m)),
-            l2l: Tables::new(&octants(Kind::L2l)),
-            upward,
-            downward,
-            multipoles,
-            locals,
+            translations: Translations::new(simd, &geometry),
             strengths: Strengths::default(),
             potential: Vec::new(),
             gradients: Vec::new(),
-            places,
-            root,
-            tree,
-            lists,
-            orders,
-            source_order,
-            target_order,
-            full,
-            near,
-            derivatives,
+            places: inverse(&geometry.target_order().index),
+            geometry,
         }
     }
 
@@ -202,7 +104,7 @@ impl<T: Real> Engine<T> {
     ) -> StageSeconds {
         let started = Instant::now();
         let mut seconds = StageSeconds::default();
-        let (n, m) = (self.source_order.index.len(), self.places.len());
+        let (n, m) = (self.geometry.source_order.index.len(), self.places.len());
         for first in (0..k).step_by(DENSITIES) {
             let run = first..(first + DENSITIES).min(k);
             let densities = Densities {
@@ -228,55 +130,29 @@ impl<T: Real> Engine<T> {
         potentials: Potentials<'_>,
         seconds: &mut StageSeconds,
     ) {
-        let side = self.root.side;
-        self.strengths.gather(&self.source_order, k, densities.charges, densities.dipoles, side);
+        let Geometry { root, source_order, .. } = &self.geometry;
+        let Densities { charges, dipoles } = densities;
+        self.strengths.gather(source_order, k, charges, dipoles, root.side);
         let m = self.places.len();
         self.potential.clear();
         self.potential.resize(k * m, T::default());
         self.gradients.clear();
         self.gradients
             .resize(if potentials.gradient.is_some() { 3 * k * m } else { 0 }, T::default());
-        self.multipoles.resize(k);
-        self.locals.resize(k);
+        self.translations.resize(k);
         timed(&mut seconds.p2m, || self.p2m(k));
-        timed(&mut seconds.m2m, || self.m2m(k));
-        timed(&mut seconds.m2l, || self.m2l(k));
-        timed(&mut seconds.l2l, || self.l2l(k));
+        self.translations.run(&self.geometry, k, seconds);
         timed(&mut seconds.l2p, || self.l2p(k));
         timed(&mut seconds.p2p, || self.p2p());
         self.scatter(potentials);
     }
 
-    /// M2M, M2L and L2L alone, of one density: `load` fills the multipoles of each level from the scalars of a range in which all
-    /// levels follow one another, `store` takes the locals likewise. Returns the seconds of the three stages.
-    pub(crate) fn translate(
-        &mut self,
-        load: impl FnMut(&mut [T], Range<usize>),
-        store: impl FnMut(&[T], Range<usize>),
-    ) -> [f64; 3] {
-        let mut seconds = [0.0; 3];
-        self.multipoles.resize(1);
-        self.locals.resize(1);
-        self.multipoles.load(load);
-        timed(&mut seconds[0], || self.m2m(1));
-        timed(&mut seconds[1], || self.m2l(1));
-        timed(&mut seconds[2], || self.l2l(1));
-        self.locals.store(store);
-        seconds
-    }
-
-    /// Bytes of the multipoles and of the locals of one density.
-    pub(crate) fn expansion_bytes(&self) -> [usize; 2] {
-        [self.multipoles.bytes_of_one(), self.locals.bytes_of_one()]
-    }
-
     fn p2m(&mut self, k: usize) {
-        let Self {
-            simd, tree, orders, harmonics, gradient, sources, strengths, multipoles, ..
-        } = self;
+        let Self { simd, harmonics, gradient, sources, strengths, translations, .. } = self;
+        let Geometry { tree, numbers, .. } = &self.geometry;
         let tables = p2m::Tables { harmonics, gradient };
-        let levels = multipoles.share();
-        for (level, &p) in orders.multipole.iter().enumerate() {
+        let levels = translations.multipoles.share();
+        for (level, &p) in numbers.multipole.iter().enumerate() {
             if p == 0 {
                 continue;
             }
@@ -291,74 +167,26 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    fn m2m(&mut self, k: usize) {
-        let Self { simd, tree, orders, upward, m2m, multipoles, .. } = self;
-        let levels = tree.levels.len();
-        for (i, families) in upward.iter().enumerate() {
-            let level = levels - 2 - i;
-            let (order_in, order_out) = (orders.multipole[level + 1], orders.multipole[level]);
-            let first = tree.levels[level].start;
-            let job = FamilyJob { tables: m2m, order_in, order_out, k, first };
-            run_families(*simd, job, families, multipoles.neighbours(level, false));
-        }
-    }
-
-    fn l2l(&mut self, k: usize) {
-        let Self { simd, tree, orders, downward, l2l, locals, .. } = self;
-        for (level, families) in downward.iter().enumerate() {
-            let (order_in, order_out) = (orders.local[level], orders.local[level + 1]);
-            let first = tree.levels[level + 1].start;
-            let job = FamilyJob { tables: l2l, order_in, order_out, k, first };
-            run_families(*simd, job, families, locals.neighbours(level, true));
-        }
-    }
-
-    fn m2l(&mut self, k: usize) {
-        let Self { simd, tree, lists, m2l, multipoles, locals, .. } = self;
-        locals.clear();
-        let levels = locals.share();
-        let run = |densities: Range<usize>, mixed: bool| {
-            lists.chunks.par_iter().with_max_len(1).for_each(|chunk| {
-                if m2l::is_mixed(chunk) == mixed {
-                    let level = chunk.level as usize;
-                    let locals = (&levels[level], tree.levels[level].start);
-                    // SAFETY: chunks are runs of boxes that do not overlap.
-                    unsafe { m2l::m2l(*simd, chunk, densities.clone(), m2l, multipoles, locals) };
-                }
-            });
-        };
-        run(0..k, true);
-        for density in 0..k {
-            run(density..density + 1, false);
-        }
-    }
-
     fn l2p(&mut self, k: usize) {
-        let Self {
-            simd, tree, lists, orders, harmonics, gradient, sources, targets, locals, ..
-        } = self;
+        let Self { simd, geometry, harmonics, gradient, .. } = self;
         let tables = p2m::Tables { harmonics, gradient };
-        let particles = targets.as_ref().unwrap_or(sources);
+        let locals = &self.translations.locals;
+        let particles = self.targets.as_ref().unwrap_or(&self.sources);
         let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());
-        lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
-            let sums = &sums;
-            T::dispatch(
-                *simd,
-                l2p::L2pJob { tables, tree, orders, locals, particles, cells, k, sums },
-            );
+        let sums = &sums;
+        geometry.lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
+            let job = l2p::L2pJob { tables, geometry, locals, particles, cells, k, sums };
+            T::dispatch(*simd, job);
         });
     }
 
     fn p2p(&mut self) {
-        let Self { simd, root, tree, lists, sources, targets, strengths, .. } = self;
+        let Self { simd, geometry, sources, targets, strengths, .. } = self;
         let pairs = NearPairs {
-            root,
-            tree,
-            lists,
+            geometry,
             close: &self.close,
             strengths,
-            full: self.full,
-            derivatives: self.derivatives,
+            near_sums: self.near_sums,
             sums: &Sums::new(&mut self.potential, &mut self.gradients, self.places.len()),
         };
         match &mut self.near {
@@ -375,7 +203,7 @@ impl<T: Real> Engine<T> {
     fn scatter(&self, potentials: Potentials<'_>) {
         let places = &self.places;
         let m = places.len();
-        let side = self.root.side;
+        let side = self.geometry.root.side;
         if let Some(out) = potentials.potential {
             let sums = self.potential.chunks(m.max(1)).zip(&self.strengths.scales);
             for (out, (from, scale)) in out.chunks_mut(m.max(1)).zip(sums) {
@@ -400,18 +228,18 @@ impl<T: Real> Engine<T> {
 
     /// Bytes of points, lists and expansions.
     pub(crate) fn bytes(&self) -> usize {
-        let expansions = self.multipoles.bytes() + self.locals.bytes();
-        let pairs: usize = self.lists.chunks.iter().map(|c| 8 * c.pairs.len()).sum();
+        let Geometry { tree, lists, source_order, target_order, .. } = &self.geometry;
+        let pairs: usize = lists.chunks.iter().map(|c| 8 * c.pairs.len()).sum();
         let order = |o: &Order| 8 * o.keys.len() + 4 * o.index.len();
         self.sources.bytes()
             + self.targets.as_ref().map_or(0, Particles::bytes)
-            + expansions
+            + self.translations.bytes()
             + pairs
-            + 4 * self.lists.near.entries.len()
+            + 4 * lists.near.entries.len()
             + self.close.iter().map(|c| c.pairs.len() * size_of::<ClosePair<T>>()).sum::<usize>()
-            + self.tree.cells.len() * size_of::<Cell>()
-            + order(&self.source_order)
-            + self.target_order.as_ref().map_or(0, order)
+            + tree.cells.len() * size_of::<Cell>()
+            + order(source_order)
+            + target_order.as_ref().map_or(0, order)
             + 4 * self.places.len()
     }
 }
@@ -431,42 +259,19 @@ fn inverse(index: &[u32]) -> Vec<u32> {
     places
 }
 
-/// Points as the caller gave them and in order.
-type Set<'a> = (&'a Order, &'a [[f64; 3]]);
-
 /// Sources and, if they are others, targets.
 fn particles<N: Real>(
-    (root, tree): (&Root, &Tree),
-    (order, points): Set<'_>,
-    targets: Option<Set<'_>>,
+    geometry: &Geometry,
+    points: Points<'_>,
     fine: bool,
 ) -> (Particles<N>, Option<Particles<N>>) {
-    let sources = Particles::new(root, tree, order, points, |c| c.sources.clone(), fine);
-    let targets = targets.map(|(order, points)| {
-        Particles::new(root, tree, order, points, |c| c.targets.clone(), fine)
-    });
+    let Geometry { root, tree, source_order, target_order, .. } = geometry;
+    let of_sources = |cell: &Cell| cell.sources.clone();
+    let sources = Particles::new(root, tree, source_order, points.sources, of_sources, fine);
+    let of_targets = |cell: &Cell| cell.targets.clone();
+    let targets = target_order
+        .as_ref()
+        .zip(points.targets)
+        .map(|(order, points)| Particles::new(root, tree, order, points, of_targets, fine));
     (sources, targets)
-}
-
-/// Close pairs among particles in the format of the near pairs.
-fn close_of<N: Real, T: Real>(
-    simd: Level,
-    places: &Places<'_>,
-    (sources, source_set): (&Particles<N>, Set<'_>),
-    (targets, target_set): (Option<&Particles<N>>, Option<Set<'_>>),
-    derivatives: bool,
-) -> Vec<CloseRows<T>> {
-    let sources = (sources, source_set.0, source_set.1);
-    let targets = match (targets, target_set) {
-        (Some(particles), Some((order, points))) => (particles, order, points),
-        _ => sources,
-    };
-    find_close(simd, places, sources, targets, derivatives)
-}
-
-/// Adds the seconds that `work` takes.
-fn timed(seconds: &mut f64, work: impl FnOnce()) {
-    let started = Instant::now();
-    work();
-    *seconds += started.elapsed().as_secs_f64();
 }

@@ -2,13 +2,13 @@
 
 use crate::buffer::Buffer;
 use crate::expansions::Expansions;
+use crate::geometry::Geometry;
 use crate::harmonics::Visit;
 use crate::p2m::{Tables, together};
 use crate::particles::{PADDING, Particles};
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
-use crate::tree::{Cell, Tree, side};
-use crate::truncation::Orders;
+use crate::tree::{Cell, side};
 
 /// Adds up `C` components' coefficients times the harmonics of `B` vectors of points. Those of one place are `step` apart.
 struct Values<'a, V: Simd, const B: usize, const C: usize> {
@@ -47,8 +47,7 @@ pub(crate) fn add<V: Simd>(sum: V, to: &mut [V::Scalar]) {
 /// Adds what the local expansions of a run of leaves give.
 pub(crate) struct L2pJob<'a, T> {
     pub(crate) tables: Tables<'a, T>,
-    pub(crate) tree: &'a Tree,
-    pub(crate) orders: &'a Orders,
+    pub(crate) geometry: &'a Geometry,
     pub(crate) locals: &'a Expansions<T>,
     pub(crate) particles: &'a Particles<T>,
     pub(crate) cells: &'a [u32],
@@ -123,7 +122,8 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
 
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
-        let p_max = self.orders.local.iter().copied().max().unwrap_or(0);
+        let Geometry { tree, numbers, .. } = self.geometry;
+        let p_max = numbers.local.iter().copied().max().unwrap_or(0);
         let of_density = if self.sums.has_gradient() { 4 } else { 1 };
         let components = self.k * of_density;
         // Rows hold whole groups.
@@ -133,13 +133,13 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
         let mut coefficients = Buffer::<V>::new(copied.div_ceil(V::LANES));
         let coefficients = scalars_mut(&mut coefficients);
         for &index in self.cells {
-            let cell = &self.tree.cells[index as usize];
+            let cell = &tree.cells[index as usize];
             let (p, level) =
-                (self.orders.local[cell.level as usize], self.locals.level(cell.level as usize));
+                (numbers.local[cell.level as usize], self.locals.level(cell.level as usize));
             if p == 0 {
                 continue;
             }
-            let place = index as usize - self.tree.levels[cell.level as usize].start;
+            let place = index as usize - tree.levels[cell.level as usize].start;
             let local = |density: usize| {
                 &level.values[density * level.step + place * level.stride..][..p * p]
             };

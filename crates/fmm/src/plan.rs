@@ -4,12 +4,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::engine::Parts;
-use crate::lists::Lists;
-use crate::morton::Sample;
+use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::p2p::NearSums;
 use crate::simd::{self, Level};
-use crate::tree::{Order, Root, Tree};
-use crate::truncation::{self, Orders};
 use crate::{Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, tuning};
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
@@ -191,17 +188,19 @@ impl Plan {
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
-            let mut parts = work_out(sources, targets, options, precision, simd, &mut info);
-            parts.near = tuning::near_precision(options, precision);
-            info.near_precision = Some(parts.near);
+            let points = Points { sources, targets };
+            let ordered = OrderedPoints::new(points, options, precision);
+            let geometry = Geometry::new(points, ordered, options, precision, simd, &mut info);
+            let near_sums = NearSums::new(options, precision);
+            info.near_precision = Some(near_sums.precision);
             match precision {
                 Precision::Single => {
-                    let engine = engine::Engine::new(parts, sources, targets);
+                    let engine = engine::Engine::new(simd, geometry, points, near_sums);
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Single(Box::new(engine))
                 }
                 Precision::Double => {
-                    let engine = engine::Engine::new(parts, sources, targets);
+                    let engine = engine::Engine::new(simd, geometry, points, near_sums);
                     info.memory_bytes = engine.bytes() as u64;
                     Engine::Double(Box::new(engine))
                 }
@@ -325,97 +324,6 @@ fn check_points(what: &'static str, points: &[[f64; 3]]) -> Result<(), Error> {
         Some(index) => Err(Error::NotFinite { what, index, point: points[index] }),
         None => Ok(()),
     }
-}
-
-/// Target boxes of one M2L chunk: their local expansions stay in a cache of this size.
-const CHUNK_BYTES: usize = 384 << 10;
-
-/// At this tolerance and beyond inverse distances are worked to the last digits: the shorter series errs by 1.3e-10.
-const FULL_TOLERANCE: f64 = 2e-9;
-
-/// Points in Morton order in a root cube, and what leaves may hold.
-pub(crate) struct Geometry {
-    pub root: Root,
-    pub source_order: Order,
-    pub target_order: Option<Order>,
-    pub leaf_size: usize,
-    /// Pairs of points up to which boxes two levels apart or more are summed directly.
-    pub direct: u64,
-}
-
-/// Tree, lists and truncation numbers.
-fn work_out(
-    sources: &[[f64; 3]],
-    targets: Option<&[[f64; 3]]>,
-    options: &Options,
-    precision: Precision,
-    simd: Level,
-    info: &mut Info,
-) -> Parts {
-    let occupancy = tuning::occupancy(options, precision);
-    let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-    let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
-    let mut root = Root::around(&all);
-    if options.leaf_size.is_none() {
-        let sample = Sample::new(&root, sources);
-        root = root.enlarged(tuning::enlargement(&sample, occupancy));
-    }
-    // A leaf of one set may be a box to split for the other.
-    let enough = if targets.is_none() { leaf_size } else { 0 };
-    let source_order = Order::of_leaves(&root, sources, enough);
-    let target_order = targets.map(|points| Order::new(&root, points));
-    let direct = tuning::direct_pairs(options, precision, truncation::guess(options));
-    let geometry = Geometry { root, source_order, target_order, leaf_size, direct };
-    work_out_lists(geometry, sources, targets, options, precision, simd, info)
-}
-
-/// As [`work_out`], from points in order on.
-pub(crate) fn work_out_lists(
-    geometry: Geometry,
-    sources: &[[f64; 3]],
-    targets: Option<&[[f64; 3]]>,
-    options: &Options,
-    precision: Precision,
-    simd: Level,
-    info: &mut Info,
-) -> Parts {
-    let Geometry { root, mut source_order, target_order, leaf_size, direct } = geometry;
-    let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
-    let scalar = if precision == Precision::Single { 4 } else { 8 };
-    let p = (-0.8 * options.tolerance.ln()) as usize + 2;
-    let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
-    let stencil = tuning::stencil(options, precision);
-    let mut lists = Lists::new(&tree, stencil, direct, chunk_size);
-    let geometry = truncation::Geometry {
-        root: &root,
-        tree: &tree,
-        sources: (&source_order, sources),
-        targets: match (&target_order, targets) {
-            (Some(order), Some(points)) => (order, points),
-            _ => (&source_order, sources),
-        },
-    };
-    let orders = truncation::choose(&geometry, &mut lists, options, simd);
-    describe(&tree, &lists, &orders, info);
-    info.leaf_size = leaf_size;
-    source_order.keys = Vec::new();
-    let target_order = target_order.map(|order| Order { keys: Vec::new(), ..order });
-    let full = options.tolerance < FULL_TOLERANCE;
-    let derivatives = options.gradient || options.dipoles;
-    let near = precision;
-    Parts { simd, root, tree, lists, orders, source_order, target_order, full, near, derivatives }
-}
-
-/// Fills the counts of `info`.
-fn describe(tree: &Tree, lists: &Lists, orders: &Orders, info: &mut Info) {
-    info.truncation_number =
-        orders.multipole.iter().chain(&orders.local).copied().max().unwrap_or(0);
-    info.mean_translation_order = orders.mean;
-    info.depth = tree.depth();
-    info.m2l_count = lists.chunks.iter().map(|c| c.pairs.len() as u64).sum();
-    let receivers: u64 = lists.chunks.iter().map(|c| u64::from(c.receivers)).sum();
-    info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
-    info.p2p_pairs = lists.near_pairs;
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Precision, leaf size and size of the root cube from the tolerance (docs/math.md, "Cost model").
 
 use crate::morton::{MAX_DEPTH, Sample};
+use crate::truncation::expected;
 use crate::{Options, Precision, Stencil};
 
 /// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7 to 6e-7.
@@ -56,28 +57,32 @@ fn pair_cost(precision: Precision, near: Precision) -> f64 {
 /// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its share, 136 / n, of the
 /// translations of all levels (docs/math.md, "Cost model").
 pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
-    // The mean p' that the tolerance leads to.
-    let p = (-0.62 * options.tolerance.ln()).max(2.0);
-    (136.0 * translation_cost(p) / (27.0 * cost_of_pair(options, precision)))
-        .sqrt()
-        .clamp(12.0, 512.0)
+    let p = expected::mean(options.tolerance).max(2.0);
+    (136.0 * rotated_cost(p) / (27.0 * cost_of_pair(options, precision))).sqrt().clamp(12.0, 512.0)
 }
 
-/// Pairs of points that cost as much as one translation with truncation number `p`; none where pairs are less exact than
+/// Pairs of points that cost as much as one translation with the largest truncation number; none where pairs are less exact than
 /// translations, which charges that cancel would feel from afar.
-pub(crate) fn direct_pairs(options: &Options, precision: Precision, p: usize) -> u64 {
+pub(crate) fn direct_pairs(options: &Options, precision: Precision) -> u64 {
     if near_precision(options, precision) != precision {
         return 0;
     }
-    (translation_cost(p as f64) / cost_of_pair(options, precision)) as u64
+    let p = expected::largest(options);
+    (rotated_cost(p as f64) / cost_of_pair(options, precision)) as u64
 }
 
-/// Multiply-adds of a translation, gathering and scattering counted as such.
-fn translation_cost(p: f64) -> f64 {
+/// Multiply-adds of a translation by rotations, gathering and scattering counted as such.
+pub(crate) fn rotated_cost(p: f64) -> f64 {
     2.0 * p * p * p + 10.0 * p * p + 30.0
 }
 
-/// Time of one near pair of these sums in units of [`translation_cost`], for each density.
+/// Multiply-adds of a translation by a dense product, in whole rows of eight, with the sum at its target.
+pub(crate) fn dense_cost(p: f64) -> f64 {
+    let p2 = p * p;
+    (p2 + 4.0) * (p2 + 30.0)
+}
+
+/// Time of one near pair of these sums in units of [`rotated_cost`], for each density.
 fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
     let dipoles = if options.dipoles { 1.05 } else { 1.0 };
     let gradient = if options.gradient { 1.1 } else { 1.0 };

@@ -16,7 +16,8 @@ use super::lists::Lists;
 use super::parts::{Parts, Tables, estimate, particles};
 use super::stages::{Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::{self, Order, Tree};
-use super::{far_matrices, orders, tuning};
+use super::{far_matrices, truncation, tuning};
+use crate::geometry::Points;
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
@@ -96,25 +97,19 @@ impl Engine {
                 target_order.as_ref().unwrap_or(&source_order),
             ),
         ];
-        let (host, orders, expansions) = if hybrid {
+        let (host, numbers, expansions) = if hybrid {
             let in_order = (&source_order, target_order.as_ref());
-            let (host, orders) = Host::new(
-                &device,
-                &root,
-                (sources, targets),
-                in_order,
-                leaf_size,
-                options,
-                precision,
-            )?;
+            let points = Points { sources, targets };
+            let host = Host::new(&device, &root, points, in_order, leaf_size, options, precision)?;
+            let numbers = host.numbers().clone();
             let stride = |p: usize| Host::stride(precision, p);
-            let expansions = Expansions::untranslated(&device, precision, &tree, &orders, stride)?;
-            (Some(host), orders, expansions)
+            let expansions = Expansions::untranslated(&device, precision, &tree, &numbers, stride)?;
+            (Some(host), numbers, expansions)
         } else {
-            let orders = orders::choose(&device, &tree, &lists, root.side, ends, options)?;
+            let chosen = truncation::choose(&device, &tree, &lists, root.side, ends, options)?;
             let limit = far_matrices::limit(&device);
-            let expansions = Expansions::new(&device, precision, &tree, &lists, &orders, limit)?;
-            (None, orders, expansions)
+            let expansions = Expansions::new(&device, precision, &tree, &lists, &chosen, limit)?;
+            (None, chosen.numbers, expansions)
         };
         let place = |of_targets: bool| {
             let (points, order) = ends[usize::from(of_targets)];
@@ -131,7 +126,7 @@ impl Engine {
             targets: m,
             itself: targets.is_none(),
             direct: far.is_none(),
-            tables: Tables::new(&device, precision, orders.max().max(1))?,
+            tables: Tables::new(&device, precision, numbers.max().max(1))?,
             largest: kernel(&device, &kernels::PARTICLES, &macros, "particles_largest")?,
             gather: kernel(&device, &kernels::PARTICLES, &macros, "particles_gather")?,
             scatter: kernel(&device, &kernels::PARTICLES, &macros, "particles_scatter")?,
@@ -150,7 +145,7 @@ impl Engine {
         let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
         parts.find_close(&source_coordinates, target_coordinates)?;
         parts.device.stream().synchronize()?;
-        parts.describe(&orders, leaf_size, tree_seconds, info);
+        parts.describe(&numbers, leaf_size, tree_seconds, info);
         Ok(Self {
             recorded: HashMap::new(),
             host,

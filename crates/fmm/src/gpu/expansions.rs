@@ -5,10 +5,11 @@ use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
 use super::far_matrices::FarMatrices;
 use super::kernels::{self, Kernel, count, kernel};
 use super::lists::Lists;
-use super::orders::Orders;
 use super::tables;
 use super::tree::Tree;
+use super::truncation::Chosen;
 use crate::Precision;
+use crate::truncation::TruncationNumbers;
 
 /// Where the expansions of a level are, as `kernels/shared/levels.cuh` declares it.
 #[repr(C)]
@@ -193,27 +194,27 @@ impl Expansions {
         precision: Precision,
         tree: &Tree,
         lists: &Lists,
-        orders: &Orders,
+        chosen: &Chosen,
         limit: u64,
     ) -> Result<Self, Error> {
         let scalar = scalar(precision);
         // Whole 16-byte words, so that translations load and add them at once.
         let stride = |p: usize| (p * p).next_multiple_of(4);
-        let multipoles = Stored::new(device, tree, &orders.multipole, scalar, stride)?;
-        let locals = Stored::new(device, tree, &orders.local, scalar, stride)?;
-        let far_matrices = FarMatrices::new(device, precision, lists, orders, limit)?;
+        let multipoles = Stored::new(device, tree, &chosen.numbers.multipole, scalar, stride)?;
+        let locals = Stored::new(device, tree, &chosen.numbers.local, scalar, stride)?;
+        let far_matrices = FarMatrices::new(device, precision, lists, &chosen.batches, limit)?;
         let mut work = Work::default();
 
         // M2L: matrices that are made together, and of those the largest first.
         let mut order: Vec<usize> = (0..lists.batches.len()).collect();
         order.sort_by_key(|&i| {
-            (far_matrices.of(&lists.batches[i]).group, usize::MAX - orders.batches[i])
+            (far_matrices.of(&lists.batches[i]).group, usize::MAX - chosen.batches[i])
         });
         let mut across: Vec<Launch> = Vec::new();
         let mut m2l_products = 0.0;
         let mut group = None;
         for i in order {
-            let (batch, p) = (&lists.batches[i], orders.batches[i]);
+            let (batch, p) = (&lists.batches[i], chosen.batches[i]);
             let pairs = (lists.begins[i + 1] - lists.begins[i]) as usize;
             let matrix = far_matrices.of(batch);
             let from = multipoles.levels[batch.source_level as usize];
@@ -241,7 +242,7 @@ impl Expansions {
         }
 
         // M2M and L2L: eight batches a level.
-        let p = orders.max();
+        let p = chosen.numbers.max();
         let size = tables::padded_rows(p) * tables::padded_columns(p) * scalar;
         let mut matrices = Vec::with_capacity(16 * size);
         for octant in 0..if p > 0 { 8 } else { 0 } {
@@ -312,14 +313,14 @@ impl Expansions {
         device: &Device,
         precision: Precision,
         tree: &Tree,
-        orders: &Orders,
+        numbers: &TruncationNumbers,
         stride: impl Fn(usize) -> usize,
     ) -> Result<Self, Error> {
         let scalar = scalar(precision);
         let macros = [("PRECISION", 8 * scalar)];
         Ok(Self {
-            multipoles: Stored::new(device, tree, &orders.multipole, scalar, &stride)?,
-            locals: Stored::new(device, tree, &orders.local, scalar, &stride)?,
+            multipoles: Stored::new(device, tree, &numbers.multipole, scalar, &stride)?,
+            locals: Stored::new(device, tree, &numbers.local, scalar, &stride)?,
             batches: device.buffer(0)?,
             tiles: device.buffer(0)?,
             families: device.buffer(0)?,

@@ -10,7 +10,6 @@ use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
 use super::expansions::scalar;
 use super::kernels::{self, Kernel, kernel};
 use super::lists::{Batch, Lists};
-use super::orders::Orders;
 use super::tables;
 use crate::Precision;
 
@@ -83,12 +82,12 @@ impl FarMatrices {
         device: &Device,
         precision: Precision,
         lists: &Lists,
-        orders: &Orders,
+        numbers: &[usize],
         limit: u64,
     ) -> Result<Self, Error> {
         // Levels share the matrices of equal vectors, made for the largest truncation number.
         let mut truncation = BTreeMap::<(i32, [i32; 3]), usize>::new();
-        for (batch, &p) in lists.batches.iter().zip(&orders.batches) {
+        for (batch, &p) in lists.batches.iter().zip(numbers) {
             let of = truncation.entry((batch.finer_source, batch.offset)).or_default();
             *of = p.max(*of);
         }

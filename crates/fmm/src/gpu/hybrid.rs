@@ -5,12 +5,15 @@ use std::time::Instant;
 
 use ::gpu::{Buffer, Device, Pinned};
 
-use super::orders::Orders;
 use super::tree;
-use crate::plan::{Geometry, work_out_lists};
+use crate::geometry::{Geometry, OrderedPoints, Points};
+use crate::lists::Rows;
+use crate::plan::StageSeconds;
 use crate::simd::{self, Real};
+use crate::translations::Translations;
 use crate::tree::{Order, Root};
-use crate::{Error, Options, Precision, engine};
+use crate::truncation::TruncationNumbers;
+use crate::{Error, Options, Precision};
 
 /// When a part of a hybrid sum ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,28 +28,28 @@ pub struct Span {
     pub end: f64,
 }
 
-/// Engine and staging buffers in the plan's format.
+/// The CPU's translations in the plan's format.
 #[derive(Debug)]
 pub(super) enum Host {
-    Single(Box<Translations<f32>>),
-    Double(Box<Translations<f64>>),
+    Single(Box<Staged<f32>>),
+    Double(Box<Staged<f64>>),
 }
 
 impl Host {
-    /// The CPU's lists and tables over the device's tree. Returns the truncation numbers too.
+    /// The CPU's lists and tables over the device's tree.
     pub(super) fn new(
         device: &Device,
         root: &Root,
-        points: (&[[f64; 3]], Option<&[[f64; 3]]>),
+        points: Points<'_>,
         orders: (&tree::Order, Option<&tree::Order>),
         leaf_size: usize,
         options: &Options,
         precision: Precision,
-    ) -> Result<(Self, Orders), Error> {
+    ) -> Result<Self, Error> {
         let download = |order: &tree::Order| -> Result<Order, ::gpu::Error> {
             Ok(Order { keys: order.keys.to_vec()?, index: order.index.to_vec()? })
         };
-        let geometry = Geometry {
+        let ordered = OrderedPoints {
             root: *root,
             source_order: download(orders.0)?,
             target_order: orders.1.map(download).transpose()?,
@@ -54,32 +57,20 @@ impl Host {
             // The GPU sums the pairs that its own lists leave.
             direct: 0,
         };
-        let (sources, targets) = points;
-        let mut info = crate::Info::default();
-        let parts = work_out_lists(
-            geometry,
-            sources,
-            targets,
-            options,
-            precision,
-            simd::check()?,
-            &mut info,
-        );
-        let orders = Orders {
-            batches: Vec::new(),
-            multipole: parts.orders.multipole.clone(),
-            local: parts.orders.local.clone(),
-            mean: parts.orders.mean,
-        };
-        let host = match precision {
-            Precision::Single => {
-                Self::Single(Box::new(Translations::new(device, parts, sources, targets)?))
-            }
-            Precision::Double => {
-                Self::Double(Box::new(Translations::new(device, parts, sources, targets)?))
-            }
-        };
-        Ok((host, orders))
+        let (simd, mut info) = (simd::check()?, crate::Info::default());
+        let geometry = Geometry::new(points, ordered, options, precision, simd, &mut info);
+        Ok(match precision {
+            Precision::Single => Self::Single(Box::new(Staged::new(device, simd, geometry)?)),
+            Precision::Double => Self::Double(Box::new(Staged::new(device, simd, geometry)?)),
+        })
+    }
+
+    /// The truncation numbers of the expansions.
+    pub(super) fn numbers(&self) -> &TruncationNumbers {
+        match self {
+            Self::Single(staged) => &staged.geometry.numbers,
+            Self::Double(staged) => &staged.geometry.numbers,
+        }
     }
 
     /// Brings the multipoles from the device, translates, and puts the locals on their way back.
@@ -106,10 +97,11 @@ impl Host {
     }
 }
 
-/// The CPU's engine, of which only the translations are used, with page-locked copies of all expansions.
+/// The CPU's translations of one density, with page-locked copies of all expansions.
 #[derive(Debug)]
-pub(super) struct Translations<T> {
-    engine: engine::Engine<T>,
+pub(super) struct Staged<T> {
+    geometry: Geometry,
+    translations: Translations<T>,
     multipoles: Pinned<u8>,
     locals: Pinned<u8>,
 }
@@ -141,16 +133,19 @@ macro_rules! bytes {
 bytes!(f32, 4);
 bytes!(f64, 8);
 
-impl<T: Real + Bytes> Translations<T> {
+impl<T: Real + Bytes> Staged<T> {
     fn new(
         device: &Device,
-        parts: engine::Parts,
-        sources: &[[f64; 3]],
-        targets: Option<&[[f64; 3]]>,
+        simd: simd::Level,
+        mut geometry: Geometry,
     ) -> Result<Self, ::gpu::Error> {
-        let engine = engine::Engine::new(parts, sources, targets);
-        let [multipoles, locals] = engine.expansion_bytes();
-        Ok(Self { engine, multipoles: device.pinned(multipoles)?, locals: device.pinned(locals)? })
+        let translations = Translations::new(simd, &geometry);
+        // The GPU has the points and their near pairs.
+        geometry.lists.near = Rows::default();
+        (geometry.source_order, geometry.target_order) = (Order::default(), None);
+        let multipoles = device.pinned(translations.multipoles.bytes_of_one())?;
+        let locals = device.pinned(translations.locals.bytes_of_one())?;
+        Ok(Self { geometry, translations, multipoles, locals })
     }
 
     fn run(
@@ -164,20 +159,15 @@ impl<T: Real + Bytes> Translations<T> {
         // SAFETY: nobody looks at the values before the stream has been waited for, on the next line.
         unsafe { self.multipoles.receive(multipoles)? };
         synchronize()?;
-        let Self { engine, multipoles: from, locals: to } = self;
-        let begin = started.elapsed().as_secs_f64();
-        let seconds = engine.translate(
-            |level, range: Range<usize>| {
-                let bytes = size_of::<T>();
-                T::load(&from[range.start * bytes..range.end * bytes], level);
-            },
-            |level, range: Range<usize>| {
-                let bytes = size_of::<T>();
-                T::store(level, &mut to[range.start * bytes..range.end * bytes]);
-            },
-        );
-        let mut at = begin;
-        for (stage, seconds) in ["M2M", "M2L", "L2L"].into_iter().zip(seconds) {
+        let Self { geometry, translations, multipoles: from, locals: to } = self;
+        let mut at = started.elapsed().as_secs_f64();
+        let bytes = |range: Range<usize>| range.start * size_of::<T>()..range.end * size_of::<T>();
+        let mut seconds = StageSeconds::default();
+        translations.multipoles.load(|level, range| T::load(&from[bytes(range)], level));
+        translations.run(geometry, 1, &mut seconds);
+        translations.locals.store(|level, range| T::store(level, &mut to[bytes(range)]));
+        let StageSeconds { m2m, m2l, l2l, .. } = seconds;
+        for (stage, seconds) in [("M2M", m2m), ("M2L", m2l), ("L2L", l2l)] {
             spans.push(Span { stage, gpu: false, begin: at, end: at + seconds });
             at += seconds;
         }

@@ -8,6 +8,7 @@ use super::primitives::{Scan, Sort};
 use super::tree::{Tree, grown};
 use crate::Stencil;
 use crate::lists::acceptance;
+use crate::truncation::Class;
 
 /// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200 vectors on each level).
 const TABLE: usize = 1 << 17;
@@ -43,6 +44,11 @@ impl Batch {
 
     pub(super) fn target_level(&self) -> usize {
         (self.source_level as i32 - self.finer_source) as usize
+    }
+
+    /// Its class of translations, which have the same truncation number.
+    pub(super) fn class(&self) -> Class {
+        Class::new(self.target_level() as u8, -self.finer_source as i8, self.offset)
     }
 }
 

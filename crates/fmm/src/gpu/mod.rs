@@ -9,7 +9,6 @@ mod far_matrices;
 mod hybrid;
 mod kernels;
 mod lists;
-mod orders;
 mod parts;
 mod primitives;
 mod stages;
@@ -17,6 +16,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod truncation;
 mod tuning;
 
 pub use ::gpu::{DeviceInfo, Error};

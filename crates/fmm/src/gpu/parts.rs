@@ -5,10 +5,10 @@ use ::gpu::{Arg, Buffer, Device, Grid, Stream};
 use super::expansions::{Expansions, scalar};
 use super::kernels::{self, Kernel, count, kernel};
 use super::lists::Lists;
-use super::orders::Orders;
 use super::tree::{self, Order, Tree};
 use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
+use crate::truncation::{TruncationNumbers, expected};
 use crate::{Mode, Options, Precision};
 
 /// Warps of a block of P2P, as `kernels/fmm/p2p.cu` and `kernels/fmm/close.cu` have it.
@@ -74,7 +74,7 @@ pub(super) fn estimate(
     let of_points = points * (24 + 2 * 12 + 4 * scalar + k * (1 + kinds) * (8 + scalar));
     // Boxes with their expansions and lists, 119 M2L and 27 P2P each, twice while they are sorted.
     let boxes = (1.2 * points as f64 / occupancy) as u64 + 64;
-    let p = (-0.75 * options.tolerance.ln()).max(3.0);
+    let p = expected::stored(options.tolerance).max(3.0);
     let of_boxes = boxes * (96 + (2.0 * p * p) as u64 * scalar + 160 * 40 + 28 * 16);
     // Matrices of M2L: a uniform tree has 316 vectors, others more, up to the limit.
     let of_matrices =
@@ -223,13 +223,13 @@ impl Parts {
 
     pub(super) fn describe(
         &self,
-        orders: &Orders,
+        numbers: &TruncationNumbers,
         leaf_size: usize,
         tree_seconds: f64,
         info: &mut Info,
     ) {
-        info.truncation_number = orders.max();
-        info.mean_translation_order = orders.mean;
+        info.truncation_number = numbers.max();
+        info.mean_translation_order = numbers.mean;
         info.leaf_size = leaf_size;
         info.depth = self.tree.depth();
         info.m2l_count = u64::from(self.lists.begins.last().copied().unwrap_or(0));

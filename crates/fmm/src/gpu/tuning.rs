@@ -1,5 +1,7 @@
 //! Leaf size on the device (docs/math.md, "Cost model").
 
+use crate::truncation::expected;
+use crate::tuning::rotated_cost;
 use crate::{Options, Precision};
 
 /// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200 (docs/performance.md, "GPU");
@@ -14,12 +16,7 @@ fn costs(precision: Precision) -> (f64, f64) {
 /// Points in a leaf for which P2P and M2L cost the same. Warps want at least a few dozen.
 pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let (pair, product) = costs(precision);
-    // The p' whose fourth power is the mean.
-    let digits = -options.tolerance.ln();
-    // Derivatives lose about two degrees.
-    let derivatives = if options.gradient { 2.0 } else { 0.0 };
-    let p = f64::max(0.7 * digits, 1.2 * digits - 4.2).max(3.0) + derivatives;
-    let translation = p.powi(4) * product;
+    let translation = expected::dense(options).powi(4) * product;
     let dipoles = if options.dipoles { 1.5 } else { 1.0 };
     let gradient = if options.gradient { 1.7 } else { 1.0 };
     let shared = 0.4 + 0.6 / options.densities.max(1) as f64;
@@ -33,10 +30,10 @@ const CPU_RATE: f64 = 5e9;
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
 pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
     let (pair, _) = costs(precision);
-    let p = (-0.8 * options.tolerance.ln()).max(3.0);
+    let p = expected::stored(options.tolerance).max(3.0);
     let rate = if precision == Precision::Single { CPU_RATE } else { 0.5 * CPU_RATE };
     let threads = rayon::current_num_threads() as f64;
-    let translation = (2.0 * p * p * p + 10.0 * p * p + 30.0) / (rate * threads);
+    let translation = rotated_cost(p) / (rate * threads);
     let gradient = if options.gradient { 1.7 } else { 1.0 };
     (136.0 * translation / (27.0 * pair * gradient)).sqrt().clamp(64.0, 2048.0)
 }

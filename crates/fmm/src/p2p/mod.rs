@@ -17,30 +17,50 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::close::{CloseRows, P2P_LEAVES, add_close};
-use crate::lists::Lists;
+use crate::geometry::Geometry;
 use crate::near::{Near, View, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
-use crate::tree::{Root, Tree};
+use crate::{Options, Precision, tuning};
 
 use derivatives::General;
 pub(crate) use distances::{displacements, square, squares};
 use potentials::{charges, charges_of_eight, charges_of_four};
 
+/// How near pairs are summed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NearSums {
+    /// Format of the loops.
+    pub(crate) precision: Precision,
+    /// Whether inverse distances in double precision must be good to its last digits.
+    full: bool,
+    /// Whether gradients or dipoles are summed.
+    pub(crate) derivatives: bool,
+}
+
+/// At this tolerance and beyond inverse distances are evaluated to the last digits: the shorter series errs by 1.3e-10.
+const FULL_TOLERANCE: f64 = 2e-9;
+
+impl NearSums {
+    /// For the near pairs of sums in `precision`.
+    pub(crate) fn new(options: &Options, precision: Precision) -> Self {
+        Self {
+            precision: tuning::near_precision(options, precision),
+            full: options.tolerance < FULL_TOLERANCE,
+            derivatives: options.gradient || options.dipoles,
+        }
+    }
+}
+
 /// All near pairs of a plan, summed up in `T`.
 pub(crate) struct NearPairs<'a, T> {
-    pub(crate) root: &'a Root,
-    pub(crate) tree: &'a Tree,
-    pub(crate) lists: &'a Lists,
+    pub(crate) geometry: &'a Geometry,
     /// For each job its close pairs, if they are kept apart.
     pub(crate) close: &'a [CloseRows<T>],
     /// Of the close pairs.
     pub(crate) strengths: &'a Strengths<T>,
-    /// Whether inverse distances in double precision must be good to its last digits.
-    pub(crate) full: bool,
-    /// Whether gradients or dipoles are summed.
-    pub(crate) derivatives: bool,
+    pub(crate) near_sums: NearSums,
     pub(crate) sums: &'a Sums<'a, T>,
 }
 
@@ -54,7 +74,7 @@ impl<T: Real> NearPairs<'_, T> {
         strengths: &Strengths<N>,
     ) {
         let targets = targets.unwrap_or(sources);
-        let rows = self.lists.near.cells.len();
+        let rows = self.geometry.lists.near.cells.len();
         (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let close = self.close.get(i);
@@ -82,7 +102,9 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) {
         let Self { sources, targets, strengths, .. } = self;
-        let NearPairs { root, tree, lists, sums, full, derivatives, .. } = *self.all;
+        let NearPairs { geometry: Geometry { root, tree, lists, .. }, near_sums, sums, .. } =
+            *self.all;
+        let NearSums { full, derivatives, .. } = near_sums;
         let close = close_sides::<N, T>(derivatives);
         let (mut begin, mut entry) = (0, 0);
         for (i, row) in self.rows.enumerate() {

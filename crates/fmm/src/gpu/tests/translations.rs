@@ -7,11 +7,12 @@ use ::gpu::{Arg, Device, Grid};
 use super::super::expansions::Expansions;
 use super::super::kernels::{self, count, kernel};
 use super::super::lists::Lists;
-use super::super::orders::{self, Orders};
+use super::super::truncation::{self, Chosen};
 use super::super::{tables, tree};
 use super::{gpu, relative, trees, uneven};
 use crate::samples::{Distribution, Random};
 use crate::tree as cpu;
+use crate::truncation::TruncationNumbers;
 use crate::{Precision, Stencil};
 
 #[test]
@@ -77,10 +78,11 @@ fn tiles_of_translations_are_products() {
             let batches: Vec<usize> = (0..lists.batches.len())
                 .map(|i| if i % 3 == 0 { p.div_ceil(2) } else { p })
                 .collect();
-            let orders =
-                Orders { batches, multipole: vec![p; levels], local: vec![p; levels], mean: 0.0 };
+            let (multipole, local) = (vec![p; levels], vec![p; levels]);
+            let stored = TruncationNumbers { multipole, local, mean: 0.0 };
+            let chosen = Chosen { batches, numbers: stored };
             let expansions =
-                Expansions::new(&device, precision, &tree, &lists, &orders, u64::MAX).unwrap();
+                Expansions::new(&device, precision, &tree, &lists, &chosen, u64::MAX).unwrap();
             let stride = (p * p).next_multiple_of(4);
             let mut random = Random::new(1);
             let values: Vec<f64> =
@@ -95,7 +97,7 @@ fn tiles_of_translations_are_products() {
             let mut far = vec![0; lists.begins[lists.batches.len()] as usize];
             lists.far.read(0, &mut far).unwrap();
             for (i, batch) in lists.batches.iter().enumerate() {
-                let q = orders.batches[i];
+                let q = chosen.batches[i];
                 let matrix = matrix(&device, batch.offset, batch.finer_source, q);
                 let rows = tables::padded_rows(q);
                 for pair in &far[lists.begins[i] as usize..lists.begins[i + 1] as usize] {
@@ -116,7 +118,7 @@ fn tiles_of_translations_are_products() {
             assert!(error < rounding, "p {p} {precision:?}: {error:e}");
 
             // The same where there is room for one matrix at a time.
-            let few = Expansions::new(&device, precision, &tree, &lists, &orders, 1).unwrap();
+            let few = Expansions::new(&device, precision, &tree, &lists, &chosen, 1).unwrap();
             assert!(few.bytes() < expansions.bytes());
             few.multipoles.values.write(&bytes).unwrap();
             for _ in 0..2 {
@@ -178,9 +180,10 @@ fn measured_errors_fall_with_the_truncation_number() {
     let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
     let factors = device.upload(&tables::coaxial(P)).unwrap();
     let recurrence = device.upload(&tables::recurrence(P)).unwrap();
-    let macros = [("P_MAX", P), ("THREADS", orders::drawers(P)), ("CAPACITY", orders::CAPACITY)];
-    let shared = orders::drawing_shared(P);
-    let grid = Grid { shared, ..Grid::new(lists.batches.len(), orders::drawers(P) as u32) };
+    let macros =
+        [("P_MAX", P), ("THREADS", truncation::drawers(P)), ("CAPACITY", truncation::CAPACITY)];
+    let shared = truncation::drawing_shared(P);
+    let grid = Grid { shared, ..Grid::new(lists.batches.len(), truncation::drawers(P) as u32) };
     let draw = kernel(&device, &kernels::TRUNCATION, &macros, "truncation_far").unwrap();
     draw.allow_shared(shared).unwrap();
     draw.launch(

@@ -1,0 +1,112 @@
+//! Everything of a plan that depends on the points alone: order, boxes, interaction lists and truncation numbers.
+
+use crate::lists::Lists;
+use crate::morton::Sample;
+use crate::plan::Info;
+use crate::simd::Level;
+use crate::tree::{Order, Root, Tree};
+use crate::truncation::{self, PointSets, TruncationNumbers};
+use crate::{Options, Precision, tuning};
+
+/// Sources and targets in the caller's order; without targets they are the sources.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Points<'a> {
+    pub sources: &'a [[f64; 3]],
+    pub targets: Option<&'a [[f64; 3]]>,
+}
+
+/// Points in Morton order in a root cube, and what leaves may hold.
+#[derive(Debug)]
+pub(crate) struct OrderedPoints {
+    pub root: Root,
+    pub source_order: Order,
+    /// None: the targets are the sources.
+    pub target_order: Option<Order>,
+    pub leaf_size: usize,
+    /// Pairs of points up to which boxes two levels apart or more are summed directly.
+    pub direct: u64,
+}
+
+/// Boxes, their lists and truncation numbers.
+#[derive(Debug)]
+pub(crate) struct Geometry {
+    pub root: Root,
+    pub tree: Tree,
+    pub lists: Lists,
+    pub numbers: TruncationNumbers,
+    /// Without keys, as that of targets.
+    pub source_order: Order,
+    /// None: the targets are the sources.
+    pub target_order: Option<Order>,
+}
+
+/// Target boxes of one M2L chunk: their local expansions stay in a cache of this size.
+const CHUNK_BYTES: usize = 384 << 10;
+
+impl OrderedPoints {
+    /// Chooses leaf size and root cube, and sorts the points.
+    pub(crate) fn new(points: Points<'_>, options: &Options, precision: Precision) -> Self {
+        let Points { sources, targets } = points;
+        let occupancy = tuning::occupancy(options, precision);
+        let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
+        let all: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
+        let mut root = Root::around(&all);
+        if options.leaf_size.is_none() {
+            let sample = Sample::new(&root, sources);
+            root = root.enlarged(tuning::enlargement(&sample, occupancy));
+        }
+        // A leaf of one set may be a box to split for the other.
+        let enough = if targets.is_none() { leaf_size } else { 0 };
+        let source_order = Order::of_leaves(&root, sources, enough);
+        let target_order = targets.map(|points| Order::new(&root, points));
+        let direct = tuning::direct_pairs(options, precision);
+        Self { root, source_order, target_order, leaf_size, direct }
+    }
+}
+
+impl Geometry {
+    /// Tree, lists and truncation numbers, and their counts in `info`.
+    pub(crate) fn new(
+        points: Points<'_>,
+        ordered: OrderedPoints,
+        options: &Options,
+        precision: Precision,
+        simd: Level,
+        info: &mut Info,
+    ) -> Self {
+        let OrderedPoints { root, mut source_order, mut target_order, leaf_size, direct } = ordered;
+        let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
+        let scalar = if precision == Precision::Single { 4 } else { 8 };
+        let p = truncation::expected::stored(options.tolerance) as usize + 2;
+        let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
+        let mut lists = Lists::new(&tree, tuning::stencil(options, precision), direct, chunk_size);
+        let sources = (&source_order, points.sources);
+        let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
+        let sets = PointSets { root: &root, tree: &tree, sources, targets };
+        let numbers = truncation::choose(&sets, &mut lists, options, simd);
+        for order in std::iter::once(&mut source_order).chain(&mut target_order) {
+            order.keys = Vec::new();
+        }
+        info.leaf_size = leaf_size;
+        let geometry = Self { root, tree, lists, numbers, source_order, target_order };
+        geometry.describe(info);
+        geometry
+    }
+
+    /// Fills the counts of `info`.
+    fn describe(&self, info: &mut Info) {
+        let chunks = &self.lists.chunks;
+        info.truncation_number = self.numbers.max();
+        info.mean_translation_order = self.numbers.mean;
+        info.depth = self.tree.depth();
+        info.m2l_count = chunks.iter().map(|c| c.pairs.len() as u64).sum();
+        let receivers: u64 = chunks.iter().map(|c| u64::from(c.receivers)).sum();
+        info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
+        info.p2p_pairs = self.lists.near_pairs;
+    }
+
+    /// The order of the targets.
+    pub(crate) fn target_order(&self) -> &Order {
+        self.target_order.as_ref().unwrap_or(&self.source_order)
+    }
+}

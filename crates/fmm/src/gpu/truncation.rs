@@ -1,0 +1,223 @@
+//! The truncation number p' of every batch of translations, from errors measured on the device (docs/math.md, "Truncation").
+//!
+//! Errors are measured for every batch on uniformly drawn pairs of its points, far more than the CPU can afford; module
+//! `truncation` of the CPU chooses from them.
+
+use std::collections::BTreeMap;
+
+use ::gpu::{Arg, Buffer, Device, Error, Grid};
+
+use super::kernels::{self, count, kernel};
+use super::lists::{Batch, Lists};
+use super::tables;
+use super::tree::{Order, Tree};
+use crate::Options;
+use crate::truncation::{
+    self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, optimise,
+};
+
+/// Draws for each batch, at least and at most, and for all together: a level of a full tree has about 300 batches. The batches of a
+/// class are judged together, so that it has some thousands of draws.
+const SAMPLES: [usize; 3] = [128, 1024, 1 << 19];
+
+/// The same below [`MANY_DIGITS`], where few pairs in the corners of boxes decide.
+const MORE_SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
+
+/// Tolerances below this take more draws.
+const MANY_DIGITS: f64 = 1e-7;
+
+/// Pairs that a tile of translations works at least.
+const QUARTER_TILE: u32 = 32;
+
+/// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics in the 99 KB of shared memory that
+/// the smaller GPUs have.
+pub(super) fn drawers(degrees: usize) -> usize {
+    if degrees > 36 { 32 } else { 64 }
+}
+
+/// Draws of a batch, which are at most [`MORE_SAMPLES`] but for chance.
+pub(super) const CAPACITY: usize = MORE_SAMPLES[1] + 512;
+
+/// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of source and target; what is drawn.
+pub(super) fn drawing_shared(degrees: usize) -> u32 {
+    (2 * 16 * degrees * drawers(degrees) + 4 * CAPACITY) as u32
+}
+
+/// Blocks of 128 draws of near pairs, which the norm of the potential is estimated from.
+const NEAR_BLOCKS: usize = 512;
+
+/// Truncation numbers that the measuring kernel is compiled for.
+const COMPILED: [usize; 5] = [16, 24, 32, 44, P_MAX];
+
+/// Margin between the tolerance and the predicted error: the sample misses rare pairs, the more the higher the powers of the radius
+/// are that decide, and one set of charges may do worse than the mean. Which pairs are drawn changes from run to run. Seen: 2 at
+/// 1e-2, 14 at 1e-10, both with few points.
+fn margin(tolerance: f64) -> f64 {
+    let digits = -tolerance.ln();
+    1.3 + 0.1 * digits + 0.018 * digits * digits + (digits - 15.0).max(0.0)
+}
+
+/// Points on the device: the caller's coordinates and their order.
+pub(super) type Points<'a> = (&'a Buffer<f64>, &'a Order);
+
+/// The truncation numbers of a plan on the device.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    /// Of each batch.
+    pub(super) batches: Vec<usize>,
+    /// Of the expansions.
+    pub(super) numbers: TruncationNumbers,
+}
+
+/// Chooses p' of every batch.
+pub(super) fn choose(
+    device: &Device,
+    tree: &Tree,
+    lists: &Lists,
+    side: f64,
+    points: [Points<'_>; 2],
+    options: &Options,
+) -> Result<Chosen, Error> {
+    let batches: Vec<usize> = match Rule::given(options) {
+        Some(rule) => lists.batches.iter().map(|batch| rule.of(&batch.class())).collect(),
+        None if lists.batches.is_empty() => Vec::new(),
+        None => {
+            let p_max = truncation::largest(options);
+            let classes = measure(device, tree, lists, side, points, options, p_max)?;
+            let goal = Goal::new(options, margin(options.tolerance));
+            let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
+            lists.batches.iter().map(|batch| chosen[&batch.class()]).collect()
+        }
+    };
+    let translations = lists.batches.iter().zip(&batches).zip(lists.begins.windows(2)).map(
+        |((batch, &p), begins)| {
+            let levels = [batch.source_level as usize, batch.target_level()];
+            (levels, p, f64::from(begins[1] - begins[0]))
+        },
+    );
+    let numbers = TruncationNumbers::new(tree.depth() + 1, translations);
+    Ok(Chosen { batches, numbers })
+}
+
+/// Errors of all classes, for truncation numbers up to `degrees`.
+fn measure(
+    device: &Device,
+    tree: &Tree,
+    lists: &Lists,
+    side: f64,
+    points: [Points<'_>; 2],
+    options: &Options,
+    degrees: usize,
+) -> Result<BTreeMap<Class, Statistics>, Error> {
+    let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
+    let width = p_max + 3;
+    let [sources, targets] = points;
+    let points = [
+        tree.cells.arg(),
+        tree.centres.arg(),
+        sources.0.arg(),
+        sources.1.index.arg(),
+        targets.0.arg(),
+        targets.1.index.arg(),
+        Arg::F64(side),
+    ];
+    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), ("CAPACITY", CAPACITY)];
+    let measured = far(device, lists, &macros, &points, options, [degrees, width])?;
+    let near_sums = near(device, lists, &macros, &points)?;
+    // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's inequality says.
+    let sums: [f64; 2] = std::array::from_fn(|i| {
+        near_sums[i] + measured.chunks_exact(width).map(|m| m[p_max + 1 + i]).sum::<f64>()
+    });
+    let norms = [sums[0], sums[1], sums[1] * sums[1] / sums[0].max(f64::MIN_POSITIVE)];
+    let mut classes = BTreeMap::<Class, Statistics>::new();
+    let mut potentials = BTreeMap::<Class, f64>::new();
+    for (i, (batch, measured)) in lists.batches.iter().zip(measured.chunks_exact(width)).enumerate()
+    {
+        let of = classes.entry(batch.class()).or_default();
+        of.error2.resize(degrees + 1, 0.0);
+        of.own2.resize(degrees + 1, 0.0);
+        *potentials.entry(batch.class()).or_default() += measured[p_max + 1];
+        let pairs = lists.begins[i + 1] - lists.begins[i];
+        of.count += f64::from(pairs.next_multiple_of(QUARTER_TILE));
+        for p in 1..=degrees {
+            of.error2[p] += relative(batch, p, measured[p], norms, options);
+            of.own2[p] += measured[p];
+        }
+    }
+    for (of, potential) in classes.values_mut().zip(potentials.into_values()) {
+        let potential = potential.max(f64::MIN_POSITIVE);
+        of.own2.iter_mut().for_each(|error2| *error2 /= potential);
+    }
+    Ok(classes)
+}
+
+/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, then the sums of 1/r^2 and 1/r^4.
+fn far(
+    device: &Device,
+    lists: &Lists,
+    macros: &[(&str, usize)],
+    points: &[Arg],
+    options: &Options,
+    [degrees, width]: [usize; 2],
+) -> Result<Vec<f64>, Error> {
+    let batches = lists.batches.len();
+    let out = device.buffer::<f64>(batches * width)?;
+    let factors = device.upload(&tables::coaxial(degrees))?;
+    let recurrence = device.upload(&tables::recurrence(degrees))?;
+    let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
+    let samples = (all / batches).clamp(least, most);
+    let far = [
+        lists.far.arg(),
+        lists.device_begins.arg(),
+        count(samples),
+        count(degrees),
+        factors.arg(),
+        recurrence.arg(),
+        out.arg(),
+    ];
+    let shared = drawing_shared(degrees);
+    let draw = kernel(device, &kernels::TRUNCATION, macros, "truncation_far")?;
+    draw.allow_shared(shared)?;
+    let grid = Grid { shared, ..Grid::new(batches, drawers(degrees) as u32) };
+    draw.launch(device.stream(), grid, &[points, &far].concat())?;
+    out.to_vec()
+}
+
+/// The sums of 1/r^2 and 1/r^4 over near pairs.
+fn near(
+    device: &Device,
+    lists: &Lists,
+    macros: &[(&str, usize)],
+    points: &[Arg],
+) -> Result<Vec<f64>, Error> {
+    let sums = device.upload(&[0f64; 2])?;
+    if lists.near_count > 0 {
+        let near = [lists.near.arg(), count(lists.near_count), sums.arg()];
+        kernel(device, &kernels::TRUNCATION, macros, "truncation_near")?.launch(
+            device.stream(),
+            Grid::new(NEAR_BLOCKS, 128),
+            &[points, &near].concat(),
+        )?;
+    }
+    sums.to_vec()
+}
+
+/// The largest of the squared relative errors of a batch, for a squared error of 1/r with truncation number `p`; `norms`: sums of
+/// 1/r^2, 1/r^4 and 1/r^6 over all pairs.
+fn relative(batch: &Batch, p: usize, error2: f64, norms: [f64; 3], options: &Options) -> f64 {
+    let side = |level: usize| f64::from(-(level as i32)).exp2();
+    // A derivative multiplies the error of the last degree by about 2p/s.
+    let by_gradient = (2.0 * p as f64 / side(batch.target_level())).powi(2);
+    let by_dipoles = (2.0 * p as f64 / side(batch.source_level as usize)).powi(2);
+    let mut worst = error2 / norms[0];
+    if options.gradient {
+        worst = worst.max(error2 * by_gradient / norms[1]);
+    }
+    if options.dipoles {
+        worst = worst.max(error2 * by_dipoles / norms[1]);
+    }
+    if options.gradient && options.dipoles {
+        worst = worst.max(error2 * by_gradient * by_dipoles / norms[2]);
+    }
+    worst
+}

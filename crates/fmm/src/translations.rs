@@ -1,0 +1,149 @@
+//! M2M, M2L and L2L of one plan, with the expansions that they translate.
+//!
+//! M2M goes level by level upward, M2L over chunks of target boxes, L2L level by level downward. Each parallel job owns a
+//! contiguous run of boxes of one level, so no two jobs write the same memory.
+
+use std::ops::Range;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::expansions::Expansions;
+use crate::families::{Family, FamilyJob, run_families};
+use crate::geometry::Geometry;
+use crate::lists::Lists;
+use crate::plan::StageSeconds;
+use crate::simd::{Level, Real};
+use crate::translate::{Kind, Tables, Vector};
+use crate::{l2l, m2l, m2m};
+
+/// Expansions of all boxes, and what translates them.
+#[derive(Debug)]
+pub(crate) struct Translations<T> {
+    simd: Level,
+    m2l: Tables<T>,
+    m2m: Tables<T>,
+    l2l: Tables<T>,
+    /// M2M, from the deepest level up.
+    upward: Vec<Vec<Family>>,
+    /// L2L, from the root down.
+    downward: Vec<Vec<Family>>,
+    pub multipoles: Expansions<T>,
+    pub locals: Expansions<T>,
+}
+
+impl<T: Real> Translations<T> {
+    /// Tables and room for the expansions of one density.
+    pub(crate) fn new(simd: Level, geometry: &Geometry) -> Self {
+        let Geometry { tree, lists, numbers, .. } = geometry;
+        let levels = tree.levels.len();
+        let upward = (0..levels.saturating_sub(1))
+            .rev()
+            .map(|level| match numbers.multipole[level] {
+                0 => Vec::new(),
+                _ => m2m::parents(tree, level),
+            })
+            .collect();
+        let downward = (1..levels)
+            .map(|level| match numbers.local[level - 1] {
+                0 => Vec::new(),
+                _ => l2l::children(tree, level),
+            })
+            .collect();
+        let p = numbers.max().max(1);
+        let mut translations = Self {
+            simd,
+            m2l: Tables::new(&far_vectors(lists)),
+            m2m: Tables::new(&octants(Kind::M2m, p)),
+            l2l: Tables::new(&octants(Kind::L2l, p)),
+            upward,
+            downward,
+            multipoles: Expansions::new(tree, &numbers.multipole),
+            locals: Expansions::new(tree, &numbers.local),
+        };
+        translations.resize(1);
+        translations
+    }
+
+    /// Makes room for the expansions of k densities; the values are arbitrary.
+    pub(crate) fn resize(&mut self, k: usize) {
+        self.multipoles.resize(k);
+        self.locals.resize(k);
+    }
+
+    /// Makes the local expansions of k densities from the multipole expansions of the leaves, and adds the times of the stages.
+    pub(crate) fn run(&mut self, geometry: &Geometry, k: usize, seconds: &mut StageSeconds) {
+        timed(&mut seconds.m2m, || self.m2m(geometry, k));
+        timed(&mut seconds.m2l, || self.m2l(geometry, k));
+        timed(&mut seconds.l2l, || self.l2l(geometry, k));
+    }
+
+    fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+        let levels = tree.levels.len();
+        for (i, families) in self.upward.iter().enumerate() {
+            let level = levels - 2 - i;
+            let (order_in, order_out) = (numbers.multipole[level + 1], numbers.multipole[level]);
+            let first = tree.levels[level].start;
+            let job = FamilyJob { tables: &self.m2m, order_in, order_out, k, first };
+            run_families(self.simd, job, families, self.multipoles.neighbours(level, false));
+        }
+    }
+
+    fn m2l(&mut self, Geometry { tree, lists, .. }: &Geometry, k: usize) {
+        let Self { simd, m2l, multipoles, locals, .. } = self;
+        locals.clear();
+        let levels = locals.share();
+        let run = |densities: Range<usize>, mixed: bool| {
+            lists.chunks.par_iter().with_max_len(1).for_each(|chunk| {
+                if m2l::is_mixed(chunk) == mixed {
+                    let level = chunk.level as usize;
+                    let locals = (&levels[level], tree.levels[level].start);
+                    // SAFETY: chunks are runs of boxes that do not overlap.
+                    unsafe { m2l::m2l(*simd, chunk, densities.clone(), m2l, multipoles, locals) };
+                }
+            });
+        };
+        run(0..k, true);
+        for density in 0..k {
+            run(density..density + 1, false);
+        }
+    }
+
+    fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
+        for (level, families) in self.downward.iter().enumerate() {
+            let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
+            let first = tree.levels[level + 1].start;
+            let job = FamilyJob { tables: &self.l2l, order_in, order_out, k, first };
+            run_families(self.simd, job, families, self.locals.neighbours(level, true));
+        }
+    }
+
+    /// Bytes of the expansions.
+    pub(crate) fn bytes(&self) -> usize {
+        self.multipoles.bytes() + self.locals.bytes()
+    }
+}
+
+/// The vectors of M2L, each with its largest truncation number.
+fn far_vectors(lists: &Lists) -> Vec<(Vector, usize)> {
+    let mut vectors: Vec<_> = lists.vectors.iter().map(|&vector| (vector, 1)).collect();
+    for batch in lists.chunks.iter().flat_map(|chunk| &chunk.batches) {
+        let (_, p) = &mut vectors[batch.vector as usize];
+        *p = usize::from(batch.order).max(*p);
+    }
+    vectors
+}
+
+/// The vectors from a box's centre to its children's, in half sides of a child.
+fn octants(kind: Kind, p: usize) -> Vec<(Vector, usize)> {
+    let sign = |octant: usize, axis: usize| if octant >> axis & 1 == 1 { 1 } else { -1 };
+    let vector = |octant| Vector { kind, offset: std::array::from_fn(|axis| sign(octant, axis)) };
+    (0..8).map(|octant| (vector(octant), p)).collect()
+}
+
+/// Adds the seconds that `work` takes.
+pub(crate) fn timed(seconds: &mut f64, work: impl FnOnce()) {
+    let started = Instant::now();
+    work();
+    *seconds += started.elapsed().as_secs_f64();
+}

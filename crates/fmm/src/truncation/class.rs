@@ -1,0 +1,70 @@
+//! Classes of translations, whose errors and truncation numbers are the same.
+
+use crate::tree::side;
+
+/// Translations of one target level that are equal up to symmetries of the cube.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Class {
+    /// Of the targets.
+    pub(super) level: u8,
+    /// Level of the targets minus level of the sources.
+    pub(super) finer_target: i8,
+    /// Sorted absolute offsets, in half sides of the smaller box.
+    pub(super) offset: [i32; 3],
+}
+
+impl Class {
+    /// The class of translations by `offset` to boxes of `level`.
+    pub(crate) fn new(level: u8, finer_target: i8, offset: [i32; 3]) -> Self {
+        let mut offset = offset.map(i32::abs);
+        offset.sort_unstable();
+        Self { level, finer_target, offset }
+    }
+
+    /// Levels of source and target.
+    pub(super) fn levels(&self) -> [usize; 2] {
+        let source = i32::from(self.level) - i32::from(self.finer_target);
+        [source as usize, usize::from(self.level)]
+    }
+
+    /// `(R_source, R_target, D)` of the boxes' spheres, in sides of the smaller box.
+    fn spheres(&self) -> (f64, f64, f64) {
+        let (source, target) = self.sides();
+        let half_diagonal = 0.5 * 3f64.sqrt();
+        let r2: f64 = self.offset.iter().map(|&o| f64::from(o) * f64::from(o)).sum();
+        (half_diagonal * source, half_diagonal * target, 0.5 * r2.sqrt())
+    }
+
+    /// Squared distance of the boxes' centres in units of the root's side.
+    pub(super) fn distance2(&self) -> f64 {
+        let (_, _, distance) = self.spheres();
+        let (_, target_side) = self.sides();
+        (distance / target_side * side(self.level)).powi(2)
+    }
+
+    /// Sides of source and target in units of the smaller.
+    pub(super) fn sides(&self) -> (f64, f64) {
+        let ratio = f64::from(self.finer_target).exp2();
+        if self.finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) }
+    }
+
+    /// Paper 001, eq. 24: `p' = p ln(eta*) / ln(eta)`.
+    pub(super) fn bound(&self, p: usize) -> usize {
+        let (source, target, distance) = self.spheres();
+        let eta = source.max(target) / (distance - source.min(target));
+        let standard = 3f64.sqrt() / (4.0 - 3f64.sqrt());
+        ((p as f64 * standard.ln() / eta.ln()).ceil() as usize).clamp(1, p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_case_bound_is_paper_001_eq_24() {
+        assert_eq!(Class::new(3, 0, [0, 0, 4]).bound(8), 8);
+        // The corner pair of the text: eta = 0.199.
+        assert_eq!(Class::new(3, 0, [6, 6, 6]).bound(8), 2);
+    }
+}

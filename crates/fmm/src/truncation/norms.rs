@@ -1,0 +1,154 @@
+//! What truncation errors are compared with: sums over all pairs of points. Far pairs count by their boxes' distance.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::Class;
+use super::measure::{Candidates, PointSets};
+use super::sampling::{Point, mix};
+use crate::Options;
+use crate::lists::Lists;
+use crate::tree::{Order, side};
+
+/// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of squares.
+#[derive(Clone, Copy, Debug, Default)]
+struct Norms {
+    /// `sum 1/r^2`: potentials.
+    potential: f64,
+    /// `sum 1/r^4`: gradients; with a third of it on both sides, potentials of dipoles of random directions.
+    gradient: f64,
+    /// `sum 6/r^6`: likewise gradients of dipoles.
+    second: f64,
+}
+
+impl Norms {
+    fn add(&mut self, weight: f64, r2: f64) {
+        self.potential += weight / r2;
+        self.gradient += weight / (r2 * r2);
+        self.second += 6.0 * weight / (r2 * r2 * r2);
+    }
+
+    /// Adds the near pairs, estimated from a sample of targets. Close encounters are rare, so the estimate tends to be too small,
+    /// which only tightens the truncation.
+    fn add_near(&mut self, points: &PointSets<'_>, lists: &Lists) {
+        let leaves = lists.near.cells.len();
+        let picked = LEAVES.min(leaves);
+        let (near, targets) = (0..picked)
+            .into_par_iter()
+            .map(|i| near_leaf(points, lists, (2 * i + 1) * leaves / (2 * picked), i as u64))
+            .reduce(Default::default, |(a, n), (b, m)| {
+                let sum = Norms {
+                    potential: a.potential + b.potential,
+                    gradient: a.gradient + b.gradient,
+                    second: a.second + b.second,
+                };
+                (sum, n + m)
+            });
+        if targets > 0.0 {
+            let scale = points.targets.1.len() as f64 / targets;
+            self.potential += near.potential * scale;
+            self.gradient += near.gradient * scale;
+            self.second += near.second * scale;
+        }
+    }
+}
+
+/// Leaves sampled for the near pairs, and targets of each.
+const LEAVES: usize = 128;
+const TARGETS: usize = 4;
+
+/// The near pairs of the leaf of near list `row`, and the number of its targets; `seed` picks those that are looked at.
+fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (Norms, f64) {
+    let tree = points.tree;
+    let leaf = &tree.cells[lists.near.cells[row] as usize];
+    let count = leaf.targets.len();
+    let mut near = Norms::default();
+    if count == 0 {
+        return (near, 0.0);
+    }
+    let at = |(order, points): &(&Order, &[[f64; 3]]), slot: usize| -> Point {
+        points[order.index[slot] as usize]
+    };
+    let sources = lists.near.row(row).iter().flat_map(|&s| tree.cells[s as usize].sources.clone());
+    let sources: Vec<Point> = sources.map(|j| at(&points.sources, j as usize)).collect();
+    let scale2 = points.root.side.powi(-2);
+    let taken = TARGETS.min(count);
+    // One close encounter in the sample would count for thousands, though all there are hardly matter to the sum.
+    let cap = (side(leaf.level) / 16.0).powi(-2);
+    let mut sums = [0.0; 3];
+    for k in 0..taken {
+        let skip = (mix(seed, 3) as usize + k * count / taken) % count;
+        let x = at(&points.targets, leaf.targets.start as usize + skip);
+        for y in &sources {
+            let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
+            if r2 > 0.0 {
+                let capped = (1.0 / (r2 * scale2)).min(cap);
+                sums[0] += capped;
+                sums[1] += capped * capped;
+                sums[2] += capped * capped * capped;
+            }
+        }
+    }
+    // Each target stands for its share of the leaf.
+    let share = count as f64 / taken as f64;
+    near.potential = share * sums[0];
+    near.gradient = share * sums[1];
+    near.second = 6.0 * share * sums[2];
+    (near, count as f64)
+}
+
+/// In which quantities the error is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Measures {
+    norms: Norms,
+    /// The part of `norms` that translations serve.
+    far: Norms,
+    pub(super) gradient: bool,
+    pub(super) dipoles: bool,
+}
+
+impl Measures {
+    /// Those of the sums that `options` ask for.
+    pub(super) fn new(
+        points: &PointSets<'_>,
+        lists: &Lists,
+        classes: &BTreeMap<Class, Candidates>,
+        options: &Options,
+    ) -> Self {
+        let mut far = Norms::default();
+        for (class, candidates) in classes {
+            far.add(candidates.weight, class.distance2());
+        }
+        let mut norms = far;
+        norms.add_near(points, lists);
+        let Options { gradient, dipoles, .. } = *options;
+        Self { norms, far, gradient, dipoles }
+    }
+
+    /// For charges whose far pairs are all in boxes with this squared distance. Where points are sparse, that is all of their
+    /// potential; of derivatives, the near part is at least as large as on average.
+    pub(super) fn alone(&self, d2: f64) -> Self {
+        let mut norms = Norms::default();
+        norms.add(1.0, d2);
+        norms.gradient *= self.norms.gradient / self.far.gradient;
+        norms.second *= self.norms.second / self.far.second;
+        Self { norms, ..*self }
+    }
+
+    /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives (as [`Errors`] lists them)
+    /// with lengths in units of `unit`. A derivative in one direction has a third of the gradient's square.
+    pub(super) fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
+        let unit2 = unit * unit;
+        let mut worst = error2[0] / (unit2 * self.norms.potential);
+        for (asked, of) in [(self.gradient, error2[1]), (self.dipoles, error2[2])] {
+            if asked {
+                worst = worst.max(3.0 * of / (unit2 * unit2 * self.norms.gradient));
+            }
+        }
+        if self.gradient && self.dipoles {
+            worst = worst.max(9.0 * error2[3] / (unit2 * unit2 * unit2 * self.norms.second));
+        }
+        worst
+    }
+}
