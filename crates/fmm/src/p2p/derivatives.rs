@@ -7,7 +7,7 @@ use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
 use super::distances::square;
-use super::{Block, Group, PAIR};
+use super::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
 pub(super) struct General<
@@ -90,18 +90,12 @@ fn general_block<
                 let run = first..first + pairs.len();
                 add_general::<V, CHARGES, DIPOLES, GRADIENT>(group, run, pairs, &mut totals);
                 if mixed {
-                    for (doubles, total) in doubles[0].iter_mut().zip(&mut totals[0]) {
-                        total.add_to_doubles(doubles);
-                        *total = V::zero();
-                    }
+                    move_to_doubles(&mut totals[0], &mut doubles[0]);
                 }
             }
             if mixed && GRADIENT {
-                for (doubles, totals) in doubles[1..].iter_mut().zip(&mut totals[1..]) {
-                    for (doubles, total) in doubles.iter_mut().zip(totals) {
-                        total.add_to_doubles(doubles);
-                        *total = V::zero();
-                    }
+                for axis in 1..4 {
+                    move_to_doubles(&mut totals[axis], &mut doubles[axis]);
                 }
             }
         }
@@ -115,11 +109,7 @@ fn general_block<
             }
         };
         if mixed {
-            for (doubles, slots) in doubles[i].iter().zip(slots.chunks_mut(V::LANES)) {
-                for (slot, value) in slots.iter_mut().zip(doubles) {
-                    *slot += T::of(*value);
-                }
-            }
+            block.add_doubles(&doubles[i], 1.0, slots);
         } else {
             block.add(totals[i], 1.0, slots);
         }
@@ -130,7 +120,8 @@ fn general_block<
 /// 64 operations ahead, fewer than the whole of two pairs.
 const GENERAL_RUN: usize = 16;
 
-/// Sources whose sum is kept in single precision before it is added to one in double precision, of the potentials beside gradients; gradients themselves take [`GENERAL_RUN`].
+/// Sources whose sum is kept in single precision before it is added to one in double precision, of potentials that are summed
+/// with gradients; gradients themselves take [`GENERAL_RUN`].
 const POTENTIAL_RUN: usize = 2;
 
 /// One source and a block of targets.

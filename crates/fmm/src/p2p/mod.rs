@@ -251,13 +251,28 @@ impl<V: Simd, const B: usize> Block<V, B> {
 
     /// Adds `totals / scale` to the sums of its targets.
     #[inline(always)]
-    fn add<T: Real>(&self, totals: [V; B], scale: f64, slots: &mut [T]) {
-        for (total, slots) in totals.into_iter().zip(slots.chunks_mut(V::LANES)) {
-            let mut doubles = [0.0; MAX_LANES];
-            total.add_to_doubles(&mut doubles);
-            for (slot, value) in slots.iter_mut().zip(doubles) {
+    fn add<T: Real>(&self, mut totals: [V; B], scale: f64, slots: &mut [T]) {
+        let mut doubles = [[0.0; MAX_LANES]; B];
+        move_to_doubles(&mut totals, &mut doubles);
+        self.add_doubles(&doubles, scale, slots);
+    }
+
+    /// As [`Self::add`], from sums that are in double precision already.
+    #[inline(always)]
+    fn add_doubles<T: Real>(&self, totals: &[[f64; MAX_LANES]; B], scale: f64, slots: &mut [T]) {
+        for (total, slots) in totals.iter().zip(slots.chunks_mut(V::LANES)) {
+            for (slot, value) in slots.iter_mut().zip(total) {
                 *slot += T::of(value / scale);
             }
         }
+    }
+}
+
+/// Adds sums in the format of the loops to sums in double precision, and begins them anew.
+#[inline(always)]
+fn move_to_doubles<V: Simd, const B: usize>(totals: &mut [V; B], doubles: &mut [[f64; MAX_LANES]; B]) {
+    for (total, doubles) in totals.iter_mut().zip(doubles) {
+        total.add_to_doubles(doubles);
+        *total = V::zero();
     }
 }

@@ -7,7 +7,7 @@ use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
 use super::distances::{displacements, square, squares};
-use super::{Block, Group, PAIR};
+use super::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of densities.
 #[inline(always)]
@@ -106,11 +106,8 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
                 }
             }
             if mixed {
-                for (doubles, totals) in doubles.iter_mut().zip(&mut totals) {
-                    for (doubles, total) in doubles.iter_mut().zip(totals) {
-                        total.add_to_doubles(doubles);
-                        *total = V::zero();
-                    }
+                for (totals, doubles) in totals.iter_mut().zip(&mut doubles) {
+                    move_to_doubles(totals, doubles);
                 }
             }
         }
@@ -119,11 +116,7 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
         // SAFETY: the job's own targets.
         let slots = unsafe { sums.potential(group.density + k, block.slots.clone()) };
         if mixed {
-            for (doubles, slots) in doubles[k].iter().zip(slots.chunks_mut(V::LANES)) {
-                for (slot, value) in slots.iter_mut().zip(doubles) {
-                    *slot += T::of(value / scale);
-                }
-            }
+            block.add_doubles(&doubles[k], scale, slots);
         } else {
             block.add(totals[k], scale, slots);
         }
