@@ -8,6 +8,8 @@
 
 use std::collections::HashMap;
 
+use rayon::prelude::*;
+
 use crate::locate::distance_squared;
 use crate::refine::Error;
 use crate::surface::Mesh;
@@ -39,9 +41,8 @@ pub fn around_points(mesh: &Mesh, points: &[[f64; 3]], sizes: Sizes) -> Result<M
     let near = Points::new(mesh, points, coarse.min(ratio));
     let all = |t: usize| near.reaching(mesh.corners(t), coarse, floor);
     let mut calls = vec![false; points.len()];
-    for k in (0..mesh.triangles.len()).flat_map(all) {
-        calls[k as usize] = true;
-    }
+    let calling: Vec<u32> = (0..mesh.triangles.len()).into_par_iter().flat_map_iter(all).collect();
+    calling.into_iter().for_each(|k| calls[k as usize] = true);
     if !calls.contains(&true) {
         return Ok(mesh.clone());
     }
@@ -187,7 +188,7 @@ impl Splitting {
     }
 }
 
-/// Points by cells of a grid.
+/// Points by the cells of a grid that they are in or next to.
 struct Points<'a> {
     points: &'a [[f64; 3]],
     cell: f64,
@@ -197,13 +198,17 @@ struct Points<'a> {
 impl<'a> Points<'a> {
     /// For triangles of `mesh` and their parts, and points next to which these are long by `ratio` or more.
     fn new(mesh: &Mesh, points: &'a [[f64; 3]], ratio: f64) -> Self {
-        let longest = (0..mesh.triangles.len()).map(|t| longest_side(mesh.corners(t)));
+        let triangles = (0..mesh.triangles.len()).into_par_iter();
+        let longest = triangles.map(|t| longest_side(mesh.corners(t))).reduce(|| 0.0, f64::max);
         // A triangle reaches as far as its longest side, and points matter as far as that over the ratio.
-        let cell = longest.fold(0.0, f64::max) * (1.0 + 1.0 / ratio);
+        let cell = longest * (1.0 + 1.0 / ratio);
         let cell = if cell > 0.0 { cell } else { 1.0 };
         let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
         for (k, point) in (0..).zip(points) {
-            cells.entry(point.map(|x| (x / cell).floor() as i64)).or_default().push(k);
+            let [x, y, z] = point.map(|x| (x / cell).floor() as i64);
+            let around = (-1..=1).flat_map(|i| (-1..=1).map(move |j| (i, j)));
+            let around = around.flat_map(|(i, j)| (-1..=1).map(move |k| [x + i, y + j, z + k]));
+            around.for_each(|cell| cells.entry(cell).or_default().push(k));
         }
         Self { points, cell, cells }
     }
@@ -211,19 +216,12 @@ impl<'a> Points<'a> {
     /// Points next to which the longest side of a triangle is more than `ratio` times its distance from them.
     fn reaching(&self, corners: [Vector; 3], ratio: f64, floor: f64) -> Vec<u32> {
         let longest = longest_side(corners);
-        let [x, y, z] = corners[0].map(|x| (x / self.cell).floor() as i64);
-        let mut found = Vec::new();
-        for (dx, dy, dz) in
-            (-1..=1).flat_map(|i| (-1..=1).flat_map(move |j| (-1..=1).map(move |k| (i, j, k))))
-        {
-            for &k in self.cells.get(&[x + dx, y + dy, z + dz]).into_iter().flatten() {
-                let distance = distance_squared(self.points[k as usize], corners).sqrt();
-                if longest > ratio * distance.max(floor) * EQUAL {
-                    found.push(k);
-                }
-            }
-        }
-        found
+        let cell = corners[0].map(|x| (x / self.cell).floor() as i64);
+        let is_reached = |&&k: &&u32| {
+            let distance = distance_squared(self.points[k as usize], corners).sqrt();
+            longest > ratio * distance.max(floor) * EQUAL
+        };
+        self.cells.get(&cell).into_iter().flatten().filter(is_reached).copied().collect()
     }
 }
 

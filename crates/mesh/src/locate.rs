@@ -1,5 +1,7 @@
 //! The location of a point relative to a surface: inside or outside, and the distance.
 
+use rayon::prelude::*;
+
 use crate::bvh::{Box3, Bvh};
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
@@ -55,8 +57,8 @@ impl Locator {
 
     /// Takes in some triangles of a valid mesh.
     pub fn of_part(mesh: &Mesh, triangles: Vec<u32>) -> Self {
-        let corners: Vec<_> = triangles.iter().map(|&t| mesh.corners(t as usize)).collect();
-        let boxes: Vec<Box3> = corners.iter().map(|corners| Box3::around(corners)).collect();
+        let corners: Vec<_> = triangles.par_iter().map(|&t| mesh.corners(t as usize)).collect();
+        let boxes: Vec<Box3> = corners.par_iter().map(|corners| Box3::around(corners)).collect();
         let tree = Bvh::new(&boxes);
         let moments = moments(&tree, &corners);
         Self { corners, triangles, tree, moments }

@@ -78,9 +78,9 @@ pub struct Values {
 impl SurfaceCharge {
     /// `charge` over 4 pi eps0 of each triangle, as in [`Response::charge`](crate::Response::charge), spread evenly over it.
     pub fn new(mesh: &Mesh, charge: &[f64]) -> Self {
-        let panels = Panels::new(mesh, |t| charge.get(t).is_some_and(|q| *q != 0.0));
+        let panels = Panels::without_parts(mesh, |t| charge.get(t).is_some_and(|q| *q != 0.0));
         let density = |(&t, area): (&u32, &f64)| charge[t as usize] / (panels.scale() * area);
-        let densities = panels.triangles().iter().zip(panels.areas()).map(density);
+        let densities = panels.triangles().par_iter().zip(panels.areas()).map(density);
         let densities = densities.map(|density| [density; 3]).collect();
         let rounding = vec![[0.0; 3]; panels.len()];
         Self { densities, panels, rounding, constant: true, tolerance: TOLERANCE }
@@ -226,9 +226,15 @@ impl SurfaceCharge {
         let digits = (TOLERANCE / self.tolerance).log10().ceil();
         let rule = Rule::of_degree(DEGREE + 2 * digits as usize);
         let panels = &self.panels;
-        let on_panels = (0..panels.len()).flat_map(|i| self.strengths(i, rule));
-        let (places, strengths): (Vec<[f64; 3]>, Vec<f64>) =
-            on_panels.chain(charges.iter().copied()).map(|(y, q)| (<[f64; 3]>::from(y), q)).unzip();
+        let place = |(y, q): (Vec3, f64)| (<[f64; 3]>::from(y), q);
+        let (mut places, mut strengths): (Vec<[f64; 3]>, Vec<f64>) = (0..panels.len())
+            .into_par_iter()
+            .flat_map_iter(|i| self.strengths(i, rule).map(place))
+            .unzip();
+        charges.iter().copied().map(place).for_each(|(y, q)| {
+            places.push(y);
+            strengths.push(q);
+        });
         let points: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();
         let (potential, gradient) = if places.len().saturating_mul(points.len()) <= DIRECT_SUMS {
             direct_sums(&places, &strengths, &points, with_gradient)
@@ -236,7 +242,7 @@ impl SurfaceCharge {
             self.fast_sums(&places, &strengths, &points, with_gradient)?
         };
         let reach: Vec<f64> =
-            (0..panels.len()).map(|i| NEAR * panels.panel(i).diameter()).collect();
+            (0..panels.len()).into_par_iter().map(|i| NEAR * panels.panel(i).diameter()).collect();
         let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
         if self.constant && !with_gradient {
             return Ok(self.with_near_potentials(targets, charges, potential, rule, &search));
