@@ -13,7 +13,6 @@ mod device;
 mod error;
 mod geometry;
 mod integrals;
-mod lanes;
 mod near;
 mod operator;
 mod options;

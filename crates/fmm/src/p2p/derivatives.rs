@@ -179,7 +179,7 @@ fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
                 inverse[b] = inverse[b].mul(scale);
             }
             if MASKED {
-                inverse[b] = inverse[b].where_above(r2[b], threshold);
+                inverse[b] = r2[b].where_above(threshold, inverse[b], V::zero());
             }
         }
         pairs.inverse = inverse;

@@ -20,7 +20,7 @@ use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;
 use crate::near::{Near, View, close_sides};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
+use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
 use crate::{Options, Precision, tuning};
 
@@ -78,7 +78,7 @@ impl<T: Real> NearPairs<'_, T> {
         (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let close = self.close.get(i);
-            N::dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
+            dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
         });
     }
 }
@@ -270,7 +270,10 @@ impl<V: Simd, const B: usize> Block<V, B> {
 
 /// Adds sums in the format of the loops to sums in double precision, and begins them anew.
 #[inline(always)]
-fn move_to_doubles<V: Simd, const B: usize>(totals: &mut [V; B], doubles: &mut [[f64; MAX_LANES]; B]) {
+fn move_to_doubles<V: Simd, const B: usize>(
+    totals: &mut [V; B],
+    doubles: &mut [[f64; MAX_LANES]; B],
+) {
     for (total, doubles) in totals.iter_mut().zip(doubles) {
         total.add_to_doubles(doubles);
         *total = V::zero();

@@ -1,38 +1,47 @@
-//! Vectors without intrinsics: one lane as the twin for tests, two for processors without AVX2.
+//! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without AVX2.
 
-use super::Lanes;
+use crate::{Call, Real, Simd};
+
+/// One lane.
+pub type One<T> = Array<T, 1>;
 
 /// `N` lanes that the compiler may vectorise.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plain<const N: usize>([f64; N]);
+#[repr(transparent)]
+pub struct Array<T, const N: usize>([T; N]);
 
-impl<const N: usize> Plain<N> {
+impl<T: Real, const N: usize> Array<T, N> {
     #[inline(always)]
-    fn map(self, f: impl Fn(f64) -> f64) -> Self {
+    fn map(self, f: impl Fn(T) -> T) -> Self {
         Self(std::array::from_fn(|i| f(self.0[i])))
     }
 
     #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
+    fn zip(self, other: Self, f: impl Fn(T, T) -> T) -> Self {
         Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 }
 
-impl<const N: usize> Lanes for Plain<N> {
-    const COUNT: usize = N;
+// SAFETY: an array of `N` scalars, transparently.
+unsafe impl<T: Real, const N: usize> Simd for Array<T, N> {
+    type Scalar = T;
+    const LANES: usize = N;
+    const GUESS_IS_EXACT: bool = true;
 
     #[inline(always)]
-    fn splat(value: f64) -> Self {
+    fn splat(value: T) -> Self {
         Self([value; N])
     }
 
     #[inline(always)]
-    fn load(from: &[f64]) -> Self {
-        Self(std::array::from_fn(|i| from[i]))
+    fn load(from: &[T]) -> Self {
+        let mut lanes = [T::default(); N];
+        lanes.copy_from_slice(&from[..N]);
+        Self(lanes)
     }
 
     #[inline(always)]
-    fn store(self, to: &mut [f64]) {
+    fn store(self, to: &mut [T]) {
         to[..N].copy_from_slice(&self.0);
     }
 
@@ -63,18 +72,18 @@ impl<const N: usize> Lanes for Plain<N> {
     }
 
     #[inline(always)]
+    fn neg_mul_add(self, a: Self, b: Self) -> Self {
+        Self(std::array::from_fn(|i| b.0[i] - self.0[i] * a.0[i]))
+    }
+
+    #[inline(always)]
     fn sqrt(self) -> Self {
-        self.map(f64::sqrt)
+        self.map(T::sqrt)
     }
 
     #[inline(always)]
     fn abs(self) -> Self {
-        self.map(f64::abs)
-    }
-
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        self.zip(other, |a, b| if a < b { a } else { b })
+        self.map(T::abs)
     }
 
     #[inline(always)]
@@ -83,8 +92,13 @@ impl<const N: usize> Lanes for Plain<N> {
     }
 
     #[inline(always)]
+    fn min(self, other: Self) -> Self {
+        self.zip(other, |a, b| if a < b { a } else { b })
+    }
+
+    #[inline(always)]
     fn rsqrt_guess(self) -> Self {
-        self.map(|a| 1.0 / a.sqrt())
+        self.map(|a| T::of(1.0) / a.sqrt())
     }
 
     #[inline(always)]
@@ -93,12 +107,27 @@ impl<const N: usize> Lanes for Plain<N> {
     }
 
     #[inline(always)]
+    fn any_at_most(self, threshold: Self) -> bool {
+        (0..N).any(|i| self.0[i] <= threshold.0[i])
+    }
+
+    #[inline(always)]
     fn mantissa(self) -> Self {
-        self.map(|a| f64::from_bits((a.to_bits() & ((1 << 52) - 1)) | 1.0f64.to_bits()))
+        self.map(T::mantissa)
     }
 
     #[inline(always)]
     fn exponent_less(self, other: Self) -> Self {
-        self.zip(other, |a, b| (a.to_bits() >> 52) as f64 - (b.to_bits() >> 52) as f64)
+        self.zip(other, |a, b| a.exponent() - b.exponent())
+    }
+
+    #[inline(never)]
+    fn call<C: Call>(call: C) -> C::Output {
+        call.call()
+    }
+
+    #[inline(always)]
+    fn quick_sum(self) -> T {
+        self.sum()
     }
 }
