@@ -146,7 +146,7 @@ impl<T: Real> Harmonics<T> {
     pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
         let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
         let [root] = V::inverse_roots::<1, true>([r2]);
-        let inverse = r2.where_above(V::zero(), root, V::zero());
+        let inverse = root.zero_unless_above(r2, V::zero());
         let inverse2 = inverse.mul(inverse);
         self.regular(p, [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)], out);
         for value in &mut out[..p * p] {

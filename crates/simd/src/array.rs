@@ -107,6 +107,11 @@ unsafe impl<T: Real, const N: usize> Simd for Array<T, N> {
     }
 
     #[inline(always)]
+    fn zero_unless_above(self, x: Self, threshold: Self) -> Self {
+        x.where_above(threshold, self, Self::zero())
+    }
+
+    #[inline(always)]
     fn any_at_most(self, threshold: Self) -> bool {
         (0..N).any(|i| self.0[i] <= threshold.0[i])
     }

@@ -33,7 +33,7 @@ pub trait Elementary: Simd<Scalar = f64> {
             }
         }
         for b in 0..B {
-            roots[b] = numbers[b].where_above(Self::zero(), roots[b], Self::zero());
+            roots[b] = roots[b].zero_unless_above(numbers[b], Self::zero());
         }
         roots
     }

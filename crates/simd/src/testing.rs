@@ -36,7 +36,7 @@ mod tests {
                     a.mul_add(b, c),
                     a.neg_mul_add(b, c),
                     a.add(one).exponent_less(b.mul(b).add(one)),
-                    a.where_above(V::zero(), root, V::zero()),
+                    root.zero_unless_above(a, V::zero()),
                 ];
                 out.extend(scalars_mut(&mut results).iter().map(|x| x.to_f64()));
             }
@@ -83,6 +83,7 @@ mod tests {
                 v.min(of(1.5)),
                 v.max(of(1.5)),
                 v.where_above(of(1.5), V::zero(), v),
+                v.zero_unless_above(v, of(1.5)),
                 v.mantissa(),
                 v.exponent_less(of(0.5)),
             ];
@@ -100,6 +101,7 @@ mod tests {
                     x.min(1.5),
                     x.max(1.5),
                     if x > 1.5 { 0.0 } else { x },
+                    if x > 1.5 { x } else { 0.0 },
                     x / exponent.exp2(),
                     exponent + 1.0,
                 ];

@@ -32,6 +32,7 @@ macro_rules! vector {
      $to_bits:ident, $from_bits:ident, $shift_right:ident::<$mantissa_bits:literal>,
      |$x:ident| $rsqrt_guess:expr,
      |$a:ident, $b:ident, $yes:ident, $no:ident| $where_above:expr,
+     |$kept:ident, $u:ident, $w:ident| $zero_unless_above:expr,
      |$c:ident, $threshold:ident| $any_at_most:expr,
      |$v:ident| $quick_sum:expr) => {
         $(#[$doc])*
@@ -109,6 +110,13 @@ macro_rules! vector {
             }
 
             #[inline(always)]
+            fn zero_unless_above(self, x: Self, threshold: Self) -> Self {
+                let ($kept, $u, $w) = (self.0, x.0, threshold.0);
+                // SAFETY: module documentation.
+                Self(unsafe { $zero_unless_above })
+            }
+
+            #[inline(always)]
             fn any_at_most(self, threshold: Self) -> bool {
                 let ($c, $threshold) = (self.0, threshold.0);
                 // SAFETY: module documentation.
@@ -165,6 +173,7 @@ vector!(
     _mm256_castps_si256, _mm256_castsi256_ps, _mm256_srli_epi32::<23>,
     |x| _mm256_rsqrt_ps(x),
     |a, b, yes, no| _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_GT_OQ>(a, b)),
+    |v, a, b| _mm256_and_ps(v, _mm256_cmp_ps::<_CMP_GT_OQ>(a, b)),
     |a, threshold| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_LE_OQ>(a, threshold)) != 0,
     |v| {
         let half = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
@@ -183,6 +192,7 @@ vector!(
     _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_srli_epi64::<52>,
     |x| _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(x))),
     |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)),
+    |v, a, b| _mm256_and_pd(v, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)),
     |a, threshold| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(a, threshold)) != 0,
     |v| {
         let half = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd::<1>(v));
@@ -200,6 +210,7 @@ vector!(
     _mm512_castps_si512, _mm512_castsi512_ps, _mm512_srli_epi32::<23>,
     |x| _mm512_rsqrt14_ps(x),
     |a, b, yes, no| _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), no, yes),
+    |v, a, b| _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), v),
     |a, threshold| _mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, threshold) != 0,
     |v| _mm512_reduce_add_ps(v)
 );
@@ -214,6 +225,7 @@ vector!(
     _mm512_castpd_si512, _mm512_castsi512_pd, _mm512_srli_epi64::<52>,
     |x| _mm512_rsqrt14_pd(x),
     |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), no, yes),
+    |v, a, b| _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), v),
     |a, threshold| _mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, threshold) != 0,
     |v| _mm512_reduce_add_pd(v)
 );

@@ -103,7 +103,7 @@ fn linear<V: Elementary>(
     let angle = potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0));
     // In the plane the solid angle is the principal value.
     let signed = below.where_above(zero, zero.sub(angle), angle);
-    let signed = z.where_above(zero, signed, zero);
+    let signed = signed.zero_unless_above(z, zero);
     let uniform = uniform.sub(z.mul(angle));
     std::array::from_fn(|l| {
         let Hat { opposite, per_height, slope } = &hats[l];

@@ -289,7 +289,7 @@ fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     let (a, r) = seen_from(source, x);
     let below = along(&a[0], &source.normal);
     let twice = V::splat(2.0).mul(half_solid_angle(source, &a, &r, below.abs()));
-    let behind = below.where_above(zero, zero.sub(twice), zero);
+    let behind = zero.sub(twice).zero_unless_above(below, zero);
     zero.where_above(below, twice, behind)
 }
 

@@ -100,7 +100,7 @@ impl<V: Elementary> BatchedLdl<V> {
         let mut definite = one;
         for j in 0..n {
             let pivot = V::load(&self.matrix[self.at(j, j)..]);
-            definite = pivot.where_above(V::zero(), definite, V::zero());
+            definite = definite.zero_unless_above(pivot, V::zero());
             let inverse = one.div(pivot);
             self.column.clear();
             for i in j + 1..n {
