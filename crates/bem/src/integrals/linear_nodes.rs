@@ -2,7 +2,8 @@
 
 use simd::{Elementary, Simd, Task};
 
-use crate::geometry::triangle::{ON_EDGE, Triangle};
+use crate::constants::ON_EDGE;
+use crate::geometry::triangle::Triangle;
 use crate::integrals::linear::Hat;
 use crate::integrals::potentials::{self, WeightedPoints};
 

@@ -2,7 +2,8 @@
 
 use simd::{Elementary, Real, Simd, Task};
 
-use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
+use crate::constants::ON_EDGE;
+use crate::geometry::triangle::{Triangle, Vec3};
 use crate::quadrature::TriangleNode;
 
 /// Points with weights, coordinate by coordinate.

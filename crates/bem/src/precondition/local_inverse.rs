@@ -8,9 +8,10 @@ use rayon::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
 
 use crate::Error;
+use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
 use crate::near::{self, FullRows, Near};
-use crate::precondition::clusters::{Clusters, PARALLEL};
+use crate::precondition::clusters::Clusters;
 use crate::precondition::coarse::Coarse;
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local::BatchedLdl;
