@@ -173,10 +173,8 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     /// of 2e-7 in single and 1.3e-10 in double precision. Lanes that are 0 give anything.
     #[inline(always)]
     fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
-        let mut guesses = x;
-        for b in 0..B {
-            guesses[b] = x[b].rsqrt_guess();
-        }
+        // By `map`: after a loop the compiler interleaves what follows worse (AVX2, double precision: P2P takes 8 % longer).
+        let guesses = x.map(|x| x.rsqrt_guess());
         match (Self::GUESS_IS_EXACT, Self::Scalar::IS_SINGLE, FULL) {
             (true, _, _) => guesses,
             (false, true, false) => roots::newton(x, guesses),
