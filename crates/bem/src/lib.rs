@@ -9,11 +9,11 @@
 //!
 //! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
 
+mod constants;
 mod device;
 mod error;
 mod geometry;
 mod integrals;
-mod lanes;
 mod near;
 mod operator;
 mod options;
@@ -25,6 +25,7 @@ mod space;
 #[cfg(test)]
 mod testing;
 
+pub use constants::OF_ACTION;
 pub use error::Error;
 pub use geometry::images::{Images, Mirror};
 pub use geometry::triangle::Triangle;
@@ -36,10 +37,10 @@ pub use options::{Method, Progress, Quiet, Solve, SolveOptions, Stage, Timings};
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::warm_up::warm_up;
 pub use physics::{
-    Body, Condition, Electrostatics, Excitation, Force, Media, OF_ACTION, PointCharge, Prepared,
-    Reciprocity, Refined, Replaced, Response, SampledResidual, State, SurfaceCharge, Values,
-    checks, convergence, coulomb_potentials, dipole_moment, electrostatics, forces,
-    neutral_dipole_moment, reciprocity, sampled_residual,
+    Body, Condition, Electrostatics, Excitation, Force, Media, PointCharge, Prepared, Reciprocity,
+    Refined, Replaced, Response, SampledResidual, State, SurfaceCharge, Values, checks,
+    convergence, coulomb_potentials, dipole_moment, electrostatics, forces, neutral_dipole_moment,
+    reciprocity, sampled_residual,
 };
 pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,

@@ -1,5 +1,6 @@
 //! What may be chosen for a solve, how it is followed, and what is said of it.
 
+use crate::constants::{MAX_ITERATIONS, RESTART, TOLERANCE};
 use crate::solve::gmres::StopReason;
 
 /// Dense or fast.
@@ -43,11 +44,11 @@ impl Default for SolveOptions {
     fn default() -> Self {
         Self {
             method: Method::Auto,
-            tolerance: 1e-6,
+            tolerance: TOLERANCE,
             fmm_tolerance: None,
             relax: true,
-            restart: 60,
-            max_iterations: 200,
+            restart: RESTART,
+            max_iterations: MAX_ITERATIONS,
             quadrature_increment: 0,
             memory_limit: None,
             backend: fmm::Backend::default(),

@@ -15,7 +15,7 @@ use crate::geometry::{Geometry, Points};
 use crate::near::{Near, View, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
+use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
 use crate::tree::{Cell, Order, Tree};
 
@@ -70,7 +70,7 @@ pub(crate) fn find_close<N: Real, T: Real>(
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let stored = PhantomData;
             let job = CloseJob { geometry, sources, targets, bounds, rows, derivatives, stored };
-            N::dispatch(simd, job)
+            dispatch(simd, job)
         })
         .collect()
 }

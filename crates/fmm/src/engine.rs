@@ -15,7 +15,7 @@ use crate::p2p::{NearPairs, NearSums};
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
 use crate::shared::Shared;
-use crate::simd::{Level, Real};
+use crate::simd::{Level, Real, dispatch};
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
 use crate::tree::{Cell, Order};
@@ -162,7 +162,7 @@ impl<T: Real> Engine<T> {
                 let first = i * JOB_CELLS;
                 let job =
                     p2m::P2mJob { tables, p, cells, first, k, sources, strengths, multipoles };
-                T::dispatch(*simd, job);
+                dispatch(*simd, job);
             });
         }
     }
@@ -176,7 +176,7 @@ impl<T: Real> Engine<T> {
         let sums = &sums;
         geometry.lists.near.cells.par_chunks(JOB_CELLS).for_each(|cells| {
             let job = l2p::L2pJob { tables, geometry, locals, particles, cells, k, sums };
-            T::dispatch(*simd, job);
+            dispatch(*simd, job);
         });
     }
 

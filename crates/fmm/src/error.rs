@@ -34,22 +34,9 @@ pub enum Error {
         /// What is possible.
         allowed: &'static str,
     },
-    /// The instruction set that the environment asks for does not exist.
-    #[error(
-        "FARAD_SIMD is {value:?}: it can be baseline, avx2 or avx512, or unset for the best that the processor has"
-    )]
-    UnknownSimd {
-        /// What was asked.
-        value: String,
-    },
-    /// The processor lacks the instruction set that the environment asks for.
-    #[error("FARAD_SIMD asks for {asked}, which this processor lacks: its best is {best}")]
-    MissingSimd {
-        /// What was asked.
-        asked: &'static str,
-        /// What the processor has.
-        best: &'static str,
-    },
+    /// The instruction set that the environment asks for does not exist, or the processor lacks it.
+    #[error(transparent)]
+    Simd(#[from] simd::Error),
     /// `apply` was asked for something that the plan was not made for.
     #[error("this plan was made without {what}; set Options::{what} before Plan::new")]
     NotPlanned {

@@ -39,7 +39,7 @@ pub(crate) fn parity(n: usize) -> f64 {
 
 /// Scalars between the starts of two stored expansions with truncation number `p`: whole cache lines.
 pub(crate) const fn stride<T: Real>(p: usize) -> usize {
-    (p * p).next_multiple_of(T::PER_LINE)
+    (p * p).next_multiple_of(T::MAX_LANES)
 }
 
 /// Factors of the recursions up to one truncation number.
@@ -145,7 +145,8 @@ impl<T: Real> Harmonics<T> {
     #[cfg(test)]
     pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
         let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
-        let inverse = r2.rsqrt_or_zero();
+        let [root] = V::inverse_roots::<1, true>([r2]);
+        let inverse = root.zero_unless_above(r2, V::zero());
         let inverse2 = inverse.mul(inverse);
         self.regular(p, [x.mul(inverse2), y.mul(inverse2), z.mul(inverse2)], out);
         for value in &mut out[..p * p] {

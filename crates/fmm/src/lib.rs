@@ -33,7 +33,7 @@ mod rotation;
 pub mod samples;
 mod scale;
 mod shared;
-pub mod simd;
+mod simd;
 mod sums;
 mod translate;
 mod translations;

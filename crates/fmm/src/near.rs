@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use crate::Precision;
 use crate::simd::Real;
 use crate::tree::{Root, Tree, side};
 
@@ -60,13 +59,13 @@ impl<'a> View<'a> {
 
 /// Sides of the larger leaf below which a vector loop in `N` for sums in `T` keeps a pair apart.
 pub(crate) fn close_sides<N: Real, T: Real>(derivatives: bool) -> f64 {
-    match (N::PRECISION, T::PRECISION) {
-        (Precision::Single, Precision::Single) => 1.0 / 32.0,
+    match (N::IS_SINGLE, T::IS_SINGLE) {
+        (true, true) => 1.0 / 32.0,
         // Fine coordinates make distances good however small; but the closest pairs are most of a gradient.
-        (Precision::Single, Precision::Double) if derivatives => 1.0 / 8.0,
-        (Precision::Single, Precision::Double) => 1.0 / 64.0,
+        (true, false) if derivatives => 1.0 / 8.0,
+        (true, false) => 1.0 / 64.0,
         // What coordinates relative to a leaf lose is 2e-16 of its side: 2e-13 of such a distance.
-        (Precision::Double, _) => 1.0 / 1024.0,
+        (false, _) => 1.0 / 1024.0,
     }
 }
 

@@ -110,7 +110,7 @@ impl<T: Real> P2mJob<'_, T> {
         }
         for (moments, sums) in moments.chunks_exact_mut(components).zip(sums) {
             for c in 0..count {
-                moments[first + c] = sums[c].sum();
+                moments[first + c] = sums[c].quick_sum();
             }
         }
     }

@@ -107,7 +107,7 @@ impl Plan {
     /// Plans the sum over `sources` at `targets`; with `None` the targets are the sources.
     ///
     /// # Errors
-    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::UnknownSimd`] and [`Error::MissingSimd`] on a CPU;
+    /// [`Error::NotFinite`], [`Error::TooMany`], [`Error::Option`]; [`Error::Simd`] on a CPU;
     /// [`Error::Gpu`] where a GPU is asked for.
     pub fn new(
         sources: &[[f64; 3]],
@@ -373,7 +373,7 @@ mod tests {
                 dipoles: true,
                 ..Options::default()
             };
-            let expected = sums(&points, &options, Level::Scalar);
+            let expected = sums(&points, &options, Level::SCALAR);
             let norm: f64 = expected.iter().map(|v| v * v).sum();
             for level in Level::available() {
                 let found = sums(&points, &options, level);

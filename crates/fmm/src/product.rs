@@ -3,7 +3,7 @@
 //! A block of up to six rows keeps its sums in registers, so each matrix entry is read once and each operand once for six
 //! multiply-adds a vector: the loop is bound by arithmetic, not by loads.
 
-use crate::simd::Simd;
+use crate::simd::{Call, Simd};
 
 /// Most vectors of lanes that travel together.
 pub(crate) const BLOCK: usize = 4;
@@ -38,43 +38,59 @@ pub(crate) struct Matrix<'a, T> {
     pub(crate) stride: usize,
 }
 
-/// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]`. Much code once inlined: callers use [`Simd::product`], which is
-/// compiled once for a vector type.
+/// `y[i * y_step] = sum over j of matrix(i, j) * x[j * x_step]`, compiled once for a vector type.
 #[inline(always)]
 pub(crate) fn product<V: Simd, const B: usize>(
     matrix: Matrix<'_, V::Scalar>,
-    (x, x_step): (&[Lanes<V, B>], usize),
-    (y, y_step): (&mut [Lanes<V, B>], usize),
+    x: (&[Lanes<V, B>], usize),
+    y: (&mut [Lanes<V, B>], usize),
 ) {
-    let Matrix { values, rows, columns, stride } = matrix;
-    if rows == 0 || columns == 0 {
-        return;
-    }
-    assert!((rows - 1) * stride + columns <= values.len());
-    assert!((columns - 1) * x_step < x.len());
-    assert!((rows - 1) * y_step < y.len());
-    let mut done = 0;
-    while done < rows {
-        let count = NEXT[rows - done] as usize;
-        // SAFETY: the assertions above, with done + count <= rows.
-        unsafe {
-            let values = values.as_ptr().add(done * stride);
-            let x = x.as_ptr();
-            let y = y.as_mut_ptr().add(done * y_step);
-            match count {
-                1 => product_rows::<V, B, 1>(values, stride, columns, x, x_step, y, y_step),
-                2 => product_rows::<V, B, 2>(values, stride, columns, x, x_step, y, y_step),
-                3 => product_rows::<V, B, 3>(values, stride, columns, x, x_step, y, y_step),
-                4 => product_rows::<V, B, 4>(values, stride, columns, x, x_step, y, y_step),
-                5 => product_rows::<V, B, 5>(values, stride, columns, x, x_step, y, y_step),
-                _ => product_rows::<V, B, ROWS>(values, stride, columns, x, x_step, y, y_step),
-            }
+    V::call(Product { matrix, x, y });
+}
+
+/// The arguments of [`product`].
+struct Product<'a, V: Simd, const B: usize> {
+    matrix: Matrix<'a, V::Scalar>,
+    x: (&'a [Lanes<V, B>], usize),
+    y: (&'a mut [Lanes<V, B>], usize),
+}
+
+impl<V: Simd, const B: usize> Call for Product<'_, V, B> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { matrix, x: (x, x_step), y: (y, y_step) } = self;
+        let Matrix { values, rows, columns, stride } = matrix;
+        if rows == 0 || columns == 0 {
+            return;
         }
-        done += count;
+        assert!((rows - 1) * stride + columns <= values.len());
+        assert!((columns - 1) * x_step < x.len());
+        assert!((rows - 1) * y_step < y.len());
+        let mut done = 0;
+        while done < rows {
+            let count = NEXT[rows - done] as usize;
+            // SAFETY: the assertions above, with done + count <= rows.
+            unsafe {
+                let values = values.as_ptr().add(done * stride);
+                let x = x.as_ptr();
+                let y = y.as_mut_ptr().add(done * y_step);
+                match count {
+                    1 => product_rows::<V, B, 1>(values, stride, columns, x, x_step, y, y_step),
+                    2 => product_rows::<V, B, 2>(values, stride, columns, x, x_step, y, y_step),
+                    3 => product_rows::<V, B, 3>(values, stride, columns, x, x_step, y, y_step),
+                    4 => product_rows::<V, B, 4>(values, stride, columns, x, x_step, y, y_step),
+                    5 => product_rows::<V, B, 5>(values, stride, columns, x, x_step, y, y_step),
+                    _ => product_rows::<V, B, ROWS>(values, stride, columns, x, x_step, y, y_step),
+                }
+            }
+            done += count;
+        }
     }
 }
 
-/// `R` rows of [`product`].
+/// `R` rows of [`product()`].
 ///
 /// # Safety
 /// `values` has `R` rows of `columns` scalars, `stride` apart; `x` and `y` reach the entries that the steps lead to.
@@ -131,7 +147,7 @@ unsafe fn product_rows<V: Simd, const B: usize, const R: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Level, Real, Task, scalars_mut};
+    use crate::simd::{Level, Task, dispatch, scalars_mut};
 
     /// Every shape up to 14 x 14 with gaps between rows and operands; the sums, and what lies between them.
     struct Shapes<const B: usize>;
@@ -177,9 +193,9 @@ mod tests {
     #[test]
     fn every_shape_is_the_plain_sum() {
         for level in Level::available() {
-            f64::dispatch(level, Shapes::<1>);
-            f64::dispatch(level, Shapes::<2>);
-            f64::dispatch(level, Shapes::<BLOCK>);
+            dispatch(level, Shapes::<1>);
+            dispatch(level, Shapes::<2>);
+            dispatch(level, Shapes::<BLOCK>);
         }
     }
 }

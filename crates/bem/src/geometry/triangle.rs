@@ -15,12 +15,10 @@
 
 use nalgebra::Vector3;
 
+use crate::constants::ON_EDGE;
+
 /// A point or a direction.
 pub(crate) type Vec3 = Vector3<f64>;
-
-/// Keeps the logarithm finite on an edge, where its factor d_i vanishes. Far below any square of a distance that the
-/// scaled geometry can tell from zero, far above the smallest number.
-pub(crate) const ON_EDGE: f64 = 1e-200;
 
 /// A flat triangle with what its integrals need, worked out once.
 #[derive(Clone, Copy, Debug, PartialEq)]

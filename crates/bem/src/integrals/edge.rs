@@ -5,7 +5,8 @@
 //! rho^(-2n), with rho + 1/rho = the sum of the distances from the singularity to the interval's ends over half its length.
 //! So the singularities are worked out first, and the interval is cut until a rule of moderate order does.
 
-use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
+use crate::constants::ON_EDGE;
+use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, MAX_LINE_POINTS};
 

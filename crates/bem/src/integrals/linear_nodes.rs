@@ -1,9 +1,11 @@
 //! Closed forms of linear densities at many points, in lanes: the vector twin of [`Triangle::linear_potentials`].
 
-use crate::geometry::triangle::{ON_EDGE, Triangle};
+use simd::{Elementary, Simd, Task};
+
+use crate::constants::ON_EDGE;
+use crate::geometry::triangle::Triangle;
 use crate::integrals::linear::Hat;
 use crate::integrals::potentials::{self, WeightedPoints};
-use crate::lanes::{self, Lanes, Task};
 
 /// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the first and of vertex l on the
 /// second.
@@ -29,7 +31,7 @@ impl WeightedPoints {
     ) -> Block {
         // Filled up to whole vectors with points that do not count.
         self.fill_up(&source.centroid);
-        lanes::dispatch(SumLinear { nodes: self, of, source, potential })
+        simd::run(SumLinear { nodes: self, of, source, potential })
     }
 }
 
@@ -40,16 +42,16 @@ struct SumLinear<'a> {
     potential: Potential,
 }
 
-impl Task for SumLinear<'_> {
+impl Task<f64> for SumLinear<'_> {
     type Output = Block;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> Block {
+    fn run<V: Simd<Scalar = f64>>(self) -> Block {
         let Self { nodes, of, source, potential } = self;
         let outer = of.hats();
         let inner = source.hats();
         let mut sums = [[V::zero(); 3]; 3];
-        for at in (0..nodes.x.len()).step_by(V::COUNT) {
+        for at in (0..nodes.x.len()).step_by(V::LANES) {
             let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
             let values = linear(source, &inner, x, potential);
             let weight = V::load(&nodes.weights[at..]);
@@ -66,7 +68,7 @@ impl Task for SumLinear<'_> {
 
 /// A barycentric coordinate.
 #[inline(always)]
-fn height_above<V: Lanes>(of: &Triangle, hat: &Hat, x: &[V; 3]) -> V {
+fn height_above<V: Elementary>(of: &Triangle, hat: &Hat, x: &[V; 3]) -> V {
     let v = &of.vertices[hat.opposite];
     let seen = [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])];
     potentials::along(&seen, &of.edge_normals[hat.opposite]).mul(V::splat(hat.per_height))
@@ -74,7 +76,12 @@ fn height_above<V: Lanes>(of: &Triangle, hat: &Hat, x: &[V; 3]) -> V {
 
 /// Equations (43) and (44) of the mathematics, as [`Triangle::linear_potentials`] has them.
 #[inline(always)]
-fn linear<V: Lanes>(source: &Triangle, hats: &[Hat; 3], x: [V; 3], potential: Potential) -> [V; 3] {
+fn linear<V: Elementary>(
+    source: &Triangle,
+    hats: &[Hat; 3],
+    x: [V; 3],
+    potential: Potential,
+) -> [V; 3] {
     let zero = V::zero();
     let (a, r) = potentials::seen_from(source, x);
     let below = potentials::along(&a[0], &source.normal);
@@ -97,7 +104,7 @@ fn linear<V: Lanes>(source: &Triangle, hats: &[Hat; 3], x: [V; 3], potential: Po
     let angle = potentials::half_solid_angle(source, &a, &r, z).mul(V::splat(2.0));
     // In the plane the solid angle is the principal value.
     let signed = below.where_above(zero, zero.sub(angle), angle);
-    let signed = z.where_above(zero, signed, zero);
+    let signed = signed.zero_unless_above(z, zero);
     let uniform = uniform.sub(z.mul(angle));
     std::array::from_fn(|l| {
         let Hat { opposite, per_height, slope } = &hats[l];

@@ -18,11 +18,12 @@
 
 use std::f64::consts::PI;
 
+use crate::constants::IN_PLANE;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
 use crate::integrals::linear_nodes::{Block, Potential};
 use crate::integrals::outer::{OuterQuadrature, Touching};
-use crate::integrals::pair::{IN_PLANE, Origin, PairQuadrature, distance_to};
+use crate::integrals::pair::{Origin, PairQuadrature, distance_to};
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::{far_rule, in_plane_of};
 use crate::quadrature;

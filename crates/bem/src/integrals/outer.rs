@@ -4,12 +4,10 @@
 //! direction and in the distance, which is what conical rules ask for, or, for linear densities, goes as x ln x, which is what
 //! graded rules ask for. Where that is not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on its quarters.
 
+use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
-
-/// Vertices nearer to a plane or to each other than this, relative to the pair's size, are one.
-pub(crate) const TOGETHER: f64 = 1e-13;
 
 /// Cuts end at parts of this share of the triangle (in length): what a jump of the integrand can hide there is its square.
 const MOST_CUTS: usize = 12;

@@ -24,13 +24,11 @@
 //! the normal times the distance h in the place of c.) Touching is a matter of geometry here, not of vertex numbers.
 //! (The homogeneity argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
 
+use crate::constants::{IN_PLANE, LEAST_ACCURACY};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::sums::{self, Rule};
-
-/// A vertex this far from a plane, relative to the pair's size, lies in it; what is neglected is of the same relative size.
-pub(crate) const IN_PLANE: f64 = 1e-12;
 
 /// The point where the planes meet may be this many sizes away: the boundary terms cancel by that factor, and are good to
 /// about 1e-15.
@@ -60,12 +58,12 @@ pub struct PairQuadrature {
 impl PairQuadrature {
     /// Integrals to a relative `accuracy` (1e-12 ..= 1e-2), each rule raised by `increment` orders above that.
     pub fn new(accuracy: f64, increment: usize) -> Self {
-        Self { accuracy: accuracy.clamp(1e-12, 1e-2), increment }
+        Self { accuracy: accuracy.clamp(LEAST_ACCURACY, 1e-2), increment }
     }
 
     /// The same rule with its accuracy multiplied by `factor`.
     pub(crate) fn tightened(self, factor: f64) -> Self {
-        Self { accuracy: (self.accuracy * factor).max(1e-12), ..self }
+        Self { accuracy: (self.accuracy * factor).max(LEAST_ACCURACY), ..self }
     }
 
     pub(crate) fn accuracy_and_increment(self) -> (f64, usize) {

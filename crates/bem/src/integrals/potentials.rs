@@ -1,7 +1,9 @@
 //! The closed-form potential of a triangle at many points, in lanes: the vector twin of [`Triangle::potential`].
 
-use crate::geometry::triangle::{ON_EDGE, Triangle, Vec3};
-use crate::lanes::{self, Lanes, Task};
+use simd::{Elementary, Real, Simd, Task};
+
+use crate::constants::ON_EDGE;
+use crate::geometry::triangle::{Triangle, Vec3};
 use crate::quadrature::TriangleNode;
 
 /// Points with weights, coordinate by coordinate.
@@ -45,7 +47,7 @@ impl WeightedPoints {
     pub(crate) fn sum_potential(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
-        lanes::dispatch(SumPotential { nodes: self, count, source })
+        simd::run(SumPotential { nodes: self, count, source })
     }
 
     /// Adds `density` Phi(x_p) to the sum of each node, with Phi as above.
@@ -53,7 +55,7 @@ impl WeightedPoints {
         let count = self.x.len();
         self.fill_up(&source.centroid);
         sums.resize(self.x.len(), 0.0);
-        lanes::dispatch(AddPotentials { nodes: self, count, source, density, sums });
+        simd::run(AddPotentials { nodes: self, count, source, density, sums });
         sums.truncate(count);
     }
 
@@ -61,24 +63,24 @@ impl WeightedPoints {
     pub(crate) fn sum_solid_angle(&mut self, source: &Triangle) -> f64 {
         let count = self.x.len();
         self.fill_up(&source.centroid);
-        lanes::dispatch(SumSolidAngle { nodes: self, count, source })
+        simd::run(SumSolidAngle { nodes: self, count, source })
     }
 
     /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
     pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
-        lanes::dispatch(InverseDistances { nodes: self, targets, sums });
+        simd::run(InverseDistances { nodes: self, targets, sums });
     }
 
     /// The gradients of the same sums; `sums` has shape (targets, 3).
     pub(crate) fn add_slopes(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
-        lanes::dispatch(Slopes { nodes: self, targets, sums });
+        simd::run(Slopes { nodes: self, targets, sums });
     }
 
     /// Fills up to whole vectors with points that do not count.
     pub(crate) fn fill_up(&mut self, at: &Vec3) {
-        let length = self.x.len().next_multiple_of(lanes::MOST);
+        let length = self.x.len().next_multiple_of(f64::MAX_LANES);
         self.x.resize(length, at.x);
         self.y.resize(length, at.y);
         self.z.resize(length, at.z);
@@ -87,7 +89,7 @@ impl WeightedPoints {
 
     /// The nodes from `at` on, one a lane.
     #[inline(always)]
-    fn at<V: Lanes>(&self, at: usize) -> [V; 3] {
+    fn at<V: Elementary>(&self, at: usize) -> [V; 3] {
         [V::load(&self.x[at..]), V::load(&self.y[at..]), V::load(&self.z[at..])]
     }
 }
@@ -98,11 +100,11 @@ struct InverseDistances<'a> {
     sums: &'a mut [f64],
 }
 
-impl Task for InverseDistances<'_> {
+impl Task<f64> for InverseDistances<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Simd<Scalar = f64>>(self) {
         /// Targets side by side.
         const BLOCK: usize = 4;
         let Self { nodes, targets, sums } = self;
@@ -120,13 +122,13 @@ impl Task for InverseDistances<'_> {
 }
 
 #[inline(always)]
-fn add_inverse_distances<V: Lanes, const B: usize>(
+fn add_inverse_distances<V: Elementary, const B: usize>(
     nodes: &WeightedPoints,
     targets: &[[f64; 3]; B],
     sums: &mut [f64; B],
 ) {
     let mut totals = [V::zero(); B];
-    for at in (0..nodes.x.len()).step_by(V::COUNT) {
+    for at in (0..nodes.x.len()).step_by(V::LANES) {
         let x = nodes.at::<V>(at);
         let mut r2 = [V::zero(); B];
         for axis in 0..3 {
@@ -152,16 +154,16 @@ struct Slopes<'a> {
     sums: &'a mut [f64],
 }
 
-impl Task for Slopes<'_> {
+impl Task<f64> for Slopes<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Simd<Scalar = f64>>(self) {
         let Self { nodes, targets, sums } = self;
         for (target, total) in targets.iter().zip(sums.chunks_exact_mut(3)) {
             let [x, y, z] = target.map(V::splat);
             let (mut gx, mut gy, mut gz) = (V::zero(), V::zero(), V::zero());
-            for at in (0..nodes.x.len()).step_by(V::COUNT) {
+            for at in (0..nodes.x.len()).step_by(V::LANES) {
                 let dx = V::load(&nodes.x[at..]).sub(x);
                 let dy = V::load(&nodes.y[at..]).sub(y);
                 let dz = V::load(&nodes.z[at..]).sub(z);
@@ -186,14 +188,14 @@ struct SumPotential<'a> {
     source: &'a Triangle,
 }
 
-impl Task for SumPotential<'_> {
+impl Task<f64> for SumPotential<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> f64 {
+    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
         let Self { nodes, count, source } = self;
         let mut sum = V::zero();
-        for at in (0..count).step_by(V::COUNT) {
+        for at in (0..count).step_by(V::LANES) {
             let x = nodes.at(at);
             sum = V::load(&nodes.weights[at..]).mul_add(potential(source, x), sum);
         }
@@ -209,18 +211,16 @@ struct AddPotentials<'a> {
     sums: &'a mut [f64],
 }
 
-impl Task for AddPotentials<'_> {
+impl Task<f64> for AddPotentials<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Simd<Scalar = f64>>(self) {
         let Self { nodes, count, source, density, sums } = self;
         let density = V::splat(density);
-        for at in (0..count).step_by(V::COUNT) {
+        for at in (0..count).step_by(V::LANES) {
             let sum = density.mul_add(potential(source, nodes.at::<V>(at)), V::load(&sums[at..]));
-            let mut lanes = [0.0; lanes::MOST];
-            sum.store(&mut lanes);
-            sums[at..at + V::COUNT].copy_from_slice(&lanes[..V::COUNT]);
+            sum.store(&mut sums[at..]);
         }
     }
 }
@@ -232,14 +232,14 @@ struct SumSolidAngle<'a> {
     source: &'a Triangle,
 }
 
-impl Task for SumSolidAngle<'_> {
+impl Task<f64> for SumSolidAngle<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> f64 {
+    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
         let Self { nodes, count, source } = self;
         let mut sum = V::zero();
-        for at in (0..count).step_by(V::COUNT) {
+        for at in (0..count).step_by(V::LANES) {
             let x = nodes.at(at);
             sum = V::load(&nodes.weights[at..]).mul_add(solid_angle(source, x), sum);
         }
@@ -248,19 +248,19 @@ impl Task for SumSolidAngle<'_> {
 }
 
 #[inline(always)]
-fn dot<V: Lanes>(a: &[V; 3], b: &[V; 3]) -> V {
+fn dot<V: Elementary>(a: &[V; 3], b: &[V; 3]) -> V {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
 }
 
 /// As `dot`, with one direction for all lanes.
 #[inline(always)]
-pub(crate) fn along<V: Lanes>(a: &[V; 3], b: &Vec3) -> V {
+pub(crate) fn along<V: Elementary>(a: &[V; 3], b: &Vec3) -> V {
     dot(a, &[V::splat(b.x), V::splat(b.y), V::splat(b.z)])
 }
 
 /// The vertices seen from x, and their distances.
 #[inline(always)]
-pub(crate) fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
+pub(crate) fn seen_from<V: Elementary>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3], [V; 3]) {
     let seen = |v: &Vec3| -> [V; 3] {
         [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])]
     };
@@ -270,7 +270,7 @@ pub(crate) fn seen_from<V: Lanes>(source: &Triangle, x: [V; 3]) -> ([[V; 3]; 3],
 
 /// Half the solid angle at the height z > 0.
 #[inline(always)]
-pub(crate) fn half_solid_angle<V: Lanes>(
+pub(crate) fn half_solid_angle<V: Elementary>(
     source: &Triangle,
     a: &[[V; 3]; 3],
     r: &[V; 3],
@@ -285,18 +285,18 @@ pub(crate) fn half_solid_angle<V: Lanes>(
 
 /// As [`Triangle::solid_angle`] has it.
 #[inline(always)]
-fn solid_angle<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     let zero = V::zero();
     let (a, r) = seen_from(source, x);
     let below = along(&a[0], &source.normal);
     let twice = V::splat(2.0).mul(half_solid_angle(source, &a, &r, below.abs()));
-    let behind = below.where_above(zero, zero.sub(twice), zero);
+    let behind = zero.sub(twice).zero_unless_above(below, zero);
     zero.where_above(below, twice, behind)
 }
 
 /// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the distance sqrt(rho2).
 #[inline(always)]
-pub(crate) fn edge_potential<V: Lanes>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
+pub(crate) fn edge_potential<V: Elementary>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
     let (zero, one) = (V::zero(), V::splat(1.0));
     // ln (r_j + t) / (r_i + s), each without cancellation: (r + s) (r - s) = rho^2.
     let (before, after) = (r[0].add(s.abs()), r[1].add(t.abs()));
@@ -310,7 +310,7 @@ pub(crate) fn edge_potential<V: Lanes>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V 
 
 /// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
 #[inline(always)]
-fn potential<V: Lanes>(source: &Triangle, x: [V; 3]) -> V {
+fn potential<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     let (a, r) = seen_from(source, x);
     let z = along(&a[0], &source.normal).abs();
     let z2 = z.mul_add(z, V::splat(ON_EDGE));

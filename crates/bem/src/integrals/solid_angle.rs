@@ -4,9 +4,10 @@
 //! between sheets that overlap at a small distance, where the solid angle jumps from 0 to 2 pi across the shadow of an edge,
 //! it is that along the edges.
 
+use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::edge::{self, EdgeRule};
-use crate::integrals::outer::{OuterQuadrature, TOGETHER, Touching};
+use crate::integrals::outer::{OuterQuadrature, Touching};
 use crate::integrals::pair::distance_to;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};

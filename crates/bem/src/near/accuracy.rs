@@ -1,37 +1,19 @@
 //! How exactly the Galerkin matrix is worked.
 
+use crate::constants::{
+    COARSE, COARSE_REACH, FACING, FINE, FINE_REACH, OF_SOLID_ANGLES, SIDE_BY_SIDE, SINGLE,
+    SOLID_ANGLES,
+};
 use crate::integrals::pair::PairQuadrature;
-use crate::near::pairs::SOLID_ANGLES;
 use crate::near::{Precision, Selection};
 use crate::quadrature::TriangleRule;
 use crate::quadrature::sums::Rule;
 
-/// Errors of the solid angles of many pairs add up: in whole rows, and in those of close pairs below [`FINE`], they are this share of
-/// the tolerance (measured: a dense matrix of 4,096 rows is off by 5e-6 with 1 and by 2e-9 with 0.03 at 1e-6).
-const OF_SOLID_ANGLES: f64 = 0.03;
-
-/// Solver tolerances from here on are content with the coarser of two settings.
-const COARSE: f64 = 1e-5;
-
-/// Those below this want more points, and pairs from farther away.
-const FINE: f64 = 1e-6;
-
 /// What one order of rules and their reach leave is taken from here on by the reach: distances grow as this root of the tolerance.
 const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 
-/// Points of regular panels side by side are about this far apart, in sizes of a panel.
-const SIDE_BY_SIDE: f64 = 0.1;
-
 /// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
-
-/// Solver tolerances from here on let the near field be stored in single precision: rounding takes 6e-8 of the potential of
-/// close panels, which is itself a small share.
-const SINGLE: f64 = 1e-6;
-
-/// Unless points come closer than this share of their panels' width, and potentials cancel (measured: at 0.014, 4e-6 in C of
-/// two plates).
-const FACING: f64 = 0.03;
 
 /// How exactly the Galerkin matrix is worked.
 #[derive(Clone, Debug)]
@@ -60,14 +42,13 @@ impl Accuracy {
     /// errors differ in sign.
     pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
-        // Not a distance of a lattice: where sheets face each other, both or neither of two panels must be within reach.
         let (rule, diameters, pairs) = if tolerance >= COARSE {
-            (1, 3.05, 1e-4)
+            (1, COARSE_REACH, 1e-4)
         } else if tolerance >= FINE {
-            (2, 2.05, 1e-5)
+            (2, FINE_REACH, 1e-5)
         } else {
             let (from, root) = REACH;
-            (4, 2.05 * (from / tolerance).max(1.0).powf(root), 10.0 * tolerance)
+            (4, FINE_REACH * (from / tolerance).max(1.0).powf(root), 10.0 * tolerance)
         };
         let rule = Rule::of_degree(rules[(rule + increment).min(rules.len() - 1)].degree());
         let selection = Selection {

@@ -7,9 +7,10 @@ use rayon::prelude::*;
 
 use super::accuracy::Accuracy;
 use super::block::{Builder, Value};
-use super::pairs::{RowKind, SOLID_ANGLES};
+use super::pairs::RowKind;
 use super::select::Choice;
 use super::{BLOCK, Blocks, Entry, Near, PairIntegrals, Precision, Selection, over_images};
+use crate::constants::{COARSE_REACH, SOLID_ANGLES};
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
@@ -19,9 +20,6 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::sums::Rule;
 use crate::space::{Test, TestTrial};
 use crate::{Error, Progress, Stage};
-
-/// Linear densities are seen as far as this, in diameters of a panel: their moments fade more slowly than charges do.
-const DIAMETERS: f64 = 3.05;
 
 /// Exact integrals, and what quadrature points make of them, between panels with linear functions:
 /// int_i int_j lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the centroid's value times the area,
@@ -114,7 +112,7 @@ impl FunctionPairs<'_> {
     /// As far as panels look for others.
     fn selection(&self) -> Selection {
         let selection = &self.accuracy.selection;
-        Selection { diameters: selection.diameters.max(DIAMETERS), ..selection.clone() }
+        Selection { diameters: selection.diameters.max(COARSE_REACH), ..selection.clone() }
     }
 }
 

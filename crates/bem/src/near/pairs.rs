@@ -2,15 +2,13 @@
 
 use super::single_layer::{self, SingleLayerPairs};
 use super::{Needs, PairIntegrals};
+use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
 use crate::quadrature::sums::{self, Rule};
-
-/// Accuracy of exact solid angles, unless a solve asks for more.
-pub(crate) const SOLID_ANGLES: f64 = 1e-6;
 
 /// What a row of the operator is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,38 +2,13 @@
 
 use super::host::Sampling;
 use super::points::QuadraturePoints;
+use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHTEST};
 use crate::near::pairs::RowKind;
 use crate::{Error, SolveOptions};
-
-/// The fast sum's tolerance as a share of the solver's: its error must not be what the residual is made of.
-const SHARE: f64 = 0.3;
-
-/// The least tolerance that a fast sum can meet.
-pub(crate) const TIGHTEST: f64 = 1e-12;
-
-/// How often a fast sum that proves too rough is replaced by a tighter one.
-pub(crate) const TIGHTENINGS: usize = 2;
 
 /// An error of the fast sum's potentials of so many tolerances is no solution: there are too few digits for how closely sheets face
 /// each other, however tight the sum.
 const HOPELESS: f64 = 10.0;
-
-/// Points at which the fast sum is compared with direct sums at the end.
-pub(crate) const SAMPLES: usize = 1000;
-
-/// Excitations that share one product with the operator at most.
-pub(crate) const GROUP: usize = 8;
-
-/// Points of different panels nearer than this share of the panels' size add terms to the gradient that dwarf what the
-/// correction leaves of them: that needs all digits.
-pub(crate) const COINCIDENT: f64 = 0.03;
-
-/// The same where there are potentials alone, of which the sum has no more than the difference between points.
-const COINCIDENT_POTENTIALS: f64 = 1e-3;
-
-/// What near pairs in single precision leave in potentials, times the share of the panels' size that points are apart (measured: 2e-6
-/// at 0.014, between plates).
-const ROUNDING: f64 = 3e-8;
 
 /// How far a fast sum is off.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,6 +8,7 @@ use mesh::Mesh;
 use super::algebra::Operator;
 use super::discretisation::{Close, Discretisation, Target};
 use super::layer::Layer;
+use crate::constants::TOLERANCE;
 use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::solve::gmres::LinearOperator;
@@ -33,7 +34,7 @@ pub struct OperatorOptions {
 
 impl Default for OperatorOptions {
     fn default() -> Self {
-        Self { tolerance: 1e-6, columns: 1, backend: fmm::Backend::default(), gpu: 0 }
+        Self { tolerance: TOLERANCE, columns: 1, backend: fmm::Backend::default(), gpu: 0 }
     }
 }
 

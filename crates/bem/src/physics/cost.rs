@@ -1,8 +1,8 @@
 //! What a solve will take, before it is begun.
 
 use crate::Error;
+use crate::constants::GROUP;
 use crate::near::Precision;
-use crate::operator::fast_sum::GROUP;
 use crate::precondition::local_inverse::NEIGHBOURS;
 
 /// Whether a dense solve of `n` panels, of `images` each, and `k` excitations beats the fast one; with interfaces if `has_slopes`.

@@ -3,11 +3,9 @@
 use rayon::prelude::*;
 
 use super::PointCharge;
+use crate::constants::DIRECT_SUMS;
 use crate::geometry::triangle::Vec3;
 use crate::{Error, Excitation, SurfaceCharge};
-
-/// Up to so many pairs are summed one by one, in double precision: about two seconds of two cores.
-const DIRECT: usize = 1_000_000_000;
 
 /// Potential of `charges` at `points`, each charge over the permittivity of its own medium; a charge at the very place of a point
 /// adds nothing.
@@ -15,7 +13,7 @@ const DIRECT: usize = 1_000_000_000;
 /// # Errors
 /// [`Error::Fmm`] when a point is not finite or there are too many.
 pub fn coulomb_potentials(charges: &[PointCharge], points: &[[f64; 3]]) -> Result<Vec<f64>, Error> {
-    if charges.len().saturating_mul(points.len()) > DIRECT {
+    if charges.len().saturating_mul(points.len()) > DIRECT_SUMS {
         let nothing = SurfaceCharge::new(&mesh::Mesh::default(), &[]);
         let excitation = Excitation { charges: charges.to_vec(), ..Excitation::default() };
         return Ok(nothing.evaluate(&excitation, points, false)?.potential);

@@ -10,12 +10,11 @@ use rayon::prelude::*;
 use super::recovery::{Recovered, recover};
 use super::{Excitation, PointCharge};
 use crate::Error;
+use crate::constants::{COINCIDENT, DIRECT_SUMS, TIGHTEST, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
-use crate::operator::fast_sum;
-use crate::operator::fast_sum::TIGHTEST;
 use crate::quadrature::sums::Rule;
 
 /// Triangles that one task takes at a time.
@@ -26,9 +25,6 @@ const DIRECT: usize = 8_000_000;
 
 /// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit beyond.
 const DEGREE: usize = 4;
-
-/// Up to so many pairs of quadrature points and targets are summed directly, in lanes: about as long as a fast sum takes to plan.
-const DIRECT_SUMS: usize = 1_000_000_000;
 
 /// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
 const SOURCES: usize = 2048;
@@ -46,9 +42,6 @@ const FAR: f64 = 30.0;
 
 /// Degree of the rule on triangles that are far away.
 const FAR_DEGREE: usize = 6;
-
-/// Relative L2 error of the fast sum unless asked for otherwise.
-const TOLERANCE: f64 = 1e-6;
 
 /// Charges on triangles, for evaluation at any points.
 ///
@@ -255,7 +248,7 @@ impl SurfaceCharge {
             for &i in found.iter() {
                 let i = i as usize;
                 let mut by_points = [0.0; 4];
-                let coincident = fast_sum::COINCIDENT * panels.radius(i);
+                let coincident = COINCIDENT * panels.radius(i);
                 for (y, q) in self.strengths(i, rule) {
                     if (x - y).norm() < coincident {
                         // So near that the difference would cancel.
@@ -339,7 +332,7 @@ impl SurfaceCharge {
             }
             exact.clear();
             near.add_potentials(&panel, self.densities[i][0], &mut exact);
-            let coincident = (fast_sum::COINCIDENT * self.panels.radius(i)).powi(2);
+            let coincident = (COINCIDENT * self.panels.radius(i)).powi(2);
             let is_coincident = |x: &[f64; 3]| {
                 self.strengths(i, rule)
                     .any(|(y, _)| (Vec3::from(*x) - y).norm_squared() < coincident)

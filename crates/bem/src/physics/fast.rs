@@ -9,23 +9,16 @@ use super::iteration::{Iteration, scale};
 use super::prepared::Found;
 use super::rows::System;
 use super::sampled::chosen;
+use crate::constants::{GROUP, OF_ACTION, SAMPLES, TIGHTENINGS, TIGHTEST, WEAK};
 use crate::near::pairs::RowKind;
 use crate::near::{self, Needs, Sources};
 use crate::operator::discretisation::{Close, Discretisation, Target};
-use crate::operator::fast_sum::{self, FastSum, GROUP, TIGHTENINGS, TIGHTEST};
+use crate::operator::fast_sum::{self, FastSum};
 use crate::operator::layer::Layer;
 use crate::solve::gmres::{LinearOperator, StopReason};
 use crate::solve::schedule::PlanSchedule;
 use crate::space::Dofs;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
-
-/// What the residual of a state that was solved on for ([`Prepared::refine`](super::Prepared::refine)) is promised to be, relative to what
-/// acts on each body, where the tolerance is smaller: action may be a small part of what the sums add up.
-pub const OF_ACTION: f64 = 1e-3;
-
-/// Among sources, residuals of so many tolerances relative to what acts on a body are solved on for: in the largest potential of all
-/// the charge of others may have no digits.
-const WEAK: f64 = 3.0;
 
 /// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless there are more bodies.
 const LOOKED_AT: usize = 64;
@@ -187,7 +180,7 @@ impl Fast {
         let mut checking = 0.0;
         let mut check = |layer: &Layer| {
             let started = Instant::now();
-            let error = layer.sampled_error(fast_sum::SAMPLES);
+            let error = layer.sampled_error(SAMPLES);
             checking += started.elapsed().as_secs_f64();
             error
         };

@@ -9,9 +9,9 @@ use std::f64::consts::PI;
 use mesh::Mesh;
 
 use super::evaluate::SurfaceCharge;
-use super::rows::LEAST;
 use super::{Excitation, PointCharge};
 use crate::Error;
+use crate::constants::NO_DIGITS;
 use crate::geometry::panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::sums::Rule;
@@ -69,7 +69,7 @@ pub fn forces(
     let force = |(body, strength): (&Body, &f64)| {
         let force = force_on(mesh, charge, excitation, body)?;
         // What is induced is as strong as what acts.
-        let is_resolved = *strength >= LEAST * strongest || !body.charges.is_empty();
+        let is_resolved = *strength >= NO_DIGITS * strongest || !body.charges.is_empty();
         let stress = 2.0 * PI * body.permittivity * strength.powi(2);
         Ok(Force { is_resolved, stress, ..force })
     };

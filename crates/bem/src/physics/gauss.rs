@@ -13,16 +13,13 @@ use super::Images;
 use super::means::Means;
 use super::metal::Metal;
 use crate::Error;
+use crate::constants::CANCELLED;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::solve::completion::{Laws, Vectors};
 
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
-
-/// A closed surface whose images take away all but this share of its area has no flux. Shares that are not 0 are sums of whole panels,
-/// some 1e-8 at the least; rounding leaves 1e-13 of ten million panels.
-pub(super) const CANCELLED: f64 = 1e-10;
 
 /// A defect beyond this share of the charge in and on a surface is set against all flux that passes it: of a body that others hardly
 /// reach, the charge is as good as none.

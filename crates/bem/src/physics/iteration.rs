@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::Excitation;
 use super::rows::{Rows, largest, relative_to_action, weighted_norm};
-use crate::operator::fast_sum::GROUP;
+use crate::constants::GROUP;
 use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
 use crate::solve::completion::complete;

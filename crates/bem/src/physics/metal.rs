@@ -3,13 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
 
-use super::gauss::{CANCELLED, Closed, Member};
+use super::gauss::{Closed, Member};
 use super::rows::Rows;
 use super::{Excitation, PointCharge};
-
-/// The flux outside of a closed surface tells the free charge inside if permittivities there are this many times less than beside
-/// the metal.
-const AMPLIFIED: f64 = 10.0;
+use crate::constants::{AMPLIFIED, CANCELLED};
 
 /// Closed surfaces that metal takes part in.
 pub(super) struct Metal {

@@ -34,7 +34,6 @@ use crate::solve::gmres::StopReason;
 use crate::{Capacitance, Error, Images, Method, Progress, Solve, SolveOptions, Timings};
 pub use coulomb::coulomb_potentials;
 pub use evaluate::{SurfaceCharge, Values};
-pub use fast::OF_ACTION;
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::{Prepared, Refined};
 pub use reciprocal::Replaced;

@@ -10,16 +10,13 @@ use super::metal::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
 use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
+use crate::constants::BY_WHOLE_ROWS;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::RowKind;
 use crate::operator::fast_sum::SampledError;
 use crate::physics::cost;
 use crate::solve::gmres::GmresInfo;
 use crate::{Error, Method, Progress, SolveOptions, Timings, near};
-
-/// A state that was solved on for is solved once more, with finer integrals, where whole rows leave more than so many tolerances of
-/// what acts on a body.
-const BY_WHOLE_ROWS: f64 = 3.0;
 
 /// Share of what is asked for that finer integrals aim at.
 const FINER: f64 = 0.1;

@@ -7,9 +7,7 @@
 use super::metal::{Total, amplification};
 use super::rows::Rows;
 use super::{Excitation, Response};
-
-/// An entry takes the place of its transpose where its own row amplifies errors this many times less.
-const AMPLIFIED: f64 = 10.0;
+use crate::constants::AMPLIFIED;
 
 /// An entry of the capacitance matrix that its transpose has replaced.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use super::Media;
 use super::gauss::{Equations, Finder, Gauss, PanelInfo};
 use super::pieces::Pieces;
+use crate::constants::NO_DIGITS;
 use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::physics::capacitance::check_conductors;
@@ -185,13 +186,10 @@ fn factor([front, back]: [f64; 2]) -> f64 {
     (back - front) / (back + front)
 }
 
-/// What is smaller than this share of the largest action has no digits left.
-pub(super) const LEAST: f64 = 1e-10;
-
 /// Raises actions that have no digits left to the least that has; false where nothing acts.
 fn raised(action: &mut [f64]) -> bool {
     let largest = action.iter().copied().fold(0.0, f64::max);
-    action.iter_mut().for_each(|action| *action = action.max(LEAST * largest));
+    action.iter_mut().for_each(|action| *action = action.max(NO_DIGITS * largest));
     largest > 0.0
 }
 

@@ -3,8 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::rows::{LEAST, System};
+use super::rows::System;
 use super::{Excitation, Media, SurfaceCharge, external};
+use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::PairIntegrals;
@@ -34,7 +35,7 @@ const ACCURACY: f64 = 1e-8;
 /// 1e-6 of the entry.
 const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 
-/// The same to better than 1e-10, for tolerances below 1e-6 and where what acts on a body is a small part of what adds up there.
+/// The same to better than 1e-10, for tolerances below [`FINE`] and where what acts on a body is a small part of what adds up there.
 const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
@@ -126,7 +127,7 @@ fn of_system(
         solved.iter().map(|(e, _)| external::on_panels(system, e, &kinds)).collect();
     let pairs = LayerPairs::new(panels, &kinds, PairQuadrature::new(ACCURACY.min(tolerance), 0))
         .with_solid_angles(Accuracy::new(tolerance, 0).solid_angles_of_rows);
-    let is_fine = tolerance < 1e-6 || relative_to == RelativeTo::Action;
+    let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
     let far = if is_fine { FAR_FINE } else { FAR };
     let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
     let [(far, _), ..] = far;
@@ -192,7 +193,7 @@ fn of_system(
                     largest.max(balanced[part])
                 }
                 RelativeTo::Largest => largest,
-                RelativeTo::Action => (balanced[part] + own).max(LEAST * strongest),
+                RelativeTo::Action => (balanced[part] + own).max(NO_DIGITS * strongest),
             };
             let relative = if size > 0.0 { own / size } else { own };
             if relative > worst.relative || relative.is_nan() {

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
@@ -31,10 +32,8 @@ const LEAST_BELOW_UNIONS: usize = 16;
 /// Panels of a cluster on average at least: where conductors or sheets are smaller, clusters are as good as panels.
 const LEAST_ON_AVERAGE: usize = 8;
 
-/// Panels are of one sheet if the product of their normals is larger than this,
-pub(crate) const PARALLEL: f64 = 0.25;
-
-/// unless along the normal there is a gap between them of more than this share of their extent, which curved sheets do not have,
+/// Parallel panels are of one sheet unless along the normal there is a gap between them of more than this share of their extent, which
+/// curved sheets do not have,
 const GAP: f64 = 0.25;
 
 /// and of more than this times a panel's radius: closer sheets are as good as one.

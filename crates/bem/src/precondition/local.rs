@@ -1,7 +1,8 @@
 //! Small symmetric systems in lanes: one column of each inverse.
 
+use simd::Elementary;
+
 use crate::geometry::panels::Image;
-use crate::lanes::Lanes;
 
 /// As many symmetric matrices as there are lanes, all of one size, and the last column of each one's inverse.
 ///
@@ -15,14 +16,14 @@ pub(crate) struct BatchedLdl<V> {
     definite: Vec<f64>,
 }
 
-impl<V: Lanes> BatchedLdl<V> {
+impl<V: Elementary> BatchedLdl<V> {
     pub(crate) fn new() -> Self {
         Self {
             size: 0,
             matrix: Vec::new(),
             solution: Vec::new(),
             column: Vec::new(),
-            definite: vec![0.0; V::COUNT],
+            definite: vec![0.0; V::LANES],
         }
     }
 
@@ -30,15 +31,15 @@ impl<V: Lanes> BatchedLdl<V> {
     pub(crate) fn clear(&mut self, size: usize) {
         self.size = size;
         self.matrix.clear();
-        self.matrix.resize(size * size * V::COUNT, 0.0);
+        self.matrix.resize(size * size * V::LANES, 0.0);
         for a in 0..size {
             let at = self.at(a, a);
-            self.matrix[at..at + V::COUNT].fill(1.0);
+            self.matrix[at..at + V::LANES].fill(1.0);
         }
     }
 
     fn at(&self, a: usize, b: usize) -> usize {
-        (a * self.size + b) * V::COUNT
+        (a * self.size + b) * V::LANES
     }
 
     /// Entry (a, b), a <= b, of the matrix in `lane`, counted from the back: 0 is the last row.
@@ -99,7 +100,7 @@ impl<V: Lanes> BatchedLdl<V> {
         let mut definite = one;
         for j in 0..n {
             let pivot = V::load(&self.matrix[self.at(j, j)..]);
-            definite = pivot.where_above(V::zero(), definite, V::zero());
+            definite = definite.zero_unless_above(pivot, V::zero());
             let inverse = one.div(pivot);
             self.column.clear();
             for i in j + 1..n {
@@ -109,19 +110,19 @@ impl<V: Lanes> BatchedLdl<V> {
                 let factor = entry.mul(inverse);
                 factor.store(&mut self.matrix[at..]);
                 let minus = V::zero().sub(factor);
-                let row = &mut self.matrix[at + V::COUNT..];
-                for (c, x) in self.column.iter().zip(row.chunks_exact_mut(V::COUNT)) {
+                let row = &mut self.matrix[at + V::LANES..];
+                for (c, x) in self.column.iter().zip(row.chunks_exact_mut(V::LANES)) {
                     minus.mul_add(*c, V::load(x)).store(x);
                 }
             }
         }
         self.solution.clear();
-        self.solution.resize(n * V::COUNT, 0.0);
+        self.solution.resize(n * V::LANES, 0.0);
         for i in (0..n).rev() {
             // L^T x = D^-1 e_n
             let mut sum = V::zero();
             for k in i + 1..n {
-                let x = V::load(&self.solution[k * V::COUNT..]);
+                let x = V::load(&self.solution[k * V::LANES..]);
                 sum = V::load(&self.matrix[self.at(k, i)..]).mul_add(x, sum);
             }
             let right = if i + 1 == n {
@@ -129,7 +130,7 @@ impl<V: Lanes> BatchedLdl<V> {
             } else {
                 V::zero()
             };
-            right.sub(sum).store(&mut self.solution[i * V::COUNT..]);
+            right.sub(sum).store(&mut self.solution[i * V::LANES..]);
         }
         definite.store(&mut self.definite);
     }
@@ -141,7 +142,7 @@ impl<V: Lanes> BatchedLdl<V> {
 
     /// Entry `a` of the last column of the inverse, counted from the back.
     pub(crate) fn solution(&self, a: usize, lane: usize) -> f64 {
-        self.solution[(self.size - 1 - a) * V::COUNT + lane]
+        self.solution[(self.size - 1 - a) * V::LANES + lane]
     }
 }
 
@@ -150,15 +151,15 @@ mod tests {
     use nalgebra::DMatrix;
 
     use super::*;
-    use crate::lanes::{self, Task};
+    use simd::{Simd, Task};
 
     struct Check;
 
-    impl Task for Check {
+    impl Task<f64> for Check {
         type Output = ();
 
         #[inline(always)]
-        fn run<V: Lanes>(self) {
+        fn run<V: Simd<Scalar = f64>>(self) {
             let mut local = BatchedLdl::<V>::new();
             let entry = |a: usize, b: usize, lane: usize| {
                 let (a, b) = (a.max(b) as f64, a.min(b) as f64);
@@ -167,7 +168,7 @@ mod tests {
             for size in [1, 2, 7, 30] {
                 local.clear(size);
                 let sizes: Vec<usize> =
-                    (0..V::COUNT).map(|lane| size - lane.min(size - 1)).collect();
+                    (0..V::LANES).map(|lane| size - lane.min(size - 1)).collect();
                 for (lane, &m) in sizes.iter().enumerate() {
                     for a in 0..m {
                         for b in a..m {
@@ -194,6 +195,6 @@ mod tests {
 
     #[test]
     fn last_columns_of_inverses() {
-        lanes::dispatch(Check);
+        simd::run(Check);
     }
 }

@@ -5,12 +5,13 @@
 //! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
 use rayon::prelude::*;
+use simd::{Elementary, Real, Simd, Task};
 
 use crate::Error;
+use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
-use crate::lanes::{self, Lanes, Task};
 use crate::near::{self, FullRows, Near};
-use crate::precondition::clusters::{Clusters, PARALLEL};
+use crate::precondition::clusters::Clusters;
 use crate::precondition::coarse::Coarse;
 use crate::precondition::entries::Adjacency;
 use crate::precondition::local::BatchedLdl;
@@ -43,8 +44,7 @@ pub(crate) struct LocalInverse {
 impl LocalInverse {
     /// From exact entries on close pairs; panels of a pair that is missing there are points to each other.
     pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
-        let work =
-            |block: usize| lanes::dispatch(RowsOfInverse { near, panels, block, neighbours });
+        let work = |block: usize| simd::run(RowsOfInverse { near, panels, block, neighbours });
         Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
 
@@ -58,7 +58,7 @@ impl LocalInverse {
         let len = clusters.len();
         let work = |block: usize| {
             let rows = near::BLOCK * block..len.min(near::BLOCK * (block + 1));
-            lanes::dispatch(RowsOfClusters { panels, clusters, adjacency, entries, rows })
+            simd::run(RowsOfClusters { panels, clusters, adjacency, entries, rows })
         };
         Self { len, parts: (0..len.div_ceil(near::BLOCK)).into_par_iter().map(work).collect() }
     }
@@ -95,7 +95,7 @@ impl Rows {
     }
 
     /// Appends a row for each lane.
-    fn push<V: Lanes>(
+    fn push<V: Elementary>(
         &mut self,
         local: &BatchedLdl<V>,
         chosen: &[Vec<u32>],
@@ -129,20 +129,20 @@ struct RowsOfInverse<'a> {
     neighbours: usize,
 }
 
-impl Task for RowsOfInverse<'_> {
+impl Task<f64> for RowsOfInverse<'_> {
     type Output = Rows;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> Rows {
+    fn run<V: Simd<Scalar = f64>>(self) -> Rows {
         let full = self.near.full_rows(self.block);
         let count = full.rows.len();
         let mut rows = Rows::with_room(count, self.neighbours);
         let mut places = Vec::new();
         let mut local = BatchedLdl::<V>::new();
-        let mut chosen = vec![Vec::new(); V::COUNT];
-        let mut face = vec![false; V::COUNT];
+        let mut chosen = vec![Vec::new(); V::LANES];
+        let mut face = vec![false; V::LANES];
         let panels: Vec<usize> = full.rows.clone().collect();
-        for panels in panels.chunks(V::COUNT) {
+        for panels in panels.chunks(V::LANES) {
             for ((&i, chosen), face) in panels.iter().zip(&mut chosen).zip(&mut face) {
                 *face = self.faces_another(&full, i);
                 let most = if *face { NEIGHBOURS_OF_FACING } else { self.neighbours };
@@ -167,7 +167,7 @@ impl Task for RowsOfInverse<'_> {
 impl RowsOfInverse<'_> {
     /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
     #[inline(always)]
-    fn places<V: Lanes>(
+    fn places<V: Elementary>(
         &self,
         chosen: &[Vec<u32>],
         face: &[bool],
@@ -177,7 +177,7 @@ impl RowsOfInverse<'_> {
         places.clear();
         let most = chosen.iter().map(Vec::len).max().unwrap_or(0);
         for (a, point) in (0..most).flat_map(|a| (0..points).map(move |point| (a, point))) {
-            let mut lanes = [[f64::NAN; lanes::MOST]; 3];
+            let mut lanes = [[f64::NAN; f64::MAX_LANES]; 3];
             for (lane, chosen) in chosen.iter().enumerate() {
                 if let Some(&i) = chosen.get(a) {
                     let mut place = self.panels.centroid(i as usize);
@@ -261,16 +261,16 @@ struct RowsOfClusters<'a> {
     rows: std::ops::Range<usize>,
 }
 
-impl Task for RowsOfClusters<'_> {
+impl Task<f64> for RowsOfClusters<'_> {
     type Output = Rows;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> Rows {
+    fn run<V: Simd<Scalar = f64>>(self) -> Rows {
         let mut rows = Rows::with_room(self.rows.len(), NEIGHBOURS);
         let mut local = BatchedLdl::<V>::new();
-        let mut chosen = vec![Vec::new(); V::COUNT];
+        let mut chosen = vec![Vec::new(); V::LANES];
         let clusters: Vec<usize> = self.rows.clone().collect();
-        for clusters in clusters.chunks(V::COUNT) {
+        for clusters in clusters.chunks(V::LANES) {
             clusters.iter().zip(&mut chosen).for_each(|(&c, chosen)| self.choose(c, chosen));
             let chosen = &chosen[..clusters.len()];
             local.clear(chosen.iter().map(Vec::len).max().unwrap_or(0));

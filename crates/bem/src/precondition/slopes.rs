@@ -8,9 +8,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use nalgebra::{Matrix3, SymmetricEigen};
 use rayon::prelude::*;
 
+use crate::constants::PARALLEL;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::precondition::clusters::{Clusters, PARALLEL};
+use crate::precondition::clusters::Clusters;
 
 /// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about slopes.
 const APART: f64 = 0.3;

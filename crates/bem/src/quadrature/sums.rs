@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use simd::{Elementary, Real, Simd, Task};
+
 use crate::geometry::triangle::Vec3;
-use crate::lanes::{self, Lanes, Task};
 use crate::quadrature::{self, MAX_TRIANGLE_DEGREE, TriangleNode};
 
 /// A triangle rule, coordinate by coordinate, filled up to whole vectors with points of weight 0.
@@ -30,7 +31,7 @@ impl Rule {
 
     fn filled_up(degree: usize) -> Self {
         let nodes = quadrature::triangle(degree);
-        let length = nodes.len().next_multiple_of(lanes::MOST);
+        let length = nodes.len().next_multiple_of(f64::MAX_LANES);
         let mut blocks = nodes.to_vec();
         let none = TriangleNode { barycentric: [1.0 / 3.0; 3], weight: 0.0 };
         blocks.resize(nodes.len().next_multiple_of(BLOCK), none);
@@ -77,13 +78,13 @@ impl Rule {
 /// contribute nothing.
 #[inline]
 pub(crate) fn sum(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> f64 {
-    lanes::dispatch(Sum { outer, s, inner, t })
+    simd::run(Sum { outer, s, inner, t })
 }
 
 /// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points: minus the gradient with respect to x.
 #[inline]
 pub(crate) fn field(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> Vec3 {
-    lanes::dispatch(Field { outer, s, inner, t })
+    simd::run(Field { outer, s, inner, t })
 }
 
 struct Sum<'a> {
@@ -100,14 +101,14 @@ struct Field<'a> {
     t: &'a [Vec3; 3],
 }
 
-impl Task for Sum<'_> {
+impl Task<f64> for Sum<'_> {
     type Output = f64;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> f64 {
+    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
         let Self { outer, s, inner, t } = self;
         let mut total = V::zero();
-        for at in (0..inner.len()).step_by(V::COUNT) {
+        for at in (0..inner.len()).step_by(V::LANES) {
             let node = |k: usize| V::load(&inner.barycentric[k][at..]);
             let (a, b, c) = (node(0), node(1), node(2));
             let coordinate = |k: usize| coordinate(t, k, [a, b, c]);
@@ -133,7 +134,7 @@ pub(crate) fn errors(
     pairs: &[[usize; 2]],
     errors: &mut Vec<f64>,
 ) {
-    lanes::dispatch(Errors { rules, vertices, pairs, errors });
+    simd::run(Errors { rules, vertices, pairs, errors });
 }
 
 struct Errors<'a> {
@@ -143,16 +144,16 @@ struct Errors<'a> {
     errors: &'a mut Vec<f64>,
 }
 
-impl Task for Errors<'_> {
+impl Task<f64> for Errors<'_> {
     type Output = ();
 
     /// Each lane is a pair.
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Simd<Scalar = f64>>(self) {
         let Self { rules, vertices, pairs, errors } = self;
         let [rule, finer] = rules;
         let mut points = PointsOfPairs::new(rules);
-        for pairs in pairs.chunks(V::COUNT) {
+        for pairs in pairs.chunks(V::LANES) {
             let [xs, ys] = points.of(vertices, pairs);
             let (mut plain, mut left, mut right) = (V::zero(), V::zero(), V::zero());
             for (x, node) in xs[0].iter().zip(rule.nodes) {
@@ -164,9 +165,8 @@ impl Task for Errors<'_> {
                 let mean = mean_inverse_distance(x, rule, ys[0]);
                 left = V::splat(node.weight).mul_add(mean, left);
             }
-            let mut lanes = [0.0; lanes::MOST];
-            left.sub(plain).abs().add(right.sub(plain).abs()).store(&mut lanes);
-            errors.extend_from_slice(&lanes[..pairs.len()]);
+            let error = left.sub(plain).abs().add(right.sub(plain).abs());
+            errors.extend_from_slice(&error.lanes()[..pairs.len()]);
         }
     }
 }
@@ -179,7 +179,7 @@ pub(crate) fn field_errors(
     pairs: &[[usize; 2]],
     errors: &mut Vec<[f64; 2]>,
 ) {
-    lanes::dispatch(FieldErrors { rules, vertices, pairs, errors });
+    simd::run(FieldErrors { rules, vertices, pairs, errors });
 }
 
 struct FieldErrors<'a> {
@@ -189,16 +189,16 @@ struct FieldErrors<'a> {
     errors: &'a mut Vec<[f64; 2]>,
 }
 
-impl Task for FieldErrors<'_> {
+impl Task<f64> for FieldErrors<'_> {
     type Output = ();
 
     /// Each lane is a pair.
     #[inline(always)]
-    fn run<V: Lanes>(self) {
+    fn run<V: Simd<Scalar = f64>>(self) {
         let Self { rules, vertices, pairs, errors } = self;
         let [rule, finer] = rules;
         let mut points = PointsOfPairs::new(rules);
-        for pairs in pairs.chunks(V::COUNT) {
+        for pairs in pairs.chunks(V::LANES) {
             let normals = [0, 1].map(|side| normals_of::<V>(vertices, pairs, side));
             let [xs, ys] = points.of(vertices, pairs);
             let zero = [V::zero(); 3];
@@ -214,7 +214,7 @@ impl Task for FieldErrors<'_> {
                 let [x, y, z] = [0, 1, 2].map(|k| field[k].sub(plain[k]));
                 normal[0].mul_add(x, normal[1].mul_add(y, normal[2].mul(z))).abs()
             };
-            let mut lanes = [[0.0; lanes::MOST]; 2];
+            let mut lanes = [[0.0; f64::MAX_LANES]; 2];
             for (lanes, normal) in lanes.iter_mut().zip(&normals) {
                 along(normal, &left).add(along(normal, &right)).store(lanes);
             }
@@ -229,7 +229,7 @@ struct PointsOfPairs<'a, V> {
     points: [Vec<[V; 3]>; 2],
 }
 
-impl<'a, V: Lanes> PointsOfPairs<'a, V> {
+impl<'a, V: Elementary> PointsOfPairs<'a, V> {
     #[inline(always)]
     fn new(rules: [&'a Rule; 2]) -> Self {
         let count = rules[0].blocks.len() + rules[1].blocks.len();
@@ -249,9 +249,13 @@ impl<'a, V: Lanes> PointsOfPairs<'a, V> {
 
 /// The corners of the first or the second triangle of each pair, a pair per lane.
 #[inline(always)]
-fn corners_of<V: Lanes>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side: usize) -> [[V; 3]; 3] {
-    let mut lanes = [[[0.0; lanes::MOST]; 3]; 3];
-    for lane in 0..V::COUNT {
+fn corners_of<V: Elementary>(
+    vertices: &[[Vec3; 3]],
+    pairs: &[[usize; 2]],
+    side: usize,
+) -> [[V; 3]; 3] {
+    let mut lanes = [[[0.0; f64::MAX_LANES]; 3]; 3];
+    for lane in 0..V::LANES {
         // Lanes without a pair repeat the last.
         let triangle = &vertices[pairs[lane.min(pairs.len() - 1)][side]];
         for k in 0..3 {
@@ -271,7 +275,7 @@ fn corners_of<V: Lanes>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side: usiz
 
 /// The unit normals of the same triangles.
 #[inline(always)]
-fn normals_of<V: Lanes>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side: usize) -> [V; 3] {
+fn normals_of<V: Elementary>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side: usize) -> [V; 3] {
     let [a, b, c] = corners_of::<V>(vertices, pairs, side);
     let edge = |end: &[V; 3]| [0, 1, 2].map(|k| end[k].sub(a[k]));
     let (u, v) = (edge(&b), edge(&c));
@@ -286,7 +290,7 @@ fn normals_of<V: Lanes>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side: usiz
 
 /// The points of both rules, one after the other, on the first or the second triangle of each pair, a pair per lane.
 #[inline(always)]
-fn points_of<V: Lanes>(
+fn points_of<V: Elementary>(
     rules: [&Rule; 2],
     vertices: &[[Vec3; 3]],
     pairs: &[[usize; 2]],
@@ -311,7 +315,7 @@ fn points_of<V: Lanes>(
 
 /// sum_q w_q / |x - y_q| over the points of `rule`, filled up to whole blocks.
 #[inline(always)]
-fn mean_inverse_distance<V: Lanes>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V {
+fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V {
     let mut sum = V::zero();
     let (blocks, _) = ys.as_chunks::<BLOCK>();
     let (nodes, _) = rule.blocks.as_chunks::<BLOCK>();
@@ -333,7 +337,7 @@ fn mean_inverse_distance<V: Lanes>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) -> V 
 
 /// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, filled up to whole blocks.
 #[inline(always)]
-fn add_mean_field<V: Lanes>(
+fn add_mean_field<V: Elementary>(
     x: &[V; 3],
     weight: f64,
     rule: &Rule,
@@ -361,14 +365,14 @@ fn add_mean_field<V: Lanes>(
     }
 }
 
-impl Task for Field<'_> {
+impl Task<f64> for Field<'_> {
     type Output = Vec3;
 
     #[inline(always)]
-    fn run<V: Lanes>(self) -> Vec3 {
+    fn run<V: Simd<Scalar = f64>>(self) -> Vec3 {
         let Self { outer, s, inner, t } = self;
         let (mut f0, mut f1, mut f2) = (V::zero(), V::zero(), V::zero());
-        for at in (0..inner.len()).step_by(V::COUNT) {
+        for at in (0..inner.len()).step_by(V::LANES) {
             let node = |k: usize| V::load(&inner.barycentric[k][at..]);
             let (a, b, c) = (node(0), node(1), node(2));
             let coordinate = |k: usize| coordinate(t, k, [a, b, c]);
@@ -392,7 +396,7 @@ impl Task for Field<'_> {
 
 /// Coordinate `k` of points on a triangle.
 #[inline(always)]
-fn coordinate<V: Lanes>(t: &[Vec3; 3], k: usize, [a, b, c]: [V; 3]) -> V {
+fn coordinate<V: Elementary>(t: &[Vec3; 3], k: usize, [a, b, c]: [V; 3]) -> V {
     let [u, v, w] = [V::splat(t[0][k]), V::splat(t[1][k]), V::splat(t[2][k])];
     // Without fused operations, as `on` does it: coincident points must coincide.
     u.mul(a).add(v.mul(b)).add(w.mul(c))

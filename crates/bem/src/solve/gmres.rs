@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::constants::{GROUP, MAX_ITERATIONS, RESTART, TOLERANCE};
 
 /// A matrix known by its products; GMRES takes square ones.
 pub trait LinearOperator {
@@ -104,7 +105,12 @@ pub struct GmresParams {
 
 impl Default for GmresParams {
     fn default() -> Self {
-        Self { tolerance: 1e-6, restart: 60, max_iterations: 200, group: 8 }
+        Self {
+            tolerance: TOLERANCE,
+            restart: RESTART,
+            max_iterations: MAX_ITERATIONS,
+            group: GROUP,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `farad info`.
 
-use fmm::simd::{self, Level};
 use serde::Serialize;
+use simd::Level;
 
 use crate::machine;
 use crate::report::units;
@@ -67,7 +67,7 @@ impl Info {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             processor: machine::processor(),
-            simd: Simd { used: simd::level(), best: Level::detect().name(), asked },
+            simd: Simd { used: Level::chosen().name(), best: Level::detect().name(), asked },
             threads: machine::threads(),
             available_memory_bytes: machine::available_memory(),
             gpus,

@@ -50,7 +50,7 @@ enum Command {
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     // An instruction set that is not there is refused before any work.
-    ::fmm::simd::check()?;
+    simd::check()?;
     if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info(_)) {
         // No option of these says how many.
         crate::machine::backend::use_threads(None)?;

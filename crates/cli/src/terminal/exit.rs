@@ -125,14 +125,18 @@ impl fmt::Display for Failure {
 impl From<fmm::Error> for Failure {
     fn from(error: fmm::Error) -> Self {
         let exit = match error {
-            fmm::Error::Option { .. }
-            | fmm::Error::UnknownSimd { .. }
-            | fmm::Error::MissingSimd { .. } => Exit::Usage,
+            fmm::Error::Option { .. } | fmm::Error::Simd(_) => Exit::Usage,
             fmm::Error::Gpu(fmm::GpuError::OutOfMemory { .. }) => Exit::Memory,
             fmm::Error::Gpu(_) => Exit::NoGpu,
             _ => Exit::BadInput,
         };
         Self::new(exit, error)
+    }
+}
+
+impl From<simd::Error> for Failure {
+    fn from(error: simd::Error) -> Self {
+        fmm::Error::from(error).into()
     }
 }
 

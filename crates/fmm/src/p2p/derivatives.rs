@@ -179,7 +179,7 @@ fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
                 inverse[b] = inverse[b].mul(scale);
             }
             if MASKED {
-                inverse[b] = inverse[b].where_above(r2[b], threshold);
+                inverse[b] = inverse[b].zero_unless_above(r2[b], threshold);
             }
         }
         pairs.inverse = inverse;

@@ -20,7 +20,7 @@ use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;
 use crate::near::{Near, View, close_sides};
 use crate::particles::{Particles, Strengths};
-use crate::simd::{Level, MAX_LANES, Real, Simd, Task};
+use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
 use crate::{Options, Precision, tuning};
 
@@ -78,7 +78,7 @@ impl<T: Real> NearPairs<'_, T> {
         (0..rows.div_ceil(P2P_LEAVES)).into_par_iter().with_max_len(1).for_each(|i| {
             let rows = i * P2P_LEAVES..((i + 1) * P2P_LEAVES).min(rows);
             let close = self.close.get(i);
-            N::dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
+            dispatch(simd, P2pJob { all: self, rows, close, sources, targets, strengths });
         });
     }
 }

@@ -171,7 +171,7 @@ fn add_charges<
             let mut inverse = V::inverse_roots::<SOURCES, FULL>(r2);
             for s in 0..SOURCES {
                 if MASKED {
-                    inverse[s] = inverse[s].where_above(r2[s], threshold);
+                    inverse[s] = inverse[s].zero_unless_above(r2[s], threshold);
                 }
                 for k in 0..K {
                     let charge = V::splat(charges[k][begin + s]);
@@ -191,7 +191,7 @@ fn add_charges<
         let mut inverse = V::inverse_roots::<B, FULL>(r2);
         if MASKED {
             for b in 0..B {
-                inverse[b] = inverse[b].where_above(r2[b], threshold);
+                inverse[b] = inverse[b].zero_unless_above(r2[b], threshold);
             }
         }
         for k in 0..K {

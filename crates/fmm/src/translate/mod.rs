@@ -68,7 +68,7 @@ impl<'a, T: Real> TranslateJob<'a, T> {
     /// # Safety
     /// No target occurs twice in a batch, and no other job has part in the targets.
     pub(crate) unsafe fn run(self, level: simd::Level) {
-        T::dispatch(level, Checked(self));
+        simd::dispatch(level, Checked(self));
     }
 }
 

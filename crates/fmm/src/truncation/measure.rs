@@ -12,7 +12,7 @@ use super::series::{Errors, Sample};
 use super::{Class, class_of};
 use crate::Options;
 use crate::lists::{Chunk, Lists};
-use crate::simd::{Level, Real};
+use crate::simd::{Level, dispatch};
 use crate::tree::{Cell, Order, Root, Tree, side};
 
 /// Pairs of points sampled for a class with many translations.
@@ -161,7 +161,7 @@ impl Measurement<'_> {
         // Shares of the squared error in the whole sum, and of the class alone.
         let errors = |pairs: &[Sample], p_max: usize| {
             let Measures { gradient, dipoles, .. } = self.measures;
-            let error2 = f64::dispatch(self.simd, Errors { pairs, p_max, gradient, dipoles });
+            let error2 = dispatch(self.simd, Errors { pairs, p_max, gradient, dipoles });
             let doubt = 1.0 + DOUBT / samples as f64;
             let of = |error2: &[f64; 4]| {
                 let relative = [&self.measures, &alone].map(|m| doubt * m.relative(error2, unit));

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::coaxial::Coaxial;
     use crate::harmonics::{Harmonics, cosine, parity, sine};
-    use crate::simd::{Level, One, Real};
+    use crate::simd::{Level, One, dispatch};
 
     /// The truncated expansion through harmonics in the frame of the translation, along z: docs/math.md, (24), (27), (30).
     fn by_harmonics(p: usize, distance: f64, sides: [f64; 2], y: Point, x: Point) -> f64 {
@@ -290,7 +290,7 @@ mod tests {
                                 (true, true, &[0, 1, 2, 3]),
                             ] {
                                 let task = Errors { pairs: &pairs, p_max: P, gradient, dipoles };
-                                let found = f64::dispatch(level, task)[p];
+                                let found = dispatch(level, task)[p];
                                 for i in 0..4 {
                                     let expected =
                                         if picked.contains(&i) { expected[i].sqrt() } else { 0.0 };

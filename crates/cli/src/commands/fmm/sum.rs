@@ -438,7 +438,7 @@ impl Report {
             precision: name_of(info.precision),
             near_precision: name_of(info.near_precision),
             backend: Backend::of_plan(info).name(),
-            simd: fmm::simd::level(),
+            simd: simd::Level::chosen().name(),
             fallback: info.fallback.clone(),
             gpu: info.gpu.as_ref().map(|gpu| OnGpu {
                 name: gpu.name.clone(),
