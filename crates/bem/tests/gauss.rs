@@ -549,3 +549,76 @@ fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
         assert!(c(2, 1) < 1.2 * c(2, 0) && c(2, 0) < 0.0, "{} {}", c(2, 0), c(2, 1));
     }
 }
+
+/// Unit cubes of metal (M) and bodies (1, 2) at places in a grid, each square face in 4 x 4 x 2 triangles with normals along the axes:
+/// the mesh, and what is in front of and behind each triangle (0 for what is around).
+fn cubes(cells: &[([i32; 3], char)]) -> (Mesh, Vec<[char; 2]>) {
+    const PARTS: i32 = 4;
+    let at = |cell: [i32; 3]| cells.iter().find(|(c, _)| *c == cell).map_or('0', |(_, what)| *what);
+    let mut mesh = Mesh::default();
+    let (mut known, mut sides) = (std::collections::HashMap::new(), Vec::new());
+    for x in -1..4 {
+        for (y, z, axis) in
+            (-1..4).flat_map(|y| (-1..4).flat_map(move |z| (0..3).map(move |axis| (y, z, axis))))
+        {
+            let back = [x, y, z];
+            let front = std::array::from_fn(|k| back[k] + i32::from(k == axis));
+            if at(front) == at(back) {
+                continue;
+            }
+            let mut vertex = |s: i32, t: i32| {
+                let mut place = front.map(|c| PARTS * c);
+                place[(axis + 1) % 3] += s;
+                place[(axis + 2) % 3] += t;
+                *known.entry(place).or_insert_with(|| {
+                    mesh.vertices.push(place.map(|c| f64::from(c) / f64::from(PARTS)));
+                    mesh.vertices.len() as u32 - 1
+                })
+            };
+            for (s, t) in (0..PARTS).flat_map(|s| (0..PARTS).map(move |t| (s, t))) {
+                let [a, b] = [vertex(s, t), vertex(s + 1, t)];
+                let [c, d] = [vertex(s + 1, t + 1), vertex(s, t + 1)];
+                mesh.triangles.extend([[a, b, c], [a, c, d]]);
+                sides.extend([[at(front), at(back)]; 2]);
+            }
+        }
+    }
+    mesh.membership = vec![0; mesh.triangles.len()];
+    mesh.memberships = vec![vec![]];
+    (mesh, sides)
+}
+
+#[test]
+fn bodies_that_share_a_wall_and_touch_along_an_edge() {
+    let straight = [([0, 0, 0], 'M'), ([0, 0, 1], '2'), ([0, 0, 2], '1'), ([1, 1, 1], '1')];
+    let hook = [
+        ([0, 0, 0], 'M'),
+        ([0, 0, 1], '1'),
+        ([0, 0, 2], '1'),
+        ([0, 1, 2], '1'),
+        ([1, 1, 2], '2'),
+        ([1, 1, 1], '2'),
+    ];
+    for cells in [&straight[..], &hook] {
+        let (mesh, sides) = cubes(cells);
+        let eps = |what: char| if matches!(what, '1' | '2') { 1e5 } else { 1.0 };
+        let of = |&[front, back]: &[char; 2]| match (front, back) {
+            ('M', other) | (other, 'M') => (Some(0), [eps(other); 2]),
+            _ => (None, [eps(front), eps(back)]),
+        };
+        let media: Vec<Sides> = sides.iter().map(of).collect();
+        let body = |what: char| {
+            let bounds = |t: &u32| sides[*t as usize].contains(&what);
+            let bounds: Vec<u32> = (0..sides.len() as u32).filter(bounds).collect();
+            Region::new(&mesh, &bounds).unwrap()
+        };
+        let bodies = [body('1'), body('2')];
+        let [dense, fast] = [Method::Dense, Method::Fmm].map(|method| {
+            let answer = solve(&mesh, &media, &bodies, at_one_volt(), method);
+            answer.responses[0].conductor_charge[0]
+        });
+        println!("{dense} densely, {fast}");
+        // Without the law of both bodies together, 0.05 and 0.02.
+        assert!((fast - dense).abs() < 1e-4 * dense, "{fast} for {dense}");
+    }
+}

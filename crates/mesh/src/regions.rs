@@ -138,12 +138,7 @@ impl Region {
             }
             (sum, total) = (add(sum, area), total + norm(area));
         }
-        let origin = own.corners(0)[0];
-        let volume = |k: usize| {
-            let [a, b, c] = own.corners(k).map(|v| sub(v, origin));
-            dot(a, cross(b, c)) / 6.0
-        };
-        let volume: f64 = (0..triangles.len()).map(volume).sum();
+        let volume = enclosed_volume(&own);
         (norm(sum) <= OPEN * total && volume > 0.0).then(|| Self::of(mesh, triangles, &own, volume))
     }
 
@@ -161,6 +156,20 @@ impl Region {
             surface: Arc::new(Locator::new(own)),
             size: (0..3).map(|k| high[k] - low[k]).fold(f64::MIN_POSITIVE, f64::max),
         }
+    }
+
+    /// The region that a closed surface bounds whose triangles are known to face one side, `true` for normals that point inward: also where
+    /// it touches itself along an edge, so that it would not tell by itself how it faces. Turned where normals point into it.
+    pub fn faced(mesh: &Mesh, boundary: &[(u32, bool)]) -> Self {
+        let triangles: Vec<u32> = boundary.iter().map(|&(t, _)| t).collect();
+        let mut own = part(mesh, &triangles);
+        let turned = own.triangles.iter_mut().zip(boundary).filter(|(_, (_, inward))| *inward);
+        turned.for_each(|(corners, _)| corners.swap(1, 2));
+        let volume = enclosed_volume(&own);
+        if volume < 0.0 {
+            own.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+        }
+        Self::of(mesh, &triangles, &own, volume.abs())
     }
 
     /// Whether a point is in the region.
@@ -271,6 +280,16 @@ pub fn around(regions: &[Region], x: [f64; 3]) -> Option<u32> {
     let within = regions.iter().enumerate().filter(|(_, region)| region.contains(x));
     let smallest = within.min_by(|(_, a), (_, b)| a.volume.total_cmp(&b.volume));
     smallest.map(|(index, _)| index as u32)
+}
+
+/// The volume behind the triangles of a closed surface, negative if they face inward.
+fn enclosed_volume(surface: &Mesh) -> f64 {
+    let origin = surface.corners(0)[0];
+    let of = |k: usize| {
+        let [a, b, c] = surface.corners(k).map(|v| sub(v, origin));
+        dot(a, cross(b, c)) / 6.0
+    };
+    (0..surface.triangles.len()).map(of).sum()
 }
 
 /// Some triangles of a mesh as a mesh without groups.

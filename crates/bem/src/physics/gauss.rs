@@ -186,15 +186,27 @@ impl Finder<'_> {
             }
             for group in groups(self.bodies.len(), &owners) {
                 let mut times = vec![0; owners.len()];
+                let mut is_inward = vec![false; owners.len()];
                 let boundaries = group.iter().flat_map(|&b| &self.bodies[b].boundary);
-                boundaries.for_each(|&(t, _)| times[t as usize] += 1);
+                boundaries.for_each(|&(t, inward)| {
+                    times[t as usize] += 1;
+                    is_inward[t as usize] = inward;
+                });
                 let once: Vec<u32> =
                     (0..times.len() as u32).filter(|&t| times[t as usize] == 1).collect();
                 if connected.contains(&once) {
                     continue;
                 }
                 let parts = self.parts(|t| times[t] == 1);
-                found.extend(parts.into_iter().filter_map(|(_, region)| region));
+                // Where bodies touch along an edge, the bodies tell how the surface faces.
+                let faced = |triangles: &[u32]| {
+                    let of = |&t: &u32| (t, is_inward[t as usize]);
+                    Region::faced(self.whole, &triangles.iter().map(of).collect::<Vec<_>>())
+                };
+                let region = |(triangles, region): (Vec<u32>, Option<Region>)| {
+                    region.unwrap_or_else(|| faced(&triangles))
+                };
+                found.extend(parts.into_iter().map(region));
             }
         }
         found
