@@ -169,10 +169,6 @@ impl Function {
         grid: Grid,
         arguments: &[Arg],
     ) -> Result<(), Error> {
-        if grid.blocks.contains(&0) {
-            return Ok(());
-        }
-        self.module.context.bind()?;
         let mut words: Vec<u64> = arguments
             .iter()
             .map(|argument| match *argument {
@@ -182,7 +178,24 @@ impl Function {
                 Arg::F64(v) => v.to_bits(),
             })
             .collect();
-        // Little-endian, as every host of an NVIDIA GPU: a shorter argument is the front of its word.
+        // SAFETY: the caller's promise.
+        unsafe { self.launch_words(stream, grid, &mut words) }
+    }
+
+    /// As [`Self::launch`], each argument in the front of a word.
+    ///
+    /// # Safety
+    /// As for [`Self::launch`].
+    pub(crate) unsafe fn launch_words(
+        &self,
+        stream: &Stream,
+        grid: Grid,
+        words: &mut [u64],
+    ) -> Result<(), Error> {
+        if grid.blocks.contains(&0) {
+            return Ok(());
+        }
+        self.module.context.bind()?;
         let mut pointers: Vec<*mut c_void> =
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         // SAFETY: by the caller's promise; the driver copies the arguments before it returns.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 
 use crate::device::Context;
-use crate::{Error, Stream, check, failure};
+use crate::{Error, Pointer, Stream, check, failure};
 
 /// Types that may be copied to and from a device bit by bit.
 ///
@@ -99,6 +99,20 @@ impl<T: Plain> Buffer<T> {
     pub fn at(&self, first: usize) -> crate::Arg {
         assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
         crate::Arg::Pointer(self.raw + (first * size_of::<T>()) as u64)
+    }
+
+    /// Where the elements from `first` on are, for a kernel.
+    ///
+    /// # Panics
+    /// When the buffer ends before.
+    pub fn pointer_to(&self, first: usize) -> Pointer<T> {
+        assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
+        Pointer::new(self.raw + (first * size_of::<T>()) as u64)
+    }
+
+    /// Where the elements are, for a kernel.
+    pub fn pointer(&self) -> Pointer<T> {
+        self.pointer_to(0)
     }
 
     /// The device's address, for a kernel.

@@ -270,7 +270,10 @@ impl<V: Simd, const B: usize> Block<V, B> {
 
 /// Adds sums in the format of the loops to sums in double precision, and begins them anew.
 #[inline(always)]
-fn move_to_doubles<V: Simd, const B: usize>(totals: &mut [V; B], doubles: &mut [[f64; MAX_LANES]; B]) {
+fn move_to_doubles<V: Simd, const B: usize>(
+    totals: &mut [V; B],
+    doubles: &mut [[f64; MAX_LANES]; B],
+) {
     for (total, doubles) in totals.iter_mut().zip(doubles) {
         total.add_to_doubles(doubles);
         *total = V::zero();
