@@ -1,4 +1,4 @@
-// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs, operator/points.rs.
+// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs, operator/points.rs, solve/completion.rs.
 #include "shared/rows.cuh"
 
 #define THREADS 256
@@ -130,6 +130,34 @@ extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* we
     } else if (group != ~0u) {
         atomicAdd(sums + group, square);
     }
+}
+
+// to_i += a_ij from_j, or |from_j| with `absolute`, over entries (i, j) of a sparse matrix, which may repeat places. One column of the
+// grid's second dimension each; from: [columns][inputs], to: [columns][outputs].
+extern "C" __global__ void laws_add(u32 count, const u32* rows, const u32* places, const double* values, u32 absolute, u64 inputs,
+                                    const double* from, u64 outputs, double* to) {
+    u32 e = blockIdx.x * THREADS + threadIdx.x;
+    from += blockIdx.y * inputs;
+    to += blockIdx.y * outputs;
+    u32 row = e < count ? rows[e] : ~0u;
+    double value = 0.0;
+    if (e < count) value = absolute ? fabs(from[places[e]]) : values[e] * from[places[e]];
+    // Neighbours are mostly of one law: then one addition a warp.
+    u32 same = __match_any_sync(~0u, row);
+    if (same == ~0u) {
+        for (u32 d = 16; d > 0; d /= 2) value += __shfl_down_sync(~0u, value, d);
+        if (threadIdx.x % 32 == 0 && row != ~0u) atomicAdd(to + row, value);
+    } else if (row != ~0u) {
+        atomicAdd(to + row, value);
+    }
+}
+
+// y_i = own_i x_i + factor_i y_i, in each of the grid's columns; own_and_factor: [n][2], x and y: [columns][n].
+extern "C" __global__ void rows_complete(u32 n, const double* own_and_factor, const double* x, double* y) {
+    u32 i = blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    u64 k = (u64)blockIdx.y * n + i;
+    y[k] = own_and_factor[2 * i] * x[k] + own_and_factor[2 * i + 1] * y[k];
 }
 
 // Values of the chosen panels.

@@ -4,6 +4,7 @@
 //! device once, and after that a solve moves numbers, not vectors.
 
 mod backend;
+mod completion;
 mod interfaces;
 mod kernels;
 mod near;

@@ -2,6 +2,7 @@
 
 use gpu::{Arg, Buffer, Device};
 
+use super::completion::DeviceCompletion;
 use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
@@ -18,6 +19,7 @@ pub(super) struct DeviceVectors<'a, 'e> {
     plans: &'a mut PlanSchedule,
     preconditioner: Option<&'a mut DevicePreconditioner>,
     equations: Equations<'e>,
+    completion: Option<DeviceCompletion>,
     device: Device,
     n: usize,
     weights: Buffer<f64>,
@@ -49,6 +51,7 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
         let of_balance = if asks_for_balance { n } else { 0 };
         let diagonal: Vec<f64> = (0..of_balance).map(|i| (equations.row)(i)[1]).collect();
         let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
+        let completion = equations.completion.map(|of| DeviceCompletion::new(&device, of, n));
         Ok(Self {
             n,
             weights: device.upload(equations.weights)?,
@@ -60,6 +63,7 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
             squares: kernel("vector_squares")?,
             combine: kernel("vector_combine")?,
             parts: device.buffer(PARTS + 1)?,
+            completion: completion.transpose()?,
             equations,
             product,
             plans,
@@ -96,13 +100,9 @@ impl VectorSpace for DeviceVectors<'_, '_> {
     fn apply(&mut self, x: &Buffer<f64>, columns: usize) -> Result<Buffer<f64>, Error> {
         let y = self.device.buffer(x.len())?;
         self.product.apply(self.plans, x, &y, columns)?;
-        if let Some(complete) = &mut self.equations.complete {
-            let (charges, mut rows) = (x.to_vec()?, y.to_vec()?);
-            let n = self.n.max(1);
-            for (x, y) in charges.chunks_exact(n).zip(rows.chunks_exact_mut(n)) {
-                complete(x, y, true);
-            }
-            y.write(&rows)?;
+        if let (Some(on_device), Some(completion)) = (&self.completion, self.equations.completion) {
+            let found = on_device.apply(completion, x, &y, columns)?;
+            self.equations.defect.set(self.equations.defect.get().max(found));
         }
         Ok(y)
     }

@@ -8,6 +8,7 @@ use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
+use super::completion::DeviceCompletion;
 use super::{DeviceGeometry, DeviceNear, DeviceProduct, DeviceTwoLevel, OnDevice};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
@@ -24,6 +25,8 @@ use crate::precondition::coarse::Coarse;
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::Backend;
+use crate::solve::completion::complete;
+use crate::solve::completion::tests::Overlapping;
 use crate::solve::gmres::LinearOperator;
 use crate::solve::schedule::PlanSchedule;
 use crate::space::Dofs;
@@ -63,6 +66,25 @@ fn relative(found: &[f64], exact: &[f64]) -> f64 {
 
 fn wave(n: usize) -> Vec<f64> {
     (0..n).map(|i| 1.0 + (0.37 * i as f64).sin()).collect()
+}
+
+#[test]
+fn rows_are_completed_as_on_processors() {
+    let Some(device) = gpu("rows_are_completed_as_on_processors") else { return };
+    let (n, columns) = (5000, 3);
+    let of = Overlapping::new(n);
+    let x = wave(columns * n);
+    let mut y: Vec<f64> = x.iter().map(|x| (3.0 * x).cos()).collect();
+    let on_device = DeviceCompletion::new(&device, &of, n).unwrap();
+    let [there, result] = [&x, &y].map(|v| device.upload(v).unwrap());
+    let found = on_device.apply(&of, &there, &result, columns).unwrap();
+    let mut expected = 0.0f64;
+    for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
+        expected = expected.max(complete(&of, x, y, true).unwrap());
+    }
+    assert!((found - expected).abs() < 1e-10 * expected, "{found} for {expected}");
+    let error = relative(&result.to_vec().unwrap(), &y);
+    assert!(error < 1e-12, "{error}");
 }
 
 #[test]

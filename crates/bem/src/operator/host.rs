@@ -13,6 +13,7 @@ use crate::near::pairs::RowKind;
 use crate::precondition::interfaces::Preconditioner;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
+use crate::solve::completion;
 use crate::solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Metric, gmres,
 };
@@ -228,7 +229,7 @@ impl Backend for Host {
         params: &GmresParams,
         observe: &mut dyn FnMut(usize, f64) -> bool,
     ) -> Result<Vec<GmresInfo>, Error> {
-        let Equations { weights, parts, count, shares, row, measure, complete } = equations;
+        let Equations { weights, parts, count, shares, row, measure, .. } = equations;
         let mean_squares =
             |values: &mut dyn Iterator<Item = f64>| mean_squares(parts, count, shares, values);
         let size = measure.map(|measure| {
@@ -253,19 +254,19 @@ impl Backend for Host {
             }
             None => &mut none,
         };
-        let mut operator = Completed { product: &mut self.product, plans, complete };
+        let mut operator = Completed { product: &mut self.product, plans, equations };
         gmres(&mut operator, inverses, metric, b, x, params, observe)
     }
 }
 
 /// The product with rows completed.
-struct Completed<'a, 'b> {
+struct Completed<'a> {
     product: &'a mut Product,
     plans: &'a mut PlanSchedule,
-    complete: Option<&'a mut crate::solve::backend::Complete<'b>>,
+    equations: Equations<'a>,
 }
 
-impl Completed<'_, '_> {
+impl Completed<'_> {
     fn product(
         &mut self,
         x: &[f64],
@@ -273,19 +274,20 @@ impl Completed<'_, '_> {
         columns: usize,
         budget: Option<InexactBudget>,
     ) -> Result<(), Error> {
-        let Self { product, plans, complete } = self;
+        let Self { product, plans, equations } = self;
         plans.product(budget, columns, |plan| product.multiply(plan, x, y, columns))?;
-        if let Some(complete) = complete {
+        if let Some(completion) = equations.completion {
             let n = product.sampling.panels.len().max(1);
             for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-                complete(x, y, budget.is_none());
+                let found = completion::complete(completion, x, y, budget.is_none())?;
+                equations.defect.set(equations.defect.get().max(found));
             }
         }
         Ok(())
     }
 }
 
-impl LinearOperator for Completed<'_, '_> {
+impl LinearOperator for Completed<'_> {
     fn len(&self) -> usize {
         self.product.sampling.panels.len()
     }

@@ -13,6 +13,7 @@ use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::operator::dense;
 use crate::physics::cost;
+use crate::solve::completion::complete;
 use crate::solve::gmres::{GmresInfo, StopReason};
 use crate::solve::lu::Lu;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
@@ -87,7 +88,7 @@ impl Dense {
                 let mut unit = vec![0.0; n];
                 for (j, column) in matrix.as_mut_slice().chunks_exact_mut(n.max(1)).enumerate() {
                     unit[j] = 1.0;
-                    defect = defect.max(system.rows.complete(&unit, column));
+                    defect = defect.max(complete(&system.rows, &unit, column, true)?);
                     unit[j] = 0.0;
                 }
                 completed = Lu::new(matrix.clone()).map(|factor| Completed { factor, matrix });

@@ -7,12 +7,15 @@ use std::sync::Arc;
 
 use mesh::Mesh;
 use mesh::regions::{self, Position, Region};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::DMatrix;
 
 use super::Images;
+use super::means::Means;
 use super::metal::Metal;
+use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
+use crate::solve::completion::{Laws, Vectors};
 
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
@@ -25,15 +28,14 @@ pub(super) const CANCELLED: f64 = 1e-10;
 /// reach, the charge is as good as none.
 const SUSPICIOUS: f64 = 1e-3;
 
-/// A mean that others make up, but for this share, is left out.
-const INDEPENDENT: f64 = 0.02;
-
 /// All closed surfaces on which something is known of the flux.
 pub(super) struct Gauss {
-    /// Those without metal that say something of their own, in clusters of such as share panels.
-    clusters: Vec<Cluster>,
+    /// Those without metal that say something of their own.
+    surfaces: Vec<Closed>,
+    /// The fluxes through these.
+    pub(super) fluxes: Laws,
     /// Combinations of rows that are small where permittivities differ much.
-    means: Means,
+    pub(super) means: Means,
     /// Those with metal.
     pub(super) metal: Metal,
     panels: Arc<Panels>,
@@ -62,7 +64,7 @@ pub(super) struct Equations<'a> {
 pub(super) struct Closed {
     pub(super) members: Vec<Member>,
     /// Panels of interfaces inside, without images.
-    interior: Vec<u32>,
+    pub(super) interior: Vec<u32>,
     /// Panels inside, and what their charges are multiplied by.
     pub(super) inside: Vec<(u32, f64)>,
     pub(super) region: Region,
@@ -72,134 +74,28 @@ pub(super) struct Closed {
 #[derive(Clone, Copy)]
 pub(super) struct Member {
     pub(super) panel: u32,
-    /// 1 or -1 as the normal points out or in.
-    pub(super) outward: f64,
-    /// 1 or -1: what charges and fields are multiplied by.
-    pub(super) sign: f64,
+    /// Whether the normal points out.
+    is_outward: bool,
+    /// Whether charges and fields have the other sign.
+    is_negative: bool,
     /// Whether it is the panel itself.
     pub(super) is_itself: bool,
 }
 
 impl Member {
+    /// 1 or -1 as the normal points out or in.
+    pub(super) fn outward(&self) -> f64 {
+        if self.is_outward { 1.0 } else { -1.0 }
+    }
+
+    /// 1 or -1: what charges and fields are multiplied by.
+    pub(super) fn sign(&self) -> f64 {
+        if self.is_negative { -1.0 } else { 1.0 }
+    }
+
     /// Index of the side that faces what the surface encloses, in pairs of front and back.
     pub(super) fn inner(&self) -> usize {
-        usize::from(self.outward > 0.0)
-    }
-}
-
-/// Closed surfaces, and the shifts that each missing flux asks for.
-struct Cluster {
-    surfaces: Vec<Closed>,
-    inverse: DMatrix<f64>,
-}
-
-/// Weighted means of rows, and what takes the place of each.
-struct Means {
-    all: Vec<Mean>,
-    /// Inverse of the matrix of what a unit added to the rows of one adds to the means of the others; `None` where no panels are shared.
-    inverse: Option<DMatrix<f64>>,
-}
-
-/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the fields inside cancel, so that only the
-/// outer one is left (docs/math.md, "Gauss's law").
-struct Mean {
-    members: Vec<Member>,
-    /// Panels of interfaces inside.
-    interior: Vec<u32>,
-    /// Panels of the surface, and their shares of its own mean.
-    own: Vec<(u32, f64)>,
-    /// Panels of the surface and inside, and their shares of what takes the place of that mean.
-    scaled: Vec<(u32, f64)>,
-}
-
-fn sum(rows: &[f64], shares: &[(u32, f64)]) -> f64 {
-    shares.iter().map(|&(i, share)| share * rows[i as usize]).sum()
-}
-
-impl Mean {
-    fn set_permittivity(&mut self, equations: &Equations<'_>) {
-        let &Equations { areas, lengths, permittivity } = equations;
-        // Rows are multiplied by the length of their own interface.
-        let size = |panel: usize| areas[panel] / lengths[panel];
-        let weight = |panel: u32| {
-            let [front, back] = permittivity[panel as usize];
-            (panel, size(panel as usize) * (front + back))
-        };
-        let own = self.members.iter().map(|m| m.panel);
-        self.own = own.clone().map(weight).collect();
-        self.scaled = own.chain(self.interior.iter().copied()).map(weight).collect();
-        let total: f64 = self.own.iter().map(|(_, weight)| weight).sum();
-        self.own.iter_mut().for_each(|(_, weight)| *weight /= total);
-        let outside = |m: &Member| {
-            let [front, back] = permittivity[m.panel as usize];
-            size(m.panel as usize) * if m.outward > 0.0 { front } else { back }
-        };
-        let outside = 2.0 * self.members.iter().map(outside).sum::<f64>();
-        self.scaled.iter_mut().for_each(|(_, weight)| *weight /= outside);
-    }
-}
-
-impl Means {
-    /// Of surfaces, those that say something of their own.
-    fn new(surfaces: &[Closed], equations: &Equations<'_>) -> Self {
-        let mut means = Self { all: Vec::new(), inverse: None };
-        let panels = equations.areas.len();
-        let mut taken = vec![false; panels];
-        for surface in surfaces {
-            let members: Vec<Member> =
-                surface.members.iter().filter(|m| m.is_itself).copied().collect();
-            let shares_panels = members.iter().any(|m| taken[m.panel as usize]);
-            members.iter().for_each(|m| taken[m.panel as usize] = true);
-            let interior = surface.interior.clone();
-            let mut mean = Mean { members, interior, own: Vec::new(), scaled: Vec::new() };
-            mean.set_permittivity(equations);
-            means.all.push(mean);
-            // Surfaces without panels in common have means of their own.
-            if shares_panels {
-                let matrix = means.matrix(panels);
-                let last = means.all.len() - 1;
-                let own = matrix.clone().try_inverse();
-                let own = own.map(|inverse| (inverse[(last, last)] * matrix[(last, last)]).abs());
-                if own.is_none_or(|own| own > 1.0 / INDEPENDENT) {
-                    means.all.pop();
-                }
-            }
-        }
-        means.set_permittivity(equations);
-        means
-    }
-
-    fn set_permittivity(&mut self, equations: &Equations<'_>) {
-        self.all.iter_mut().for_each(|mean| mean.set_permittivity(equations));
-        let panels = equations.areas.len();
-        let mut seen = vec![false; panels];
-        let mut shared = self.all.iter().flat_map(|mean| &mean.own).map(|(i, _)| *i as usize);
-        let apart = shared.all(|i| !std::mem::replace(&mut seen[i], true));
-        self.inverse = if apart { None } else { self.matrix(panels).try_inverse() };
-    }
-
-    fn matrix(&self, panels: usize) -> DMatrix<f64> {
-        let mut rows = vec![0.0; panels];
-        let mut matrix = DMatrix::zeros(self.all.len(), self.all.len());
-        for (l, of) in self.all.iter().enumerate() {
-            of.members.iter().for_each(|m| rows[m.panel as usize] = 1.0);
-            for (k, mean) in self.all.iter().enumerate() {
-                matrix[(k, l)] = sum(&rows, &mean.own);
-            }
-            of.members.iter().for_each(|m| rows[m.panel as usize] = 0.0);
-        }
-        matrix
-    }
-
-    fn scale(&self, rows: &mut [f64]) {
-        let more = self.all.iter().map(|mean| sum(rows, &mean.scaled) - sum(rows, &mean.own));
-        let mut more = DVector::from_iterator(self.all.len(), more);
-        if let Some(inverse) = &self.inverse {
-            more = inverse * more;
-        }
-        for (mean, more) in self.all.iter().zip(more.iter()) {
-            mean.members.iter().for_each(|m| rows[m.panel as usize] += more);
-        }
+        usize::from(self.is_outward)
     }
 }
 
@@ -238,14 +134,14 @@ impl Finder<'_> {
         }
         let member = |&(t, inward): &(u32, bool)| Member {
             panel: self.panel(t),
-            outward: if inward { -1.0 } else { 1.0 },
-            sign: self.sign(t),
+            is_outward: !inward,
+            is_negative: self.sign(t) < 0.0,
             is_itself: self.is_itself(t),
         };
         let members: Vec<Member> = region.boundary.iter().map(member).collect();
         // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a sum that is not quite 0.
         let area = |m: &Member| self.panels[m.panel as usize].area;
-        let signed: f64 = members.iter().map(|m| m.sign * area(m)).sum();
+        let signed: f64 = members.iter().map(|m| m.sign() * area(m)).sum();
         if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
             return None;
         }
@@ -354,7 +250,8 @@ impl Finder<'_> {
         let equations = Equations { areas: &areas, lengths, permittivity: &permittivity };
         let means = Means::new(&free, &equations);
         let metal = Metal { covered, grouped, solid };
-        Gauss { clusters: self.clusters(free), means, metal, panels: Arc::clone(panels) }
+        let (surfaces, fluxes) = self.fluxes(free);
+        Gauss { surfaces, fluxes, means, metal, panels: Arc::clone(panels) }
     }
 
     /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
@@ -401,33 +298,14 @@ impl Finder<'_> {
         closed.filter(|surface| surface.inside.is_empty()).collect()
     }
 
-    /// Surfaces in clusters of such as share panels, without those whose flux follows from that of others.
-    fn clusters(&self, surfaces: Vec<Closed>) -> Vec<Cluster> {
-        let mut clusters: Vec<(Vec<Closed>, DMatrix<f64>)> = Vec::new();
-        let mut cluster_of: Vec<Option<usize>> = vec![None; self.panels.len()];
-        for surface in surfaces {
-            let panels = || surface.members.iter().map(|m| m.panel as usize);
-            let mut joined: Vec<usize> = panels().filter_map(|i| cluster_of[i]).collect();
-            joined.sort_unstable();
-            joined.dedup();
-            let Some((&into, others)) = joined.split_first() else {
-                panels().for_each(|i| cluster_of[i] = Some(clusters.len()));
-                clusters.push((vec![surface], DMatrix::zeros(0, 0)));
-                continue;
-            };
-            panels().for_each(|i| cluster_of[i] = Some(into));
-            for &other in others {
-                cluster_of.iter_mut().filter(|c| **c == Some(other)).for_each(|c| *c = Some(into));
-                let moved = std::mem::take(&mut clusters[other].0);
-                clusters[into].0.extend(moved);
-            }
-            clusters[into].0.push(surface);
-        }
+    /// Surfaces without those whose flux follows from that of others, and the fluxes.
+    fn fluxes(&self, surfaces: Vec<Closed>) -> (Vec<Closed>, Laws) {
         let areas: Vec<f64> = self.panels.iter().map(|panel| panel.area).collect();
-        let solved = |(surfaces, _): (Vec<Closed>, _)| {
+        let (mut all, mut inverses) = (Vec::new(), Vec::new());
+        for cluster in self.clusters(surfaces) {
             let mut kept: Vec<Closed> = Vec::new();
             let mut inverse = DMatrix::zeros(0, 0);
-            for surface in surfaces {
+            for surface in cluster {
                 kept.push(surface);
                 let metric = metric(&areas, &kept);
                 let last = kept.len() - 1;
@@ -442,11 +320,62 @@ impl Finder<'_> {
                     }
                 }
             }
-            Cluster { surfaces: kept, inverse }
-        };
-        let filled = clusters.into_iter().filter(|(surfaces, _)| !surfaces.is_empty());
-        filled.map(solved).collect()
+            all.extend(kept);
+            inverses.push(inverse);
+        }
+        let laws = flux_laws(&areas, &all, &inverses);
+        (all, laws)
     }
+
+    /// Clusters of surfaces that share panels.
+    fn clusters(&self, surfaces: Vec<Closed>) -> Vec<Vec<Closed>> {
+        let mut clusters: Vec<Vec<Closed>> = Vec::new();
+        let mut cluster_of: Vec<Option<usize>> = vec![None; self.panels.len()];
+        for surface in surfaces {
+            let panels = || surface.members.iter().map(|m| m.panel as usize);
+            let mut joined: Vec<usize> = panels().filter_map(|i| cluster_of[i]).collect();
+            joined.sort_unstable();
+            joined.dedup();
+            let Some((&into, others)) = joined.split_first() else {
+                panels().for_each(|i| cluster_of[i] = Some(clusters.len()));
+                clusters.push(vec![surface]);
+                continue;
+            };
+            panels().for_each(|i| cluster_of[i] = Some(into));
+            for &other in others {
+                cluster_of.iter_mut().filter(|c| **c == Some(other)).for_each(|c| *c = Some(into));
+                let moved = std::mem::take(&mut clusters[other]);
+                clusters[into].extend(moved);
+            }
+            clusters[into].push(surface);
+        }
+        clusters
+    }
+}
+
+/// That the outward flux through each of these surfaces is the one of the charges on it and inside; `inverses` are those of the
+/// surfaces' metric, block by block.
+fn flux_laws(areas: &[f64], surfaces: &[Closed], inverses: &[DMatrix<f64>]) -> Laws {
+    let mut laws = Laws::new(surfaces.len(), areas.len());
+    for (law, surface) in surfaces.iter().enumerate() {
+        for &(i, sign) in &surface.inside {
+            laws.expected.add_triplet(law, i as usize, -4.0 * PI * sign);
+        }
+        for m in &surface.members {
+            let i = m.panel as usize;
+            laws.expected.add_triplet(law, i, -2.0 * PI * m.sign());
+            laws.found.add_triplet(law, i, -m.sign() * m.outward() * areas[i]);
+            if m.is_itself {
+                laws.shifts.add_triplet(i, law, m.outward());
+            }
+        }
+    }
+    let mut first = 0;
+    for block in inverses {
+        laws.set_inverse(first, block);
+        first += block.nrows();
+    }
+    laws
 }
 
 /// The triangles around a region, in increasing order.
@@ -481,7 +410,10 @@ fn metric(areas: &[f64], surfaces: &[Closed]) -> DMatrix<f64> {
     let mut shift = vec![0.0; areas.len()];
     let mut metric = DMatrix::zeros(surfaces.len(), surfaces.len());
     for (l, of) in surfaces.iter().enumerate() {
-        of.members.iter().filter(|m| m.is_itself).for_each(|m| shift[m.panel as usize] = m.outward);
+        of.members
+            .iter()
+            .filter(|m| m.is_itself)
+            .for_each(|m| shift[m.panel as usize] = m.outward());
         for (k, through) in surfaces.iter().enumerate() {
             metric[(k, l)] = through.flux(areas, &shift);
         }
@@ -493,22 +425,9 @@ fn metric(areas: &[f64], surfaces: &[Closed]) -> DMatrix<f64> {
 impl Closed {
     /// Outward flux of a normal derivative given on panels.
     fn flux(&self, areas: &[f64], y: &[f64]) -> f64 {
-        let of = |m: &Member| m.sign * m.outward * areas[m.panel as usize] * y[m.panel as usize];
+        let of =
+            |m: &Member| m.sign() * m.outward() * areas[m.panel as usize] * y[m.panel as usize];
         self.members.iter().map(of).sum()
-    }
-
-    /// The flux that Gauss's law says these charges have, and the size of the charges.
-    fn expected(&self, x: &[f64]) -> (f64, f64) {
-        let (mut charge, mut size) = (0.0, 0.0);
-        for &(i, sign) in &self.inside {
-            charge += sign * x[i as usize];
-            size += x[i as usize].abs();
-        }
-        for m in &self.members {
-            charge += 0.5 * m.sign * x[m.panel as usize];
-            size += x[m.panel as usize].abs();
-        }
-        (-4.0 * PI * charge, size)
     }
 
     /// Flux that passes the surface, whichever way.
@@ -535,51 +454,43 @@ impl Gauss {
         self.means.set_permittivity(equations);
     }
 
-    /// Shifts normal derivatives `y` that charges `x` make so that Gauss's law holds. Returns the largest defect that was put
-    /// right, relative to the charge in and on a surface, or to that whose flux passes it.
-    pub(super) fn enforce_flux(&self, areas: &[f64], x: &[f64], y: &mut [f64]) -> f64 {
+    /// The largest defect of Gauss's law in what these fluxes miss, relative to the charge in and on a surface (`sizes`), or to that whose
+    /// flux passes it; `vectors` brings the charges and the normal derivatives that they make.
+    pub(super) fn defect(
+        &self,
+        areas: &[f64],
+        (missing, sizes): (&[f64], &[f64]),
+        vectors: &mut Vectors<'_>,
+    ) -> Result<f64, Error> {
         let mut defect = 0.0f64;
-        for Cluster { surfaces, inverse } in &self.clusters {
-            let missing = surfaces.iter().map(|surface| {
-                let (expected, size) = surface.expected(x);
-                let missing = expected - surface.flux(areas, y);
-                let lost = missing.abs() / (4.0 * PI);
+        let mut brought = None;
+        for ((surface, missing), &size) in self.surfaces.iter().zip(missing).zip(sizes) {
+            let (lost, mut size) = (missing.abs() / (4.0 * PI), size);
+            if lost > SUSPICIOUS * size {
+                let [x, y] = match &mut brought {
+                    Some(brought) => brought,
+                    none => none.insert(vectors()?),
+                };
+                size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
                 // What takes longer last: hardly any surface needs it.
-                let mut size = size;
-                if lost > SUSPICIOUS * size {
-                    size = size.max(surface.passing_flux(areas, y) / (4.0 * PI));
-                }
                 if lost > SUSPICIOUS * size {
                     size = size.max(surface.passing_charge(&self.panels, areas, x));
                 }
-                if size > 0.0 {
-                    defect = defect.max(lost / size);
-                }
-                missing
-            });
-            let missing = DVector::from_iterator(surfaces.len(), missing);
-            let shifts = inverse * missing;
-            for (surface, shift) in surfaces.iter().zip(shifts.iter()) {
-                let own = surface.members.iter().filter(|m| m.is_itself);
-                own.for_each(|m| y[m.panel as usize] += m.outward * shift);
+            }
+            if size > 0.0 {
+                defect = defect.max(lost / size);
             }
         }
-        defect
+        Ok(defect)
     }
 
-    /// Whether [`enforce_flux`](Self::enforce_flux) or [`scale_means`](Self::scale_means) ever change anything.
+    /// Whether the laws ever change rows.
     pub(super) fn changes_rows(&self) -> bool {
-        !self.clusters.is_empty() || !self.means.all.is_empty()
+        !self.fluxes.is_empty() || !self.means.laws.is_empty()
     }
 
     /// All closed surfaces of interfaces, with metal on them or without.
     pub(super) fn closed(&self) -> impl Iterator<Item = &Closed> {
-        let free = self.clusters.iter().flat_map(|cluster| &cluster.surfaces);
-        free.chain(&self.metal.covered).chain(&self.metal.grouped)
-    }
-
-    /// Divides the means of rows by what makes them small where permittivities differ much.
-    pub(super) fn scale_means(&self, rows: &mut [f64]) {
-        self.means.scale(rows);
+        self.surfaces.iter().chain(&self.metal.covered).chain(&self.metal.grouped)
     }
 }

@@ -7,6 +7,7 @@ use super::rows::{Rows, largest, relative_to_action, weighted_norm};
 use crate::operator::fast_sum::GROUP;
 use crate::operator::layer::Layer;
 use crate::solve::backend::{Equations, Measure};
+use crate::solve::completion::complete;
 use crate::solve::gmres::{GmresInfo, GmresParams, LinearOperator, StopReason};
 use crate::{Error, Progress, SolveOptions, Stage};
 
@@ -94,7 +95,10 @@ impl<'a> Iteration<'a> {
         for pass in 0..=REFINEMENTS {
             let mut product = vec![0.0; x.len()];
             layer.apply(x, &mut product, 1)?;
-            self.complete(x, &mut product);
+            if let Some(completion) = rows.completion() {
+                let found = complete(completion, x, &mut product, true)?;
+                self.defect.set(self.defect.get().max(found));
+            }
             let r: Vec<f64> = b.iter().zip(&product).map(|(b, y)| b - y).collect();
             let weights = rows.weights_by_action(x, &r);
             solved.relative_residual = weighted_norm(&weights, &r);
@@ -126,13 +130,6 @@ impl<'a> Iteration<'a> {
         let rows = self.rows;
         let (parts, shares) = rows.shares();
         let row = |i: usize| [rows.coupling(i), rows.diagonal(i)];
-        let mut complete = |x: &[f64], y: &mut [f64], is_exact: bool| {
-            if is_exact {
-                self.complete(x, y);
-            } else {
-                rows.complete(x, y);
-            }
-        };
         let equations = Equations {
             weights,
             parts,
@@ -140,19 +137,14 @@ impl<'a> Iteration<'a> {
             shares,
             row: &row,
             measure,
-            complete: if rows.are_complete() { None } else { Some(&mut complete) },
+            completion: rows.completion(),
+            defect: &self.defect,
         };
         let mut observe = |iteration: usize, residual: f64| {
             self.progress.residual(iteration, residual);
             self.progress.advance(Stage::Solve, iteration as u64, 0)
         };
         layer.solve(equations, b, x, params, &mut observe)
-    }
-
-    /// Makes equations of the rows that charges make.
-    fn complete(&self, x: &[f64], y: &mut [f64]) {
-        let defect = self.rows.complete(x, y);
-        self.defect.set(self.defect.get().max(defect));
     }
 
     /// For one column at a time.

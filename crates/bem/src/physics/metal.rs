@@ -74,9 +74,9 @@ impl Metal {
             let (mut flux, mut area) = (0.0, 0.0);
             for m in &surface.members {
                 let i = m.panel as usize;
-                flux += m.sign * m.outward * rows.areas[i] * asked[i][m.inner()];
+                flux += m.sign() * m.outward() * rows.areas[i] * asked[i][m.inner()];
                 if is_metal(m) {
-                    area += m.sign * rows.areas[i];
+                    area += m.sign() * rows.areas[i];
                 }
             }
             if area <= large {
@@ -85,10 +85,10 @@ impl Metal {
             let shift = (-4.0 * PI * enclosed - flux) / area;
             for m in surface.members.iter().filter(|m| m.is_itself && is_metal(m)) {
                 let i = m.panel as usize;
-                sides[i][m.inner()] += m.outward * shift;
+                sides[i][m.inner()] += m.outward() * shift;
                 // The charge between both sides stays what it is.
                 if let Some(side) = buried[i].filter(|&side| side != m.inner()) {
-                    sides[i][side] += m.outward * shift;
+                    sides[i][side] += m.outward() * shift;
                     is_known[i] = true;
                 }
             }
@@ -97,16 +97,16 @@ impl Metal {
             let (mut flux, mut area) = (0.0, 0.0);
             for m in &surface.members {
                 let i = m.panel as usize;
-                flux += m.sign * m.outward * rows.areas[i] * sides[i][m.inner()];
+                flux += m.sign() * m.outward() * rows.areas[i] * sides[i][m.inner()];
                 if !is_known[i] {
-                    area += m.sign * rows.areas[i];
+                    area += m.sign() * rows.areas[i];
                 }
             }
             let shift = if area > large { -flux / area } else { 0.0 };
             for m in surface.members.iter().filter(|m| m.is_itself) {
                 let i = m.panel as usize;
                 if !is_known[i] {
-                    sides[i][1 - m.inner()] += m.outward * shift;
+                    sides[i][1 - m.inner()] += m.outward() * shift;
                 }
                 sides[i][m.inner()] = 0.0;
             }
@@ -126,7 +126,7 @@ pub(super) struct Total<'a> {
 impl Total<'_> {
     /// All metal on the surface and inside, images with their signs.
     fn metal(&self, rows: &Rows) -> impl Iterator<Item = (usize, f64)> {
-        let on = self.surface.members.iter().map(|m| (m.panel, m.sign));
+        let on = self.surface.members.iter().map(|m| (m.panel, m.sign()));
         let all = on.chain(self.surface.inside.iter().copied());
         all.map(|(i, sign)| (i as usize, sign)).filter(|(i, _)| rows.conductor[*i].is_some())
     }
@@ -190,7 +190,7 @@ pub(super) fn enforce_totals(
         let flux = |m: &Member| {
             let i = m.panel as usize;
             let slope = rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
-            m.sign * m.outward * rows.areas[i] * outside(rows, m) * slope
+            m.sign() * m.outward() * rows.areas[i] * outside(rows, m) * slope
         };
         let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
         let shift = (told - enclosed) / whole;

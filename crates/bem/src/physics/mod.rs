@@ -16,6 +16,7 @@ mod fast;
 mod forces;
 mod gauss;
 mod iteration;
+mod means;
 mod metal;
 mod pieces;
 mod prepared;

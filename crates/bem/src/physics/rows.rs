@@ -25,6 +25,7 @@ use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
+use crate::solve::completion::{Completion, Laws, Vectors};
 use crate::{Error, Images};
 
 /// Fields of so many times their mean over an interface are a peak, next to a charge.
@@ -214,18 +215,11 @@ pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
 }
 
 impl Rows {
-    /// From potentials and normal derivatives `y` that charges `x` make to the equations' left-hand sides. Returns the largest
-    /// defect of Gauss's law that was put right, relative to the charge.
-    pub(super) fn complete(&self, x: &[f64], y: &mut [f64]) -> f64 {
-        let defect = self.gauss.enforce_flux(&self.areas, x, y);
-        for i in 0..x.len() {
-            if self.conductor[i].is_none() {
-                let own = 2.0 * PI * x[i] / self.areas[i];
-                y[i] = self.length[i] * (own + self.factor[i] * y[i]);
-            }
-        }
-        self.gauss.scale_means(y);
-        defect
+    /// What makes left-hand sides of the potentials and normal derivatives that charges make; `None` on conductors alone, where they
+    /// are the left-hand sides.
+    pub(super) fn completion(&self) -> Option<&dyn Completion> {
+        let are_complete = self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows();
+        if are_complete { None } else { Some(self) }
     }
 
     /// From external potentials and normal derivatives on each panel to the right-hand sides, conductors at `potentials`.
@@ -236,7 +230,7 @@ impl Rows {
                 None => -self.length[i] * self.factor[i] * *value,
             };
         }
-        self.gauss.scale_means(external);
+        self.gauss.means.scale(external);
     }
 
     /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size 1.
@@ -260,11 +254,6 @@ impl Rows {
             }
         };
         (0..b.len()).map(weight).collect()
-    }
-
-    /// Whether [`complete`](Self::complete) leaves rows as they are: of conductors alone.
-    pub(super) fn are_complete(&self) -> bool {
-        self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows()
     }
 
     /// Largest over conductors and interfaces of the root mean square over the area.
@@ -412,5 +401,29 @@ impl Rows {
             }
         };
         (0..x.len()).map(free).collect()
+    }
+}
+
+impl Completion for Rows {
+    /// Gauss's law.
+    fn first(&self) -> &Laws {
+        &self.gauss.fluxes
+    }
+
+    fn row(&self, i: usize) -> [f64; 2] {
+        if self.conductor[i].is_some() { [0.0, 1.0] } else { [self.diagonal(i), self.coupling(i)] }
+    }
+
+    fn second(&self) -> &Laws {
+        &self.gauss.means.laws
+    }
+
+    fn defect(
+        &self,
+        missing: &[f64],
+        sizes: &[f64],
+        vectors: &mut Vectors<'_>,
+    ) -> Result<f64, Error> {
+        self.gauss.defect(&self.areas, (missing, sizes), vectors)
     }
 }

@@ -1,5 +1,8 @@
 //! What a solve asks of where it runs: processor cores, or a GPU.
 
+use std::cell::Cell;
+
+use super::completion::Completion;
 use super::gmres::{GmresInfo, GmresParams, InexactBudget};
 use super::schedule::PlanSchedule;
 use crate::Error;
@@ -58,6 +61,7 @@ pub(crate) enum Sampled {
 }
 
 /// What makes equations of an operator's rows, and how their residuals are measured.
+#[derive(Clone, Copy)]
 pub(crate) struct Equations<'a> {
     /// Weights of the inner product, shape (n) or (columns, n).
     pub(crate) weights: &'a [f64],
@@ -70,7 +74,9 @@ pub(crate) struct Equations<'a> {
     /// How residuals are measured, if not by the norm of the inner product.
     pub(crate) measure: Option<Measure<'a>>,
     /// Completes rows that charges make; `None` if they are the equations.
-    pub(crate) complete: Option<&'a mut Complete<'a>>,
+    pub(crate) completion: Option<&'a dyn Completion>,
+    /// The largest defect that the completion found so far, in exact products.
+    pub(crate) defect: &'a Cell<f64>,
 }
 
 /// Measures the residual of a column by mean squares over each part.
@@ -83,9 +89,6 @@ pub(crate) struct Measure<'a> {
 
 /// The size of a residual.
 pub(crate) type SizeOfColumn<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
-
-/// Makes equations of the rows (second) that charges (first) make; whether the product is exact.
-pub(crate) type Complete<'a> = dyn FnMut(&[f64], &mut [f64], bool) + 'a;
 
 /// Mean squares of values over each of `count` parts; `shares` are those of the values in their part's area.
 pub(crate) fn mean_squares(

@@ -1,0 +1,224 @@
+//! What makes equations of the rows that charges make: sums over rows are put right by a few laws, as data that runs where the rows are.
+
+use nalgebra::DMatrix;
+use sprs::TriMatI;
+
+use crate::Error;
+
+/// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
+pub(crate) type Entries = TriMatI<f64, u32>;
+
+/// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet the first laws, then
+/// y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
+pub(crate) trait Completion {
+    fn first(&self) -> &Laws;
+
+    /// a_i and b_i.
+    fn row(&self, i: usize) -> [f64; 2];
+
+    fn second(&self) -> &Laws;
+
+    /// The largest defect of a first law relative to what it is about, from what one column misses and from [`Laws::sizes`]. `vectors`
+    /// brings `x` and the `y` that misses it: most columns do not need them.
+    ///
+    /// # Errors
+    /// Those of `vectors`.
+    fn defect(
+        &self,
+        missing: &[f64],
+        sizes: &[f64],
+        vectors: &mut Vectors<'_>,
+    ) -> Result<f64, Error>;
+}
+
+/// Brings `x` and `y`.
+pub(crate) type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
+
+/// Completes the rows of one column. Returns the largest defect of a first law if it is asked for, else 0.
+///
+/// # Errors
+/// Those of the completion.
+pub(crate) fn complete(
+    of: &dyn Completion,
+    x: &[f64],
+    y: &mut [f64],
+    asks_for_defect: bool,
+) -> Result<f64, Error> {
+    let (first, second) = (of.first(), of.second());
+    let missing = first.missing(x, y);
+    let mut defect = 0.0;
+    if asks_for_defect && !missing.is_empty() {
+        defect = of.defect(&missing, &first.sizes(x), &mut || Ok([x.to_vec(), y.to_vec()]))?;
+    }
+    first.shift(&missing, y);
+    for (i, (y, x)) in y.iter_mut().zip(x).enumerate() {
+        let [own, factor] = of.row(i);
+        *y = own * x + factor * *y;
+    }
+    second.shift(&second.missing(x, y), y);
+    Ok(defect)
+}
+
+/// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what law k misses.
+#[derive(Debug)]
+pub(crate) struct Laws {
+    /// E, shape (laws, n).
+    pub(crate) expected: Entries,
+    /// F, shape (laws, n): minus what each law finds.
+    pub(crate) found: Entries,
+    /// M, shape (laws, laws): the inverse of how many of each law's units the shifts of the others make.
+    pub(crate) inverse: Entries,
+    /// S, shape (n, laws): what a unit of each law's shift adds to rows.
+    pub(crate) shifts: Entries,
+}
+
+impl Laws {
+    /// So many laws on `n` rows, still without entries.
+    pub(crate) fn new(count: usize, n: usize) -> Self {
+        Self {
+            expected: Entries::new((count, n)),
+            found: Entries::new((count, n)),
+            inverse: Entries::new((count, count)),
+            shifts: Entries::new((n, count)),
+        }
+    }
+
+    /// Sets M on consecutive laws from `first` on.
+    pub(crate) fn set_inverse(&mut self, first: usize, block: &DMatrix<f64>) {
+        for (l, column) in block.column_iter().enumerate() {
+            for (k, &value) in column.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+                self.inverse.add_triplet(first + k, first + l, value);
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.inverse.rows()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What each law misses.
+    pub(crate) fn missing(&self, x: &[f64], y: &[f64]) -> Vec<f64> {
+        let mut missing = vec![0.0; self.len()];
+        multiply_add(&self.expected, x, &mut missing);
+        multiply_add(&self.found, y, &mut missing);
+        missing
+    }
+
+    /// The sum of |x_j| over the entries of each law.
+    pub(crate) fn sizes(&self, x: &[f64]) -> Vec<f64> {
+        let mut sizes = vec![0.0; self.len()];
+        for (_, (law, j)) in &self.expected {
+            sizes[law as usize] += x[j as usize].abs();
+        }
+        sizes
+    }
+
+    /// Shifts `y` so that nothing of this is missing any more.
+    pub(crate) fn shift(&self, missing: &[f64], y: &mut [f64]) {
+        let mut shifts = vec![0.0; self.len()];
+        multiply_add(&self.inverse, missing, &mut shifts);
+        multiply_add(&self.shifts, &shifts, y);
+    }
+}
+
+/// y += A x.
+fn multiply_add(a: &Entries, x: &[f64], y: &mut [f64]) {
+    for (value, (row, column)) in a {
+        y[row as usize] += value * x[column as usize];
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Laws on rows that overlap, with entries that repeat places.
+    pub(crate) struct Overlapping {
+        laws: [Laws; 2],
+    }
+
+    impl Overlapping {
+        pub(crate) fn new(n: usize) -> Self {
+            let laws = |has_expected: bool| {
+                let count = 3;
+                let mut laws = Laws::new(count, n);
+                for law in 0..count {
+                    for i in (0..n).filter(|i| i % (law + 2) != 1) {
+                        let value = 1.0 + (i + law) as f64 / n as f64;
+                        // In two parts.
+                        laws.found.add_triplet(law, i, -0.25 * value);
+                        laws.found.add_triplet(law, i, -0.75 * value);
+                        laws.shifts.add_triplet(i, law, if i % 2 == 0 { 1.0 } else { -0.5 });
+                    }
+                    for i in (0..n).filter(|i| has_expected && i % 3 == law) {
+                        laws.expected.add_triplet(law, i, 2.0 - law as f64);
+                    }
+                }
+                // What a unit of each shift takes from what the others miss.
+                let mut taken = DMatrix::zeros(count, count);
+                for l in 0..count {
+                    let mut unit = vec![0.0; count];
+                    unit[l] = 1.0;
+                    let mut rows = vec![0.0; n];
+                    multiply_add(&laws.shifts, &unit, &mut rows);
+                    let missing = laws.missing(&vec![0.0; n], &rows);
+                    (0..count).for_each(|k| taken[(k, l)] = -missing[k]);
+                }
+                laws.set_inverse(0, &taken.try_inverse().unwrap());
+                laws
+            };
+            Self { laws: [laws(true), laws(false)] }
+        }
+    }
+
+    impl Completion for Overlapping {
+        fn first(&self) -> &Laws {
+            &self.laws[0]
+        }
+
+        fn row(&self, i: usize) -> [f64; 2] {
+            if i.is_multiple_of(5) { [0.0, 1.0] } else { [1.0 + i as f64, 0.5] }
+        }
+
+        fn second(&self) -> &Laws {
+            &self.laws[1]
+        }
+
+        /// Every other column is looked at.
+        fn defect(
+            &self,
+            missing: &[f64],
+            sizes: &[f64],
+            vectors: &mut Vectors<'_>,
+        ) -> Result<f64, Error> {
+            let mut defect = missing.iter().zip(sizes).map(|(m, s)| m.abs() / s).sum::<f64>();
+            if missing[0] > 0.0 {
+                let [x, y] = vectors()?;
+                defect += x.iter().zip(&y).map(|(x, y)| x * y).sum::<f64>();
+            }
+            Ok(defect)
+        }
+    }
+
+    #[test]
+    fn completed_rows_meet_the_laws() {
+        let n = 100;
+        let of = Overlapping::new(n);
+        let x: Vec<f64> = (0..n).map(|i| (0.3 * i as f64).sin()).collect();
+        let mut y: Vec<f64> = (0..n).map(|i| (0.7 * i as f64).cos()).collect();
+        let misses = |y: &[f64]| {
+            let missing = of.first().missing(&x, y);
+            missing.iter().fold(0.0f64, |most, missing| most.max(missing.abs()))
+        };
+        let before = misses(&y);
+        of.first().shift(&of.first().missing(&x, &y), &mut y);
+        assert!(misses(&y) < 1e-13 * before, "{} of {before}", misses(&y));
+        complete(&of, &x, &mut y, true).unwrap();
+        let missing = of.second().missing(&x, &y);
+        assert!(missing.iter().all(|missing| missing.abs() < 1e-10), "{missing:?}");
+    }
+}
