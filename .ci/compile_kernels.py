@@ -30,6 +30,7 @@ VARIANTS = {
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "near.cu": {"GENERAL": [0, 1]},
+    "interfaces.cu": {"VALUE": ["float", "double"]},
     "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "truncation.cu": {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},

@@ -52,25 +52,6 @@ impl fmt::Display for Constant {
     }
 }
 
-/// A file under the workspace's `kernels/`, embedded, with the headers that it may include.
-#[macro_export]
-macro_rules! kernel_source {
-    ($folder:literal, $name:literal, $headers:expr) => {
-        $crate::Source {
-            name: $name,
-            text: include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../kernels/",
-                $folder,
-                "/",
-                $name
-            )),
-            headers: $headers,
-            constants: &[],
-        }
-    };
-}
-
 /// Headers under the workspace's `kernels/`, embedded.
 #[macro_export]
 macro_rules! kernel_headers {

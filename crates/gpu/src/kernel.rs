@@ -65,7 +65,15 @@ elements! {
     i64: "long long",
     f32: "float",
     f64: "double",
-    [f64; 2]: "double2",
+}
+
+/// Numbers that stand one after the other.
+impl<const N: usize> Element for [f64; N] {
+    const C: &'static [&'static str] = &["double", "double2"];
+}
+
+impl<const N: usize> Element for [f32; N] {
+    const C: &'static [&'static str] = &["float"];
 }
 
 /// A parameter of a kernel.
@@ -158,7 +166,8 @@ impl<A: Arguments> Kernel<A> {
         Ok(Self { function, arguments: PhantomData })
     }
 
-    /// As [`Function::allow_shared`].
+    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since all users of the kernel share the
+    /// limit.
     ///
     /// # Errors
     /// [`Error::Driver`] when the device has less.
@@ -177,7 +186,7 @@ impl<A: Arguments> Kernel<A> {
         let mut words = Vec::with_capacity(32);
         arguments.words(&mut words);
         // SAFETY: the words are the arguments that the kernel declares; the rest is the caller's promise.
-        unsafe { self.function.launch_words(stream, grid, &mut words) }
+        unsafe { self.function.launch(stream, grid, &mut words) }
     }
 }
 
@@ -210,15 +219,32 @@ macro_rules! arguments {
 }
 
 /// Declares the kernels of a file under the workspace's `kernels/`, which is embedded: the constants that it shares with this side,
-/// which are passed to the compiler as macros, and for each kernel a struct of its arguments. The names of fields are those of
-/// the kernel's parameters; a test compares names, types and order with the source.
+/// which every compilation gets as macros, and for each kernel a struct of its arguments. The names of fields are those of the kernel's
+/// parameters; fields that are structs of [`arguments!`](crate::arguments) stand for several. A test is made that compares names, types
+/// and order with the file.
 ///
-/// ```text
-/// kernels! {
-///     "fmm/scan.cu", HEADERS;
-///     const THREADS: u32 = 256;
-///     struct Add = "scan_add" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+/// ```no_run
+/// mod scan {
+///     use gpu::Pointer;
+///
+///     gpu::kernels! {
+///         "fmm/scan.cu", gpu::kernel_headers!["shared/real.cuh"];
+///         constants {
+///             THREADS: u32 = 256;
+///             ITEMS: usize = 8;
+///         }
+///         struct Blocks = "scan_blocks" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+///         struct Add = "scan_add" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+///     }
 /// }
+///
+/// let device = gpu::Device::open(0)?;
+/// let (values, sums) = (device.upload(&[1u32; 1000])?, device.buffer(1)?);
+/// let blocks = scan::Blocks { values: values.pointer(), sums: sums.pointer(), n: 1000 };
+/// let kernel = gpu::Kernel::new(&device, &[])?;
+/// // SAFETY: one block takes THREADS * ITEMS values and writes one sum.
+/// unsafe { kernel.launch(device.stream(), gpu::Grid::new(1, scan::THREADS), blocks)? };
+/// # Ok::<(), gpu::Error>(())
 /// ```
 #[macro_export]
 macro_rules! kernels {
@@ -261,4 +287,31 @@ macro_rules! kernels {
             println!("macros of {}: {:?}", SOURCE.name, SOURCE.macros().collect::<Vec<_>>());
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    arguments! {
+        struct Inner { at: Pointer<f64>, n: u32 }
+        struct Outer { factor: f64, inner: Inner, some: bool }
+    }
+
+    #[test]
+    fn arguments_within_arguments_follow_one_another() {
+        let inner = Inner { at: Pointer::new(8), n: 3 };
+        let (mut words, mut parameters) = (Vec::new(), Vec::new());
+        Outer { factor: 1.0, inner, some: true }.words(&mut words);
+        Outer::parameters("", &mut parameters);
+        assert_eq!(words, [1.0f64.to_bits(), 8, 3, 1]);
+        let names: Vec<_> = parameters.iter().map(|p| (p.name, p.types[0], p.pointer)).collect();
+        let expected = [
+            ("factor", "double", false),
+            ("at", "double", true),
+            ("n", "u32", false),
+            ("some", "u32", false),
+        ];
+        assert_eq!(names, expected);
+    }
 }

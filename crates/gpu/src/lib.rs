@@ -16,7 +16,7 @@ mod stream;
 pub mod testing;
 
 pub use compiler::{Constant, Source};
-pub use device::{Arg, Device, Function, Grid, Module, count};
+pub use device::{Device, Grid, Module, count};
 pub use error::Error;
 pub use graph::Graph;
 pub use kernel::{Argument, Arguments, Element, Kernel, Parameter, Pointer};

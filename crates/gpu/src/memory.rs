@@ -92,15 +92,6 @@ impl<T: Plain> Buffer<T> {
         (self.len * size_of::<T>()) as u64
     }
 
-    /// The device's address of element `first`, for a kernel.
-    ///
-    /// # Panics
-    /// When the buffer ends before.
-    pub fn at(&self, first: usize) -> crate::Arg {
-        assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
-        crate::Arg::Pointer(self.raw + (first * size_of::<T>()) as u64)
-    }
-
     /// Where the elements from `first` on are, for a kernel.
     ///
     /// # Panics
@@ -113,11 +104,6 @@ impl<T: Plain> Buffer<T> {
     /// Where the elements are, for a kernel.
     pub fn pointer(&self) -> Pointer<T> {
         self.pointer_to(0)
-    }
-
-    /// The device's address, for a kernel.
-    pub fn arg(&self) -> crate::Arg {
-        self.at(0)
     }
 
     /// The device's address as a number, for tables of addresses.

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+pub(super) use ::gpu::count;
 use ::gpu::{Arguments, Device, Error, Grid, Pointer, Stream};
 
 use super::expansions::{Batch, Level, Tile};
@@ -48,11 +49,6 @@ impl<A: Arguments> Kernel<A> {
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
         if bytes > 48 << 10 { self.0.allow_shared(bytes) } else { Ok(()) }
     }
-}
-
-/// A count, as kernels take them.
-pub(super) fn count(n: usize) -> u32 {
-    n as u32
 }
 
 /// Prefix sums.
