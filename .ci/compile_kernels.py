@@ -1,12 +1,16 @@
 """Compiles every kernels/*/*.cu with NVRTC, which needs no GPU, for each architecture that Farad supports, in every variant that the
 program asks for; warnings fail.
 
-Headers in kernels/shared are passed by name, as the program does it. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
+Headers in kernels/shared are passed by name, as the program does it. Constants that a file shares with the program come from the program: the
+tests that compare the files' kernels with their declarations print them. NVRTC comes from the package nvidia-cuda-nvrtc-cu12.
 """
 
 import ctypes
 import itertools
+import json
 import os
+import re
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ARCHITECTURES = ["sm_80", "sm_90", "sm_120"]
 BOTH = {"PRECISION": [32, 64]}
-# Macros of each kernel with the values that the program gives them, those in one key together.
+# Macros that the program chooses at run time, for each file, with the values that it gives them, those in one key together.
 VARIANTS = {
     "sort.cu": [["KEY=unsigned long long", "VALUE=unsigned"], ["KEY=unsigned", "VALUE=unsigned long long"]],
     "particles.cu": BOTH,
@@ -26,10 +30,18 @@ VARIANTS = {
     "translate.cu": BOTH,
     "m2l.cu": BOTH,
     "near.cu": {"GENERAL": [0, 1]},
+    "interfaces.cu": {"VALUE": ["float", "double"]},
     "sparse.cu": {"VALUE": ["float", "double"], "GENERAL": [0, 1]},
     "preconditioner.cu": {"VALUE": ["float", "double"], "LEAST MOST LOCAL_WARPS POINTS_OF_PANEL": [(0, 30, 4, 1), (30, 60, 1, 3)]},
     "truncation.cu": {"P_MAX THREADS": [(24, 64), (44, 64), (60, 32)]},
 }
+
+
+def constants():
+    """Macros of every compilation of each file, by its path under kernels/."""
+    command = "cargo test --quiet --release --workspace --locked --lib -- --nocapture the_source_has_these_kernels"
+    tests = subprocess.run(command.split(), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    return {file: json.loads(macros) for file, macros in re.findall(r"macros of (\S+): (.*)", tests.stdout)}
 
 
 def variants(file):
@@ -85,9 +97,10 @@ def compile_kernel(nvrtc, path, headers, architecture, macros, extra=()):
 def main():
     nvrtc = load()
     headers = sorted((ROOT / "kernels").glob("shared/*.cuh"))
+    shared = constants()
     only = sys.argv[1:]
     jobs = [
-        (path, architecture, macros)
+        (path, architecture, shared[str(path.relative_to(ROOT / "kernels"))] + macros)
         for path in sorted((ROOT / "kernels").glob("*/*.cu"))
         if not only or path.name in only
         for architecture, macros in itertools.product(ARCHITECTURES, variants(path.name))

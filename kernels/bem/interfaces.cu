@@ -1,9 +1,5 @@
 // The preconditioner's rows of interfaces: their diagonals, once the charges of conductors are known. VALUE: float or double. CPU
 // twin: crates/bem/src/precondition/interfaces.rs.
-#ifndef VALUE
-#define VALUE float
-#endif
-#define THREADS 256
 
 typedef unsigned int u32;
 typedef unsigned long long u64;

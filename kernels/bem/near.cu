@@ -3,8 +3,6 @@
 #include "shared/rows.cuh"
 #include "shared/solid_angle.cuh"
 
-#define THREADS 128
-
 // Box around some panels' centroids; reach: the farthest that any of them looks.
 struct Node {
     Vec low, high;

@@ -2,26 +2,11 @@
 // crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs, entries.rs, slopes.rs.
 #include "shared/triangle.cuh"
 
-#ifndef VALUE
-#define VALUE float
-#endif
-#define THREADS 128
 #define WARPS (THREADS / 32)
-#define LANES 8
-// local_inverse works rows of S with more panels than LEAST and at most MOST, by warps of LOCAL_WARPS in a block. Panels of pairs that the
-// near field has not are POINTS_OF_PANEL points each.
-#ifndef MOST
-#define LEAST 0
-#define MOST 30
-#define LOCAL_WARPS WARPS
-#define POINTS_OF_PANEL 1
-#endif
+// local_inverse computes rows of S with more panels than LEAST and at most MOST, LOCAL_WARPS of them in a block. Panels of pairs that the near
+// field has not are POINTS_OF_PANEL points each.
 #define PITCH (MOST + 1)
 #define SLOTS ((MOST + 31) / 32)
-// Panels that face each other: crates/bem/src/precondition/local_inverse.rs.
-#define FACING 0.55
-#define OUT_OF_PLANE 1e-3
-#define PARALLEL 0.25
 
 __device__ __forceinline__ Vec at(const double* p) { return Vec{p[0], p[1], p[2]}; }
 
@@ -207,7 +192,6 @@ extern "C" __global__ void preconditioner_apply(u32 n, const u32* starts, const 
 }
 
 #define BLOCK 64
-#define SOLVERS 1024
 
 // x = A^-1 x with A = L L^T, L in the lower triangle of a column-major [n][n]; one block a right-hand side.
 extern "C" __global__ void __launch_bounds__(SOLVERS) coarse_solve(const double* l, u32 n, double* xs) {
@@ -266,8 +250,6 @@ extern "C" __global__ void __launch_bounds__(SOLVERS) coarse_solve(const double*
     }
 }
 
-#define FAR 1.5
-
 __device__ __forceinline__ double between(const double* a, const double* b) {
     return norm(Vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]});
 }
@@ -275,8 +257,6 @@ __device__ __forceinline__ double between(const double* a, const double* b) {
 __device__ __forceinline__ bool far_apart(const double* c, const double* d, double distance) {
     return distance > FAR * (c[3] + d[3]);
 }
-
-#define POINTS 4.0
 
 // Mean inverse distance of two clouds with variances that sum to `variance`, r the distance of their centres.
 __device__ __forceinline__ double of_clouds(double r, double variance) {

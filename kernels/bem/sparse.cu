@@ -1,13 +1,6 @@
 // The near field as a sparse matrix: a diagonal in double precision, and rows of the other entries, columns increasing. VALUE:
-// float or double. CPU twins: crates/bem/src/near/block.rs and mod.rs.
+// float or double. LANES lanes share a row in products. CPU twins: crates/bem/src/near/block.rs and mod.rs.
 #include "shared/rows.cuh"
-
-#ifndef VALUE
-#define VALUE float
-#endif
-#define THREADS 128
-// Lanes that share a row in products.
-#define LANES 8
 
 struct Pair {
     u32 i, j;

@@ -1,7 +1,6 @@
 // Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs, operator/points.rs, solve/completion.rs.
 #include "shared/rows.cuh"
 
-#define THREADS 256
 #define WARPS (THREADS / 32)
 
 // Charges of panels to charges of points: point p of panel i carries weights[p] of it, that of an image with the image's sign. One
@@ -35,8 +34,6 @@ extern "C" __global__ void points_average(u32 n, u32 nodes, const double* rule, 
     }
     panels[(u64)blockIdx.y * n + i] = sum;
 }
-
-#define TARGETS 8
 
 // Adds sum_q charges_q / |x - x_q|, or with `gradient` its gradient, over all points and those of images at TARGETS targets of the
 // grid's second dimension; a point at a target's very place contributes nothing. charges: [images][n][nodes], targets: [count][3].

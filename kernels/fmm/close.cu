@@ -2,8 +2,6 @@
 // crates/fmm/src/close.rs.
 #include "shared/near.cuh"
 
-#define WARPS 4
-
 // squares: in single precision the squared distance that P2P's loop takes the root of. found: number of close pairs, which may
 // exceed capacity: then only that number counts. itself: the targets are the sources, and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,

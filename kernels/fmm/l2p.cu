@@ -7,7 +7,7 @@
 #include "shared/levels.cuh"
 
 #ifndef GRADIENT
-#define GRADIENT 0
+#error macro GRADIENT (0 or 1) is missing
 #endif
 
 // A step: cosine, sine, factors.

@@ -2,14 +2,11 @@
 // crates/fmm/src/lists.rs, which has the rule.
 #include "shared/cell.cuh"
 
-#define THREADS 256
-#define MAX_LEVEL_DIFFERENCE 14
-
 // Source level minus target level, level of the source, offset: what decides a translation up to scale, and its level.
-// 5 + 5 + 3 * 18 bits.
+// 2 LEVEL_BITS + 3 OFFSET_BITS.
 __device__ u64 pack(const Cell& s, const Cell& t, const int* offset) {
-    u64 key = (u64)(s.level - t.level + MAX_LEVEL_DIFFERENCE) << 5 | s.level;
-    for (u32 k = 0; k < 3; k++) key = key << 18 | (u64)(offset[k] + (1 << 17));
+    u64 key = (u64)(s.level - t.level + MAX_LEVEL_DIFFERENCE) << LEVEL_BITS | s.level;
+    for (u32 k = 0; k < 3; k++) key = key << OFFSET_BITS | (u64)(offset[k] + (1 << (OFFSET_BITS - 1)));
     return key;
 }
 

@@ -7,7 +7,7 @@ struct Vector {
     int finer_source;   // level of the source minus level of the target
     u32 p;
     u32 lda;
-    u64 matrix;         // address of [columns rounded up to 16][lda]
+    u64 matrix;         // address of [columns rounded up to WHOLE_COLUMNS][lda]
 };
 
 // Degree, order and kind of the harmonic at a place of an expansion.
@@ -62,7 +62,7 @@ extern "C" __global__ void m2l_fill(const Vector* vectors, const double* roots) 
         powers_source[n] = pow(of_source, (double)n);
     }
     __syncthreads();
-    u32 size = v.p * v.p, columns = (size + 15) / 16 * 16;
+    u32 size = v.p * v.p, columns = (size + WHOLE_COLUMNS - 1) / WHOLE_COLUMNS * WHOLE_COLUMNS;
     REAL* matrix = (REAL*)v.matrix;
     u64 step = (u64)blockDim.x * gridDim.y;
     for (u64 i = (u64)blockIdx.y * blockDim.x + threadIdx.x; i < (u64)columns * v.lda; i += step) {

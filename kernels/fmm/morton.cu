@@ -1,8 +1,6 @@
 // The root cube and Morton keys of points. CPU twins: crates/fmm/src/tree.rs, morton.rs.
 #include "shared/cell.cuh"
 
-#define THREADS 256
-
 // points: [n][3]; out: [blocks][6], the smallest and largest coordinates.
 extern "C" __global__ void bounds(const double* points, u32 n, double* out) {
     __shared__ double parts[THREADS / 32][6];

@@ -7,7 +7,7 @@
 #include "shared/levels.cuh"
 
 #ifndef DIPOLES
-#define DIPOLES 0
+#error macro DIPOLES (0 or 1) is missing
 #endif
 
 // Moments with charges (first) and with the components of dipoles.

@@ -11,25 +11,12 @@
 // such pairs are much rarer, and left out likewise.
 #include "shared/near.cuh"
 
-#ifndef DENSITIES
-#define DENSITIES 1
-#endif
-#ifndef CHARGES
-#define CHARGES 1
-#endif
-#ifndef DIPOLES
-#define DIPOLES 0
-#endif
-#ifndef GRADIENT
-#define GRADIENT 0
+// How many densities; whether there are charges and dipoles and gradients are asked for; whether all pairs of points are summed: most
+// leaves are apart then.
+#if !defined(DENSITIES) || !defined(CHARGES) || !defined(DIPOLES) || !defined(GRADIENT) || !defined(ALL_PAIRS)
+#error macros DENSITIES, CHARGES, DIPOLES, GRADIENT and ALL_PAIRS are needed
 #endif
 
-// All pairs of points are summed: most leaves are apart.
-#ifndef ALL_PAIRS
-#define ALL_PAIRS 0
-#endif
-
-#define WARPS 4
 #define STRENGTHS (DENSITIES * (CHARGES + 3 * DIPOLES))
 #define SUMS (DENSITIES * (1 + 3 * GRADIENT))
 #define EXPANDED (ALL_PAIRS && PRECISION == 32 && !DIPOLES && !GRADIENT)

@@ -2,14 +2,9 @@
 // crates/fmm/src/particles.rs.
 #include "shared/cell.cuh"
 
-#define THREADS 256
-
-// Sides of the larger leaf below which single precision counts a pair as if it were that far apart; what is placed in w is for
-// single precision alone.
-#define CLOSE (1.0 / 32.0)
-
+// Squared distance below which single precision counts a pair as if it were that far apart; in double precision it is not used.
 __device__ __forceinline__ REAL close_threshold(u32 level) {
-    double d = CLOSE * side_of(level);
+    double d = CLOSE_SINGLE * side_of(level);
     return (REAL)(d * d);
 }
 

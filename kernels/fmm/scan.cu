@@ -1,8 +1,5 @@
-// Exclusive prefix sums of 32-bit numbers, in blocks of 2048; the host goes up and down the levels.
+// Exclusive prefix sums of 32-bit numbers, in blocks of THREADS * ITEMS; the host goes up and down the levels.
 #include "shared/real.cuh"
-
-#define THREADS 256
-#define ITEMS 8
 
 // values: [n], replaced by prefix sums within each block; sums: one total a block.
 extern "C" __global__ void scan_blocks(u32* values, u32* sums, u32 n) {

@@ -1,26 +1,18 @@
-// Stable radix sort of keys with values, eight bits a pass, least significant first. A pass counts the digits of each tile,
+// Stable radix sort of keys (KEY) with values (VALUE), DIGIT_BITS a pass, least significant first. A pass counts the digits of each tile,
 // the host sums the counts (scan.cu), and each tile scatters its items.
 #include "shared/real.cuh"
 
-#ifndef KEY
-#define KEY u64
-#endif
-#ifndef VALUE
-#define VALUE u32
-#endif
-
-#define WARPS 8
-#define ITEMS 16
+#define DIGITS (1 << DIGIT_BITS)
 #define TILE (WARPS * 32 * ITEMS)
 
-// counts: [256][tiles].
+// counts: [DIGITS][tiles]; a block has DIGITS threads.
 extern "C" __global__ void sort_count(const KEY* keys, u32* counts, u32 n, u32 shift, u32 tiles) {
-    __shared__ u32 histogram[256];
+    __shared__ u32 histogram[DIGITS];
     histogram[threadIdx.x] = 0;
     __syncthreads();
     u64 first = (u64)blockIdx.x * TILE + threadIdx.x;
     for (u32 i = 0; i < ITEMS; i++, first += WARPS * 32)
-        if (first < n) atomicAdd(&histogram[(u32)(keys[first] >> shift) & 255], 1);
+        if (first < n) atomicAdd(&histogram[(u32)(keys[first] >> shift) & (DIGITS - 1)], 1);
     __syncthreads();
     counts[(u64)threadIdx.x * tiles + blockIdx.x] = histogram[threadIdx.x];
 }
@@ -28,7 +20,7 @@ extern "C" __global__ void sort_count(const KEY* keys, u32* counts, u32 n, u32 s
 // offsets: the prefix sums of counts.
 extern "C" __global__ void sort_scatter(const KEY* keys, const VALUE* values, KEY* keys_out, VALUE* values_out,
                                         const u32* offsets, u32 n, u32 shift, u32 tiles) {
-    __shared__ u32 places[WARPS][256];
+    __shared__ u32 places[WARPS][DIGITS];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     for (u32 w = 0; w < WARPS; w++) places[w][threadIdx.x] = 0;
     __syncthreads();
@@ -39,7 +31,7 @@ extern "C" __global__ void sort_scatter(const KEY* keys, const VALUE* values, KE
         u64 at = first + 32 * i;
         bool valid = at < n;
         own[i] = valid ? keys[at] : 0;
-        u32 digit = (u32)(own[i] >> shift) & 255;
+        u32 digit = (u32)(own[i] >> shift) & (DIGITS - 1);
         u32 there = __ballot_sync(~0u, valid);
         if (valid) {
             u32 peers = __match_any_sync(there, digit);
@@ -61,7 +53,7 @@ extern "C" __global__ void sort_scatter(const KEY* keys, const VALUE* values, KE
     for (u32 i = 0; i < ITEMS; i++) {
         u64 at = first + 32 * i;
         if (at < n) {
-            u32 to = places[warp][(u32)(own[i] >> shift) & 255] + rank[i];
+            u32 to = places[warp][(u32)(own[i] >> shift) & (DIGITS - 1)] + rank[i];
             keys_out[to] = own[i];
             values_out[to] = values[at];
         }

@@ -18,27 +18,27 @@ struct __align__(16) Batch {
     u32 first_pair, pairs;
 };
 
-// What a block works: pairs of a batch from `pair` on, and `rows` rows from `row` on, whole eights; sixteens in double precision.
+// What a block computes: pairs of a batch from `pair` on, and `rows` rows from `row` on, whole eights; sixteens in double precision.
 struct __align__(16) Tile {
     u32 batch, pair, row, rows;
 };
 
-#define THREADS 256
 // Scalars of a 16-byte copy.
 #define WIDE (16 / (int)sizeof(REAL))
-// Pairs of a tile, columns of a chunk; scalars between two pairs' chunks, so that neighbours start in different banks, as do columns
-// of the matrix.
+// Pairs of a tile, columns of a chunk, chunks in shared memory.
 #if PRECISION == 32
-#define BN 128
-#define KC 32
-#define STAGES 2
-#define PITCH (KC + 4)
+#define BN SINGLE_PAIRS
+#define KC SINGLE_COLUMNS
+#define STAGES SINGLE_STAGES
+static_assert(SINGLE_ROWS == 9 * 16, "the switch of translate() has the cases 1 to 9");
 #else
-#define BN 64
-#define KC 8
-#define STAGES 3
-#define PITCH (KC + 4)
+#define BN DOUBLE_PAIRS
+#define KC DOUBLE_COLUMNS
+#define STAGES DOUBLE_STAGES
+static_assert(DOUBLE_ROWS == THREADS / 32 * 16 && BN == 4 * 16, "sixteen rows per warp, and the cases 1 to 4 of translate()");
 #endif
+// Scalars between two pairs' chunks.
+#define PITCH (KC + COLUMN_PAD)
 
 // Starts a copy of 16 bytes to shared memory, of which all beyond `bytes` are zero.
 __device__ __forceinline__ void copy_async(REAL* to, const REAL* from, u32 bytes) {
@@ -129,7 +129,7 @@ __device__ __forceinline__ void multiply(const Batch& batch, const Staged& tile)
     u32 first_pair = warp % 4 * 32, first_row = warp / 4 * (N * 8);
     bool some = first_pair < tile.width, both = first_pair + 16 < tile.width;
     bool last = first_row + N * 8 < tile.rows + 8;
-    constexpr u32 HEIGHT = 16 * N + 8;
+    constexpr u32 HEIGHT = 16 * N + SINGLE_ROW_PAD;
     float sums[2][N][4];
 #pragma unroll
     for (int m = 0; m < 2; m++)
@@ -249,7 +249,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 2)
     Staged tile;
     tile.row0 = work.row;
     tile.rows = work.rows;
-    tile.height = PRECISION == 32 ? (tile.rows + 15) / 16 * 16 + 8 : tile.rows + 4;
+    tile.height = PRECISION == 32 ? (tile.rows + 15) / 16 * 16 + SINGLE_ROW_PAD : tile.rows + DOUBLE_ROW_PAD;
     tile.width = min(BN, batch.pairs - work.pair);
     tile.a = (REAL*)memory;
     tile.b = tile.a + STAGES * KC * tile.height;

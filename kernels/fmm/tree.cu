@@ -1,8 +1,6 @@
 // The adaptive octree, one level at a time. CPU twin: crates/fmm/src/tree.rs.
 #include "shared/cell.cuh"
 
-#define THREADS 128
-
 // First of keys[begin, end) whose digit at `shift` is above `octant`.
 __device__ u32 upper(const u64* keys, u32 begin, u32 end, u32 shift, u32 octant) {
     while (begin < end) {

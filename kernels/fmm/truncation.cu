@@ -2,17 +2,6 @@
 // crates/fmm/src/truncation/measure.rs.
 #include "shared/cell.cuh"
 
-// Draws of a batch at most: by chance a few more than the 4096 that are wanted.
-#ifndef CAPACITY
-#define CAPACITY 4608
-#endif
-#ifndef P_MAX
-#define P_MAX 20
-#endif
-#ifndef THREADS
-#define THREADS 64
-#endif
-
 struct Sampled {
     const Cell* cells;
     const double* centres;

@@ -2,8 +2,6 @@
 #pragma once
 #include "shared/real.cuh"
 
-#define MAX_DEPTH 21
-
 struct __align__(16) Cell {
     u32 x, y, z;           // among the 2^level boxes an axis
     u32 level;

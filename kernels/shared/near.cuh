@@ -20,9 +20,9 @@ struct Near {
 // Sides of the larger leaf below which coordinates relative to it have lost too many digits. CPU twin: close_sides in
 // crates/fmm/src/near.rs.
 #if PRECISION == 32
-#define CLOSE (1.0 / 32.0)
+#define CLOSE CLOSE_SINGLE
 #else
-#define CLOSE (1.0 / 1024.0)
+#define CLOSE CLOSE_DOUBLE
 #endif
 
 // Added to the squared distance of pairs in different leaves, as a share of the threshold: it changes those beyond the threshold by
@@ -42,7 +42,7 @@ struct __align__(16) ClosePair {
 enum Kind {
     SAME,   // the targets' own leaf: pairs may coincide
     OTHER,
-    APART,  // so far that squared distances may be worked as |x|^2 - 2 x.y + |y|^2
+    APART,  // so far that squared distances may be computed as |x|^2 - 2 x.y + |y|^2
 };
 
 // A near leaf as one lane holds it until its turn comes.

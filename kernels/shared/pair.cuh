@@ -1,19 +1,7 @@
 // Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not. CPU twins:
-// crates/bem/src/integrals/pair.rs and edge.rs, whose constants and names these are.
+// crates/bem/src/integrals/pair.rs and edge.rs, whose names these are, and whose constants are macros.
 #pragma once
 #include "shared/triangle.cuh"
-
-#define IN_PLANE 1e-12
-#define FAR_MEETING 1e3
-#define TIE (1.0 + 1e-6)
-#define MAX_SMOOTH_DEGREE 11.0
-#define BELOW_BOUND 1e-2
-#define POTENTIAL_COST 25
-#define SMALLEST_PIECE 1e-7
-#define AT_END 1e-9
-#define MOST_POINTS 14
-#define CUT 0.2
-#define INTERIOR 0.05
 
 // Accuracy of pair integrals; increment: orders added to every rule.
 struct Quadrature {

@@ -1,23 +1,21 @@
-// The floating-point format of near field and expansions: REAL is float or double (macro PRECISION: 32 or 64).
+// The floating-point format of near field and expansions: REAL is float or double (macro PRECISION: 32 or 64). Kernels that do without
+// have no such macro, and no REAL.
 #pragma once
-
-#ifndef PRECISION
-#define PRECISION 32
-#endif
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+#ifdef PRECISION
 #if PRECISION == 32
 typedef float REAL;
-struct __align__(16) Point { float x, y, z, w; };
 #else
 typedef double REAL;
-struct __align__(16) Point { double x, y, z, w; };
 #endif
+struct __align__(16) Point { REAL x, y, z, w; };
 
 // 16 bytes at once.
 __device__ __forceinline__ void load_wide(const REAL* from, REAL* to) { *(int4*)to = *(const int4*)from; }
+#endif
 
 // Fused multiply-add, the same in every kernel, so that two kernels that decide by a distance decide alike.
 __device__ __forceinline__ float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }

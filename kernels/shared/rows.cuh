@@ -5,10 +5,8 @@
 
 // GENERAL 0: potentials of panels without images, and no Rows are given.
 #ifndef GENERAL
-#define GENERAL 0
+#error macro GENERAL (0 or 1) is missing
 #endif
-
-enum Kind { SINGLE = 0, ADJOINT = 1, NONE = 2 };
 
 // A mirror image: x_k becomes scale_k x_k + shift_k.
 struct Image {
@@ -34,7 +32,7 @@ __device__ __forceinline__ Corners load(const double* vertices, u32 i) {
     return {{{p[0], p[1], p[2]}, {p[3], p[4], p[5]}, {p[6], p[7], p[8]}}};
 }
 
-__device__ __forceinline__ u32 kind_of(const Rows* rows, u32 i) { return GENERAL ? rows->kinds[i] : (u32)SINGLE; }
+__device__ __forceinline__ u32 kind_of(const Rows* rows, u32 i) { return GENERAL ? rows->kinds[i] : SINGLE; }
 
 __device__ __forceinline__ u32 images_of(const Rows* rows) { return GENERAL ? (u32)rows->image_count : 1; }
 

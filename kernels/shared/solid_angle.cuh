@@ -1,11 +1,10 @@
 // The mean solid angle of one triangle seen from another, int_S Omega_T(x) dS_x: the double layer's Galerkin integral. CPU twin:
-// crates/bem/src/integrals/solid_angle.rs, whose constants and names these are; there pairs with a vertex in common have rules of their own.
+// crates/bem/src/integrals/solid_angle.rs, whose names these are, and whose constants are macros; there pairs with a vertex in common
+// have rules of their own.
 #pragma once
 #include "shared/pair.cuh"
 
 #define PI 3.14159265358979323846
-#define TOGETHER 1e-13
-#define ANGLES_BELOW_BOUND 3e-2
 
 __device__ __forceinline__ double longest_of(const Triangle& t) { return fmax(t.l[0], fmax(t.l[1], t.l[2])); }
 

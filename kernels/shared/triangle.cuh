@@ -72,11 +72,8 @@ __device__ inline Triangle triangle_of(const Corners& corners) {
     return t;
 }
 
-// Keeps the logarithm finite on an edge.
-#define ON_EDGE 1e-200
-
 // int_T dS_y / |x - y|. Not inlined: the compiler of CUDA 13.0 makes wrong code of it within loops (every pair integral was off, by up to
-// 274 times, without optimisation and out of line none).
+// 274 times, without optimisation and out of line none). ON_EDGE keeps the logarithm finite on an edge.
 __device__ __noinline__ double potential(const Triangle& t, Vec x) {
     Vec a[3] = {t.v[0] - x, t.v[1] - x, t.v[2] - x};
     double r[3] = {norm(a[0]), norm(a[1]), norm(a[2])};

@@ -19,7 +19,7 @@ use crate::tree::{Cell, Tree};
 use crate::vectors::{Numbers, coarser_target, unpack};
 
 /// Level differences beyond this are split further instead of translated, so that a vector's offset fits its key.
-const MAX_LEVEL_DIFFERENCE: u32 = 14;
+pub(crate) const MAX_LEVEL_DIFFERENCE: u32 = 14;
 
 /// Smallest accepted squared distance of centres for boxes whose levels differ by 0, 1, ..., in half sides of the smaller box.
 ///

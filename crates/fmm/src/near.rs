@@ -57,15 +57,19 @@ impl<'a> View<'a> {
     }
 }
 
+/// Sides of the larger leaf below which sums keep a pair apart whose coordinates are in single precision, or in double precision.
+pub(crate) const CLOSE_SINGLE: f64 = 1.0 / 32.0;
+pub(crate) const CLOSE_DOUBLE: f64 = 1.0 / 1024.0;
+
 /// Sides of the larger leaf below which a vector loop in `N` for sums in `T` keeps a pair apart.
 pub(crate) fn close_sides<N: Real, T: Real>(derivatives: bool) -> f64 {
     match (N::IS_SINGLE, T::IS_SINGLE) {
-        (true, true) => 1.0 / 32.0,
+        (true, true) => CLOSE_SINGLE,
         // Fine coordinates make distances good however small; but the closest pairs are most of a gradient.
         (true, false) if derivatives => 1.0 / 8.0,
         (true, false) => 1.0 / 64.0,
         // What coordinates relative to a leaf lose is 2e-16 of its side: 2e-13 of such a distance.
-        (false, _) => 1.0 / 1024.0,
+        (false, _) => CLOSE_DOUBLE,
     }
 }
 

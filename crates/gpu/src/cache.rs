@@ -27,7 +27,7 @@ impl Key<'_> {
     /// Two independent 64-bit hashes: 128 bits, as a file name.
     fn file(&self) -> String {
         let [first, second] = hashes(self);
-        format!("{}-{first:016x}{second:016x}.cubin", self.name.replace('.', "_"))
+        format!("{}-{first:016x}{second:016x}.cubin", self.name.replace(['.', '/'], "_"))
     }
 
     /// What stands before a kernel in its file: a kernel that was damaged, cut off or put under another's name does not agree with

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::{ptr, thread};
+use std::{fmt, ptr, thread};
 
 use cudarc::nvrtc::{result, sys};
 use libloading::Library;
@@ -22,24 +22,34 @@ pub struct Source<'a> {
     pub text: &'a str,
     /// Names and texts of headers.
     pub headers: &'a [(&'a str, &'a str)],
+    /// Names and values of the constants that the file shares with the code that starts its kernels: macros of every compilation.
+    pub constants: &'a [(&'a str, Constant)],
 }
 
-/// A file under the workspace's `kernels/`, embedded, with the headers that it may include.
-#[macro_export]
-macro_rules! kernel_source {
-    ($folder:literal, $name:literal, $headers:expr) => {
-        $crate::Source {
-            name: $name,
-            text: include_str!(concat!(
-                env!("CARGO_MANIFEST_DIR"),
-                "/../../kernels/",
-                $folder,
-                "/",
-                $name
-            )),
-            headers: $headers,
+impl Source<'_> {
+    /// The constants as macros NAME=VALUE.
+    pub fn macros(&self) -> impl Iterator<Item = String> {
+        self.constants.iter().map(|(name, value)| format!("{name}={value}"))
+    }
+}
+
+/// A constant that a kernel file shares with the code that starts its kernels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Constant {
+    /// A whole number.
+    Whole(i64),
+    /// A number in double precision.
+    Real(f64),
+}
+
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole(value) => write!(f, "{value}"),
+            // With an exponent: never taken for a whole number.
+            Self::Real(value) => write!(f, "{value:e}"),
         }
-    };
+    }
 }
 
 /// Headers under the workspace's `kernels/`, embedded.
@@ -72,7 +82,8 @@ pub(crate) fn compile(
         "--std=c++17".to_owned(),
         "--extra-device-vectorization".to_owned(),
     ];
-    options.extend(defines.iter().map(|define| format!("--define-macro={define}")));
+    let macros = source.macros().chain(defines.iter().cloned());
+    options.extend(macros.map(|define| format!("--define-macro={define}")));
     let key = Key {
         name: source.name,
         text: source.text,

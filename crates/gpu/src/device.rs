@@ -36,21 +36,6 @@ impl Drop for Context {
     }
 }
 
-/// One argument of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arg {
-    /// Address on the device.
-    Pointer(u64),
-    /// `unsigned`.
-    U32(u32),
-    /// `unsigned long long`.
-    U64(u64),
-    /// `float`.
-    F32(f32),
-    /// `double`.
-    F64(f64),
-}
-
 /// Shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
@@ -63,8 +48,8 @@ pub struct Grid {
 }
 
 /// A count, as kernels take them.
-pub fn count(n: usize) -> Arg {
-    Arg::U32(n as u32)
+pub fn count(n: usize) -> u32 {
+    n as u32
 }
 
 impl Grid {
@@ -97,7 +82,7 @@ impl Module {
     ///
     /// # Errors
     /// [`Error::Driver`].
-    pub fn function(self: &Arc<Self>, name: &str) -> Result<Function, Error> {
+    pub(crate) fn function(self: &Arc<Self>, name: &str) -> Result<Function, Error> {
         self.context.bind()?;
         let missing = || Error::Driver {
             what: "finding a kernel",
@@ -119,9 +104,9 @@ impl Drop for Module {
     }
 }
 
-/// A kernel.
+/// A kernel of whatever arguments.
 #[derive(Clone, Debug)]
-pub struct Function {
+pub(crate) struct Function {
     raw: sys::CUfunction,
     module: Arc<Module>,
 }
@@ -137,7 +122,7 @@ impl Function {
     ///
     /// # Errors
     /// [`Error::Driver`] when the device has less.
-    pub fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
+    pub(crate) fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
         use sys::CUfunction_attribute as Attribute;
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
@@ -155,34 +140,24 @@ impl Function {
         })
     }
 
-    /// Puts a launch on `stream`; a grid without blocks does nothing.
+    /// Puts a launch on `stream`, with each argument in the front bytes of a word; a grid without blocks does nothing.
     ///
     /// # Safety
-    /// `arguments` are those that the kernel declares, and its accesses stay inside buffers that live, as this function does, until it
+    /// The arguments are those that the kernel declares, and its accesses stay inside buffers that live, as this function does, until it
     /// has run.
     ///
     /// # Errors
     /// [`Error::Driver`].
-    pub unsafe fn launch(
+    pub(crate) unsafe fn launch(
         &self,
         stream: &Stream,
         grid: Grid,
-        arguments: &[Arg],
+        words: &mut [u64],
     ) -> Result<(), Error> {
         if grid.blocks.contains(&0) {
             return Ok(());
         }
         self.module.context.bind()?;
-        let mut words: Vec<u64> = arguments
-            .iter()
-            .map(|argument| match *argument {
-                Arg::Pointer(v) | Arg::U64(v) => v,
-                Arg::U32(v) => u64::from(v),
-                Arg::F32(v) => u64::from(v.to_bits()),
-                Arg::F64(v) => v.to_bits(),
-            })
-            .collect();
-        // Little-endian, as every host of an NVIDIA GPU: a shorter argument is the front of its word.
         let mut pointers: Vec<*mut c_void> =
             words.iter_mut().map(|word| std::ptr::from_mut(word).cast()).collect();
         // SAFETY: by the caller's promise; the driver copies the arguments before it returns.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 
 use crate::device::Context;
-use crate::{Error, Stream, check, failure};
+use crate::{Error, Pointer, Stream, check, failure};
 
 /// Types that may be copied to and from a device bit by bit.
 ///
@@ -92,18 +92,18 @@ impl<T: Plain> Buffer<T> {
         (self.len * size_of::<T>()) as u64
     }
 
-    /// The device's address of element `first`, for a kernel.
+    /// Where the elements from `first` on are, for a kernel.
     ///
     /// # Panics
     /// When the buffer ends before.
-    pub fn at(&self, first: usize) -> crate::Arg {
+    pub fn pointer_to(&self, first: usize) -> Pointer<T> {
         assert!(first <= self.len, "element {first} of a buffer of {}", self.len);
-        crate::Arg::Pointer(self.raw + (first * size_of::<T>()) as u64)
+        Pointer::new(self.raw + (first * size_of::<T>()) as u64)
     }
 
-    /// The device's address, for a kernel.
-    pub fn arg(&self) -> crate::Arg {
-        self.at(0)
+    /// Where the elements are, for a kernel.
+    pub fn pointer(&self) -> Pointer<T> {
+        self.pointer_to(0)
     }
 
     /// The device's address as a number, for tables of addresses.

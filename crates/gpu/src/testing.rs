@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{Device, Error};
+use crate::{Arguments, Device, Error, Parameter, Source};
 
 /// The GPU that `open` gives, or none after saying why `test` is skipped; says how many ran and were skipped so far.
 ///
@@ -29,5 +29,97 @@ pub fn device_for(
         Ok(device) => Ok(Some(device)),
         Err(error) if std::env::var("FARAD_REQUIRE_GPU").is_ok_and(|v| v == "1") => Err(error),
         Err(_) => Ok(None),
+    }
+}
+
+/// A kernel's name and parameters, as the code that starts it declares them.
+pub type Signature = (&'static str, Vec<Parameter>);
+
+/// The signature of the kernel that takes the arguments `A`.
+pub fn signature<A: Arguments>() -> Signature {
+    let mut parameters = Vec::new();
+    A::parameters("", &mut parameters);
+    (A::NAME, parameters)
+}
+
+/// Compares the kernels that a file has with those that are declared for it: names, and each parameter's name and type.
+///
+/// # Panics
+/// When they differ.
+pub fn compare(source: &Source<'_>, declared: &[Signature]) {
+    let there = kernels(source.text);
+    let names = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(
+        names(declared.iter().map(|of| of.0.to_owned()).collect()),
+        names(there.iter().map(|of| of.0.clone()).collect()),
+        "kernels declared, and kernels in {}",
+        source.name
+    );
+    for (kernel, parameters) in declared {
+        let found = there.iter().find(|of| of.0 == *kernel).map_or(&[][..], |of| &of.1);
+        let place = format!("{kernel} of {}", source.name);
+        assert_eq!(parameters.len(), found.len(), "parameters of {place}");
+        for (parameter, (of_type, name)) in parameters.iter().zip(found) {
+            let pointer = of_type.ends_with('*');
+            let of = of_type.trim_end_matches('*').trim();
+            let agrees = parameter.name == name
+                && parameter.pointer == pointer
+                && parameter.types.contains(&of);
+            assert!(agrees, "{place}: {parameter:?} is declared where it has {of_type} {name}");
+        }
+    }
+}
+
+/// The kernels of a CUDA source: name, and for each parameter its type, without `const`, and its name.
+fn kernels(text: &str) -> Vec<(String, Vec<(String, String)>)> {
+    const START: &str = "extern \"C\" __global__ void";
+    let code: Vec<&str> =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let code = code.join(" ");
+    code.split(START)
+        .skip(1)
+        .map(|rest| {
+            // Launch bounds have parentheses too.
+            let bounds = rest.trim_start().strip_prefix("__launch_bounds__");
+            let rest = bounds.map_or(rest, after_parentheses);
+            let (name, rest) = rest.split_once('(').unwrap_or((rest, ""));
+            let list = rest.split(')').next().unwrap_or_default();
+            let parameters = list.split(',').map(|parameter| {
+                let words: Vec<&str> =
+                    parameter.split_whitespace().filter(|&word| word != "const").collect();
+                let (name, of_type) = words.split_last().unwrap_or((&"", &[]));
+                (of_type.join(" "), (*name).to_owned())
+            });
+            (name.trim().to_owned(), parameters.collect())
+        })
+        .collect()
+}
+
+/// What follows the parentheses that a text begins with.
+fn after_parentheses(text: &str) -> &str {
+    let mut depth = 0;
+    let end = text.find(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ')' && depth == 0
+    });
+    end.map_or("", |end| &text[end + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_are_found_with_their_parameters() {
+        let text = "// extern \"C\" __global__ void not(int a)\n\
+            extern \"C\" __global__ void __launch_bounds__((WARPS) * 32, 2)\n    first(const REAL* x, // of all\n  u32 n) {}\n\
+            extern \"C\" __global__ void second(long long* out) {}";
+        let of = |of_type: &str, name: &str| (of_type.to_owned(), name.to_owned());
+        let first = ("first".to_owned(), vec![of("REAL*", "x"), of("u32", "n")]);
+        let second = ("second".to_owned(), vec![of("long long*", "out")]);
+        assert_eq!(kernels(text), [first, second]);
     }
 }

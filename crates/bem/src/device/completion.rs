@@ -1,8 +1,9 @@
 //! Completes rows on the device: the twin of `solve::completion`.
 
-use gpu::{Arg, Buffer, Device};
+use gpu::{Buffer, Device};
 
-use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
+use super::kernels::vectors::{self, THREADS};
+use super::kernels::{Kernel, count};
 use crate::Error;
 use crate::solve::completion::{Completion, Entries, Laws};
 
@@ -14,8 +15,8 @@ pub(super) struct DeviceCompletion {
     /// a_i and b_i of each row.
     rows: Buffer<[f64; 2]>,
     second: DeviceLaws,
-    add: Kernel,
-    complete: Kernel,
+    add: Kernel<vectors::AddLaws>,
+    complete: Kernel<vectors::Complete>,
 }
 
 #[derive(Debug)]
@@ -41,14 +42,13 @@ impl DeviceCompletion {
     /// # Errors
     /// The GPU's.
     pub(super) fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, gpu::Error> {
-        let kernel = |name: &str| Kernel::new(device, &VECTORS, &[], name, VECTOR_THREADS);
         let rows: Vec<[f64; 2]> = (0..n).map(|i| of.row(i)).collect();
         Ok(Self {
             first: DeviceLaws::new(device, of.first())?,
             rows: device.upload(&rows)?,
             second: DeviceLaws::new(device, of.second())?,
-            add: kernel("laws_add")?,
-            complete: kernel("rows_complete")?,
+            add: Kernel::new(device, &[], THREADS)?,
+            complete: Kernel::new(device, &[], THREADS)?,
             device: device.clone(),
         })
     }
@@ -86,7 +86,13 @@ impl DeviceCompletion {
             self.shift(&self.first, &missing, y, columns)?;
         }
         let n = self.rows.len();
-        self.complete.over(n, columns, &[count(n), self.rows.arg(), x.arg(), y.arg()])?;
+        let complete = vectors::Complete {
+            n: count(n),
+            own_and_factor: self.rows.pointer(),
+            x: x.pointer(),
+            y: y.pointer(),
+        };
+        self.complete.over(n, columns, complete)?;
         if self.second.count > 0 {
             let missing = self.missing(&self.second, x, y, columns)?;
             self.shift(&self.second, &missing, y, columns)?;
@@ -129,10 +135,19 @@ impl DeviceCompletion {
         to: &Buffer<f64>,
         columns: usize,
     ) -> Result<(), gpu::Error> {
-        let [outputs, inputs] = a.shape.map(|len| Arg::U64(len as u64));
-        let entries = [count(a.rows.len()), a.rows.arg(), a.columns.arg(), a.values.arg()];
-        let vectors = [Arg::U32(u32::from(absolute)), inputs, from.arg(), outputs, to.arg()];
-        self.add.over(a.rows.len(), columns, &[&entries[..], &vectors].concat())
+        let [outputs, inputs] = a.shape.map(|len| len as u64);
+        let entries = vectors::AddLaws {
+            count: count(a.rows.len()),
+            rows: a.rows.pointer(),
+            places: a.columns.pointer(),
+            values: a.values.pointer(),
+            absolute,
+            inputs,
+            from: from.pointer(),
+            outputs,
+            to: to.pointer(),
+        };
+        self.add.over(a.rows.len(), columns, entries)
     }
 
     fn zeros(&self, len: usize) -> Result<Buffer<f64>, gpu::Error> {

@@ -1,9 +1,10 @@
 //! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device: the twin of
 //! `precondition::interfaces`.
 
-use gpu::{Buffer, Device};
+use gpu::{Buffer, Pointer};
 
-use super::kernels::{INTERFACES, Kernel, VECTOR_THREADS, count};
+use super::kernels::interfaces::{Chosen, Solve, THREADS};
+use super::kernels::{Kernel, count};
 use super::near::{DeviceNear, SparseRows};
 use super::{DeviceGeometry, DeviceTwoLevel};
 use crate::geometry::panels::Panels;
@@ -27,7 +28,7 @@ struct Conductors {
     /// Room for what they have and get where interfaces are among them.
     potentials: Buffer<f64>,
     charges: Buffer<f64>,
-    chosen: Kernel,
+    chosen: Kernel<Chosen>,
 }
 
 #[derive(Debug)]
@@ -38,7 +39,7 @@ struct Interfaces {
     /// What a normal derivative on each panel counts in its row, and the row's diagonal.
     coupling: Buffer<f64>,
     diagonal: Buffer<f64>,
-    solve: Kernel,
+    solve: Kernel<Solve>,
 }
 
 impl DevicePreconditioner {
@@ -55,7 +56,7 @@ impl DevicePreconditioner {
         let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
         if owners.len() == n {
             let two_level = DeviceTwoLevel::new(near, panels, &owners, NEIGHBOURS)?;
-            let conductors = Some(Conductors::new(&device, two_level, &[])?);
+            let conductors = Some(Conductors::new(near, two_level, &[])?);
             return Ok(Self { panels: n, conductors, interfaces: None });
         }
         let (metal, others): (Vec<u32>, Vec<u32>) =
@@ -63,15 +64,13 @@ impl DevicePreconditioner {
         let mut index = vec![u32::MAX; n];
         metal.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
         let index = device.upload(&index)?;
-        let kernel =
-            |name: &str| Kernel::new(&device, &INTERFACES, &near.value, name, VECTOR_THREADS);
         let interfaces = device.upload(&others)?;
         let interfaces = Interfaces {
             rows: near.part(&interfaces, &index)?,
             panels: interfaces,
             coupling: device.buffer(n)?,
             diagonal: device.buffer(n)?,
-            solve: kernel("interfaces_solve")?,
+            solve: Kernel::new(&device, &near.value, THREADS)?,
         };
         let mut conductors = None;
         if !metal.is_empty() {
@@ -80,7 +79,7 @@ impl DevicePreconditioner {
             let geometry = DeviceGeometry::new(&device, &part, &kinds, near.geometry.diameters)?;
             let between = near.between(geometry, &device.upload(&metal)?, &index)?;
             let two_level = DeviceTwoLevel::new(&between, &part, &owners, NEIGHBOURS)?;
-            conductors = Some(Conductors::new(&device, two_level, &metal)?);
+            conductors = Some(Conductors::new(near, two_level, &metal)?);
         }
         Ok(Self { panels: n, conductors, interfaces: Some(interfaces) })
     }
@@ -115,39 +114,43 @@ impl DevicePreconditioner {
                 .as_mut()
                 .map_or(Ok(()), |c| c.two_level.apply_on_device(v, z, columns));
         };
-        let n = count(self.panels);
-        let (mut metal, mut charges) = (0, gpu::Arg::Pointer(0));
+        let (mut metal, mut charges) = (0, Pointer::null());
         if let Some(conductors) = &mut self.conductors {
             conductors.apply(self.panels, v, z, columns)?;
-            (metal, charges) = (conductors.panels.len(), conductors.charges.arg());
+            (metal, charges) = (conductors.panels.len(), conductors.charges.pointer());
         }
         let SparseRows { starts, columns: entries, values } = &interfaces.rows;
-        let args = [
-            count(interfaces.panels.len()),
-            interfaces.panels.arg(),
-            n,
-            count(metal),
-            starts.arg(),
-            entries.arg(),
-            values.arg(),
+        let solve = Solve {
+            count: count(interfaces.panels.len()),
+            interfaces: interfaces.panels.pointer(),
+            n: count(self.panels),
+            conductors: count(metal),
+            starts: starts.pointer(),
+            columns: entries.pointer(),
+            values: values.pointer().cast(),
             charges,
-            interfaces.coupling.arg(),
-            interfaces.diagonal.arg(),
-            v.arg(),
-            z.arg(),
-        ];
-        interfaces.solve.over(interfaces.panels.len(), columns, &args)
+            coupling: interfaces.coupling.pointer(),
+            diagonal: interfaces.diagonal.pointer(),
+            v: v.pointer(),
+            z: z.pointer(),
+        };
+        interfaces.solve.over(interfaces.panels.len(), columns, solve)
     }
 }
 
 impl Conductors {
-    fn new(device: &Device, two_level: DeviceTwoLevel, panels: &[u32]) -> Result<Self, gpu::Error> {
+    fn new(
+        near: &DeviceNear,
+        two_level: DeviceTwoLevel,
+        panels: &[u32],
+    ) -> Result<Self, gpu::Error> {
+        let device = two_level.device().clone();
         Ok(Self {
             two_level,
             panels: device.upload(panels)?,
             potentials: device.buffer(0)?,
             charges: device.buffer(0)?,
-            chosen: Kernel::new(device, &INTERFACES, &[], "interfaces_chosen", VECTOR_THREADS)?,
+            chosen: Kernel::new(&device, &near.value, THREADS)?,
         })
     }
 
@@ -164,11 +167,12 @@ impl Conductors {
             self.potentials = self.two_level.device().buffer(columns * own)?;
             self.charges = self.two_level.device().buffer(columns * own)?;
         }
-        let places = [count(own), self.panels.arg(), count(n)];
-        let values = [v.arg(), self.potentials.arg(), gpu::Arg::U32(0)];
-        self.chosen.over(own, columns, &[places, values].concat())?;
+        let (panels, values) = (v.pointer(), self.potentials.pointer());
+        let (count, chosen, n) = (count(own), self.panels.pointer(), count(n));
+        let from = Chosen { count, chosen, n, panels, values, to_panels: false };
+        self.chosen.over(own, columns, from)?;
         self.two_level.apply_on_device(&self.potentials, &self.charges, columns)?;
-        let values = [z.arg(), self.charges.arg(), gpu::Arg::U32(1)];
-        self.chosen.over(own, columns, &[places, values].concat())
+        let (panels, values) = (z.pointer(), self.charges.pointer());
+        self.chosen.over(own, columns, Chosen { panels, values, to_panels: true, ..from })
     }
 }

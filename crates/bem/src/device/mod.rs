@@ -16,7 +16,7 @@ mod tests;
 mod two_level;
 mod warm_up;
 
-use gpu::{Arg, Buffer, Device, Error};
+use gpu::{Arguments, Buffer, Device, Error, Pointer};
 
 use crate::geometry::panels::Panels;
 use crate::near::Needs;
@@ -25,7 +25,7 @@ use crate::quadrature::sums::Rule;
 use crate::quadrature::{self, MAX_LINE_POINTS, MAX_TRIANGLE_DEGREE};
 pub(crate) use backend::OnDevice;
 pub(crate) use interfaces::DevicePreconditioner;
-use kernels::{Kernel, NEAR, count};
+use kernels::{Kernel, PairRules, TriangleRules, count};
 pub(crate) use near::DeviceNear;
 use near::Search;
 pub(crate) use product::DeviceProduct;
@@ -45,7 +45,7 @@ pub(crate) fn open(ordinal: usize) -> Result<Device, Error> {
 /// Threads of a block in the kernels that work on panels.
 const THREADS: u32 = 128;
 
-/// Lanes that share a row of a sparse matrix, as `kernels/bem/sparse.cu` and `kernels/bem/preconditioner.cu` have it.
+/// Lanes that share a row of a sparse matrix.
 const LANES: usize = 8;
 
 /// Panels and quadrature rules on the device.
@@ -98,9 +98,13 @@ impl DeviceGeometry {
         }
         let vertices = device.upload(panels.coordinates())?;
         let centroids = device.buffer(n)?;
-        let kernel = Kernel::new(device, &NEAR, &rows::general(false), "near_panels", THREADS)?;
-        let args = [vertices.arg(), count(n), Arg::F64(diameters), centroids.arg()];
-        kernel.over(n, 1, &args)?;
+        let of_panels = kernels::near::Panels {
+            vertices: vertices.pointer(),
+            n: count(n),
+            diameters,
+            centroids: centroids.pointer(),
+        };
+        Kernel::new(device, &rows::general(false), THREADS)?.over(n, 1, of_panels)?;
         let areas = device.upload(panels.areas())?;
         let rows = Rows::new(device, panels, kinds, &areas)?;
         Ok(Self {
@@ -144,17 +148,25 @@ impl DeviceGeometry {
     pub(crate) fn smallest_relative_gap(&self, rule: &Rule) -> Result<f64, Error> {
         let blocks = self.panels.div_ceil(THREADS as usize);
         let parts = self.device.buffer::<f64>(blocks)?;
-        let mut args = vec![self.vertices.arg(), self.areas.arg(), self.centroids.arg()];
-        args.push(Arg::F64(self.diameters));
-        args.extend(self.search.args());
-        args.extend([count(self.panels), self.rules.nodes(rule), count(rule.len()), parts.arg()]);
-        args.push(self.rows.arg());
-        self.kernel("near_closest")?.over(self.panels, 1, &args)?;
+        let closest = kernels::near::Closest {
+            vertices: self.vertices.pointer(),
+            areas: self.areas.pointer(),
+            centroids: self.centroids.pointer(),
+            diameters: self.diameters,
+            tree: self.search.tree(),
+            n: count(self.panels),
+            rule: self.rules.nodes(rule),
+            nodes_of_rule: count(rule.len()),
+            parts: parts.pointer(),
+            rows: self.rows.pointer(),
+        };
+        self.kernel()?.over(self.panels, 1, closest)?;
         Ok(parts.to_vec()?.into_iter().fold(1.0, f64::min))
     }
 
-    fn kernel(&self, name: &str) -> Result<Kernel, Error> {
-        Kernel::new(&self.device, &NEAR, self.rows.macros(), name, THREADS)
+    /// A kernel of `kernels/bem/near.cu`.
+    fn kernel<A: Arguments>(&self) -> Result<Kernel<A>, Error> {
+        Kernel::new(&self.device, self.rows.macros(), THREADS)
     }
 }
 
@@ -179,19 +191,19 @@ impl Rules {
         })
     }
 
-    /// Nodes of one rule, as an argument.
-    fn nodes(&self, rule: &Rule) -> Arg {
-        self.triangle.at(self.first[rule.degree().min(MAX_TRIANGLE_DEGREE)] as usize)
+    /// Nodes of one rule.
+    fn nodes(&self, rule: &Rule) -> Pointer<[f64; 4]> {
+        self.triangle.pointer_to(self.first[rule.degree().min(MAX_TRIANGLE_DEGREE)] as usize)
     }
 
-    /// Triangle rules, line rules, the highest of both.
-    fn of_pairs(&self) -> [Arg; 5] {
-        let [nodes, starts, most] = self.of_triangles();
-        [nodes, starts, self.line.arg(), most, count(MAX_LINE_POINTS)]
+    fn of_pairs(&self) -> PairRules {
+        let TriangleRules { triangle, rule_starts, most_degree } = self.of_triangles();
+        let (line, most_points) = (self.line.pointer(), count(MAX_LINE_POINTS));
+        PairRules { triangle, rule_starts, line, most_degree, most_points }
     }
 
-    /// Nodes, beginnings and the highest degree of the triangle rules.
-    fn of_triangles(&self) -> [Arg; 3] {
-        [self.triangle.arg(), self.starts.arg(), count(MAX_TRIANGLE_DEGREE)]
+    fn of_triangles(&self) -> TriangleRules {
+        let (triangle, rule_starts) = (self.triangle.pointer(), self.starts.pointer());
+        TriangleRules { triangle, rule_starts, most_degree: count(MAX_TRIANGLE_DEGREE) }
     }
 }

@@ -1,8 +1,9 @@
 //! The near field's matrix on the device: search, choice, integrals, rows.
 
-use gpu::{Arg, Buffer, Device};
+use gpu::{Buffer, Device, Pointer};
 
-use super::kernels::{Kernel, NEAR, SPARSE, VECTOR_THREADS, VECTORS, count, prefix_sums, shrunk};
+use super::kernels::near::{Candidates, Diagonal, Integrate, Leaves, Pairs, Parents, Select, Tree};
+use super::kernels::{Kernel, Matrix, Node, Pair, count, prefix_sums, shrunk, sparse, vectors};
 use super::rows::Rows;
 use super::{DeviceGeometry, LANES, THREADS};
 use crate::integrals::pair::PairQuadrature;
@@ -41,7 +42,7 @@ pub(crate) struct DeviceNear {
     pub(super) columns: Buffer<u32>,
     pub(super) values: Buffer<u8>,
     pub(super) diagonal: Buffer<f64>,
-    multiply_add: Kernel,
+    multiply_add: Kernel<sparse::MultiplyAdd>,
     entries: usize,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct SparseRows {
 
 /// Pairs with their entries: one each, or with general rows both.
 struct Part {
-    pairs: Buffer<[u32; 2]>,
+    pairs: Buffer<Pair>,
     values: Buffer<f64>,
 }
 
@@ -95,10 +96,16 @@ impl DeviceNear {
         }
         let diagonal = geometry.device.buffer(n)?;
         let (accuracy, increment) = quadrature.accuracy_and_increment();
-        let mut args = vec![geometry.vertices.arg(), count(n)];
-        args.extend(geometry.rules.of_pairs());
-        args.extend([Arg::F64(accuracy), count(increment), diagonal.arg(), geometry.rows.arg()]);
-        geometry.kernel("near_diagonal")?.over(n, 1, &args)?;
+        let of_diagonal = Diagonal {
+            vertices: geometry.vertices.pointer(),
+            n: count(n),
+            rules: geometry.rules.of_pairs(),
+            accuracy,
+            increment: count(increment),
+            diagonal: diagonal.pointer(),
+            rows: geometry.rows.pointer(),
+        };
+        geometry.kernel()?.over(n, 1, of_diagonal)?;
         Ok(Self::from_parts(geometry, parts, diagonal, precision)?)
     }
 
@@ -116,13 +123,13 @@ impl DeviceNear {
         };
         let value = vec![name.to_owned()];
         let macros = [geometry.rows.macros(), &value].concat();
-        let kernel = |name: &str| Kernel::new(device, &SPARSE, &macros, name, THREADS);
         let counts = device.buffer::<u32>(n)?;
         counts.zero()?;
-        let tally = kernel("sparse_count")?;
-        for part in &parts {
-            let pairs = part.pairs.len();
-            tally.over(pairs, 1, &[part.pairs.arg(), count(pairs), counts.arg()])?;
+        let tally = Kernel::new(device, &macros, THREADS)?;
+        for Part { pairs, .. } in &parts {
+            let (count, counts) = (count(pairs.len()), counts.pointer());
+            let of_pairs = sparse::Count { pairs: pairs.pointer(), count, counts };
+            tally.over(pairs.len(), 1, of_pairs)?;
         }
         let (starts, total) = prefix_sums(&counts.to_vec()?);
         if total > u64::from(u32::MAX) {
@@ -134,16 +141,27 @@ impl DeviceNear {
         let starts = device.upload(&starts)?;
         let columns = device.buffer::<u32>(total)?;
         let values = device.buffer::<u8>(total * size as usize)?;
-        let fill = kernel("sparse_fill")?;
+        let fill = Kernel::new(device, &macros, THREADS)?;
         for part in parts {
             let pairs = part.pairs.len();
-            let (from, entries) = (part.pairs.arg(), part.values.arg());
-            let args = [from, entries, count(pairs), counts.arg(), columns.arg(), values.arg()];
-            fill.over(pairs, 1, &args)?;
+            let entries = sparse::Fill {
+                pairs: part.pairs.pointer(),
+                entries: part.values.pointer(),
+                count: count(pairs),
+                next: counts.pointer(),
+                columns: columns.pointer(),
+                values: values.pointer().cast(),
+            };
+            fill.over(pairs, 1, entries)?;
         }
-        let args = [count(n), starts.arg(), columns.arg(), values.arg()];
-        kernel("sparse_sort")?.over(n, 1, &args)?;
-        let multiply_add = kernel("sparse_multiply_add")?;
+        let sort = sparse::Sort {
+            n: count(n),
+            starts: starts.pointer(),
+            columns: columns.pointer(),
+            values: values.pointer().cast(),
+        };
+        Kernel::new(device, &macros, THREADS)?.over(n, 1, sort)?;
+        let multiply_add = Kernel::new(device, &macros, THREADS)?;
         let entries = n + total;
         Ok(Self {
             geometry,
@@ -168,9 +186,13 @@ impl DeviceNear {
         let device = &self.geometry.device;
         let rows = self.part(chosen, index)?;
         let diagonal = device.buffer(chosen.len())?;
-        let kernel = Kernel::new(device, &VECTORS, &[], "vector_gather", VECTOR_THREADS)?;
-        let args = [count(chosen.len()), chosen.arg(), self.diagonal.arg(), diagonal.arg()];
-        kernel.over(chosen.len(), 1, &args)?;
+        let gather = vectors::Gather {
+            count: count(chosen.len()),
+            chosen: chosen.pointer(),
+            from: self.diagonal.pointer(),
+            to: diagonal.pointer(),
+        };
+        Kernel::new(device, &[], vectors::THREADS)?.over(chosen.len(), 1, gather)?;
         let (value, macros) = (self.value.clone(), self.macros.clone());
         let multiply_add = self.multiply_add.clone();
         let entries = chosen.len() + rows.columns.len();
@@ -195,18 +217,29 @@ impl DeviceNear {
         index: &Buffer<u32>,
     ) -> Result<SparseRows, gpu::Error> {
         let (device, n) = (&self.geometry.device, chosen.len());
-        let kernel = |name: &str| Kernel::new(device, &SPARSE, &self.macros, name, THREADS);
         let counts = device.buffer::<u32>(n)?;
-        let from = [count(n), chosen.arg(), index.arg(), self.starts.arg(), self.columns.arg()];
-        let args = [&from[..], &[counts.arg()]].concat();
-        kernel("sparse_part_lengths")?.over(n, 1, &args)?;
+        let from = sparse::Chosen {
+            count: count(n),
+            chosen: chosen.pointer(),
+            index: index.pointer(),
+            starts: self.starts.pointer(),
+            columns: self.columns.pointer(),
+        };
+        let lengths = sparse::PartLengths { from, lengths: counts.pointer() };
+        Kernel::new(device, &self.macros, THREADS)?.over(n, 1, lengths)?;
         let (starts, total) = prefix_sums(&counts.to_vec()?);
         let (starts, total) = (device.upload(&starts)?, total as usize);
         let columns = device.buffer::<u32>(total)?;
         let size = if self.value[0].ends_with("float") { 4 } else { 8 };
         let values = device.buffer::<u8>(total * size)?;
-        let to = [self.values.arg(), starts.arg(), columns.arg(), values.arg()];
-        kernel("sparse_part")?.over(n, 1, &[&from[..], &to].concat())?;
+        let part = sparse::Part {
+            from,
+            values: self.values.pointer().cast(),
+            part_starts: starts.pointer(),
+            part_columns: columns.pointer(),
+            part_values: values.pointer().cast(),
+        };
+        Kernel::new(device, &self.macros, THREADS)?.over(n, 1, part)?;
         Ok(SparseRows { starts, columns, values })
     }
 
@@ -222,23 +255,26 @@ impl DeviceNear {
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
     pub(crate) fn subtract_points(&mut self, rule: &Rule) -> Result<(), gpu::Error> {
         let g = &self.geometry;
-        let kernel = Kernel::new(&g.device, &SPARSE, &self.macros, "sparse_subtract", THREADS)?;
-        let mut args = self.args();
-        args.extend([g.vertices.arg(), g.order.arg()]);
-        args.extend(g.rules.of_triangles());
-        args.extend([count(rule.degree()), g.rows.arg()]);
-        kernel.over(LANES * g.panels, 1, &args)
+        let subtract = sparse::Subtract {
+            matrix: self.matrix(),
+            vertices: g.vertices.pointer(),
+            order: g.order.pointer(),
+            rules: g.rules.of_triangles(),
+            degree: count(rule.degree()),
+            rows: g.rows.pointer(),
+        };
+        Kernel::new(&g.device, &self.macros, THREADS)?.over(LANES * g.panels, 1, subtract)
     }
 
-    /// Rows, columns, entries and diagonal as arguments.
-    pub(super) fn args(&self) -> Vec<Arg> {
-        vec![
-            count(self.geometry.panels),
-            self.starts.arg(),
-            self.columns.arg(),
-            self.values.arg(),
-            self.diagonal.arg(),
-        ]
+    /// What kernels take of it.
+    pub(super) fn matrix(&self) -> Matrix {
+        Matrix {
+            n: count(self.geometry.panels),
+            starts: self.starts.pointer(),
+            columns: self.columns.pointer(),
+            values: self.values.pointer().cast(),
+            diagonal: self.diagonal.pointer(),
+        }
     }
 
     /// y += A x for `columns` vectors on the device.
@@ -248,9 +284,9 @@ impl DeviceNear {
         y: &Buffer<f64>,
         columns: usize,
     ) -> Result<(), gpu::Error> {
-        let mut args = self.args();
-        args.extend([x.arg(), y.arg()]);
-        self.multiply_add.over(LANES * self.geometry.panels, columns, &args)
+        let (matrix, x, y) = (self.matrix(), x.pointer(), y.pointer());
+        let product = sparse::MultiplyAdd { matrix, x, y };
+        self.multiply_add.over(LANES * self.geometry.panels, columns, product)
     }
 
     /// Rows with columns and entries, the diagonal first, for tests.
@@ -278,9 +314,9 @@ impl DeviceNear {
 #[derive(Debug)]
 pub(super) struct Search {
     depth: u32,
-    nodes: Buffer<[f64; 7]>,
+    nodes: Buffer<Node>,
     starts: Buffer<u32>,
-    candidates: Kernel,
+    candidates: Kernel<Candidates>,
 }
 
 impl Search {
@@ -290,7 +326,6 @@ impl Search {
         centroids: &Buffer<[f64; 4]>,
         rows: &Rows,
     ) -> Result<Self, gpu::Error> {
-        let kernel = |name: &str| Kernel::new(device, &NEAR, rows.macros(), name, THREADS);
         let mut depth = 0;
         while n.div_ceil(1 << depth) > LEAF {
             depth += 1;
@@ -298,18 +333,27 @@ impl Search {
         let leaves = 1usize << depth;
         let nodes = device.buffer(2 * leaves)?;
         let starts = device.buffer(leaves + 1)?;
-        let args = [centroids.arg(), count(n), Arg::U32(depth), nodes.arg(), starts.arg()];
-        kernel("near_leaves")?.over(leaves, 1, &args)?;
-        let parents = kernel("near_parents")?;
+        let of_leaves = Leaves {
+            centroids: centroids.pointer(),
+            n: count(n),
+            depth,
+            nodes: nodes.pointer(),
+            starts: starts.pointer(),
+        };
+        Kernel::new(device, rows.macros(), THREADS)?.over(leaves, 1, of_leaves)?;
+        let parents = Kernel::new(device, rows.macros(), THREADS)?;
         for level in (0..depth).rev() {
-            parents.over(1 << level, 1, &[nodes.arg(), Arg::U32(1 << level)])?;
+            let of_level = Parents { nodes: nodes.pointer(), first: 1 << level };
+            parents.over(1 << level, 1, of_level)?;
         }
-        Ok(Self { depth, nodes, starts, candidates: kernel("near_candidates")? })
+        let candidates = Kernel::new(device, rows.macros(), THREADS)?;
+        Ok(Self { depth, nodes, starts, candidates })
     }
 
-    /// Nodes, beginnings of the leaves and depth as arguments.
-    pub(super) fn args(&self) -> [Arg; 3] {
-        [self.nodes.arg(), self.starts.arg(), Arg::U32(self.depth)]
+    /// What kernels take of it.
+    pub(super) fn tree(&self) -> Tree {
+        let (nodes, starts) = (self.nodes.pointer(), self.starts.pointer());
+        Tree { nodes, starts, depth: self.depth }
     }
 
     fn launch(
@@ -318,21 +362,19 @@ impl Search {
         first: usize,
         counts: &Buffer<u32>,
         rows: usize,
-        pairs: Arg,
+        pairs: Pointer<Pair>,
     ) -> Result<(), gpu::Error> {
-        let args = [
-            geometry.centroids.arg(),
-            geometry.order.arg(),
-            self.nodes.arg(),
-            self.starts.arg(),
-            Arg::U32(self.depth),
-            count(first),
-            count(rows),
-            counts.arg(),
+        let candidates = Candidates {
+            centroids: geometry.centroids.pointer(),
+            order: geometry.order.pointer(),
+            tree: self.tree(),
+            first: count(first),
+            count_of_rows: count(rows),
+            counts: counts.pointer(),
             pairs,
-            geometry.rows.arg(),
-        ];
-        self.candidates.over(rows, 1, &args)
+            rows: geometry.rows.pointer(),
+        };
+        self.candidates.over(rows, 1, candidates)
     }
 
     /// Where the candidates of some rows begin, and how many there are.
@@ -343,7 +385,7 @@ impl Search {
         rows: usize,
     ) -> Result<(Vec<u32>, u64), gpu::Error> {
         let counts = geometry.device.buffer::<u32>(rows)?;
-        self.launch(geometry, first, &counts, rows, Arg::Pointer(0))?;
+        self.launch(geometry, first, &counts, rows, Pointer::null())?;
         Ok(prefix_sums(&counts.to_vec()?))
     }
 
@@ -353,12 +395,12 @@ impl Search {
         first: usize,
         begins: &[u32],
         total: usize,
-    ) -> Result<Buffer<[u32; 2]>, gpu::Error> {
+    ) -> Result<Buffer<Pair>, gpu::Error> {
         // One more, so that there is an address even if there is no pair.
         let pairs = geometry.device.buffer(total + 1)?;
         let rows = begins.len() - 1;
         let begins = geometry.device.upload(&begins[..rows])?;
-        self.launch(geometry, first, &begins, rows, pairs.arg())?;
+        self.launch(geometry, first, &begins, rows, pairs.pointer())?;
         Ok(pairs)
     }
 }
@@ -367,8 +409,8 @@ impl Search {
 struct Integrals<'a> {
     selection: &'a Selection,
     quadrature: PairQuadrature,
-    select: Kernel,
-    integrate: Kernel,
+    select: Kernel<Select>,
+    integrate: Kernel<Integrate>,
 }
 
 impl<'a> Integrals<'a> {
@@ -377,49 +419,64 @@ impl<'a> Integrals<'a> {
         selection: &'a Selection,
         quadrature: PairQuadrature,
     ) -> Result<Self, gpu::Error> {
-        let select = geometry.kernel("near_select")?;
-        let integrate = geometry.kernel("near_integrate")?;
+        let select = geometry.kernel()?;
+        let integrate = geometry.kernel()?;
         Ok(Self { selection, quadrature, select, integrate })
     }
 
     /// The pairs among `candidates` (all but its last element) that the near field holds.
-    fn of(
-        &self,
-        geometry: &DeviceGeometry,
-        candidates: &Buffer<[u32; 2]>,
-    ) -> Result<Part, gpu::Error> {
+    fn of(&self, geometry: &DeviceGeometry, candidates: &Buffer<Pair>) -> Result<Part, gpu::Error> {
         let device = &geometry.device;
         let total = candidates.len() - 1;
         let [rule, finer] = self.selection.rules;
-        let (charges, parts) = (geometry.charges.arg(), geometry.parts.arg());
-        let panels = [geometry.vertices.arg(), charges, parts, candidates.arg()];
+        let panels = Pairs {
+            vertices: geometry.vertices.pointer(),
+            charges: geometry.charges.pointer(),
+            parts: geometry.parts.pointer(),
+            pairs: candidates.pointer(),
+        };
         let chosen = device.buffer::<u32>(total)?;
         // Pairs chosen, pairs left for integrals along edges, pairs kept.
         let tally = device.upload(&[0u32; 3])?;
-        let mut args = panels.to_vec();
-        args.push(count(total));
-        args.extend(geometry.rules.of_triangles());
-        args.extend([count(rule.degree()), count(finer.degree())]);
-        args.extend([Arg::F64(self.selection.error), chosen.arg(), tally.at(0)]);
-        args.push(geometry.rows.arg());
-        self.select.over(total, 1, &args)?;
+        let select = Select {
+            panels,
+            count: count(total),
+            rules: geometry.rules.of_triangles(),
+            degree: count(rule.degree()),
+            finer: count(finer.degree()),
+            allowed: self.selection.error,
+            chosen: chosen.pointer(),
+            chosen_count: tally.pointer(),
+            rows: geometry.rows.pointer(),
+        };
+        self.select.over(total, 1, select)?;
 
         let found = tally.to_vec()?[0] as usize;
         let rest = device.buffer::<u32>(found)?;
-        let kept = device.buffer::<[u32; 2]>(found)?;
+        let kept = device.buffer::<Pair>(found)?;
         let per_pair = if geometry.rows.is_general() { 2 } else { 1 };
         let values = device.buffer::<f64>(per_pair * found)?;
         let (accuracy, increment) = self.quadrature.accuracy_and_increment();
         for (edges, list) in [(0, &chosen), (1, &rest)] {
             let pairs = tally.to_vec()?[edges] as usize;
-            let mut args = panels.to_vec();
-            args.extend([list.arg(), count(pairs)]);
-            args.extend(geometry.rules.of_pairs());
-            args.extend([count(rule.degree()), Arg::F64(self.selection.error)]);
-            args.extend([Arg::F64(accuracy), count(increment), count(edges)]);
-            args.extend([rest.arg(), tally.at(1), kept.arg(), values.arg(), tally.at(2)]);
-            args.push(geometry.rows.arg());
-            self.integrate.over(pairs, 1, &args)?;
+            let integrate = Integrate {
+                panels,
+                chosen: list.pointer(),
+                count: count(pairs),
+                rules: geometry.rules.of_pairs(),
+                degree: count(rule.degree()),
+                allowed: self.selection.error,
+                accuracy,
+                increment: count(increment),
+                edges: count(edges),
+                rest: rest.pointer(),
+                rest_count: tally.pointer_to(1),
+                kept: kept.pointer(),
+                values: values.pointer(),
+                kept_count: tally.pointer_to(2),
+                rows: geometry.rows.pointer(),
+            };
+            self.integrate.over(pairs, 1, integrate)?;
         }
         let pairs = tally.to_vec()?[2] as usize;
         Ok(Part {

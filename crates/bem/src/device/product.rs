@@ -1,16 +1,14 @@
 //! The product with the operator on the device: points, fast sum, means, near field.
 
-use gpu::{Arg, Buffer, Device};
+use gpu::{Buffer, Device};
 
-use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
+use super::kernels::vectors::{self, TARGETS, THREADS};
+use super::kernels::{Kernel, count};
 use super::near::DeviceNear;
 use crate::Error;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
-
-/// Targets that a block of direct sums takes, as `kernels/bem/vectors.cu` has it.
-const TARGETS: usize = 8;
 
 /// Blocks over the sources of direct sums: enough to fill a GPU.
 const SOURCE_BLOCKS: usize = 64;
@@ -22,9 +20,9 @@ pub(crate) struct DeviceProduct {
     near: DeviceNear,
     nodes: usize,
     rule: &'static Rule,
-    spread: Kernel,
-    average: Kernel,
-    direct: Kernel,
+    spread: Kernel<vectors::Spread>,
+    average: Kernel<vectors::Average>,
+    direct: Kernel<vectors::Direct>,
     /// Of the points and those of images, shape (k, images, points).
     charges: Buffer<f64>,
     /// At the points, shapes (k, points) and (k, points, 3), as far as rows ask for them.
@@ -35,13 +33,12 @@ pub(crate) struct DeviceProduct {
 impl DeviceProduct {
     pub(crate) fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, gpu::Error> {
         let device = near.geometry.device.clone();
-        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
         Ok(Self {
             nodes: rule.len(),
             rule,
-            spread: kernel("points_spread")?,
-            average: kernel("points_average")?,
-            direct: kernel("points_direct")?,
+            spread: Kernel::new(&device, &[], THREADS)?,
+            average: Kernel::new(&device, &[], THREADS)?,
+            direct: Kernel::new(&device, &[], THREADS)?,
             charges: device.buffer(0)?,
             potentials: device.buffer(0)?,
             gradients: device.buffer(0)?,
@@ -85,7 +82,7 @@ impl DeviceProduct {
     ) -> Result<(), Error> {
         let (n, rows) = (self.near.len(), &self.near.geometry.rows);
         let points = columns * n * self.nodes;
-        let (sources, images) = (points * rows.image_count(), rows.images());
+        let sources = points * rows.image_count();
         let room = |buffer: &mut Buffer<f64>, len: usize| -> Result<(), gpu::Error> {
             if buffer.len() < len {
                 *buffer = self.device.buffer(len)?;
@@ -95,18 +92,32 @@ impl DeviceProduct {
         room(&mut self.charges, sources)?;
         room(&mut self.potentials, if rows.has_potentials { points } else { 0 })?;
         room(&mut self.gradients, if rows.has_fields { 3 * points } else { 0 })?;
-        let nodes = self.near.geometry.rules.nodes(self.rule);
-        let rule = [count(n), count(self.nodes), nodes];
-        let spread = [&rule[..], &images, &[x.arg(), self.charges.arg()]].concat();
-        self.spread.over(sources / columns, columns, &spread)?;
+        let rule = self.near.geometry.rules.nodes(self.rule);
+        let spread = vectors::Spread {
+            n: count(n),
+            nodes: count(self.nodes),
+            rule,
+            images: rows.images(),
+            panels: x.pointer(),
+            points: self.charges.pointer(),
+        };
+        self.spread.over(sources / columns, columns, spread)?;
         // The plan has a stream of its own.
         self.device.stream().synchronize()?;
         let potentials = rows.has_potentials.then_some(&self.potentials);
         let gradients = rows.has_fields.then_some(&self.gradients);
         plan.apply_on_device(columns, &self.charges, potentials, gradients)?;
-        let sums = [self.potentials.arg(), self.gradients.arg(), y.arg()];
-        let panels = [rows.kinds(), self.near.geometry.vertices.arg()];
-        self.average.over(n, columns, &[&rule[..], &panels, &sums].concat())?;
+        let average = vectors::Average {
+            n: count(n),
+            nodes: count(self.nodes),
+            rule,
+            kinds: rows.kinds(),
+            vertices: self.near.geometry.vertices.pointer(),
+            potentials: self.potentials.pointer(),
+            gradients: self.gradients.pointer(),
+            panels: y.pointer(),
+        };
+        self.average.over(n, columns, average)?;
         Ok(self.near.multiply_add(x, y, columns)?)
     }
 
@@ -137,18 +148,19 @@ impl DeviceProduct {
         let sums = self.device.buffer::<f64>(width * places.len())?;
         sums.zero()?;
         let g = &self.near.geometry;
-        let points =
-            [g.vertices.arg(), count(g.panels), count(self.nodes), g.rules.nodes(self.rule)];
-        let targets = [
-            self.charges.arg(),
-            targets.arg(),
-            count(places.len()),
-            Arg::U32(u32::from(of == Sampled::Gradients)),
-            sums.arg(),
-        ];
-        let groups = places.len().div_ceil(TARGETS);
-        let args = [&points[..], &g.rows.images(), &targets].concat();
-        self.direct.blocks(SOURCE_BLOCKS, groups, &args)?;
+        let direct = vectors::Direct {
+            vertices: g.vertices.pointer(),
+            n: count(g.panels),
+            nodes: count(self.nodes),
+            rule: g.rules.nodes(self.rule),
+            images: g.rows.images(),
+            charges: self.charges.pointer(),
+            targets: targets.pointer(),
+            count: count(places.len()),
+            gradient: of == Sampled::Gradients,
+            sums: sums.pointer(),
+        };
+        self.direct.blocks(SOURCE_BLOCKS, places.len().div_ceil(TARGETS), direct)?;
         Ok(Some([found, sums.to_vec()?]))
     }
 }

@@ -1,8 +1,10 @@
 //! What a matrix over panels has beyond potentials of panels without images, as `kernels/shared/rows.cuh` declares it.
 
-use gpu::{Arg, Buffer, Device, Error};
+use gpu::{Buffer, Device, Error, Pointer};
 
-use crate::geometry::panels::{Image, Panels};
+use super::kernels::{ADJOINT, Images, Mirror, NONE, SINGLE, Table, count};
+
+use crate::geometry::panels::Panels;
 use crate::near::Needs;
 use crate::near::pairs::RowKind;
 
@@ -13,14 +15,14 @@ pub(super) struct Rows {
     kinds: Buffer<u32>,
     /// Induced density, the area around with about this density, what errors in the row count.
     needs: Option<Buffer<[f64; 3]>>,
-    images: Buffer<[f64; 7]>,
+    images: Buffer<Mirror>,
     /// Their addresses, as the kernels' `Rows` has them.
     table: Buffer<u64>,
     pub(super) has_potentials: bool,
     pub(super) has_fields: bool,
 }
 
-/// Definitions of kernels that know `Rows`, or do not.
+/// Macros of kernels that know `Rows`, or do not.
 pub(super) fn general(yes: bool) -> Vec<String> {
     vec![format!("GENERAL={}", u8::from(yes))]
 }
@@ -33,16 +35,16 @@ impl Rows {
         areas: &Buffer<f64>,
     ) -> Result<Self, Error> {
         let kind = |kernel: &RowKind| match kernel {
-            RowKind::Single => 0,
-            RowKind::Adjoint => 1,
-            RowKind::Double | RowKind::None => 2,
+            RowKind::Single => SINGLE,
+            RowKind::Adjoint => ADJOINT,
+            RowKind::Double | RowKind::None => NONE,
         };
         let kinds: Vec<u32> = kinds.iter().map(kind).collect();
-        let images: Vec<[f64; 7]> = panels.images().iter().map(Image::map).collect();
+        let images: Vec<Mirror> = panels.images().iter().map(|image| Mirror(image.map())).collect();
         let mut rows = Self {
-            macros: general(images.len() > 1 || kinds.iter().any(|&kind| kind != 0)),
-            has_potentials: kinds.contains(&0),
-            has_fields: kinds.contains(&1),
+            macros: general(images.len() > 1 || kinds.iter().any(|&kind| kind != SINGLE)),
+            has_potentials: kinds.contains(&SINGLE),
+            has_fields: kinds.contains(&ADJOINT),
             kinds: device.upload(&kinds)?,
             needs: None,
             images: device.upload(&images)?,
@@ -77,7 +79,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Definitions for the kernels that take [`arg`](Self::arg).
+    /// Macros for the kernels that take [`pointer`](Self::pointer).
     pub(super) fn macros(&self) -> &[String] {
         &self.macros
     }
@@ -86,17 +88,16 @@ impl Rows {
         self.macros == general(true)
     }
 
-    pub(super) fn arg(&self) -> Arg {
-        self.table.arg()
+    pub(super) fn pointer(&self) -> Pointer<Table> {
+        self.table.pointer().cast()
     }
 
-    pub(super) fn kinds(&self) -> Arg {
-        self.kinds.arg()
+    pub(super) fn kinds(&self) -> Pointer<u32> {
+        self.kinds.pointer()
     }
 
-    /// Places and signs of images, and how many there are.
-    pub(super) fn images(&self) -> [Arg; 2] {
-        [self.images.arg(), super::count(self.images.len())]
+    pub(super) fn images(&self) -> Images {
+        Images { images: self.images.pointer(), image_count: count(self.images.len()) }
     }
 
     pub(super) fn image_count(&self) -> usize {

@@ -1,9 +1,10 @@
 //! GMRES's vectors on the device: an iteration moves a few numbers.
 
-use gpu::{Arg, Buffer, Device};
+use gpu::{Buffer, Device, Pointer};
 
 use super::completion::DeviceCompletion;
-use super::kernels::{Kernel, VECTOR_THREADS, VECTORS, count};
+use super::kernels::vectors::{self, THREADS};
+use super::kernels::{Kernel, count};
 use super::{DevicePreconditioner, DeviceProduct};
 use crate::Error;
 use crate::solve::backend::Equations;
@@ -26,10 +27,10 @@ pub(super) struct DeviceVectors<'a, 'e> {
     part: Buffer<u32>,
     shares: Buffer<f64>,
     diagonal: Buffer<f64>,
-    dot: Kernel,
-    total: Kernel,
-    squares: Kernel,
-    combine: Kernel,
+    dot: Kernel<vectors::Dot>,
+    total: Kernel<vectors::Total>,
+    squares: Kernel<vectors::Squares>,
+    combine: Kernel<vectors::Combine>,
     /// Parts of an inner product, their sum at the end.
     parts: Buffer<f64>,
 }
@@ -50,7 +51,6 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
         let asks_for_balance = equations.measure.is_some_and(|measure| measure.asks_for_balance);
         let of_balance = if asks_for_balance { n } else { 0 };
         let diagonal: Vec<f64> = (0..of_balance).map(|i| (equations.row)(i)[1]).collect();
-        let kernel = |name: &str| Kernel::new(&device, &VECTORS, &[], name, VECTOR_THREADS);
         let completion = equations.completion.map(|of| DeviceCompletion::new(&device, of, n));
         Ok(Self {
             n,
@@ -58,10 +58,10 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
             part: device.upload(equations.parts)?,
             shares: device.upload(equations.shares)?,
             diagonal: device.upload(&diagonal)?,
-            dot: kernel("vector_dot")?,
-            total: kernel("vector_total")?,
-            squares: kernel("vector_squares")?,
-            combine: kernel("vector_combine")?,
+            dot: Kernel::new(&device, &[], THREADS)?,
+            total: Kernel::new(&device, &[], THREADS)?,
+            squares: Kernel::new(&device, &[], THREADS)?,
+            combine: Kernel::new(&device, &[], THREADS)?,
             parts: device.buffer(PARTS + 1)?,
             completion: completion.transpose()?,
             equations,
@@ -85,12 +85,11 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
         &self,
         len: usize,
         factor: f64,
-        x: Arg,
+        x: Pointer<f64>,
         other: f64,
-        y: Arg,
+        y: Pointer<f64>,
     ) -> Result<(), gpu::Error> {
-        let args = [Arg::U64(len as u64), Arg::F64(factor), x, Arg::F64(other), y];
-        self.combine.over(len, 1, &args)
+        self.combine.over(len, 1, vectors::Combine { n: len as u64, factor, x, other, y })
     }
 }
 
@@ -111,7 +110,7 @@ impl VectorSpace for DeviceVectors<'_, '_> {
         let y = self.device.buffer(x.len())?;
         match &mut self.preconditioner {
             Some(preconditioner) => preconditioner.apply_on_device(x, &y, columns)?,
-            None => self.combine(x.len(), 1.0, x.arg(), 0.0, y.arg())?,
+            None => self.combine(x.len(), 1.0, x.pointer(), 0.0, y.pointer())?,
         }
         Ok(y)
     }
@@ -125,7 +124,7 @@ impl VectorSpace for DeviceVectors<'_, '_> {
     fn joined(&self, vectors: &[&Buffer<f64>]) -> Result<Buffer<f64>, Error> {
         let all = self.device.buffer(vectors.len() * self.n)?;
         for (k, v) in vectors.iter().enumerate() {
-            self.combine(self.n, 1.0, v.arg(), 0.0, all.at(k * self.n))?;
+            self.combine(self.n, 1.0, v.pointer(), 0.0, all.pointer_to(k * self.n))?;
         }
         Ok(all)
     }
@@ -136,7 +135,7 @@ impl VectorSpace for DeviceVectors<'_, '_> {
         }
         let part = |k: usize| {
             let part = self.device.buffer(self.n)?;
-            self.combine(self.n, 1.0, vectors.at(k * self.n), 0.0, part.arg())?;
+            self.combine(self.n, 1.0, vectors.pointer_to(k * self.n), 0.0, part.pointer())?;
             Ok(part)
         };
         (0..columns).map(part).collect()
@@ -144,21 +143,28 @@ impl VectorSpace for DeviceVectors<'_, '_> {
 
     fn dot(&self, column: usize, u: &Buffer<f64>, v: &Buffer<f64>) -> Result<f64, Error> {
         let own = if self.weights.len() > self.n { column * self.n } else { 0 };
-        let vectors = [self.weights.at(own), u.arg(), v.arg(), self.parts.arg()];
-        let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();
-        self.dot.blocks(PARTS, 1, &args)?;
-        self.total.blocks(1, 1, &[count(PARTS), self.parts.arg(), self.parts.at(PARTS)])?;
+        let parts = self.parts.pointer();
+        let dot = vectors::Dot {
+            n: self.n as u64,
+            weights: self.weights.pointer_to(own),
+            u: u.pointer(),
+            v: v.pointer(),
+            parts,
+        };
+        self.dot.blocks(PARTS, 1, dot)?;
+        let out = self.parts.pointer_to(PARTS);
+        self.total.blocks(1, 1, vectors::Total { count: count(PARTS), parts, out })?;
         let mut sum = [0.0];
         self.parts.read(PARTS, &mut sum)?;
         Ok(sum[0])
     }
 
     fn add(&self, a: f64, x: &Buffer<f64>, y: &mut Buffer<f64>) -> Result<(), Error> {
-        Ok(self.combine(self.n, a, x.arg(), 1.0, y.arg())?)
+        Ok(self.combine(self.n, a, x.pointer(), 1.0, y.pointer())?)
     }
 
     fn scale(&self, a: f64, x: &mut Buffer<f64>) -> Result<(), Error> {
-        Ok(self.combine(self.n, a, x.arg(), 0.0, x.arg())?)
+        Ok(self.combine(self.n, a, x.pointer(), 0.0, x.pointer())?)
     }
 
     fn measure(
@@ -168,11 +174,11 @@ impl VectorSpace for DeviceVectors<'_, '_> {
         r: &Buffer<f64>,
     ) -> Result<Option<f64>, Error> {
         let Some(measure) = self.equations.measure else { return Ok(None) };
-        let left = self.mean_squares(Arg::Pointer(0), r)?;
+        let left = self.mean_squares(Pointer::null(), r)?;
         let balanced = if self.diagonal.is_empty() {
             Vec::new()
         } else {
-            self.mean_squares(self.diagonal.arg(), x)?
+            self.mean_squares(self.diagonal.pointer(), x)?
         };
         Ok(Some((measure.size)(column, &left, &balanced)))
     }
@@ -180,12 +186,18 @@ impl VectorSpace for DeviceVectors<'_, '_> {
 
 impl DeviceVectors<'_, '_> {
     /// Mean squares over each part of the values times these factors, if any.
-    fn mean_squares(&self, factors: Arg, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
+    fn mean_squares(&self, factors: Pointer<f64>, values: &Buffer<f64>) -> Result<Vec<f64>, Error> {
         let sums = self.device.buffer::<f64>(self.equations.count)?;
         sums.zero()?;
-        let vectors = [self.part.arg(), self.shares.arg(), factors, values.arg(), sums.arg()];
-        let args = [&[Arg::U64(self.n as u64)][..], &vectors].concat();
-        self.squares.over(self.n, 1, &args)?;
+        let squares = vectors::Squares {
+            n: self.n as u64,
+            of: self.part.pointer(),
+            weights: self.shares.pointer(),
+            factors,
+            u: values.pointer(),
+            sums: sums.pointer(),
+        };
+        self.squares.over(self.n, 1, squares)?;
         Ok(sums.to_vec()?)
     }
 }

@@ -1,21 +1,36 @@
 //! Local inverses over a coarse level, on the device.
 
-use gpu::{Arg, Buffer, Device};
+use std::ops::Range;
+
+use gpu::{Buffer, Device, Pointer};
 use rayon::prelude::*;
 
-use super::kernels::{Kernel, PRECONDITIONER, count, prefix_sums};
+use super::kernels::preconditioner::{
+    Apply, CoarseCorrect, CoarseEntries, CoarseMeans, CoarseRemove, CoarseSlopes, CoarseSolve,
+    LocalInverse as ComputeInverses, LocalLengths, Near, SOLVERS,
+};
+use super::kernels::{Kernel, count, prefix_sums};
 use super::near::DeviceNear;
 use super::{LANES, THREADS};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::{ClusterLevels, Clusters, variance_of_panel};
 use crate::precondition::entries::Adjacency;
-use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS_OF_FACING, POINTS};
+use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, NEIGHBOURS_OF_FACING, POINTS};
 use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 
-/// Threads of the block that solves the coarse level, as `kernels/bem/preconditioner.cu` has it.
-const SOLVERS: u32 = 1024;
+/// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of panels, by warps of a block.
+fn macros(value: &[String], rows: Range<usize>, warps: u32, points: usize) -> Vec<String> {
+    let (least, most) = (rows.start, rows.end);
+    let sizes = format!("LEAST={least} MOST={most} LOCAL_WARPS={warps} POINTS_OF_PANEL={points}");
+    value.iter().cloned().chain(sizes.split(' ').map(str::to_owned)).collect()
+}
+
+/// Those of all kernels but the one for the larger rows of S.
+fn usual_macros(value: &[String]) -> Vec<String> {
+    macros(value, 0..NEIGHBOURS, THREADS / 32, 1)
+}
 
 /// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
 #[derive(Debug)]
@@ -26,7 +41,7 @@ pub(crate) struct DeviceTwoLevel {
     columns: Buffer<u32>,
     values: Buffer<f32>,
     coarse: Option<DeviceCoarse>,
-    apply: Kernel,
+    apply: Kernel<Apply>,
     /// Room for potentials, slopes and charges of the clusters, and for what they leave to S.
     means: Buffer<f64>,
     slopes: Buffer<f64>,
@@ -49,10 +64,10 @@ struct DeviceCoarse {
     slope_weights: Buffer<f64>,
     offsets: Buffer<[f32; 3]>,
     inverse: Inverse,
-    means: Kernel,
-    slopes: Kernel,
-    remove: Kernel,
-    solve: Kernel,
+    means: Kernel<CoarseMeans>,
+    slopes: Kernel<CoarseSlopes>,
+    remove: Kernel<CoarseRemove>,
+    solve: Kernel<CoarseSolve>,
 }
 
 #[derive(Debug)]
@@ -76,32 +91,37 @@ impl DeviceTwoLevel {
     ) -> Result<Self, gpu::Error> {
         let device = near.geometry.device.clone();
         let n = near.len();
-        let kernel = |name: &str| Kernel::new(&device, &PRECONDITIONER, &near.value, name, THREADS);
+        let usual = usual_macros(&near.value);
         let lengths = device.buffer::<u32>(n)?;
-        let geometry = [near.geometry.vertices.arg(), near.geometry.centroids.arg()];
-        let mut args = near.args();
-        args.extend(geometry);
-        args.extend([count(neighbours), count(NEIGHBOURS_OF_FACING), lengths.arg()]);
-        kernel("local_lengths")?.over(n, 1, &args)?;
+        let of_near = Near {
+            matrix: near.matrix(),
+            vertices: near.geometry.vertices.pointer(),
+            centroids: near.geometry.centroids.pointer(),
+        };
+        let of_rows = LocalLengths {
+            near: of_near,
+            neighbours: count(neighbours),
+            of_facing: count(NEIGHBOURS_OF_FACING),
+            lengths: lengths.pointer(),
+        };
+        Kernel::new(&device, &usual, THREADS)?.over(n, 1, of_rows)?;
         let lengths = lengths.to_vec()?;
         let some_face = lengths.iter().any(|&length| length as usize > neighbours);
         let (starts, total) = prefix_sums(&lengths);
         let starts = device.upload(&starts)?;
         let columns = device.buffer(total as usize)?;
         let values = device.buffer(total as usize)?;
-        let mut args = near.args();
-        args.extend(geometry);
-        args.extend([starts.arg(), columns.arg(), values.arg()]);
+        let inverses = ComputeInverses {
+            near: of_near,
+            local_starts: starts.pointer(),
+            local_columns: columns.pointer(),
+            local_values: values.pointer(),
+        };
         // A warp each; the larger neighbourhoods by a kernel of their own, of which a block has room for one.
-        kernel("local_inverse")?.over(32 * n, 1, &args)?;
+        Kernel::new(&device, &usual, THREADS)?.over(32 * n, 1, inverses)?;
         if some_face {
-            let (least, most) = (neighbours, NEIGHBOURS_OF_FACING);
-            let sizes =
-                [("LEAST", least), ("MOST", most), ("LOCAL_WARPS", 1), ("POINTS_OF_PANEL", POINTS)];
-            let sizes = sizes.map(|(name, value)| format!("{name}={value}"));
-            let macros = [&near.value[..], &sizes].concat();
-            let larger = Kernel::new(&device, &PRECONDITIONER, &macros, "local_inverse", 32)?;
-            larger.over(32 * n, 1, &args)?;
+            let macros = macros(&near.value, neighbours..NEIGHBOURS_OF_FACING, 1, POINTS);
+            Kernel::new(&device, &macros, 32)?.over(32 * n, 1, inverses)?;
         }
         let coarse = DeviceCoarse::new(near, panels, conductor)?;
         Self::of_rows(&device, &near.value, [starts, columns], values, coarse)
@@ -115,7 +135,7 @@ impl DeviceTwoLevel {
         values: Buffer<f32>,
         coarse: Option<DeviceCoarse>,
     ) -> Result<Self, gpu::Error> {
-        let apply = Kernel::new(device, &PRECONDITIONER, value, "preconditioner_apply", THREADS)?;
+        let apply = Kernel::new(device, &usual_macros(value), THREADS)?;
         let room = || device.buffer(0);
         let (means, slopes, solution, rest) = (room()?, room()?, room()?, room()?);
         Ok(Self {
@@ -148,11 +168,20 @@ impl DeviceTwoLevel {
         columns: usize,
     ) -> Result<(), gpu::Error> {
         let n = self.panels;
-        let local = [count(n), self.starts.arg(), self.columns.arg(), self.values.arg()];
+        let local = Apply {
+            n: count(n),
+            starts: self.starts.pointer(),
+            columns: self.columns.pointer(),
+            values: self.values.pointer(),
+            v: v.pointer(),
+            clusters: 0,
+            cluster: Pointer::null(),
+            shares: Pointer::null(),
+            solution: Pointer::null(),
+            z: z.pointer(),
+        };
         let Some(coarse) = &mut self.coarse else {
-            let none = [count(0)].into_iter().chain([Arg::Pointer(0); 3]);
-            let args: Vec<Arg> = local.into_iter().chain([v.arg()]).chain(none).collect();
-            return self.apply.over(LANES * n, columns, &[&args[..], &[z.arg()]].concat());
+            return self.apply.over(LANES * n, columns, local);
         };
         let clusters = coarse.clusters;
         if self.rest.len() < columns * n {
@@ -161,56 +190,26 @@ impl DeviceTwoLevel {
             self.solution = self.device.buffer(columns * clusters)?;
             self.rest = self.device.buffer(columns * n)?;
         }
-        let args = [
-            count(clusters),
-            coarse.starts.arg(),
-            coarse.members.arg(),
-            coarse.shares.arg(),
-            v.arg(),
-            count(n),
-            self.means.arg(),
-        ];
-        coarse.means.blocks(clusters, columns, &args)?;
-        let args = [
-            count(clusters),
-            coarse.slope_starts.arg(),
-            coarse.slope_neighbours.arg(),
-            coarse.slope_weights.arg(),
-            self.means.arg(),
-            self.slopes.arg(),
-        ];
-        coarse.slopes.over(clusters, columns, &args)?;
-        let args = [
-            count(n),
-            count(clusters),
-            coarse.cluster.arg(),
-            coarse.offsets.arg(),
-            self.means.arg(),
-            self.slopes.arg(),
-            v.arg(),
-            self.rest.arg(),
-        ];
-        coarse.remove.over(n, columns, &args)?;
+        coarse.restrict(v, n, columns, [&self.means, &self.slopes, &self.rest])?;
         match &mut coarse.inverse {
             Inverse::Dense(factor) => {
                 self.solution.copy_from(&self.means, columns * clusters)?;
-                let args = [factor.arg(), count(clusters), self.solution.arg()];
-                coarse.solve.blocks(columns, 1, &args)?;
+                let (l, n, xs) = (factor.pointer(), count(clusters), self.solution.pointer());
+                coarse.solve.blocks(columns, 1, CoarseSolve { l, n, xs })?;
             }
             Inverse::Levels(levels) => {
                 levels.apply_on_device(&self.means, &self.solution, columns)?
             }
         }
-        let of_clusters = [
-            self.rest.arg(),
-            count(clusters),
-            coarse.cluster.arg(),
-            coarse.shares.arg(),
-            self.solution.arg(),
-            z.arg(),
-        ];
-        let args: Vec<Arg> = local.into_iter().chain(of_clusters).collect();
-        self.apply.over(LANES * n, columns, &args)
+        let both = Apply {
+            v: self.rest.pointer(),
+            clusters: count(clusters),
+            cluster: coarse.cluster.pointer(),
+            shares: coarse.shares.pointer(),
+            solution: self.solution.pointer(),
+            ..local
+        };
+        self.apply.over(LANES * n, columns, both)
     }
 }
 
@@ -259,6 +258,48 @@ impl DeviceCoarse {
         Self::of_parts(near, clusters.len(), of, &shares, &slopes, inverse).map(Some)
     }
 
+    /// Means and slopes of `columns` vectors v over the clusters, and what these leave of v.
+    fn restrict(
+        &self,
+        v: &Buffer<f64>,
+        n: usize,
+        columns: usize,
+        [means, slopes, rest]: [&Buffer<f64>; 3],
+    ) -> Result<(), gpu::Error> {
+        let (n, clusters) = (count(n), count(self.clusters));
+        let (v, means, slopes) = (v.pointer(), means.pointer(), slopes.pointer());
+        let of_clusters = CoarseMeans {
+            clusters,
+            starts: self.starts.pointer(),
+            members: self.members.pointer(),
+            shares: self.shares.pointer(),
+            v,
+            n,
+            means,
+        };
+        self.means.blocks(self.clusters, columns, of_clusters)?;
+        let between = CoarseSlopes {
+            clusters,
+            starts: self.slope_starts.pointer(),
+            neighbours: self.slope_neighbours.pointer(),
+            weights: self.slope_weights.pointer(),
+            means,
+            slopes,
+        };
+        self.slopes.over(self.clusters, columns, between)?;
+        let remove = CoarseRemove {
+            n,
+            clusters,
+            cluster: self.cluster.pointer(),
+            offsets: self.offsets.pointer(),
+            means,
+            slopes,
+            v,
+            rest: rest.pointer(),
+        };
+        self.remove.over(self.cluster.len(), columns, remove)
+    }
+
     /// So many clusters, `of` which each panel is one's.
     fn of_parts(
         near: &DeviceNear,
@@ -269,9 +310,7 @@ impl DeviceCoarse {
         inverse: Inverse,
     ) -> Result<Self, gpu::Error> {
         let device = &near.geometry.device;
-        let kernel = |name: &str, threads: u32| {
-            Kernel::new(device, &PRECONDITIONER, &near.value, name, threads)
-        };
+        let usual = usual_macros(&near.value);
         let mut lengths = vec![0; clusters];
         of.iter().for_each(|&c| lengths[c as usize] += 1);
         let mut ends = prefix_sums(&lengths).0;
@@ -293,10 +332,10 @@ impl DeviceCoarse {
             slope_weights: device.upload(&weights)?,
             offsets: device.upload(slopes.offsets())?,
             inverse,
-            means: kernel("coarse_means", THREADS)?,
-            slopes: kernel("coarse_slopes", THREADS)?,
-            remove: kernel("coarse_remove", THREADS)?,
-            solve: kernel("coarse_solve", SOLVERS)?,
+            means: Kernel::new(device, &usual, THREADS)?,
+            slopes: Kernel::new(device, &usual, THREADS)?,
+            remove: Kernel::new(device, &usual, THREADS)?,
+            solve: Kernel::new(device, &usual, SOLVERS)?,
         })
     }
 }
@@ -354,7 +393,7 @@ impl Cells {
         adjacency: Option<&Adjacency>,
     ) -> Result<Buffer<f64>, gpu::Error> {
         let device = &near.geometry.device;
-        let kernel = |name: &str| Kernel::new(device, &PRECONDITIONER, &near.value, name, THREADS);
+        let usual = usual_macros(&near.value);
         let shares = clusters.shares(panels);
         let cells = &self.groups;
         let at_cell = |(own, c): (&Vec<u32>, &Vec3)| {
@@ -379,36 +418,44 @@ impl Cells {
         let starts = device.upload(&starts)?;
         let columns = adjacency.map(|pairs| device.upload(&pairs.columns)).transpose()?;
         // None: all columns, in each row.
-        let columns = columns.as_ref().map_or(Arg::Pointer(0), Buffer::arg);
+        let columns = columns.as_ref().map_or(Pointer::null(), Buffer::pointer);
         let (at_clusters, at_cells) = (device.upload(&at_clusters)?, device.upload(&at_cells)?);
         let cell_starts = device.upload(&prefix_sums(&per_cluster).0)?;
         let (shares, cluster) = (device.upload(&shares)?, device.upload(&clusters.of)?);
         let of_clusters = device.upload(&clusters.variances)?;
         let entries = device.buffer::<f64>(pairs)?;
-        let centroids = near.geometry.centroids.arg();
-        let (of_cells, of_panels) = (self.variances.arg(), self.of_panels.arg());
-        let args = [
-            count(clusters.len()),
-            starts.arg(),
+        let rough = CoarseEntries {
+            count: count(clusters.len()),
+            starts: starts.pointer(),
             columns,
-            at_clusters.arg(),
-            at_cells.arg(),
-            cell_starts.arg(),
-            self.member_starts.arg(),
-            self.members.arg(),
-            shares.arg(),
-            centroids,
-            of_cells,
-            of_panels,
-            of_clusters.arg(),
-            entries.arg(),
-        ];
-        kernel("coarse_entries")?.over(32 * pairs, 1, &args)?;
-        let mut args = near.args();
-        args.extend([starts.arg(), columns, at_clusters.arg(), cluster.arg()]);
-        args.extend([at_cells.arg(), self.cell_of.arg(), shares.arg(), centroids]);
-        args.extend([of_cells, of_panels, entries.arg()]);
-        kernel("coarse_correct")?.over(LANES * near.len(), 1, &args)?;
+            clusters: at_clusters.pointer(),
+            cells: at_cells.pointer(),
+            cell_starts: cell_starts.pointer(),
+            member_starts: self.member_starts.pointer(),
+            members: self.members.pointer(),
+            shares: shares.pointer(),
+            centroids: near.geometry.centroids.pointer(),
+            cell_variances: self.variances.pointer(),
+            panel_variances: self.of_panels.pointer(),
+            cluster_variances: of_clusters.pointer(),
+            entries: entries.pointer(),
+        };
+        Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
+        let corrected = CoarseCorrect {
+            matrix: near.matrix(),
+            pair_starts: rough.starts,
+            pair_columns: columns,
+            clusters: rough.clusters,
+            cluster: cluster.pointer(),
+            cells: rough.cells,
+            cell: self.cell_of.pointer(),
+            shares: rough.shares,
+            centroids: rough.centroids,
+            cell_variances: rough.cell_variances,
+            panel_variances: rough.panel_variances,
+            entries: rough.entries,
+        };
+        Kernel::new(device, &usual, THREADS)?.over(LANES * near.len(), 1, corrected)?;
         Ok(entries)
     }
 }

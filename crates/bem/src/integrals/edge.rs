@@ -11,10 +11,10 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, MAX_LINE_POINTS};
 
 /// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide there is its square.
-const SMALLEST_PIECE: f64 = 1e-7;
+pub(crate) const SMALLEST_PIECE: f64 = 1e-7;
 
 /// A singularity this near to an end of an interval, relative to the edge, is at that end.
-const AT_END: f64 = 1e-9;
+pub(crate) const AT_END: f64 = 1e-9;
 
 /// How edges are cut and with how many points each piece is summed.
 #[derive(Clone, Copy, Debug)]
@@ -229,13 +229,16 @@ enum Piece {
     Cut(f64),
 }
 
+/// More points than this are dearer than a cut.
+pub(crate) const MOST_POINTS: usize = 14;
+
+/// Cuts toward a singularity near an end leave this share.
+pub(crate) const CUT: f64 = 0.2;
+
+/// Singularities that are not nearer to the end than this share of the piece are cut at.
+pub(crate) const INTERIOR: f64 = 0.05;
+
 fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
-    /// More points than this are dearer than a cut.
-    const MOST_POINTS: usize = 14;
-    /// Cuts toward a singularity near an end leave this share.
-    const CUT: f64 = 0.2;
-    /// Singularities that are not nearer to the end than this share of the piece are cut at.
-    const INTERIOR: f64 = 0.05;
     let width = b - a;
     let most = MOST_POINTS.max((rule.digits / 2.0) as usize) + rule.increment;
     let (mut at_start, mut at_end) = (false, false);

@@ -32,19 +32,19 @@ use crate::quadrature::sums::{self, Rule};
 
 /// The point where the planes meet may be this many sizes away: the boundary terms cancel by that factor, and are good to
 /// about 1e-15.
-const FAR_MEETING: f64 = 1e3;
+pub(crate) const FAR_MEETING: f64 = 1e3;
 
 /// Sizes that differ by less are equal: choices between them are not left to rounding.
-const TIE: f64 = 1.0 + 1e-6;
+pub(crate) const TIE: f64 = 1.0 + 1e-6;
 
 /// Degrees beyond this cost more than the integrals along edges.
-const MAX_SMOOTH_DEGREE: f64 = 11.0;
+pub(crate) const MAX_SMOOTH_DEGREE: f64 = 11.0;
 
 /// How far quadrature errors stay below the bound of [`PairQuadrature::degree`].
-const BELOW_BOUND: f64 = 1e-2;
+pub(crate) const BELOW_BOUND: f64 = 1e-2;
 
 /// A closed-form potential costs as much as this many terms 1/|x - y|.
-const POTENTIAL_COST: usize = 25;
+pub(crate) const POTENTIAL_COST: usize = 25;
 
 /// How pair integrals are worked: to which relative accuracy.
 #[derive(Clone, Copy, Debug, PartialEq)]

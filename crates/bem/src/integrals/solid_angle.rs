@@ -13,7 +13,7 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
 /// How far errors of rules stay below the bound of [`far_rule`] at accuracies of 1e-6 and better.
-const BELOW_BOUND: f64 = 3e-2;
+pub(crate) const BELOW_BOUND: f64 = 3e-2;
 
 /// int_S Omega_T(x) dS_x = int_S int_T n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2 pi and the smaller of
 /// both areas; 0 (the principal value) in one plane.

@@ -47,7 +47,7 @@ const CELL: usize = 8;
 const CLOUD: f64 = 2.0 / 9.0;
 
 /// Distances of this many spreads and more are those of points.
-const POINTS: f64 = 4.0;
+pub(crate) const POINTS: f64 = 4.0;
 
 /// Mean inverse distance of two clouds with variances that sum to `variance`, `r2` the square of the distance of their centres.
 pub(crate) fn of_clouds(r2: f64, variance: f64) -> f64 {

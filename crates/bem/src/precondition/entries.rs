@@ -11,7 +11,7 @@ use crate::near::Near;
 use crate::precondition::clusters::{Clusters, of_clouds, variance_of_panel};
 
 /// Clusters farther apart than this many times their radii together are points to each other.
-const FAR: f64 = 1.5;
+pub(crate) const FAR: f64 = 1.5;
 
 /// Clusters are close if their centres are within this many radii of one of them.
 const CLOSE: f64 = 5.0;

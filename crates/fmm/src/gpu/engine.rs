@@ -9,15 +9,16 @@ use std::time::Instant;
 
 use ::gpu::{Buffer, Device, Event, Stream};
 
-use super::expansions::{Expansions, scalar};
+use super::expansions::Expansions;
 use super::hybrid::{Host, Span};
-use super::kernels::{self, kernel};
+use super::kernels;
 use super::lists::Lists;
-use super::parts::{Parts, Tables, estimate, particles};
-use super::stages::{Buffers, Kernels, Recorded, Signature, Stage};
-use super::tree::{self, Order, Tree};
+use super::parts::{Parts, estimate};
+use super::points::Points;
+use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
+use super::tree::Tree;
 use super::{far_matrices, truncation, tuning};
-use crate::geometry::Points;
+use crate::geometry;
 use crate::plan::{Densities, Info, Potentials, StageSeconds};
 use crate::{Backend, Error, Mode, Options, Precision, Stencil};
 
@@ -70,81 +71,30 @@ impl Engine {
             Mode::Direct => DIRECT_OCCUPANCY,
         };
         let leaf_size = options.leaf_size.unwrap_or((2.0 * occupancy) as usize);
-        let sets: Vec<&Buffer<f64>> =
-            std::iter::once(&source_coordinates).chain(&target_coordinates).collect();
-        let mut root = tree::root(&device, &sets, 1.0)?;
-        if options.leaf_size.is_none() {
-            let boxes = tree::occupied(&device, &root, &source_coordinates, occupancy)?;
-            let enlargement = tuning::enlargement(n, &boxes, occupancy);
-            if enlargement > 1.0 {
-                root = tree::root(&device, &sets, enlargement)?;
-            }
-        }
-        let source_order = Order::new(&device, &root, &source_coordinates)?;
-        let target_order = target_coordinates
-            .as_ref()
-            .map(|points| Order::new(&device, &root, points))
-            .transpose()?;
-        let tree = Tree::new(&device, &root, &source_order, target_order.as_ref(), leaf_size)?;
+        let fitted = options.leaf_size.is_none().then_some(occupancy);
+        let points = Points::new(&device, source_coordinates, target_coordinates, fitted)?;
+        let target_order = points.targets.as_ref().map(|(_, order)| order);
+        let tree = Tree::new(&device, &points.root, &points.sources.1, target_order, leaf_size)?;
         let lists = Lists::new(&device, &tree, far)?;
         device.stream().synchronize()?;
         let tree_seconds = started.elapsed().as_secs_f64();
 
-        let ends = [
-            (&source_coordinates, &source_order),
-            (
-                target_coordinates.as_ref().unwrap_or(&source_coordinates),
-                target_order.as_ref().unwrap_or(&source_order),
-            ),
-        ];
         let (host, numbers, expansions) = if hybrid {
-            let in_order = (&source_order, target_order.as_ref());
-            let points = Points { sources, targets };
-            let host = Host::new(&device, &root, points, in_order, leaf_size, options, precision)?;
+            let on_host = geometry::Points { sources, targets };
+            let host = Host::new(&device, on_host, &points, leaf_size, options, precision)?;
             let numbers = host.numbers().clone();
             let stride = |p: usize| Host::stride(precision, p);
             let expansions = Expansions::untranslated(&device, precision, &tree, &numbers, stride)?;
             (Some(host), numbers, expansions)
         } else {
-            let chosen = truncation::choose(&device, &tree, &lists, root.side, ends, options)?;
+            let chosen = truncation::choose(&device, &tree, &lists, &points, options)?;
             let limit = far_matrices::limit(&device);
             let expansions = Expansions::new(&device, precision, &tree, &lists, &chosen, limit)?;
             (None, chosen.numbers, expansions)
         };
-        let place = |of_targets: bool| {
-            let (points, order) = ends[usize::from(of_targets)];
-            particles(&device, precision, &tree, root.side, of_targets, points, order)
-        };
-        let source_points = place(false)?;
-        let target_points = targets.map(|_| place(true)).transpose()?;
-        let macros = [("PRECISION", 8 * scalar(precision))];
-        let mut parts = Parts {
-            beside: device.new_stream()?,
-            precision,
-            side: root.side,
-            sources: n,
-            targets: m,
-            itself: targets.is_none(),
-            direct: far.is_none(),
-            tables: Tables::new(&device, precision, numbers.max().max(1))?,
-            largest: kernel(&device, &kernels::PARTICLES, &macros, "particles_largest")?,
-            gather: kernel(&device, &kernels::PARTICLES, &macros, "particles_gather")?,
-            scatter: kernel(&device, &kernels::PARTICLES, &macros, "particles_scatter")?,
-            close: device.buffer(0)?,
-            squares: device.buffer(0)?,
-            close_count: 0,
-            tree,
-            lists,
-            expansions,
-            source_points,
-            target_points,
-            source_order,
-            target_order,
-            device,
-        };
-        let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
-        parts.find_close(&source_coordinates, target_coordinates)?;
-        parts.device.stream().synchronize()?;
+        let made = (tree, lists, expansions);
+        let parts = Parts::new(&device, precision, far.is_none(), numbers.max(), points, made)?;
+        device.stream().synchronize()?;
         parts.describe(&numbers, leaf_size, tree_seconds, info);
         Ok(Self {
             recorded: HashMap::new(),
@@ -275,8 +225,8 @@ impl Engine {
         };
         buffers.write(densities)?;
         let stream = parts.device.stream();
-        let run =
-            |stage: Stage, stream: &Stream| parts.stage(stage, stream, signature, kernels, buffers);
+        let apply = Apply { parts, signature, kernels, buffers };
+        let run = |stage: Stage, stream: &Stream| apply.stage(stage, stream);
         let event = || parts.device.event();
         timeline.clear();
         let (origin, gathered) = (event()?, event()?);
@@ -342,7 +292,8 @@ impl Engine {
 
 /// Compiles the kernels that planning uses.
 fn warm_up(device: &Device) -> Result<(), ::gpu::Error> {
-    for source in [kernels::SCAN, kernels::MORTON, kernels::TREE, kernels::LISTS] {
+    use kernels::{lists, morton, scan, tree};
+    for source in [scan::SOURCE, morton::SOURCE, tree::SOURCE, lists::SOURCE] {
         device.module(&source, &[])?;
     }
     super::primitives::Sort::of_points(device)?;

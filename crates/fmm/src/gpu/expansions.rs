@@ -1,10 +1,11 @@
 //! Expansions on the device, the matrices that translate them, and the launches that do.
 
-use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
+use ::gpu::{Buffer, Device, Error, Grid, Plain, Stream};
 
 use super::far_matrices::FarMatrices;
-use super::kernels::{self, Kernel, count, kernel};
+use super::kernels::{Kernel, count, translate, tree as tree_kernels};
 use super::lists::Lists;
+use super::reals::{precision_macro, scalar};
 use super::tables;
 use super::tree::Tree;
 use super::truncation::Chosen;
@@ -14,7 +15,7 @@ use crate::truncation::TruncationNumbers;
 /// Where the expansions of a level are, as `kernels/shared/levels.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Level {
+pub(crate) struct Level {
     values: u64,
     stride: u32,
     p: u32,
@@ -26,7 +27,7 @@ unsafe impl Plain for Level {}
 /// Pairs that share a matrix, as `kernels/fmm/translate.cu` declares them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Batch {
+pub(crate) struct Batch {
     matrix: u64,
     from: u64,
     to: u64,
@@ -43,14 +44,38 @@ struct Batch {
 // SAFETY: three 64-bit and ten 32-bit numbers, 64 bytes.
 unsafe impl Plain for Batch {}
 
-/// What a block works, as `kernels/fmm/translate.cu` declares it: batch, first pair, first row, rows.
-type Tile = [u32; 4];
+impl Batch {
+    /// A batch with the expansions of two levels, and nothing else.
+    fn between(from: Level, to: Level) -> Self {
+        Self {
+            from: from.values,
+            to: to.values,
+            from_stride: from.stride,
+            to_stride: to.stride,
+            ..Self::default()
+        }
+    }
+}
+
+/// What a block computes, as `kernels/fmm/translate.cu` declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tile {
+    batch: u32,
+    pair: u32,
+    row: u32,
+    rows: u32,
+}
+
+// SAFETY: four 32-bit numbers.
+unsafe impl Plain for Tile {}
+::gpu::elements! { Level: "Level", Batch: "Batch", Tile: "Tile" }
 
 /// One kind of expansion, of all levels.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) values: Buffer<u8>,
-    pub(super) device_levels: Buffer<u8>,
+    pub(super) device_levels: Buffer<Level>,
     levels: Vec<Level>,
 }
 
@@ -77,16 +102,7 @@ impl Stored {
             });
             begin += bytes(cells(level));
         }
-        let words: Vec<u8> = levels
-            .iter()
-            .flat_map(|l| {
-                let mut bytes = l.values.to_ne_bytes().to_vec();
-                bytes.extend(l.stride.to_ne_bytes());
-                bytes.extend(l.p.to_ne_bytes());
-                bytes
-            })
-            .collect();
-        Ok(Self { device_levels: device.upload(&words)?, values, levels })
+        Ok(Self { device_levels: device.upload(&levels)?, values, levels })
     }
 }
 
@@ -102,27 +118,61 @@ struct Launch {
     made: Option<(usize, usize, usize)>,
 }
 
+/// How translations of a format are cut into tiles.
+#[derive(Clone, Copy, Debug)]
+struct Tiling {
+    precision: Precision,
+    /// Rows of a tile at most, and whole runs of them.
+    rows: usize,
+    whole: usize,
+    /// Pairs of a tile.
+    pairs: usize,
+}
+
+impl Tiling {
+    fn new(precision: Precision) -> Self {
+        use translate::{DOUBLE_PAIRS, DOUBLE_ROWS, SINGLE_PAIRS, SINGLE_ROWS};
+        let (rows, whole, pairs) = match precision {
+            Precision::Single => (SINGLE_ROWS, 8, SINGLE_PAIRS),
+            Precision::Double => (DOUBLE_ROWS, 16, DOUBLE_PAIRS),
+        };
+        Self { precision, rows, whole, pairs }
+    }
+
+    /// Bytes of shared memory of a tile of some rows.
+    fn shared(self, rows: usize) -> u32 {
+        use translate::{COLUMN_PAD, DOUBLE_COLUMNS, DOUBLE_ROW_PAD, DOUBLE_STAGES};
+        use translate::{SINGLE_COLUMNS, SINGLE_ROW_PAD, SINGLE_STAGES};
+        let (stages, columns, height) = match self.precision {
+            Precision::Single => {
+                (SINGLE_STAGES, SINGLE_COLUMNS, rows.next_multiple_of(16) + SINGLE_ROW_PAD)
+            }
+            Precision::Double => (DOUBLE_STAGES, DOUBLE_COLUMNS, rows + DOUBLE_ROW_PAD),
+        };
+        let chunk = columns * height + self.pairs * (columns + COLUMN_PAD);
+        (stages * chunk * scalar(self.precision)) as u32
+    }
+}
+
 /// Batches, and tiles that cover them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Work {
+    tiling: Tiling,
     batches: Vec<Batch>,
     tiles: Vec<Tile>,
 }
 
 impl Work {
     /// Adds a batch to a launch that ends with the last tile.
-    fn push(&mut self, precision: Precision, batch: Batch, launch: &mut Launch) {
-        let rows = batch.rows as usize;
-        let (most, whole) = match precision {
-            Precision::Single => (SINGLE_ROWS, 8),
-            Precision::Double => (DOUBLE_ROWS, 16),
-        };
+    fn push(&mut self, batch: Batch, launch: &mut Launch) {
+        let (rows, whole) = (batch.rows as usize, self.tiling.whole);
         // Equal shares.
-        let step = rows.div_ceil(rows.div_ceil(most)).next_multiple_of(whole);
-        for pair in (0..batch.pairs).step_by(tile_width(precision)) {
+        let step = rows.div_ceil(rows.div_ceil(self.tiling.rows)).next_multiple_of(whole);
+        for pair in (0..batch.pairs).step_by(self.tiling.pairs) {
             for row in (0..rows).step_by(step) {
                 let here = step.min((rows - row).next_multiple_of(whole));
-                self.tiles.push([self.batches.len() as u32, pair, row as u32, here as u32]);
+                let batch = count(self.batches.len());
+                self.tiles.push(Tile { batch, pair, row: count(row), rows: count(here) });
             }
         }
         launch.tiles = self.tiles.len() - launch.first;
@@ -133,6 +183,79 @@ impl Work {
     /// A launch of the tiles that follow.
     fn launch(&self) -> Launch {
         Launch { first: self.tiles.len(), tiles: 0, rows: 0, made: None }
+    }
+
+    /// M2L: matrices that are made together, and of those the largest first.
+    fn across(
+        &mut self,
+        lists: &Lists,
+        numbers: &[usize],
+        matrices: &FarMatrices,
+        [multipoles, locals]: [&Stored; 2],
+    ) -> Vec<Launch> {
+        let mut order: Vec<usize> = (0..lists.batches.len()).collect();
+        order.sort_by_key(|&i| (matrices.of(&lists.batches[i]).group, usize::MAX - numbers[i]));
+        let mut launches: Vec<Launch> = Vec::new();
+        let mut group = None;
+        for i in order {
+            let (batch, size) = (&lists.batches[i], count(numbers[i] * numbers[i]));
+            let matrix = matrices.of(batch);
+            let from = multipoles.levels[batch.source_level as usize];
+            let to = locals.levels[batch.target_level()];
+            if group != Some(matrix.group) {
+                group = Some(matrix.group);
+                launches.push(Launch { made: matrices.made(matrix.group), ..self.launch() });
+            }
+            let batch = Batch {
+                matrix: matrix.address,
+                rows: size,
+                columns: size,
+                lda: count(matrix.lda),
+                first_pair: lists.begins[i],
+                pairs: lists.begins[i + 1] - lists.begins[i],
+                ..Batch::between(from, to)
+            };
+            let last = launches.len() - 1;
+            self.push(batch, &mut launches[last]);
+        }
+        launches
+    }
+
+    /// M2M or L2L of all levels: eight batches per level. `of`: levels of an octant's children and of their parents in that order, to the
+    /// levels of input and result; `matrix`: where the matrix of an octant is.
+    fn families(
+        &mut self,
+        stored: &Stored,
+        spans: &[Span],
+        of: impl Fn(Level, Level) -> [Level; 2],
+        matrix: impl Fn(usize) -> u64,
+        lda: usize,
+    ) -> Vec<Launch> {
+        let mut launches = Vec::new();
+        for (levels, spans) in stored.levels.windows(2).zip(spans.chunks_exact(8)) {
+            let [from, to] = of(levels[1], levels[0]);
+            if from.p == 0 || to.p == 0 {
+                continue;
+            }
+            let mut launch = self.launch();
+            for (octant, &(first_pair, pairs)) in spans.iter().enumerate() {
+                if pairs == 0 {
+                    continue;
+                }
+                let batch = Batch {
+                    matrix: matrix(octant),
+                    rows: to.p * to.p,
+                    columns: from.p * from.p,
+                    lda: count(lda),
+                    first_pair: count(first_pair),
+                    pairs: count(pairs),
+                    ..Batch::between(from, to)
+                };
+                self.push(batch, &mut launch);
+            }
+            launches.push(launch);
+        }
+        launches
     }
 }
 
@@ -149,38 +272,13 @@ pub(super) struct Expansions {
     across: Vec<Launch>,
     /// From the root down.
     downward: Vec<Launch>,
-    translate: Kernel,
-    precision: Precision,
-    /// Multiplications of all M2L, which the stage's rate is told by.
+    translate: Kernel<translate::Translate>,
+    tiling: Tiling,
+    /// Multiplications of all M2L, from which the stage's rate follows.
     pub(super) m2l_products: f64,
     far_matrices: FarMatrices,
     /// Kept for the kernels that read them.
     family_matrices: Buffer<u8>,
-}
-
-/// Rows of a tile at most, as `kernels/fmm/translate.cu` is written.
-const SINGLE_ROWS: usize = 144;
-const DOUBLE_ROWS: usize = 128;
-
-/// Threads of a block there.
-const THREADS: u32 = 256;
-
-/// Pairs of one tile.
-fn tile_width(precision: Precision) -> usize {
-    match precision {
-        Precision::Single => 128,
-        Precision::Double => 64,
-    }
-}
-
-/// Shared memory of a tile.
-fn shared(precision: Precision, rows: usize) -> u32 {
-    let (stages, columns, height, pad) = match precision {
-        Precision::Single => (2, 32, rows.next_multiple_of(16) + 8, 4),
-        Precision::Double => (3, 8, rows + 4, 4),
-    };
-    let width = tile_width(precision);
-    (stages * (columns * height + width * (columns + pad)) * scalar(precision)) as u32
 }
 
 impl Expansions {
@@ -197,115 +295,42 @@ impl Expansions {
         chosen: &Chosen,
         limit: u64,
     ) -> Result<Self, Error> {
-        let scalar = scalar(precision);
+        let Chosen { batches: numbers, numbers: stored } = chosen;
         // Whole 16-byte words, so that translations load and add them at once.
         let stride = |p: usize| (p * p).next_multiple_of(4);
-        let multipoles = Stored::new(device, tree, &chosen.numbers.multipole, scalar, stride)?;
-        let locals = Stored::new(device, tree, &chosen.numbers.local, scalar, stride)?;
-        let far_matrices = FarMatrices::new(device, precision, lists, &chosen.batches, limit)?;
-        let mut work = Work::default();
+        let mut all = Self::untranslated(device, precision, tree, stored, stride)?;
+        all.far_matrices = FarMatrices::new(device, precision, lists, numbers, limit)?;
+        let mut work = Work { tiling: all.tiling, batches: Vec::new(), tiles: Vec::new() };
+        let expansions = [&all.multipoles, &all.locals];
+        all.across = work.across(lists, numbers, &all.far_matrices, expansions);
+        all.m2l_products = (numbers.iter().zip(lists.begins.windows(2)))
+            .map(|(p, begins)| p.pow(4) as f64 * f64::from(begins[1] - begins[0]))
+            .sum();
 
-        // M2L: matrices that are made together, and of those the largest first.
-        let mut order: Vec<usize> = (0..lists.batches.len()).collect();
-        order.sort_by_key(|&i| {
-            (far_matrices.of(&lists.batches[i]).group, usize::MAX - chosen.batches[i])
-        });
-        let mut across: Vec<Launch> = Vec::new();
-        let mut m2l_products = 0.0;
-        let mut group = None;
-        for i in order {
-            let (batch, p) = (&lists.batches[i], chosen.batches[i]);
-            let pairs = (lists.begins[i + 1] - lists.begins[i]) as usize;
-            let matrix = far_matrices.of(batch);
-            let from = multipoles.levels[batch.source_level as usize];
-            let to = locals.levels[batch.target_level()];
-            if group != Some(matrix.group) {
-                group = Some(matrix.group);
-                across.push(Launch { made: far_matrices.made(matrix.group), ..work.launch() });
-            }
-            let last = across.len() - 1;
-            let batch = Batch {
-                matrix: matrix.address,
-                from: from.values,
-                to: to.values,
-                from_stride: from.stride,
-                to_stride: to.stride,
-                rows: (p * p) as u32,
-                columns: (p * p) as u32,
-                lda: matrix.lda as u32,
-                first_pair: lists.begins[i],
-                pairs: pairs as u32,
-                unused: [0; 3],
-            };
-            work.push(precision, batch, &mut across[last]);
-            m2l_products += (p * p * p * p * pairs) as f64;
-        }
-
-        // M2M and L2L: eight batches a level.
-        let p = chosen.numbers.max();
-        let size = tables::padded_rows(p) * tables::padded_columns(p) * scalar;
-        let mut matrices = Vec::with_capacity(16 * size);
+        let p = stored.max();
+        let mut matrices = Vec::new();
         for octant in 0..if p > 0 { 8 } else { 0 } {
             for matrix in tables::families(p, octant) {
                 matrices.extend(tables::reals(precision, matrix));
             }
         }
-        let family_matrices = device.upload(&matrices)?;
+        all.family_matrices = device.upload(&matrices)?;
         let (families, spans) = families(device, tree)?;
-        let (mut upward, mut downward) = (Vec::new(), Vec::new());
-        for level in 1..=tree.depth() {
-            for (stored, launches, down) in
-                [(&multipoles, &mut upward, 0), (&locals, &mut downward, 1)]
-            {
-                let (child, parent) = (stored.levels[level], stored.levels[level - 1]);
-                if child.p == 0 || parent.p == 0 {
-                    continue;
-                }
-                let (from, to) = if down == 0 { (child, parent) } else { (parent, child) };
-                let mut launch = work.launch();
-                for octant in 0..8 {
-                    let (first_pair, pairs) = spans[8 * (level - 1) + octant];
-                    if pairs == 0 {
-                        continue;
-                    }
-                    let batch = Batch {
-                        matrix: family_matrices.address() + ((2 * octant + down) * size) as u64,
-                        from: from.values,
-                        to: to.values,
-                        from_stride: from.stride,
-                        to_stride: to.stride,
-                        rows: to.p * to.p,
-                        columns: from.p * from.p,
-                        lda: tables::padded_rows(p) as u32,
-                        first_pair: first_pair as u32,
-                        pairs: pairs as u32,
-                        unused: [0; 3],
-                    };
-                    work.push(precision, batch, &mut launch);
-                }
-                launches.push(launch);
-            }
-        }
-        upward.reverse();
-        let macros = [("PRECISION", 8 * scalar)];
-        let translate = kernel(device, &kernels::TRANSLATE, &macros, "translate")?;
-        let most = if precision == Precision::Single { SINGLE_ROWS } else { DOUBLE_ROWS };
-        translate.allow_shared(shared(precision, most))?;
-        Ok(Self {
-            multipoles,
-            locals,
-            batches: device.upload(&work.batches)?,
-            tiles: device.upload(&work.tiles)?,
-            families,
-            upward,
-            across,
-            downward,
-            translate,
-            precision,
-            m2l_products,
-            far_matrices,
-            family_matrices,
-        })
+        all.families = families;
+        let (first, size) = (all.family_matrices.address(), matrices.len() / 16);
+        let lda = tables::padded_rows(p);
+        // Of each octant M2M's, then L2L's.
+        let matrix = |octant: usize, of: usize| first + ((2 * octant + of) * size) as u64;
+        let (up, down) = (|octant| matrix(octant, 0), |octant| matrix(octant, 1));
+        all.upward =
+            work.families(&all.multipoles, &spans, |child, parent| [child, parent], up, lda);
+        all.upward.reverse();
+        all.downward =
+            work.families(&all.locals, &spans, |child, parent| [parent, child], down, lda);
+        all.batches = device.upload(&work.batches)?;
+        all.tiles = device.upload(&work.tiles)?;
+        all.translate.allow_shared(all.tiling.shared(all.tiling.rows))?;
+        Ok(all)
     }
 
     /// Expansions that are translated elsewhere, `stride` scalars apart.
@@ -316,19 +341,18 @@ impl Expansions {
         numbers: &TruncationNumbers,
         stride: impl Fn(usize) -> usize,
     ) -> Result<Self, Error> {
-        let scalar = scalar(precision);
-        let macros = [("PRECISION", 8 * scalar)];
+        let stored = |numbers| Stored::new(device, tree, numbers, scalar(precision), &stride);
         Ok(Self {
-            multipoles: Stored::new(device, tree, &numbers.multipole, scalar, &stride)?,
-            locals: Stored::new(device, tree, &numbers.local, scalar, &stride)?,
+            multipoles: stored(&numbers.multipole)?,
+            locals: stored(&numbers.local)?,
             batches: device.buffer(0)?,
             tiles: device.buffer(0)?,
             families: device.buffer(0)?,
             upward: Vec::new(),
             across: Vec::new(),
             downward: Vec::new(),
-            translate: kernel(device, &kernels::TRANSLATE, &macros, "translate")?,
-            precision,
+            translate: Kernel::with(device, &[precision_macro(precision)])?,
+            tiling: Tiling::new(precision),
             m2l_products: 0.0,
             far_matrices: FarMatrices::none(device, precision)?,
             family_matrices: device.buffer(0)?,
@@ -357,18 +381,15 @@ impl Expansions {
         if let Some(made) = launch.made {
             self.far_matrices.make(stream, made)?;
         }
-        let shared = shared(self.precision, launch.rows);
-        let grid = Grid { shared, ..Grid::new(launch.tiles, THREADS) };
-        self.translate.launch(
-            stream,
-            grid,
-            &[
-                self.batches.arg(),
-                self.tiles.at(launch.first),
-                pairs.arg(),
-                Arg::U32(u32::from(turned)),
-            ],
-        )
+        let shared = self.tiling.shared(launch.rows);
+        let grid = Grid { shared, ..Grid::new(launch.tiles, translate::THREADS) };
+        let tiles = translate::Translate {
+            batches: self.batches.pointer(),
+            tiles: self.tiles.pointer_to(launch.first),
+            pairs: pairs.pointer(),
+            turned,
+        };
+        self.translate.launch(stream, grid, tiles)
     }
 
     /// Bytes on the device.
@@ -383,14 +404,6 @@ impl Expansions {
     }
 }
 
-/// Bytes of a number.
-pub(super) fn scalar(precision: Precision) -> usize {
-    match precision {
-        Precision::Single => 4,
-        Precision::Double => 8,
-    }
-}
-
 /// Where some pairs begin, and their number.
 type Span = (usize, usize);
 
@@ -400,23 +413,20 @@ fn families(device: &Device, tree: &Tree) -> Result<(Buffer<u64>, Vec<Span>), Er
     let pairs = device.buffer::<u64>(8 * (tree.len() - 1))?;
     let counts = device.buffer::<u32>(8 * depth)?;
     counts.zero()?;
-    let list = kernel(device, &kernels::TREE, &[], "tree_families")?;
+    let list = Kernel::new(device)?;
     let mut begin = 0;
     let mut begins = Vec::new();
     for level in 1..=depth {
         let (first, here) = (tree.levels[level], tree.levels[level + 1] - tree.levels[level]);
-        list.launch(
-            device.stream(),
-            Grid::covering(here, 128),
-            &[
-                tree.cells.arg(),
-                count(first),
-                count(here),
-                pairs.at(begin),
-                count(here),
-                counts.at(8 * (level - 1)),
-            ],
-        )?;
+        let of_level = tree_kernels::Families {
+            cells: tree.cells.pointer(),
+            first: count(first),
+            count: count(here),
+            pairs: pairs.pointer_to(begin),
+            capacity: count(here),
+            counts: counts.pointer_to(8 * (level - 1)),
+        };
+        list.launch(device.stream(), Grid::covering(here, tree_kernels::THREADS), of_level)?;
         begins.extend((0..8).map(|octant| begin + octant * here));
         begin += 8 * here;
     }

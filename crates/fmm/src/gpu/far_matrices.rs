@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain, Stream};
+use ::gpu::{Buffer, Device, Error, Grid, Plain, Stream};
 
-use super::expansions::scalar;
-use super::kernels::{self, Kernel, kernel};
+use super::kernels::{Kernel, m2l};
 use super::lists::{Batch, Lists};
+use super::reals::{precision_macro, scalar};
 use super::tables;
 use crate::Precision;
 
@@ -19,16 +19,17 @@ const FILL_BLOCKS: u32 = 8;
 /// A translation vector, as `kernels/fmm/m2l.cu` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Vector {
-    offset: [i32; 3],
-    finer_source: i32,
-    p: u32,
-    lda: u32,
-    matrix: u64,
+pub(crate) struct Vector {
+    pub(super) offset: [i32; 3],
+    pub(super) finer_source: i32,
+    pub(super) p: u32,
+    pub(super) lda: u32,
+    pub(super) matrix: u64,
 }
 
 // SAFETY: six 32-bit numbers and a 64-bit one, 32 bytes.
 unsafe impl Plain for Vector {}
+::gpu::elements! { Vector: "Vector" }
 
 /// What is known of one matrix.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +50,7 @@ pub(super) struct FarMatrices {
     pub(super) values: Buffer<u8>,
     vectors: Buffer<Vector>,
     roots: Buffer<f64>,
-    fill: Kernel,
+    fill: Kernel<m2l::Fill>,
     groups: Vec<Made>,
     matrices: BTreeMap<(i32, [i32; 3]), Matrix>,
 }
@@ -66,12 +67,11 @@ pub(super) fn limit(device: &Device) -> u64 {
 
 impl FarMatrices {
     pub(super) fn none(device: &Device, precision: Precision) -> Result<Self, Error> {
-        let macros = [("PRECISION", 8 * scalar(precision))];
         Ok(Self {
             values: device.buffer(0)?,
             vectors: device.buffer(0)?,
             roots: device.buffer(0)?,
-            fill: kernel(device, &kernels::M2L, &macros, "m2l_fill")?,
+            fill: Kernel::with(device, &[precision_macro(precision)])?,
             groups: Vec::new(),
             matrices: BTreeMap::new(),
         })
@@ -121,8 +121,7 @@ impl FarMatrices {
         let values = device.buffer::<u8>(most as usize)?;
         vectors.iter_mut().for_each(|v| v.matrix += values.address());
         matrices.values_mut().for_each(|m| m.address += values.address());
-        let fill =
-            kernel(device, &kernels::M2L, &[("PRECISION", 8 * scalar(precision))], "m2l_fill")?;
+        let fill = Kernel::with(device, &[precision_macro(precision)])?;
         fill.allow_shared(tables::fill_shared(p_max))?;
         let all = Self {
             values,
@@ -152,7 +151,8 @@ impl FarMatrices {
     pub(super) fn make(&self, stream: &Stream, (first, count, p): Made) -> Result<(), Error> {
         let shared = tables::fill_shared(p);
         let grid = Grid { blocks: [count as u32, FILL_BLOCKS], threads: 256, shared };
-        let args: [Arg; 2] = [self.vectors.at(first), self.roots.arg()];
-        self.fill.launch(stream, grid, &args)
+        let of_group =
+            m2l::Fill { vectors: self.vectors.pointer_to(first), roots: self.roots.pointer() };
+        self.fill.launch(stream, grid, of_group)
     }
 }

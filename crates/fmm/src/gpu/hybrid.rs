@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use ::gpu::{Buffer, Device, Pinned};
 
-use super::tree;
+use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::lists::Rows;
 use crate::plan::StageSeconds;
 use crate::simd::{self, Real};
 use crate::translations::Translations;
-use crate::tree::{Order, Root};
+use crate::tree::Order;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};
 
@@ -39,9 +39,8 @@ impl Host {
     /// The CPU's lists and tables over the device's tree.
     pub(super) fn new(
         device: &Device,
-        root: &Root,
         points: Points<'_>,
-        orders: (&tree::Order, Option<&tree::Order>),
+        on_device: &points::Points,
         leaf_size: usize,
         options: &Options,
         precision: Precision,
@@ -50,9 +49,9 @@ impl Host {
             Ok(Order { keys: order.keys.to_vec()?, index: order.index.to_vec()? })
         };
         let ordered = OrderedPoints {
-            root: *root,
-            source_order: download(orders.0)?,
-            target_order: orders.1.map(download).transpose()?,
+            root: on_device.root,
+            source_order: download(&on_device.sources.1)?,
+            target_order: on_device.targets.as_ref().map(|t| download(&t.1)).transpose()?,
             leaf_size,
             // The GPU sums the pairs that its own lists leave.
             direct: 0,

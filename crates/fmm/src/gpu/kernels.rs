@@ -1,7 +1,16 @@
-//! The kernels under `kernels/`, embedded, and how they are started.
+//! The kernels under `kernels/fmm/`, embedded, with their arguments, and how they are started.
+
+use std::fmt::Display;
 
 pub(super) use ::gpu::count;
-use ::gpu::{Arg, Device, Error, Function, Grid, Source, Stream};
+use ::gpu::{Arguments, Device, Error, Grid, Pointer, Stream};
+
+use super::expansions::{Batch, Level, Tile};
+use super::far_matrices::Vector;
+use super::lists::Item;
+use super::parts::ClosePair;
+use super::reals::{Derivative, Point, Real};
+use super::tree::Cell;
 
 /// Headers that kernels include.
 const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
@@ -12,58 +21,508 @@ const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
     "shared/near.cuh"
 ];
 
-pub(super) const SCAN: Source<'static> = ::gpu::kernel_source!("fmm", "scan.cu", HEADERS);
-pub(super) const SORT: Source<'static> = ::gpu::kernel_source!("fmm", "sort.cu", HEADERS);
-pub(super) const MORTON: Source<'static> = ::gpu::kernel_source!("fmm", "morton.cu", HEADERS);
-pub(super) const TREE: Source<'static> = ::gpu::kernel_source!("fmm", "tree.cu", HEADERS);
-pub(super) const LISTS: Source<'static> = ::gpu::kernel_source!("fmm", "lists.cu", HEADERS);
-pub(super) const PARTICLES: Source<'static> = ::gpu::kernel_source!("fmm", "particles.cu", HEADERS);
-pub(super) const CLOSE: Source<'static> = ::gpu::kernel_source!("fmm", "close.cu", HEADERS);
-pub(super) const TRUNCATION: Source<'static> =
-    ::gpu::kernel_source!("fmm", "truncation.cu", HEADERS);
-pub(super) const M2L: Source<'static> = ::gpu::kernel_source!("fmm", "m2l.cu", HEADERS);
-pub(super) const TRANSLATE: Source<'static> = ::gpu::kernel_source!("fmm", "translate.cu", HEADERS);
-pub(super) const P2M: Source<'static> = ::gpu::kernel_source!("fmm", "p2m.cu", HEADERS);
-pub(super) const P2P: Source<'static> = ::gpu::kernel_source!("fmm", "p2p.cu", HEADERS);
-pub(super) const L2P: Source<'static> = ::gpu::kernel_source!("fmm", "l2p.cu", HEADERS);
-
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]
-pub(super) struct Kernel(Function);
+pub(super) struct Kernel<A>(::gpu::Kernel<A>);
 
-impl Kernel {
-    /// Puts a launch on `stream`.
-    pub(super) fn launch(&self, stream: &Stream, grid: Grid, args: &[Arg]) -> Result<(), Error> {
-        // SAFETY: every call in this module passes the arguments in the order and type that the kernel's file declares, with
-        // buffers that the plan owns; the tests run under compute-sanitizer hold that (docs/performance.md, "GPU").
-        unsafe { self.0.launch(stream, grid, args) }
+impl<A: Arguments> Kernel<A> {
+    /// The kernel of a file that needs no macros.
+    pub(super) fn new(device: &Device) -> Result<Self, Error> {
+        Self::with::<usize>(device, &[])
     }
 
-    /// Allows `bytes` of dynamic shared memory a block.
+    /// The kernel with macros NAME=VALUE.
+    pub(super) fn with<V: Display>(device: &Device, macros: &[(&str, V)]) -> Result<Self, Error> {
+        let macros: Vec<String> =
+            macros.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        Ok(Self(::gpu::Kernel::new(device, &macros)?))
+    }
+
+    /// Puts a launch on `stream`.
+    pub(super) fn launch(&self, stream: &Stream, grid: Grid, arguments: A) -> Result<(), Error> {
+        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file states, in buffers that the plan owns;
+        // the tests run under compute-sanitizer check that (docs/performance.md, "GPU").
+        unsafe { self.0.launch(stream, grid, arguments) }
+    }
+
+    /// Allows `bytes` of dynamic shared memory per block.
     pub(super) fn allow_shared(&self, bytes: u32) -> Result<(), Error> {
         if bytes > 48 << 10 { self.0.allow_shared(bytes) } else { Ok(()) }
     }
 }
 
-/// Kernel `name` of `source` with macros NAME=VALUE.
-pub(super) fn kernel(
-    device: &Device,
-    source: &Source<'_>,
-    macros: &[(&str, usize)],
-    name: &str,
-) -> Result<Kernel, Error> {
-    let macros: Vec<String> =
-        macros.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    Ok(Kernel(device.module(source, &macros)?.function(name)?))
+/// Prefix sums.
+pub(super) mod scan {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/scan.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+            /// Numbers per thread.
+            ITEMS: usize = 8;
+        }
+        struct Blocks = "scan_blocks" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+        struct Add = "scan_add" { values: Pointer<u32>, sums: Pointer<u32>, n: u32 }
+    }
 }
 
-/// As [`kernel`], with macros given as text.
-pub(super) fn kernel_of_types(
-    device: &Device,
-    source: &Source<'_>,
-    macros: &[&str],
-    name: &str,
-) -> Result<Kernel, Error> {
-    let macros: Vec<String> = macros.iter().map(|&text| text.to_owned()).collect();
-    Ok(Kernel(device.module(source, &macros)?.function(name)?))
+/// Radix sort.
+pub(super) mod sort {
+    use super::*;
+
+    /// Keys and values, whose types are macros.
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Key {}
+    #[derive(Clone, Copy, Debug)]
+    pub(crate) enum Value {}
+    ::gpu::elements! { Key: "KEY", Value: "VALUE" }
+
+    ::gpu::kernels! {
+        "fmm/sort.cu", HEADERS;
+        constants {
+            WARPS: u32 = 8;
+            /// Items per thread.
+            ITEMS: usize = 16;
+            /// Bits of a digit.
+            DIGIT_BITS: usize = 8;
+        }
+        struct Count = "sort_count" { keys: Pointer<Key>, counts: Pointer<u32>, n: u32, shift: u32, tiles: u32 }
+        struct Scatter = "sort_scatter" {
+            keys: Pointer<Key>,
+            values: Pointer<Value>,
+            keys_out: Pointer<Key>,
+            values_out: Pointer<Value>,
+            offsets: Pointer<u32>,
+            n: u32,
+            shift: u32,
+            tiles: u32,
+        }
+    }
+}
+
+/// The root cube and Morton keys.
+pub(super) mod morton {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/morton.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+            MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
+        }
+        struct Bounds = "bounds" { points: Pointer<f64>, n: u32, out: Pointer<f64> }
+        struct Keys = "morton_keys" {
+            points: Pointer<f64>,
+            n: u32,
+            x: f64,
+            y: f64,
+            z: f64,
+            scale: f64,
+            keys: Pointer<u64>,
+            index: Pointer<u32>,
+        }
+        struct Partings = "partings" { keys: Pointer<u64>, n: u32, out: Pointer<u32> }
+    }
+}
+
+/// The octree.
+pub(super) mod tree {
+    use super::*;
+
+    ::gpu::arguments! {
+        /// Lowest corner and side of the root cube.
+        struct Cube { x: f64, y: f64, z: f64, side: f64 }
+    }
+
+    ::gpu::kernels! {
+        "fmm/tree.cu", HEADERS;
+        constants {
+            THREADS: u32 = 128;
+            MAX_DEPTH: usize = crate::morton::MAX_DEPTH;
+        }
+        struct Root = "tree_root" {
+            cells: Pointer<Cell>,
+            centres: Pointer<f64>,
+            sources: u32,
+            targets: u32,
+            cube: Cube,
+        }
+        struct Count = "tree_count" {
+            cells: Pointer<Cell>,
+            first: u32,
+            count: u32,
+            source_keys: Pointer<u64>,
+            target_keys: Pointer<u64>,
+            leaf_size: u32,
+            counts: Pointer<u32>,
+        }
+        struct Split = "tree_split" {
+            cells: Pointer<Cell>,
+            centres: Pointer<f64>,
+            first: u32,
+            count: u32,
+            next: u32,
+            source_keys: Pointer<u64>,
+            target_keys: Pointer<u64>,
+            places: Pointer<u32>,
+            cube: Cube,
+        }
+        struct Families = "tree_families" {
+            cells: Pointer<Cell>,
+            first: u32,
+            count: u32,
+            pairs: Pointer<u64>,
+            capacity: u32,
+            counts: Pointer<u32>,
+        }
+    }
+}
+
+/// Interaction lists.
+pub(super) mod lists {
+    use super::*;
+
+    ::gpu::arguments! {
+        /// Near lists of all boxes, and how they are cut into items.
+        struct NearRows {
+            cells: Pointer<Cell>,
+            n: u32,
+            begins: Pointer<u32>,
+            entries: Pointer<u32>,
+            chunk: u32,
+            split: u32,
+        }
+    }
+
+    ::gpu::kernels! {
+        "fmm/lists.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+            MAX_LEVEL_DIFFERENCE: u32 = crate::lists::MAX_LEVEL_DIFFERENCE;
+            /// Bits of a level, and of each component of an offset, in a packed vector.
+            LEVEL_BITS: u32 = 5;
+            OFFSET_BITS: u32 = 18;
+        }
+        struct Settle = "lists_settle" {
+            cells: Pointer<Cell>,
+            pairs: Pointer<u64>,
+            n: u32,
+            acceptance: Pointer<i64>,
+            full_stencil: bool,
+            far_keys: Pointer<u64>,
+            far: Pointer<u64>,
+            near: Pointer<u64>,
+            next: Pointer<u64>,
+            counters: Pointer<u32>,
+        }
+        struct Slots = "lists_slots" {
+            keys: Pointer<u64>,
+            n: u32,
+            table: Pointer<u64>,
+            size: u32,
+            slots: Pointer<u32>,
+            full: Pointer<u32>,
+        }
+        struct Found = "lists_found" {
+            table: Pointer<u64>,
+            size: u32,
+            keys: Pointer<u64>,
+            slots: Pointer<u32>,
+            found: Pointer<u32>,
+        }
+        struct Name = "lists_name" { slots: Pointer<u32>, count: u32, numbers: Pointer<u32> }
+        struct Number = "lists_number" { slots: Pointer<u32>, n: u32, numbers: Pointer<u32> }
+        struct Begins = "lists_begins" { keys: Pointer<u32>, n: u32, begins: Pointer<u32>, count: u32 }
+        struct NearCount = "lists_near_count" { near: Pointer<u64>, n: u32, counts: Pointer<u32> }
+        struct NearFill = "lists_near_fill" {
+            near: Pointer<u64>,
+            n: u32,
+            begins: Pointer<u32>,
+            filled: Pointer<u32>,
+            entries: Pointer<u32>,
+        }
+        struct ItemsCount = "lists_items_count" {
+            rows: NearRows,
+            counts: Pointer<u32>,
+            pairs: Pointer<u64>,
+        }
+        struct ItemsFill = "lists_items_fill" {
+            rows: NearRows,
+            places: Pointer<u32>,
+            items: Pointer<Item>,
+            item_cells: Pointer<u32>,
+            orders: Pointer<u32>,
+            numbers: Pointer<u64>,
+        }
+        struct ItemsGather = "lists_items_gather" {
+            numbers: Pointer<u64>,
+            n: u32,
+            items: Pointer<Item>,
+            item_cells: Pointer<u32>,
+            items_out: Pointer<Item>,
+            cells_out: Pointer<u32>,
+        }
+    }
+}
+
+/// Points, strengths and sums between the caller's order and Morton order.
+pub(super) mod particles {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/particles.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+            CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
+        }
+        struct Place = "particles_place" {
+            cells: Pointer<Cell>,
+            centres: Pointer<f64>,
+            count: u32,
+            of_targets: bool,
+            points: Pointer<f64>,
+            index: Pointer<u32>,
+            side: f64,
+            out: Pointer<Point>,
+        }
+        struct Largest = "particles_largest" { values: Pointer<f64>, count: u64, largest: Pointer<u64> }
+        struct Gather = "particles_gather" {
+            from: Pointer<f64>,
+            index: Pointer<u32>,
+            n: u32,
+            width: u32,
+            unit: f64,
+            largest: Pointer<u64>,
+            side: f64,
+            to: Pointer<Real>,
+        }
+        struct Scatter = "particles_scatter" {
+            index: Pointer<u32>,
+            m: u32,
+            side: f64,
+            targets: Pointer<Point>,
+            itself: bool,
+            charges: Pointer<Real>,
+            largest: Pointer<u64>,
+            potential: Pointer<Real>,
+            gradient: Pointer<Real>,
+            potential_out: Pointer<f64>,
+            gradient_out: Pointer<f64>,
+        }
+    }
+}
+
+/// Errors of truncated translations.
+pub(super) mod truncation {
+    use super::*;
+
+    ::gpu::arguments! {
+        /// Points in their boxes.
+        struct Sampled {
+            cells: Pointer<Cell>,
+            centres: Pointer<f64>,
+            source_points: Pointer<f64>,
+            source_index: Pointer<u32>,
+            target_points: Pointer<f64>,
+            target_index: Pointer<u32>,
+            side: f64,
+        }
+    }
+
+    ::gpu::kernels! {
+        "fmm/truncation.cu", HEADERS;
+        constants {
+            /// Draws of a batch at most: by chance a few more than are wanted.
+            CAPACITY: usize = crate::gpu::truncation::MORE_SAMPLES[1] + 512;
+        }
+        struct Far = "truncation_far" {
+            points: Sampled,
+            pairs: Pointer<u64>,
+            begins: Pointer<u32>,
+            samples: u32,
+            degrees: u32,
+            factors: Pointer<f64>,
+            recurrence: Pointer<[f64; 2]>,
+            out: Pointer<f64>,
+        }
+        struct Near = "truncation_near" {
+            points: Sampled,
+            pairs: Pointer<u64>,
+            count: u32,
+            out: Pointer<f64>,
+        }
+    }
+}
+
+/// Matrices of M2L.
+pub(super) mod m2l {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/m2l.cu", HEADERS;
+        constants {
+            WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
+        }
+        struct Fill = "m2l_fill" { vectors: Pointer<Vector>, roots: Pointer<f64> }
+    }
+}
+
+/// M2M, M2L and L2L.
+pub(super) mod translate {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/translate.cu", HEADERS;
+        constants {
+            THREADS: u32 = 256;
+            /// Rows of a tile at most, its pairs, columns of a chunk and chunks in shared memory, in single precision.
+            SINGLE_ROWS: usize = 144;
+            SINGLE_PAIRS: usize = 128;
+            SINGLE_COLUMNS: usize = 32;
+            SINGLE_STAGES: usize = 2;
+            /// As above, in double precision.
+            DOUBLE_ROWS: usize = 128;
+            DOUBLE_PAIRS: usize = 64;
+            DOUBLE_COLUMNS: usize = 8;
+            DOUBLE_STAGES: usize = 3;
+            /// Scalars between two columns beyond a tile's rows, and between the chunks of two pairs beyond its columns, so that neighbours
+            /// start in different banks.
+            SINGLE_ROW_PAD: usize = 8;
+            DOUBLE_ROW_PAD: usize = 4;
+            COLUMN_PAD: usize = 4;
+        }
+        struct Translate = "translate" {
+            batches: Pointer<Batch>,
+            tiles: Pointer<Tile>,
+            pairs: Pointer<u64>,
+            turned: bool,
+        }
+    }
+}
+
+::gpu::arguments! {
+    /// Factors of the recursions of harmonics and their derivatives.
+    struct Harmonics {
+        diagonal: Pointer<Real>,
+        columns: Pointer<Real>,
+        table_p: u32,
+        derivatives: Pointer<Derivative>,
+        end_x: u32,
+        end_y: u32,
+        end_z: u32,
+    }
+}
+
+/// Multipole expansions of the leaves.
+pub(super) mod p2m {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/p2m.cu", HEADERS;
+        struct P2m = "p2m" {
+            cells: Pointer<Cell>,
+            count: u32,
+            levels: Pointer<Level>,
+            sources: Pointer<Point>,
+            charges: Pointer<Real>,
+            dipoles: Pointer<Real>,
+            n: u64,
+            tables: Harmonics,
+        }
+    }
+}
+
+/// Local expansions at the targets.
+pub(super) mod l2p {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/l2p.cu", HEADERS;
+        struct L2p = "l2p" {
+            cells: Pointer<Cell>,
+            count: u32,
+            levels: Pointer<Level>,
+            targets: Pointer<Point>,
+            tables: Harmonics,
+            potential: Pointer<Real>,
+            gradient: Pointer<Real>,
+            m_targets: u64,
+        }
+    }
+}
+
+::gpu::arguments! {
+    /// Near leaves of every item of work, with the points.
+    struct NearItems {
+        cells: Pointer<Cell>,
+        centres: Pointer<f64>,
+        entries: Pointer<u32>,
+        items: Pointer<Item>,
+        item_cells: Pointer<u32>,
+        count: u32,
+        side: f64,
+        sources: Pointer<Point>,
+        targets: Pointer<Point>,
+    }
+
+    /// Strengths of some densities and what they are summed to.
+    struct NearSums {
+        charges: Pointer<Real>,
+        dipoles: Pointer<Real>,
+        n: u64,
+        potential: Pointer<Real>,
+        gradient: Pointer<Real>,
+        m: u64,
+    }
+}
+
+/// Warps of a block that takes items of the near field, one each.
+pub(super) const NEAR_WARPS: u32 = 4;
+
+/// Close pairs.
+pub(super) mod close {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/close.cu", HEADERS;
+        constants {
+            WARPS: u32 = NEAR_WARPS;
+            CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
+            CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
+        }
+        struct Find = "close_find" {
+            near: NearItems,
+            itself: bool,
+            source_points: Pointer<f64>,
+            source_index: Pointer<u32>,
+            target_points: Pointer<f64>,
+            target_index: Pointer<u32>,
+            pairs: Pointer<ClosePair>,
+            squares: Pointer<f32>,
+            capacity: u32,
+            found: Pointer<u32>,
+        }
+    }
+}
+
+/// Near pairs.
+pub(super) mod p2p {
+    use super::*;
+
+    ::gpu::kernels! {
+        "fmm/p2p.cu", HEADERS;
+        constants {
+            WARPS: u32 = NEAR_WARPS;
+            CLOSE_SINGLE: f64 = crate::near::CLOSE_SINGLE;
+            CLOSE_DOUBLE: f64 = crate::near::CLOSE_DOUBLE;
+        }
+        struct P2p = "p2p" { near: NearItems, sums: NearSums }
+        struct Close = "p2p_close" {
+            pairs: Pointer<ClosePair>,
+            count: u32,
+            squares: Pointer<f32>,
+            sums: NearSums,
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector and a level, P2P rows and
 //! the work items that P2P's warps take. CPU twin: module `lists`.
 
-use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain};
+use ::gpu::{Buffer, Device, Error, Grid, Plain};
 
-use super::kernels::{self, count, kernel};
+use super::kernels::lists::{self, THREADS};
+use super::kernels::{Kernel, count};
 use super::primitives::{Scan, Sort};
 use super::tree::{Tree, grown};
 use crate::Stencil;
@@ -19,9 +20,6 @@ const CHUNK: usize = 128;
 /// Sources of one P2P item, about: long enough to amortise its start, short enough to balance the processors.
 const SPLIT: usize = 2048;
 
-/// Level bias in a batch's key.
-const LEVEL_BIAS: i32 = 14;
-
 /// M2L pairs that share a translation vector and levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Batch {
@@ -34,10 +32,14 @@ pub(super) struct Batch {
 
 impl Batch {
     fn unpack(key: u64) -> Self {
-        let part = |i: u32| (key >> (18 * (2 - i)) & 0x3ffff) as i32 - (1 << 17);
+        const BITS: u32 = lists::OFFSET_BITS;
+        const LEVEL_BITS: u32 = lists::LEVEL_BITS;
+        let part =
+            |i: u32| (key >> (BITS * (2 - i)) & ((1 << BITS) - 1)) as i32 - (1 << (BITS - 1));
         Self {
-            finer_source: (key >> 59) as i32 - LEVEL_BIAS,
-            source_level: (key >> 54 & 31) as u32,
+            finer_source: (key >> (3 * BITS + LEVEL_BITS)) as i32
+                - lists::MAX_LEVEL_DIFFERENCE as i32,
+            source_level: (key >> (3 * BITS) & ((1 << LEVEL_BITS) - 1)) as u32,
             offset: [part(0), part(1), part(2)],
         }
     }
@@ -55,10 +57,11 @@ impl Batch {
 /// Four 32-bit numbers of one P2P item: first target, targets, first and last near entry.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Item([u32; 4]);
+pub(crate) struct Item([u32; 4]);
 
 // SAFETY: four 32-bit numbers.
 unsafe impl Plain for Item {}
+::gpu::elements! { Item: "Item" }
 
 /// All interactions of a tree.
 #[derive(Debug)]
@@ -83,81 +86,23 @@ pub(super) struct Lists {
 impl Lists {
     /// With `far` none nothing is translated: all pairs are near.
     pub(super) fn new(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Self, Error> {
-        let scan = Scan::new(device)?;
-        let Settled { keys, far, far_count, near, near_count } = settle(device, tree, far)?;
+        let Settled { keys, mut far, far_count, near, near_count } = settle(device, tree, far)?;
         let (batches, mut numbers) = number(device, &keys, far_count)?;
         drop(keys);
-        let mut far = far;
         let bits = usize::BITS as usize - batches.len().leading_zeros() as usize;
         Sort::of_pairs(device)?.run(device, &mut numbers, &mut far, far_count, 0..bits)?;
         let device_begins = device.buffer::<u32>(batches.len() + 1)?;
-        kernel(device, &kernels::LISTS, &[], "lists_begins")?.launch(
-            device.stream(),
-            Grid::covering(batches.len() + 1, 256),
-            &[numbers.arg(), count(far_count), device_begins.arg(), count(batches.len())],
-        )?;
+        let of_batches = lists::Begins {
+            keys: numbers.pointer(),
+            n: count(far_count),
+            begins: device_begins.pointer(),
+            count: count(batches.len()),
+        };
+        let grid = Grid::covering(batches.len() + 1, THREADS);
+        Kernel::new(device)?.launch(device.stream(), grid, of_batches)?;
         let begins = device_begins.to_vec()?;
-
-        let cells = tree.len();
-        let rows = device.buffer::<u32>(cells + 1)?;
-        rows.zero()?;
-        let grid = Grid::covering(near_count, 256);
-        let near_args = [near.arg(), count(near_count)];
-        kernel(device, &kernels::LISTS, &[], "lists_near_count")?.launch(
-            device.stream(),
-            grid,
-            &[&near_args[..], &[rows.arg()]].concat(),
-        )?;
-        scan.run(device, &rows, cells + 1)?;
-        let filled = device.buffer::<u32>(cells)?;
-        filled.zero()?;
-        let entries = device.buffer::<u32>(near_count)?;
-        kernel(device, &kernels::LISTS, &[], "lists_near_fill")?.launch(
-            device.stream(),
-            grid,
-            &[&near_args[..], &[rows.arg(), filled.arg(), entries.arg()]].concat(),
-        )?;
-        let places = device.buffer::<u32>(cells + 1)?;
-        let pairs = device.buffer::<u64>(1)?;
-        pairs.zero()?;
-        let shape =
-            [tree.cells.arg(), count(cells), rows.arg(), entries.arg(), count(CHUNK), count(SPLIT)];
-        kernel(device, &kernels::LISTS, &[], "lists_items_count")?.launch(
-            device.stream(),
-            Grid::covering(cells + 1, 256),
-            &[&shape[..], &[places.arg(), pairs.arg()]].concat(),
-        )?;
-        scan.run(device, &places, cells + 1)?;
-        let mut total = [0];
-        places.read(cells, &mut total)?;
-        let items = device.buffer::<Item>(total[0] as usize)?;
-        let item_cells = device.buffer::<u32>(total[0] as usize)?;
-        let mut orders = device.buffer::<u32>(items.len())?;
-        let mut numbers = device.buffer::<u64>(items.len())?;
-        let out = [places.arg(), items.arg(), item_cells.arg(), orders.arg(), numbers.arg()];
-        kernel(device, &kernels::LISTS, &[], "lists_items_fill")?.launch(
-            device.stream(),
-            Grid::covering(cells, 256),
-            &[&shape[..], &out].concat(),
-        )?;
-        // The largest first, so that small ones fill the processors in the end.
-        let total = items.len();
-        Sort::of_pairs(device)?.run(device, &mut orders, &mut numbers, total, 0..8)?;
-        let (sorted, sorted_cells) = (device.buffer::<Item>(total)?, device.buffer::<u32>(total)?);
-        kernel(device, &kernels::LISTS, &[], "lists_items_gather")?.launch(
-            device.stream(),
-            Grid::covering(total, 256),
-            &[
-                numbers.arg(),
-                count(total),
-                items.arg(),
-                item_cells.arg(),
-                sorted.arg(),
-                sorted_cells.arg(),
-            ],
-        )?;
-        let (items, item_cells) = (sorted, sorted_cells);
-        let pairs = pairs.to_vec()?[0];
+        let (rows, entries) = near_rows(device, tree, &near, near_count)?;
+        let Items { items, item_cells, pairs } = items(device, tree, &rows, &entries)?;
         Ok(Self {
             batches,
             begins,
@@ -173,6 +118,94 @@ impl Lists {
     }
 }
 
+/// Near pairs as compressed rows: where the sources of each target leaf begin, and the sources.
+fn near_rows(
+    device: &Device,
+    tree: &Tree,
+    near: &Buffer<u64>,
+    near_count: usize,
+) -> Result<(Buffer<u32>, Buffer<u32>), Error> {
+    let cells = tree.len();
+    let begins = device.buffer::<u32>(cells + 1)?;
+    begins.zero()?;
+    let grid = Grid::covering(near_count, THREADS);
+    let (near, n) = (near.pointer(), count(near_count));
+    let of_rows = lists::NearCount { near, n, counts: begins.pointer() };
+    Kernel::new(device)?.launch(device.stream(), grid, of_rows)?;
+    Scan::new(device)?.run(device, &begins, cells + 1)?;
+    let filled = device.buffer::<u32>(cells)?;
+    filled.zero()?;
+    let entries = device.buffer::<u32>(near_count)?;
+    let fill = lists::NearFill {
+        near,
+        n,
+        begins: begins.pointer(),
+        filled: filled.pointer(),
+        entries: entries.pointer(),
+    };
+    Kernel::new(device)?.launch(device.stream(), grid, fill)?;
+    Ok((begins, entries))
+}
+
+/// Work items of P2P with their target boxes, and the pairs of points of all.
+struct Items {
+    items: Buffer<Item>,
+    item_cells: Buffer<u32>,
+    pairs: u64,
+}
+
+/// Cuts the near field into items of similar work, the largest first.
+fn items(
+    device: &Device,
+    tree: &Tree,
+    rows: &Buffer<u32>,
+    entries: &Buffer<u32>,
+) -> Result<Items, Error> {
+    let cells = tree.len();
+    let places = device.buffer::<u32>(cells + 1)?;
+    let pairs = device.upload(&[0u64])?;
+    let rows = lists::NearRows {
+        cells: tree.cells.pointer(),
+        n: count(cells),
+        begins: rows.pointer(),
+        entries: entries.pointer(),
+        chunk: count(CHUNK),
+        split: count(SPLIT),
+    };
+    let of_cells = lists::ItemsCount { rows, counts: places.pointer(), pairs: pairs.pointer() };
+    let grid = Grid::covering(cells + 1, THREADS);
+    Kernel::new(device)?.launch(device.stream(), grid, of_cells)?;
+    Scan::new(device)?.run(device, &places, cells + 1)?;
+    let mut total = [0];
+    places.read(cells, &mut total)?;
+    let total = total[0] as usize;
+    let (items, item_cells) = (device.buffer::<Item>(total)?, device.buffer::<u32>(total)?);
+    let mut orders = device.buffer::<u32>(total)?;
+    let mut numbers = device.buffer::<u64>(total)?;
+    let fill = lists::ItemsFill {
+        rows,
+        places: places.pointer(),
+        items: items.pointer(),
+        item_cells: item_cells.pointer(),
+        orders: orders.pointer(),
+        numbers: numbers.pointer(),
+    };
+    Kernel::new(device)?.launch(device.stream(), Grid::covering(cells, THREADS), fill)?;
+    // The largest first, so that small ones fill the processors in the end.
+    Sort::of_pairs(device)?.run(device, &mut orders, &mut numbers, total, 0..8)?;
+    let (sorted, sorted_cells) = (device.buffer::<Item>(total)?, device.buffer::<u32>(total)?);
+    let gather = lists::ItemsGather {
+        numbers: numbers.pointer(),
+        n: count(total),
+        items: items.pointer(),
+        item_cells: item_cells.pointer(),
+        items_out: sorted.pointer(),
+        cells_out: sorted_cells.pointer(),
+    };
+    Kernel::new(device)?.launch(device.stream(), Grid::covering(total, THREADS), gather)?;
+    Ok(Items { items: sorted, item_cells: sorted_cells, pairs: pairs.to_vec()?[0] })
+}
+
 /// Pairs as the traversal leaves them.
 struct Settled {
     keys: Buffer<u64>,
@@ -184,7 +217,7 @@ struct Settled {
 
 /// Traverses pairs of boxes from (root, root) down.
 fn settle(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Settled, Error> {
-    let kernel = kernel(device, &kernels::LISTS, &[], "lists_settle")?;
+    let kernel = Kernel::new(device)?;
     let never = || acceptance(Stencil::Full).map(|_| i64::MAX);
     let full = far == Some(Stencil::Full);
     let acceptance = device.upload(&far.map_or_else(never, acceptance))?;
@@ -208,22 +241,19 @@ fn settle(device: &Device, tree: &Tree, far: Option<Stencil>) -> Result<Settled,
             near = grown(device, &near, near_count, near_capacity)?;
         }
         let next = device.buffer::<u64>(8 * n)?;
-        kernel.launch(
-            device.stream(),
-            Grid::covering(n, 256),
-            &[
-                tree.cells.arg(),
-                pairs.arg(),
-                count(n),
-                acceptance.arg(),
-                Arg::U32(u32::from(full)),
-                keys.arg(),
-                far.arg(),
-                near.arg(),
-                next.arg(),
-                counters.arg(),
-            ],
-        )?;
+        let generation = lists::Settle {
+            cells: tree.cells.pointer(),
+            pairs: pairs.pointer(),
+            n: count(n),
+            acceptance: acceptance.pointer(),
+            full_stencil: full,
+            far_keys: keys.pointer(),
+            far: far.pointer(),
+            near: near.pointer(),
+            next: next.pointer(),
+            counters: counters.pointer(),
+        };
+        kernel.launch(device.stream(), Grid::covering(n, THREADS), generation)?;
         let totals = counters.to_vec()?;
         (far_count, near_count, n) = (totals[0] as usize, totals[1] as usize, totals[2] as usize);
         counters.write(&[totals[0], totals[1], 0])?;
@@ -244,18 +274,25 @@ fn number(
     // Whether the table is full, and how many batches were found.
     let counters = device.buffer::<u32>(2)?;
     counters.zero()?;
-    let grid = Grid::covering(n, 256);
-    kernel(device, &kernels::LISTS, &[], "lists_slots")?.launch(
-        device.stream(),
-        grid,
-        &[keys.arg(), count(n), table.arg(), count(TABLE), slots.arg(), counters.arg()],
-    )?;
+    let grid = Grid::covering(n, THREADS);
+    let of_keys = lists::Slots {
+        keys: keys.pointer(),
+        n: count(n),
+        table: table.pointer(),
+        size: count(TABLE),
+        slots: slots.pointer(),
+        full: counters.pointer(),
+    };
+    Kernel::new(device)?.launch(device.stream(), grid, of_keys)?;
     let (found_keys, found_slots) = (device.buffer::<u64>(TABLE)?, device.buffer::<u32>(TABLE)?);
-    kernel(device, &kernels::LISTS, &[], "lists_found")?.launch(
-        device.stream(),
-        Grid::covering(TABLE, 256),
-        &[table.arg(), count(TABLE), found_keys.arg(), found_slots.arg(), counters.at(1)],
-    )?;
+    let found = lists::Found {
+        table: table.pointer(),
+        size: count(TABLE),
+        keys: found_keys.pointer(),
+        slots: found_slots.pointer(),
+        found: counters.pointer_to(1),
+    };
+    Kernel::new(device)?.launch(device.stream(), Grid::covering(TABLE, THREADS), found)?;
     let totals = counters.to_vec()?;
     if totals[0] != 0 {
         return Err(Error::Driver {
@@ -272,15 +309,10 @@ fn number(
     let places: Vec<u32> = found.iter().map(|&(_, slot)| slot).collect();
     let numbers = found_slots;
     let places = device.upload(&places)?;
-    kernel(device, &kernels::LISTS, &[], "lists_name")?.launch(
-        device.stream(),
-        Grid::covering(batches, 256),
-        &[places.arg(), count(batches), numbers.arg()],
-    )?;
-    kernel(device, &kernels::LISTS, &[], "lists_number")?.launch(
-        device.stream(),
-        grid,
-        &[slots.arg(), count(n), numbers.arg()],
-    )?;
+    let numbers = numbers.pointer();
+    let name = lists::Name { slots: places.pointer(), count: count(batches), numbers };
+    Kernel::new(device)?.launch(device.stream(), Grid::covering(batches, THREADS), name)?;
+    let of_pairs = lists::Number { slots: slots.pointer(), n: count(n), numbers };
+    Kernel::new(device)?.launch(device.stream(), grid, of_pairs)?;
     Ok((found.into_iter().map(|(key, _)| Batch::unpack(key)).collect(), slots))
 }

@@ -10,7 +10,9 @@ mod hybrid;
 mod kernels;
 mod lists;
 mod parts;
+mod points;
 mod primitives;
+mod reals;
 mod stages;
 mod tables;
 #[cfg(test)]
@@ -61,5 +63,7 @@ pub fn gpus() -> Result<Vec<DeviceInfo>, Error> {
 /// # Errors
 /// Why not.
 pub fn check_gpu(index: usize) -> Result<(), Error> {
-    ::gpu::Device::open(index).and_then(|device| device.module(&kernels::SCAN, &[])).map(|_| ())
+    ::gpu::Device::open(index)
+        .and_then(|device| device.module(&kernels::scan::SOURCE, &[]))
+        .map(|_| ())
 }

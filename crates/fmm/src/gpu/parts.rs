@@ -1,21 +1,26 @@
 //! What a plan keeps on the device: points, tree, lists, expansions, close pairs and tables.
 
-use ::gpu::{Arg, Buffer, Device, Grid, Stream};
+use ::gpu::{Buffer, Device, Grid, Plain, Stream};
 
-use super::expansions::{Expansions, scalar};
-use super::kernels::{self, Kernel, count, kernel};
+use super::expansions::Expansions;
+use super::kernels::{Harmonics, Kernel, NEAR_WARPS, NearItems, close, count, particles};
 use super::lists::Lists;
+use super::points::Points;
+use super::reals::{Derivative, Point, Reals, precision_macro, scalar};
 use super::tree::{self, Order, Tree};
 use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
 use crate::truncation::{TruncationNumbers, expected};
 use crate::{Mode, Options, Precision};
 
-/// Warps of a block of P2P, as `kernels/fmm/p2p.cu` and `kernels/fmm/close.cu` have it.
-const P2P_WARPS: usize = 4;
-
 /// A close pair, as `kernels/shared/near.cuh` declares it: of the same size in both formats.
-pub(super) type ClosePair = [u32; 8];
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ClosePair([u32; 8]);
+
+// SAFETY: eight 32-bit numbers.
+unsafe impl Plain for ClosePair {}
+::gpu::elements! { ClosePair: "ClosePair" }
 
 /// What stays on the device.
 #[derive(Debug)]
@@ -35,26 +40,26 @@ pub(super) struct Parts {
     pub(super) expansions: Expansions,
     pub(super) source_order: Order,
     pub(super) target_order: Option<Order>,
-    pub(super) source_points: Buffer<u8>,
-    pub(super) target_points: Option<Buffer<u8>>,
+    pub(super) source_points: Reals<Point>,
+    pub(super) target_points: Option<Reals<Point>>,
     pub(super) close: Buffer<ClosePair>,
     /// In single precision the squared distance at which P2P counts each of them.
     pub(super) squares: Buffer<f32>,
     pub(super) close_count: usize,
     pub(super) tables: Tables,
-    pub(super) largest: Kernel,
-    pub(super) gather: Kernel,
-    pub(super) scatter: Kernel,
+    pub(super) largest: Kernel<particles::Largest>,
+    pub(super) gather: Kernel<particles::Gather>,
+    pub(super) scatter: Kernel<particles::Scatter>,
 }
 
 /// Tables of harmonics.
 #[derive(Debug)]
 pub(super) struct Tables {
     pub(super) p: usize,
-    pub(super) diagonal: Buffer<u8>,
-    pub(super) columns: Buffer<u8>,
-    pub(super) derivatives: Buffer<u8>,
-    pub(super) ends: [u32; 3],
+    diagonal: Reals,
+    columns: Reals,
+    derivatives: Reals<Derivative>,
+    ends: [u32; 3],
 }
 
 /// Bytes of device memory that a plan and an `apply` need at most, about: sorting and lists come before expansions.
@@ -83,32 +88,27 @@ pub(super) fn estimate(
 }
 
 /// Coordinates relative to leaves.
-pub(super) fn particles(
+fn relative(
     device: &Device,
     precision: Precision,
     tree: &Tree,
-    side: f64,
+    points: &Points,
     of_targets: bool,
-    points: &Buffer<f64>,
-    order: &Order,
-) -> Result<Buffer<u8>, ::gpu::Error> {
-    let n = order.index.len();
-    let out = device.buffer::<u8>(4 * n * scalar(precision))?;
-    let macros = [("PRECISION", 8 * scalar(precision))];
-    kernel(device, &kernels::PARTICLES, &macros, "particles_place")?.launch(
-        device.stream(),
-        Grid::covering(32 * tree.len(), 256),
-        &[
-            tree.cells.arg(),
-            tree.centres.arg(),
-            count(tree.len()),
-            Arg::U32(u32::from(of_targets)),
-            points.arg(),
-            order.index.arg(),
-            Arg::F64(side),
-            out.arg(),
-        ],
-    )?;
+) -> Result<Reals<Point>, ::gpu::Error> {
+    let (coordinates, order) = points.ends()[usize::from(of_targets)];
+    let out = Reals::new(device, precision, order.index.len())?;
+    let place = particles::Place {
+        cells: tree.cells.pointer(),
+        centres: tree.centres.pointer(),
+        count: count(tree.len()),
+        of_targets,
+        points: coordinates.pointer(),
+        index: order.index.pointer(),
+        side: points.root.side,
+        out: out.pointer(),
+    };
+    let grid = Grid::covering(32 * tree.len(), particles::THREADS);
+    Kernel::with(device, &[precision_macro(precision)])?.launch(device.stream(), grid, place)?;
     Ok(out)
 }
 
@@ -132,82 +132,126 @@ impl Tables {
             .collect();
         Ok(Self {
             p,
-            diagonal: device.upload(&tables::reals(precision, diagonal))?,
-            columns: device.upload(&tables::reals(precision, columns))?,
-            derivatives: device.upload(&derivatives)?,
+            diagonal: Reals::upload(device, precision, &tables::reals(precision, diagonal))?,
+            columns: Reals::upload(device, precision, &tables::reals(precision, columns))?,
+            derivatives: Reals::upload(device, precision, &derivatives)?,
             ends,
         })
     }
 
-    pub(super) fn args(&self) -> [Arg; 7] {
-        let [x, y, z] = self.ends;
-        [
-            self.diagonal.arg(),
-            self.columns.arg(),
-            count(self.p),
-            self.derivatives.arg(),
-            Arg::U32(x),
-            Arg::U32(y),
-            Arg::U32(z),
-        ]
+    pub(super) fn arguments(&self) -> Harmonics {
+        let [end_x, end_y, end_z] = self.ends;
+        Harmonics {
+            diagonal: self.diagonal.pointer(),
+            columns: self.columns.pointer(),
+            table_p: count(self.p),
+            derivatives: self.derivatives.pointer(),
+            end_x,
+            end_y,
+            end_z,
+        }
     }
 }
 
 impl Parts {
+    /// Of points with their tree, lists and expansions, whose truncation numbers are `p` at most.
+    pub(super) fn new(
+        device: &Device,
+        precision: Precision,
+        direct: bool,
+        p: usize,
+        points: Points,
+        (tree, lists, expansions): (Tree, Lists, Expansions),
+    ) -> Result<Self, ::gpu::Error> {
+        let macros = [precision_macro(precision)];
+        let place = |of_targets| relative(device, precision, &tree, &points, of_targets);
+        let source_points = place(false)?;
+        let target_points = points.targets.is_some().then(|| place(true)).transpose()?;
+        let [sources, targets] = points.ends().map(|(_, order)| order.index.len());
+        let (source_coordinates, source_order) = points.sources;
+        let (target_coordinates, target_order) = points.targets.unzip();
+        let mut parts = Self {
+            beside: device.new_stream()?,
+            precision,
+            side: points.root.side,
+            sources,
+            targets,
+            itself: target_order.is_none(),
+            direct,
+            tables: Tables::new(device, precision, p.max(1))?,
+            largest: Kernel::with(device, &macros)?,
+            gather: Kernel::with(device, &macros)?,
+            scatter: Kernel::with(device, &macros)?,
+            close: device.buffer(0)?,
+            squares: device.buffer(0)?,
+            close_count: 0,
+            tree,
+            lists,
+            expansions,
+            source_points,
+            target_points,
+            source_order,
+            target_order,
+            device: device.clone(),
+        };
+        let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
+        parts.find_close(&source_coordinates, target_coordinates)?;
+        Ok(parts)
+    }
+
     pub(super) fn target_order(&self) -> &Order {
         self.target_order.as_ref().unwrap_or(&self.source_order)
     }
 
-    pub(super) fn target_points(&self) -> &Buffer<u8> {
+    pub(super) fn target_points(&self) -> &Reals<Point> {
         self.target_points.as_ref().unwrap_or(&self.source_points)
     }
 
-    /// Arguments that P2P and the search for close pairs begin with.
-    pub(super) fn near_args(&self) -> Vec<Arg> {
-        vec![
-            self.tree.cells.arg(),
-            self.tree.centres.arg(),
-            self.lists.entries.arg(),
-            self.lists.items.arg(),
-            self.lists.item_cells.arg(),
-            count(self.lists.items.len()),
-            Arg::F64(self.side),
-            self.source_points.arg(),
-            self.target_points().arg(),
-        ]
+    /// What P2P and the search for close pairs go through.
+    pub(super) fn near_items(&self) -> NearItems {
+        NearItems {
+            cells: self.tree.cells.pointer(),
+            centres: self.tree.centres.pointer(),
+            entries: self.lists.entries.pointer(),
+            items: self.lists.items.pointer(),
+            item_cells: self.lists.item_cells.pointer(),
+            count: count(self.lists.items.len()),
+            side: self.side,
+            sources: self.source_points.pointer(),
+            targets: self.target_points().pointer(),
+        }
     }
 
     pub(super) fn near_grid(&self) -> Grid {
-        Grid::new(self.lists.items.len().div_ceil(P2P_WARPS), 32 * P2P_WARPS as u32)
+        Grid::new(self.lists.items.len().div_ceil(NEAR_WARPS as usize), 32 * NEAR_WARPS)
     }
 
     /// Lists the close pairs; a second time if there are more than was guessed.
-    pub(super) fn find_close(
+    fn find_close(
         &mut self,
         sources: &Buffer<f64>,
         targets: &Buffer<f64>,
     ) -> Result<(), ::gpu::Error> {
         let device = self.device.clone();
-        let macros = [("PRECISION", 8 * scalar(self.precision))];
-        let find = kernel(&device, &kernels::CLOSE, &macros, "close_find")?;
+        let find = Kernel::with(&device, &[precision_macro(self.precision)])?;
         let mut capacity = 1024 + self.targets;
         loop {
             let found = device.upload(&[0u32])?;
             self.close = device.buffer(capacity)?;
             self.squares = device.buffer(capacity)?;
-            let mut args = self.near_args();
-            args.extend([
-                Arg::U32(u32::from(self.itself)),
-                sources.arg(),
-                self.source_order.index.arg(),
-                targets.arg(),
-                self.target_order().index.arg(),
-                self.close.arg(),
-                self.squares.arg(),
-                count(capacity),
-                found.arg(),
-            ]);
-            find.launch(device.stream(), self.near_grid(), &args)?;
+            let of_items = close::Find {
+                near: self.near_items(),
+                itself: self.itself,
+                source_points: sources.pointer(),
+                source_index: self.source_order.index.pointer(),
+                target_points: targets.pointer(),
+                target_index: self.target_order().index.pointer(),
+                pairs: self.close.pointer(),
+                squares: self.squares.pointer(),
+                capacity: count(capacity),
+                found: found.pointer(),
+            };
+            find.launch(device.stream(), self.near_grid(), of_items)?;
             self.close_count = found.to_vec()?[0] as usize;
             if self.close_count <= capacity {
                 break;
@@ -235,8 +279,8 @@ impl Parts {
         info.m2l_count = u64::from(self.lists.begins.last().copied().unwrap_or(0));
         info.m2l_per_box = info.m2l_count as f64 / self.tree.len() as f64;
         info.p2p_pairs = self.lists.pairs;
-        let points = self.source_points.bytes()
-            + self.target_points.as_ref().map_or(0, Buffer::bytes)
+        let points = self.source_points.bytes.bytes()
+            + self.target_points.as_ref().map_or(0, |points| points.bytes.bytes())
             + 12 * (self.sources + self.targets) as u64;
         let lists = self.lists.far.bytes()
             + self.lists.near.bytes()

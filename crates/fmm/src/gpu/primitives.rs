@@ -4,38 +4,43 @@ use std::ops::Range;
 
 use ::gpu::{Buffer, Device, Error, Grid, Plain};
 
-use super::kernels::{self, Kernel, count, kernel, kernel_of_types};
+use super::kernels::{Kernel, count, scan, sort};
 
-/// Numbers that one block of `scan_blocks` sums.
-const SCAN_TILE: usize = 2048;
+/// Numbers that one block of prefix sums takes.
+const SCAN_TILE: usize = scan::THREADS as usize * scan::ITEMS;
 
-/// Items that one block of `sort_scatter` takes.
-const SORT_TILE: usize = 4096;
+/// Threads of a block of the sort, and items that it takes.
+const SORT_THREADS: u32 = 32 * sort::WARPS;
+const SORT_TILE: usize = SORT_THREADS as usize * sort::ITEMS;
+
+/// Values of a digit: a thread counts each.
+const DIGITS: usize = 1 << sort::DIGIT_BITS;
+const _: () = assert!(DIGITS == SORT_THREADS as usize);
 
 /// Prefix sums.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
-    blocks: Kernel,
-    add: Kernel,
+    blocks: Kernel<scan::Blocks>,
+    add: Kernel<scan::Add>,
 }
 
 impl Scan {
     pub(super) fn new(device: &Device) -> Result<Self, Error> {
-        Ok(Self {
-            blocks: kernel(device, &kernels::SCAN, &[], "scan_blocks")?,
-            add: kernel(device, &kernels::SCAN, &[], "scan_add")?,
-        })
+        Ok(Self { blocks: Kernel::new(device)?, add: Kernel::new(device)? })
     }
 
     /// Replaces the first `n` values by their exclusive prefix sums.
     pub(super) fn run(&self, device: &Device, values: &Buffer<u32>, n: usize) -> Result<(), Error> {
         let tiles = n.div_ceil(SCAN_TILE);
         let sums = device.buffer::<u32>(tiles)?;
-        let grid = Grid::new(tiles, 256);
-        self.blocks.launch(device.stream(), grid, &[values.arg(), sums.arg(), count(n)])?;
+        let grid = Grid::new(tiles, scan::THREADS);
+        let (values, n) = (values.pointer(), count(n));
+        let blocks = scan::Blocks { values, sums: sums.pointer(), n };
+        self.blocks.launch(device.stream(), grid, blocks)?;
         if tiles > 1 {
             self.run(device, &sums, tiles)?;
-            self.add.launch(device.stream(), grid, &[values.arg(), sums.arg(), count(n)])?;
+            let add = scan::Add { values, sums: sums.pointer(), n };
+            self.add.launch(device.stream(), grid, add)?;
         }
         Ok(())
     }
@@ -44,8 +49,8 @@ impl Scan {
 /// Stable sort of keys with values.
 #[derive(Clone, Debug)]
 pub(super) struct Sort<K, V> {
-    count: Kernel,
-    scatter: Kernel,
+    count: Kernel<sort::Count>,
+    scatter: Kernel<sort::Scatter>,
     scan: Scan,
     of: std::marker::PhantomData<(K, V)>,
 }
@@ -53,22 +58,22 @@ pub(super) struct Sort<K, V> {
 impl Sort<u64, u32> {
     /// 64-bit keys with 32-bit values.
     pub(super) fn of_points(device: &Device) -> Result<Self, Error> {
-        Self::new(device, &["KEY=unsigned long long", "VALUE=unsigned"])
+        Self::new(device, [("KEY", "unsigned long long"), ("VALUE", "unsigned")])
     }
 }
 
 impl Sort<u32, u64> {
     /// 32-bit keys with 64-bit values.
     pub(super) fn of_pairs(device: &Device) -> Result<Self, Error> {
-        Self::new(device, &["KEY=unsigned", "VALUE=unsigned long long"])
+        Self::new(device, [("KEY", "unsigned"), ("VALUE", "unsigned long long")])
     }
 }
 
 impl<K: Plain, V: Plain> Sort<K, V> {
-    fn new(device: &Device, types: &[&str]) -> Result<Self, Error> {
+    fn new(device: &Device, types: [(&str, &str); 2]) -> Result<Self, Error> {
         Ok(Self {
-            count: kernel_of_types(device, &kernels::SORT, types, "sort_count")?,
-            scatter: kernel_of_types(device, &kernels::SORT, types, "sort_scatter")?,
+            count: Kernel::with(device, &types)?,
+            scatter: Kernel::with(device, &types)?,
             scan: Scan::new(device)?,
             of: std::marker::PhantomData,
         })
@@ -88,19 +93,29 @@ impl<K: Plain, V: Plain> Sort<K, V> {
         }
         let tiles = n.div_ceil(SORT_TILE);
         let (mut keys_out, mut values_out) = (device.buffer::<K>(n)?, device.buffer::<V>(n)?);
-        let counts = device.buffer::<u32>(256 * tiles)?;
-        let grid = Grid::new(tiles, 256);
-        for shift in bits.step_by(8) {
-            let numbers = [count(n), count(shift), count(tiles)];
-            self.count.launch(
-                device.stream(),
-                grid,
-                &[&[keys.arg(), counts.arg()][..], &numbers].concat(),
-            )?;
-            self.scan.run(device, &counts, 256 * tiles)?;
-            let buffers =
-                [keys.arg(), values.arg(), keys_out.arg(), values_out.arg(), counts.arg()];
-            self.scatter.launch(device.stream(), grid, &[&buffers[..], &numbers].concat())?;
+        let counts = device.buffer::<u32>(DIGITS * tiles)?;
+        let grid = Grid::new(tiles, SORT_THREADS);
+        for shift in bits.step_by(sort::DIGIT_BITS) {
+            let of_digits = sort::Count {
+                keys: keys.pointer().cast(),
+                counts: counts.pointer(),
+                n: count(n),
+                shift: count(shift),
+                tiles: count(tiles),
+            };
+            self.count.launch(device.stream(), grid, of_digits)?;
+            self.scan.run(device, &counts, DIGITS * tiles)?;
+            let items = sort::Scatter {
+                keys: keys.pointer().cast(),
+                values: values.pointer().cast(),
+                keys_out: keys_out.pointer().cast(),
+                values_out: values_out.pointer().cast(),
+                offsets: counts.pointer(),
+                n: count(n),
+                shift: count(shift),
+                tiles: count(tiles),
+            };
+            self.scatter.launch(device.stream(), grid, items)?;
             std::mem::swap(keys, &mut keys_out);
             std::mem::swap(values, &mut values_out);
         }

@@ -1,10 +1,10 @@
 //! The stages of an `apply`, and the graph that they are recorded in.
 
-use ::gpu::{Arg, Buffer, Graph, Grid, Stream};
+use ::gpu::{Buffer, Graph, Grid, Pointer, Stream};
 
-use super::expansions::scalar;
-use super::kernels::{self, Kernel, count, kernel};
+use super::kernels::{Kernel, NearSums, count, l2p, p2m, p2p, particles};
 use super::parts::Parts;
+use super::reals::{OfReals, Reals, precision_macro, scalar};
 use crate::Error;
 use crate::plan::{Densities, Potentials, StageSeconds};
 
@@ -39,10 +39,10 @@ pub(super) struct Buffers {
     pub(super) dipoles_in: Option<Buffer<f64>>,
     /// Of each density the largest charge and the largest component of a dipole, as bits of a double.
     pub(super) largest: Buffer<u64>,
-    pub(super) charges: Option<Buffer<u8>>,
-    pub(super) dipoles: Option<Buffer<u8>>,
-    pub(super) potential: Buffer<u8>,
-    pub(super) gradient: Option<Buffer<u8>>,
+    pub(super) charges: Option<Reals>,
+    pub(super) dipoles: Option<Reals>,
+    pub(super) potential: Reals,
+    pub(super) gradient: Option<Reals>,
     pub(super) potential_out: Option<Buffer<f64>>,
     pub(super) gradient_out: Option<Buffer<f64>>,
 }
@@ -50,12 +50,34 @@ pub(super) struct Buffers {
 /// Kernels of one signature.
 #[derive(Debug)]
 pub(super) struct Kernels {
-    pub(super) p2m: Kernel,
-    pub(super) p2m_grid: (u32, u32),
-    pub(super) l2p: Kernel,
-    pub(super) l2p_grid: (u32, u32),
+    p2m: Kernel<p2m::P2m>,
+    p2m_block: Block,
+    l2p: Kernel<l2p::L2p>,
+    l2p_block: Block,
     /// Densities of each pass of P2P, P2P and its close pairs.
-    pub(super) p2p: Vec<(usize, Kernel, Kernel)>,
+    p2p: Vec<(usize, Kernel<p2p::P2p>, Kernel<p2p::Close>)>,
+}
+
+/// Blocks whose warps have some shared memory each.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    warps: u32,
+    /// Bytes of all warps.
+    shared: u32,
+}
+
+impl Block {
+    /// As many warps as share the memory that any GPU has, or one with more; `bytes` of a warp.
+    fn new(bytes: usize) -> Self {
+        let warps = (SHARED / bytes.max(1)).clamp(1, 8);
+        Self { warps: warps as u32, shared: (warps * bytes) as u32 }
+    }
+
+    /// Blocks with `n` warps in all.
+    fn grid(self, n: usize) -> Grid {
+        let blocks = n.div_ceil(self.warps as usize);
+        Grid { shared: self.shared, ..Grid::new(blocks, 32 * self.warps) }
+    }
 }
 
 /// Stages of one density, and what belongs to all.
@@ -101,18 +123,17 @@ impl Buffers {
 impl Parts {
     pub(super) fn buffers(&self, s: Signature) -> Result<Buffers, ::gpu::Error> {
         let (n, m, k) = (self.sources, self.targets, s.densities);
-        let scalar = scalar(self.precision);
         let device = &self.device;
         let wide = |there: bool, len: usize| there.then(|| device.buffer::<f64>(len)).transpose();
-        let real =
-            |there: bool, len: usize| there.then(|| device.buffer::<u8>(len * scalar)).transpose();
+        let some = |len: usize| Reals::new(device, self.precision, len);
+        let real = |there: bool, len: usize| there.then(|| some(len)).transpose();
         Ok(Buffers {
             charges_in: wide(s.charges, k * n)?,
             dipoles_in: wide(s.dipoles, 3 * k * n)?,
             largest: device.buffer(2 * k)?,
             charges: real(s.charges, k * n)?,
             dipoles: real(s.dipoles, 3 * k * n)?,
-            potential: device.buffer(k * m * scalar)?,
+            potential: some(k * m)?,
             gradient: real(s.gradient, 3 * k * m)?,
             potential_out: wide(s.potential, k * m)?,
             gradient_out: wide(s.gradient, 3 * k * m)?,
@@ -122,25 +143,18 @@ impl Parts {
     pub(super) fn kernels(&self, s: Signature) -> Result<Kernels, ::gpu::Error> {
         let device = &self.device;
         let scalar = scalar(self.precision);
-        let precision = ("PRECISION", 8 * scalar);
-        // Warps of a block: as many as share the memory that any GPU has, or one with more.
-        let grid = |bytes: usize| -> (u32, u32) {
-            let warps = (SHARED / bytes.max(1)).clamp(1, 8);
-            (warps as u32, (warps * bytes) as u32)
-        };
+        let precision = precision_macro(self.precision);
         let p = self.tables.p;
         let sums = if s.dipoles { 4 } else { 1 };
         let pitch = 32 + 16 / scalar;
         let squares = (p * p).next_multiple_of(4);
-        let p2m_grid = grid(((2 * p + sums) * pitch + sums * squares) * scalar);
+        let p2m_block = Block::new(((2 * p + sums) * pitch + sums * squares) * scalar);
+        let p2m = Kernel::with(device, &[precision, ("DIPOLES", usize::from(s.dipoles))])?;
+        p2m.allow_shared(p2m_block.shared)?;
         let values = if s.gradient { 10 } else { 4 };
-        let l2p_grid = grid(values * p * (p + 1) / 2 * scalar);
-        let macros = [precision, ("DIPOLES", usize::from(s.dipoles))];
-        let p2m = kernel(device, &kernels::P2M, &macros, "p2m")?;
-        p2m.allow_shared(p2m_grid.1)?;
-        let macros = [precision, ("GRADIENT", usize::from(s.gradient))];
-        let l2p = kernel(device, &kernels::L2P, &macros, "l2p")?;
-        l2p.allow_shared(l2p_grid.1)?;
+        let l2p_block = Block::new(values * p * (p + 1) / 2 * scalar);
+        let l2p = Kernel::with(device, &[precision, ("GRADIENT", usize::from(s.gradient))])?;
+        l2p.allow_shared(l2p_block.shared)?;
         let mut p2p = Vec::new();
         let mut left = s.densities;
         while left > 0 {
@@ -153,14 +167,10 @@ impl Parts {
                 ("GRADIENT", usize::from(s.gradient)),
                 ("ALL_PAIRS", usize::from(self.direct)),
             ];
-            p2p.push((
-                group,
-                kernel(device, &kernels::P2P, &macros, "p2p")?,
-                kernel(device, &kernels::P2P, &macros, "p2p_close")?,
-            ));
+            p2p.push((group, Kernel::with(device, &macros)?, Kernel::with(device, &macros)?));
             left -= group;
         }
-        Ok(Kernels { p2m, p2m_grid, l2p, l2p_grid, p2p })
+        Ok(Kernels { p2m, p2m_block, l2p, l2p_block, p2p })
     }
 
     /// Times each stage alone, which also makes every buffer's pages, then records all of them.
@@ -170,9 +180,8 @@ impl Parts {
         for input in [&buffers.charges_in, &buffers.dipoles_in].into_iter().flatten() {
             input.zero()?;
         }
-        let run = |stage: Stage, stream: &Stream| {
-            self.stage(stage, stream, signature, &kernels, &buffers)
-        };
+        let apply = Apply { parts: self, signature, kernels: &kernels, buffers: &buffers };
+        let run = |stage: Stage, stream: &Stream| apply.stage(stage, stream);
         let stream = self.device.stream();
         let mut stages = StageSeconds::default();
         let mut timed = |stage: Stage, times: f64| -> Result<(), ::gpu::Error> {
@@ -225,149 +234,170 @@ impl Parts {
         })?;
         Ok(Recorded { graph, buffers, stages })
     }
+}
 
+/// Where the values of a buffer are from `first` on, if it is there.
+fn of<E: OfReals>(buffer: Option<&Reals<E>>, first: usize) -> Pointer<E> {
+    buffer.map_or(Pointer::null(), |b| b.pointer_to(first))
+}
+
+/// What the stages of an `apply` go through.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Apply<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) signature: Signature,
+    pub(super) kernels: &'a Kernels,
+    pub(super) buffers: &'a Buffers,
+}
+
+impl Apply<'_> {
     /// Puts one stage on `stream`.
-    pub(super) fn stage(
-        &self,
-        stage: Stage,
-        stream: &Stream,
-        s: Signature,
-        kernels: &Kernels,
-        buffers: &Buffers,
-    ) -> Result<(), ::gpu::Error> {
-        let (n, m) = (self.sources, self.targets);
-        let scalar = scalar(self.precision);
-        let of = |buffer: &Option<Buffer<u8>>, first: usize| {
-            buffer.as_ref().map_or(Arg::Pointer(0), |b| b.at(first * scalar))
-        };
-        let cells = [self.tree.cells.arg(), count(self.tree.len())];
-        let warps = |(warps, shared): (u32, u32)| {
-            let blocks = self.tree.len().div_ceil(warps as usize);
-            Grid { shared, ..Grid::new(blocks, 32 * warps) }
-        };
+    pub(super) fn stage(&self, stage: Stage, stream: &Stream) -> Result<(), ::gpu::Error> {
+        let expansions = &self.parts.expansions;
         match stage {
-            Stage::Gather => {
-                buffers.potential.zero_on(stream)?;
-                if let Some(gradient) = &buffers.gradient {
-                    gradient.zero_on(stream)?;
-                }
-                buffers.largest.zero_on(stream)?;
-                let inputs = [
-                    (&buffers.charges_in, &buffers.charges, 1, 1.0),
-                    (&buffers.dipoles_in, &buffers.dipoles, 3, self.side),
-                ];
-                for (kind, &(from, _, width, _)) in inputs.iter().enumerate() {
-                    let Some(from) = from else { continue };
-                    for k in 0..s.densities {
-                        let args = [
-                            from.at(k * width * n),
-                            Arg::U64((width * n) as u64),
-                            buffers.largest.at(2 * k + kind),
-                        ];
-                        // Eight values a thread: few threads then meet at the one number.
-                        let grid = Grid::covering((width * n).div_ceil(8), 256);
-                        self.largest.launch(stream, grid, &args)?;
-                    }
-                }
-                for (from, to, width, unit) in inputs {
-                    let Some(from) = from else { continue };
-                    for k in 0..s.densities {
-                        let args = [
-                            from.at(k * width * n),
-                            self.source_order.index.arg(),
-                            count(n),
-                            count(width),
-                            Arg::F64(unit),
-                            buffers.largest.at(2 * k),
-                            Arg::F64(self.side),
-                            of(to, k * width * n),
-                        ];
-                        self.gather.launch(stream, Grid::covering(n, 256), &args)?;
-                    }
-                }
-                Ok(())
-            }
-            Stage::P2m(k) => {
-                self.expansions.multipoles.values.zero_on(stream)?;
-                let mut args = cells.to_vec();
-                args.extend([
-                    self.expansions.multipoles.device_levels.arg(),
-                    self.source_points.arg(),
-                    of(&buffers.charges, k * n),
-                    of(&buffers.dipoles, 3 * k * n),
-                    Arg::U64(n as u64),
-                ]);
-                args.extend(self.tables.args());
-                kernels.p2m.launch(stream, warps(kernels.p2m_grid), &args)
-            }
-            Stage::M2m => self.expansions.m2m(stream),
+            Stage::Gather => self.gather(stream),
+            Stage::P2m(k) => self.p2m(stream, k),
+            Stage::M2m => expansions.m2m(stream),
             Stage::M2l => {
-                self.expansions.locals.values.zero_on(stream)?;
-                self.expansions.m2l(stream, &self.lists)
+                expansions.locals.values.zero_on(stream)?;
+                expansions.m2l(stream, &self.parts.lists)
             }
-            Stage::L2l => self.expansions.l2l(stream),
-            Stage::L2p(k) => {
-                let mut args = cells.to_vec();
-                args.extend([
-                    self.expansions.locals.device_levels.arg(),
-                    self.target_points().arg(),
-                ]);
-                args.extend(self.tables.args());
-                args.extend([
-                    buffers.potential.at(k * m * scalar),
-                    of(&buffers.gradient, 3 * k * m),
-                    Arg::U64(m as u64),
-                ]);
-                kernels.l2p.launch(stream, warps(kernels.l2p_grid), &args)
-            }
-            Stage::P2p => {
-                let mut first = 0;
-                for (group, p2p, close) in &kernels.p2p {
-                    let strengths = [
-                        of(&buffers.charges, first * n),
-                        of(&buffers.dipoles, 3 * first * n),
-                        Arg::U64(n as u64),
-                        buffers.potential.at(first * m * scalar),
-                        of(&buffers.gradient, 3 * first * m),
-                        Arg::U64(m as u64),
-                    ];
-                    let mut args = self.near_args();
-                    args.extend(strengths);
-                    p2p.launch(stream, self.near_grid(), &args)?;
-                    let pairs = [self.close.arg(), count(self.close_count), self.squares.arg()];
-                    close.launch(
-                        stream,
-                        Grid::covering(self.close_count, 256),
-                        &[&pairs[..], &strengths].concat(),
-                    )?;
-                    first += group;
-                }
-                Ok(())
-            }
-            Stage::Scatter => {
-                // With dipoles close pairs are left out, a target with itself among them; its gradient is zero in any case.
-                let itself = self.itself && s.charges && !s.dipoles;
-                for k in 0..s.densities {
-                    let at = |out: &Option<Buffer<f64>>, first: usize| {
-                        out.as_ref().map_or(Arg::Pointer(0), |b| b.at(first))
-                    };
-                    let args = [
-                        self.target_order().index.arg(),
-                        count(m),
-                        Arg::F64(self.side),
-                        self.target_points().arg(),
-                        Arg::U32(u32::from(itself)),
-                        of(&buffers.charges, k * n),
-                        buffers.largest.at(2 * k),
-                        buffers.potential.at(k * m * scalar),
-                        of(&buffers.gradient, 3 * k * m),
-                        at(&buffers.potential_out, k * m),
-                        at(&buffers.gradient_out, 3 * k * m),
-                    ];
-                    self.scatter.launch(stream, Grid::covering(m, 256), &args)?;
-                }
-                Ok(())
+            Stage::L2l => expansions.l2l(stream),
+            Stage::L2p(k) => self.l2p(stream, k),
+            Stage::P2p => self.p2p(stream),
+            Stage::Scatter => self.scatter(stream),
+        }
+    }
+
+    /// Strengths in Morton order and in the plan's format, each density by its own scale; sums begin with zero.
+    fn gather(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
+        let Self { parts, buffers, .. } = self;
+        let n = parts.sources;
+        buffers.potential.bytes.zero_on(stream)?;
+        if let Some(gradient) = &buffers.gradient {
+            gradient.bytes.zero_on(stream)?;
+        }
+        buffers.largest.zero_on(stream)?;
+        let inputs = [
+            (&buffers.charges_in, &buffers.charges, 1, 1.0),
+            (&buffers.dipoles_in, &buffers.dipoles, 3, parts.side),
+        ];
+        for (kind, &(from, _, width, _)) in inputs.iter().enumerate() {
+            let Some(from) = from else { continue };
+            // Eight values per thread: few threads then meet at the one number.
+            let grid = Grid::covering((width * n).div_ceil(8), particles::THREADS);
+            for k in 0..self.signature.densities {
+                let of_density = particles::Largest {
+                    values: from.pointer_to(k * width * n),
+                    count: (width * n) as u64,
+                    largest: buffers.largest.pointer_to(2 * k + kind),
+                };
+                parts.largest.launch(stream, grid, of_density)?;
             }
         }
+        for (from, to, width, unit) in inputs {
+            let Some(from) = from else { continue };
+            for k in 0..self.signature.densities {
+                let strengths = particles::Gather {
+                    from: from.pointer_to(k * width * n),
+                    index: parts.source_order.index.pointer(),
+                    n: count(n),
+                    width: count(width),
+                    unit,
+                    largest: buffers.largest.pointer_to(2 * k),
+                    side: parts.side,
+                    to: of(to.as_ref(), k * width * n),
+                };
+                parts.gather.launch(stream, Grid::covering(n, particles::THREADS), strengths)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn p2m(&self, stream: &Stream, k: usize) -> Result<(), ::gpu::Error> {
+        let Self { parts, kernels, buffers, .. } = self;
+        let (n, boxes) = (parts.sources, parts.tree.len());
+        let multipoles = &parts.expansions.multipoles;
+        multipoles.values.zero_on(stream)?;
+        let leaves = p2m::P2m {
+            cells: parts.tree.cells.pointer(),
+            count: count(boxes),
+            levels: multipoles.device_levels.pointer(),
+            sources: parts.source_points.pointer(),
+            charges: of(buffers.charges.as_ref(), k * n),
+            dipoles: of(buffers.dipoles.as_ref(), 3 * k * n),
+            n: n as u64,
+            tables: parts.tables.arguments(),
+        };
+        kernels.p2m.launch(stream, kernels.p2m_block.grid(boxes), leaves)
+    }
+
+    fn l2p(&self, stream: &Stream, k: usize) -> Result<(), ::gpu::Error> {
+        let Self { parts, kernels, buffers, .. } = self;
+        let (m, boxes) = (parts.targets, parts.tree.len());
+        let leaves = l2p::L2p {
+            cells: parts.tree.cells.pointer(),
+            count: count(boxes),
+            levels: parts.expansions.locals.device_levels.pointer(),
+            targets: parts.target_points().pointer(),
+            tables: parts.tables.arguments(),
+            potential: buffers.potential.pointer_to(k * m),
+            gradient: of(buffers.gradient.as_ref(), 3 * k * m),
+            m_targets: m as u64,
+        };
+        kernels.l2p.launch(stream, kernels.l2p_block.grid(boxes), leaves)
+    }
+
+    fn p2p(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
+        let Self { parts, buffers, .. } = self;
+        let (n, m) = (parts.sources, parts.targets);
+        let mut first = 0;
+        for (group, p2p, close) in &self.kernels.p2p {
+            let sums = NearSums {
+                charges: of(buffers.charges.as_ref(), first * n),
+                dipoles: of(buffers.dipoles.as_ref(), 3 * first * n),
+                n: n as u64,
+                potential: buffers.potential.pointer_to(first * m),
+                gradient: of(buffers.gradient.as_ref(), 3 * first * m),
+                m: m as u64,
+            };
+            p2p.launch(stream, parts.near_grid(), p2p::P2p { near: parts.near_items(), sums })?;
+            let pairs = p2p::Close {
+                pairs: parts.close.pointer(),
+                count: count(parts.close_count),
+                squares: parts.squares.pointer(),
+                sums,
+            };
+            close.launch(stream, Grid::covering(parts.close_count, 256), pairs)?;
+            first += group;
+        }
+        Ok(())
+    }
+
+    /// Sums in the caller's order and scale.
+    fn scatter(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
+        let Self { parts, signature: s, buffers, .. } = self;
+        let (n, m) = (parts.sources, parts.targets);
+        let out = |buffer: &Option<Buffer<f64>>, first: usize| {
+            buffer.as_ref().map_or(Pointer::null(), |b| b.pointer_to(first))
+        };
+        for k in 0..s.densities {
+            let sums = particles::Scatter {
+                index: parts.target_order().index.pointer(),
+                m: count(m),
+                side: parts.side,
+                targets: parts.target_points().pointer(),
+                // With dipoles close pairs are left out, a target with itself among them; its gradient is zero in any case.
+                itself: parts.itself && s.charges && !s.dipoles,
+                charges: of(buffers.charges.as_ref(), k * n),
+                largest: buffers.largest.pointer_to(2 * k),
+                potential: buffers.potential.pointer_to(k * m),
+                gradient: of(buffers.gradient.as_ref(), 3 * k * m),
+                potential_out: out(&buffers.potential_out, k * m),
+                gradient_out: out(&buffers.gradient_out, 3 * k * m),
+            };
+            parts.scatter.launch(stream, Grid::covering(m, particles::THREADS), sums)?;
+        }
+        Ok(())
     }
 }

@@ -81,9 +81,12 @@ pub(super) fn padded_rows(p: usize) -> usize {
     (p * p).next_multiple_of(8)
 }
 
-/// Columns in memory: whole runs of sixteen.
+/// Columns in memory are whole runs of so many.
+pub(super) const WHOLE_COLUMNS: usize = 16;
+
+/// Columns in memory.
 pub(super) fn padded_columns(p: usize) -> usize {
-    (p * p).next_multiple_of(16)
+    (p * p).next_multiple_of(WHOLE_COLUMNS)
 }
 
 /// Bytes of shared memory that the making of M2L matrices takes: harmonics of the direction and powers of two ratios.

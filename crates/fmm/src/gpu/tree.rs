@@ -1,8 +1,8 @@
 //! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes these are, one for one.
 
-use ::gpu::{Arg, Buffer, Device, Error, Grid, Plain};
+use ::gpu::{Buffer, Device, Error, Grid, Plain};
 
-use super::kernels::{self, count, kernel};
+use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
 use crate::morton::MAX_DEPTH;
 use crate::tree::Root;
@@ -10,7 +10,7 @@ use crate::tree::Root;
 /// A box, as `kernels/shared/cell.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     pub(super) place: [u32; 3],
     pub(super) level: u32,
     pub(super) first_child: u32,
@@ -23,6 +23,7 @@ pub(super) struct Cell {
 
 // SAFETY: twelve 32-bit numbers.
 unsafe impl Plain for Cell {}
+::gpu::elements! { Cell: "Cell" }
 
 /// Points in Morton order.
 #[derive(Debug)]
@@ -33,23 +34,22 @@ pub(super) struct Order {
     pub(super) index: Buffer<u32>,
 }
 
+/// Blocks that go through all points: enough to fill a GPU.
+const BLOCKS: usize = 528;
+
 /// Smallest cube about all of `sets` of points (flat, three coordinates a point), `enlargement` times as large.
 pub(super) fn root(
     device: &Device,
     sets: &[&Buffer<f64>],
     enlargement: f64,
 ) -> Result<Root, Error> {
-    const BLOCKS: usize = 528;
-    let bounds = kernel(device, &kernels::MORTON, &[], "bounds")?;
+    let bounds = Kernel::new(device)?;
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     let out = device.buffer::<f64>(6 * BLOCKS)?;
     for points in sets.iter().filter(|points| !points.is_empty()) {
-        let n = points.len() / 3;
-        bounds.launch(
-            device.stream(),
-            Grid::new(BLOCKS, 256),
-            &[points.arg(), count(n), out.arg()],
-        )?;
+        let n = count(points.len() / 3);
+        let of_blocks = morton::Bounds { points: points.pointer(), n, out: out.pointer() };
+        bounds.launch(device.stream(), Grid::new(BLOCKS, morton::THREADS), of_blocks)?;
         for part in out.to_vec()?.chunks_exact(6) {
             low = std::array::from_fn(|i| low[i].min(part[i]));
             high = std::array::from_fn(|i| high[i].max(part[3 + i]));
@@ -80,13 +80,20 @@ impl Order {
     ) -> Result<Self, Error> {
         let n = points.len() / 3;
         let (mut keys, mut index) = (device.buffer(n)?, device.buffer(n)?);
-        let make = kernel(device, &kernels::MORTON, &[], "morton_keys")?;
-        let mut args = vec![points.arg(), count(n)];
-        args.extend(root.corner.map(Arg::F64));
-        // As module `morton` scales.
-        args.push(Arg::F64((1u64 << MAX_DEPTH) as f64 / root.side));
-        args.extend([keys.arg(), index.arg()]);
-        make.launch(device.stream(), Grid::covering(n, 256), &args)?;
+        let [x, y, z] = root.corner;
+        let make = morton::Keys {
+            points: points.pointer(),
+            n: count(n),
+            x,
+            y,
+            z,
+            // As module `morton` scales.
+            scale: (1u64 << MAX_DEPTH) as f64 / root.side,
+            keys: keys.pointer(),
+            index: index.pointer(),
+        };
+        let grid = Grid::covering(n, morton::THREADS);
+        Kernel::new(device)?.launch(device.stream(), grid, make)?;
         let bits = 3 * (MAX_DEPTH - levels)..3 * MAX_DEPTH;
         Sort::of_points(device)?.run(device, &mut keys, &mut index, n, bits)?;
         Ok(Self { keys, index })
@@ -96,13 +103,12 @@ impl Order {
     pub(super) fn occupied(&self, device: &Device) -> Result<Vec<usize>, Error> {
         let out = device.buffer::<u32>(MAX_DEPTH + 1)?;
         out.zero()?;
-        let partings = kernel(device, &kernels::MORTON, &[], "partings")?;
         let n = self.keys.len();
-        partings.launch(
-            device.stream(),
-            Grid::new(n.div_ceil(256).min(528), 256),
-            &[self.keys.arg(), count(n), out.arg()],
-        )?;
+        let partings =
+            morton::Partings { keys: self.keys.pointer(), n: count(n), out: out.pointer() };
+        let blocks = n.div_ceil(morton::THREADS as usize).min(BLOCKS);
+        let grid = Grid::new(blocks, morton::THREADS);
+        Kernel::new(device)?.launch(device.stream(), grid, partings)?;
         let mut boxes = 1;
         Ok(out
             .to_vec()?
@@ -131,12 +137,6 @@ pub(super) fn occupied(
     Order::new(device, root, points)?.occupied(device)
 }
 
-/// Corner and side as kernels take them.
-pub(super) fn root_args(root: &Root) -> [Arg; 4] {
-    let [x, y, z] = root.corner;
-    [Arg::F64(x), Arg::F64(y), Arg::F64(z), Arg::F64(root.side)]
-}
-
 /// The octree.
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -157,30 +157,40 @@ impl Tree {
         targets: Option<&Order>,
         leaf_size: usize,
     ) -> Result<Self, Error> {
-        let count_children = kernel(device, &kernels::TREE, &[], "tree_count")?;
-        let split = kernel(device, &kernels::TREE, &[], "tree_split")?;
+        let (count_children, split) = (Kernel::new(device)?, Kernel::new(device)?);
         let scan = Scan::new(device)?;
         let (n, target_order) = (sources.keys.len(), targets.unwrap_or(sources));
         let m = target_order.keys.len();
         let mut capacity = 1024 + 4 * (n + m) / leaf_size.max(1);
         let mut cells = device.buffer::<Cell>(capacity)?;
         let mut centres = device.buffer::<f64>(3 * capacity)?;
-        let mut args = vec![cells.arg(), centres.arg(), count(n), count(m)];
-        args.extend(root_args(root));
-        let place = kernel(device, &kernels::TREE, &[], "tree_root")?;
-        place.launch(device.stream(), Grid::new(1, 1), &args)?;
+        let [x, y, z] = root.corner;
+        let cube = tree::Cube { x, y, z, side: root.side };
+        let place = tree::Root {
+            cells: cells.pointer(),
+            centres: centres.pointer(),
+            sources: count(n),
+            targets: count(m),
+            cube,
+        };
+        Kernel::new(device)?.launch(device.stream(), Grid::new(1, 1), place)?;
+        let (source_keys, target_keys) = (sources.keys.pointer(), target_order.keys.pointer());
         let mut levels = vec![0, 1];
         for level in 0..MAX_DEPTH {
             let (first, next) = (levels[level], levels[level + 1]);
             let here = next - first;
             let places = device.buffer::<u32>(here + 1)?;
-            let keys = [sources.keys.arg(), target_order.keys.arg()];
-            let range = [count(first), count(here)];
-            let mut args = vec![cells.arg()];
-            args.extend(range);
-            args.extend(keys);
-            args.extend([count(leaf_size), places.arg()]);
-            count_children.launch(device.stream(), Grid::covering(here + 1, 128), &args)?;
+            let of_boxes = tree::Count {
+                cells: cells.pointer(),
+                first: count(first),
+                count: count(here),
+                source_keys,
+                target_keys,
+                leaf_size: count(leaf_size),
+                counts: places.pointer(),
+            };
+            let grid = Grid::covering(here + 1, tree::THREADS);
+            count_children.launch(device.stream(), grid, of_boxes)?;
             scan.run(device, &places, here + 1)?;
             let mut total = [0];
             places.read(here, &mut total)?;
@@ -190,13 +200,18 @@ impl Tree {
                 cells = grown(device, &cells, next, capacity)?;
                 centres = grown(device, &centres, 3 * next, 3 * capacity)?;
             }
-            let mut args = vec![cells.arg(), centres.arg()];
-            args.extend(range);
-            args.push(count(next));
-            args.extend(keys);
-            args.push(places.arg());
-            args.extend(root_args(root));
-            split.launch(device.stream(), Grid::covering(here, 128), &args)?;
+            let children = tree::Split {
+                cells: cells.pointer(),
+                centres: centres.pointer(),
+                first: count(first),
+                count: count(here),
+                next: count(next),
+                source_keys,
+                target_keys,
+                places: places.pointer(),
+                cube,
+            };
+            split.launch(device.stream(), Grid::covering(here, tree::THREADS), children)?;
             if total == 0 {
                 break;
             }

@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 
-use ::gpu::{Arg, Buffer, Device, Error, Grid};
+use ::gpu::{Device, Error, Grid};
 
-use super::kernels::{self, count, kernel};
+use super::kernels::truncation::{CAPACITY, Far, Near, Sampled};
+use super::kernels::{Kernel, count};
 use super::lists::{Batch, Lists};
+use super::points::Points;
 use super::tables;
-use super::tree::{Order, Tree};
+use super::tree::Tree;
 use crate::Options;
 use crate::truncation::{
     self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, optimise,
@@ -21,12 +23,12 @@ use crate::truncation::{
 const SAMPLES: [usize; 3] = [128, 1024, 1 << 19];
 
 /// The same below [`MANY_DIGITS`], where few pairs in the corners of boxes decide.
-const MORE_SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
+pub(super) const MORE_SAMPLES: [usize; 3] = [512, 4096, 1 << 21];
 
 /// Tolerances below this take more draws.
 const MANY_DIGITS: f64 = 1e-7;
 
-/// Pairs that a tile of translations works at least.
+/// Pairs of a tile of translations at least.
 const QUARTER_TILE: u32 = 32;
 
 /// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics in the 99 KB of shared memory that
@@ -34,9 +36,6 @@ const QUARTER_TILE: u32 = 32;
 pub(super) fn drawers(degrees: usize) -> usize {
     if degrees > 36 { 32 } else { 64 }
 }
-
-/// Draws of a batch, which are at most [`MORE_SAMPLES`] but for chance.
-pub(super) const CAPACITY: usize = MORE_SAMPLES[1] + 512;
 
 /// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of source and target; what is drawn.
 pub(super) fn drawing_shared(degrees: usize) -> u32 {
@@ -57,9 +56,6 @@ fn margin(tolerance: f64) -> f64 {
     1.3 + 0.1 * digits + 0.018 * digits * digits + (digits - 15.0).max(0.0)
 }
 
-/// Points on the device: the caller's coordinates and their order.
-pub(super) type Points<'a> = (&'a Buffer<f64>, &'a Order);
-
 /// The truncation numbers of a plan on the device.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chosen {
@@ -74,8 +70,7 @@ pub(super) fn choose(
     device: &Device,
     tree: &Tree,
     lists: &Lists,
-    side: f64,
-    points: [Points<'_>; 2],
+    points: &Points,
     options: &Options,
 ) -> Result<Chosen, Error> {
     let batches: Vec<usize> = match Rule::given(options) {
@@ -83,7 +78,7 @@ pub(super) fn choose(
         None if lists.batches.is_empty() => Vec::new(),
         None => {
             let p_max = truncation::largest(options);
-            let classes = measure(device, tree, lists, side, points, options, p_max)?;
+            let classes = measure(device, tree, lists, points, options, p_max)?;
             let goal = Goal::new(options, margin(options.tolerance));
             let chosen = optimise(&classes, p_max, goal, options.truncation, Method::Dense);
             lists.batches.iter().map(|batch| chosen[&batch.class()]).collect()
@@ -104,26 +99,25 @@ fn measure(
     device: &Device,
     tree: &Tree,
     lists: &Lists,
-    side: f64,
-    points: [Points<'_>; 2],
+    points: &Points,
     options: &Options,
     degrees: usize,
 ) -> Result<BTreeMap<Class, Statistics>, Error> {
     let p_max = COMPILED.into_iter().find(|&p| p >= degrees).unwrap_or(P_MAX);
     let width = p_max + 3;
-    let [sources, targets] = points;
-    let points = [
-        tree.cells.arg(),
-        tree.centres.arg(),
-        sources.0.arg(),
-        sources.1.index.arg(),
-        targets.0.arg(),
-        targets.1.index.arg(),
-        Arg::F64(side),
-    ];
-    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees)), ("CAPACITY", CAPACITY)];
-    let measured = far(device, lists, &macros, &points, options, [degrees, width])?;
-    let near_sums = near(device, lists, &macros, &points)?;
+    let [sources, targets] = points.ends();
+    let points = Sampled {
+        cells: tree.cells.pointer(),
+        centres: tree.centres.pointer(),
+        source_points: sources.0.pointer(),
+        source_index: sources.1.index.pointer(),
+        target_points: targets.0.pointer(),
+        target_index: targets.1.index.pointer(),
+        side: points.root.side,
+    };
+    let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees))];
+    let measured = far(device, lists, &macros, points, options, [degrees, width])?;
+    let near_sums = near(device, lists, &macros, points)?;
     // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's inequality says.
     let sums: [f64; 2] = std::array::from_fn(|i| {
         near_sums[i] + measured.chunks_exact(width).map(|m| m[p_max + 1 + i]).sum::<f64>()
@@ -156,7 +150,7 @@ fn far(
     device: &Device,
     lists: &Lists,
     macros: &[(&str, usize)],
-    points: &[Arg],
+    points: Sampled,
     options: &Options,
     [degrees, width]: [usize; 2],
 ) -> Result<Vec<f64>, Error> {
@@ -166,20 +160,21 @@ fn far(
     let recurrence = device.upload(&tables::recurrence(degrees))?;
     let [least, most, all] = if options.tolerance < MANY_DIGITS { MORE_SAMPLES } else { SAMPLES };
     let samples = (all / batches).clamp(least, most);
-    let far = [
-        lists.far.arg(),
-        lists.device_begins.arg(),
-        count(samples),
-        count(degrees),
-        factors.arg(),
-        recurrence.arg(),
-        out.arg(),
-    ];
     let shared = drawing_shared(degrees);
-    let draw = kernel(device, &kernels::TRUNCATION, macros, "truncation_far")?;
+    let draw = Kernel::with(device, macros)?;
     draw.allow_shared(shared)?;
     let grid = Grid { shared, ..Grid::new(batches, drawers(degrees) as u32) };
-    draw.launch(device.stream(), grid, &[points, &far].concat())?;
+    let far = Far {
+        points,
+        pairs: lists.far.pointer(),
+        begins: lists.device_begins.pointer(),
+        samples: count(samples),
+        degrees: count(degrees),
+        factors: factors.pointer(),
+        recurrence: recurrence.pointer(),
+        out: out.pointer(),
+    };
+    draw.launch(device.stream(), grid, far)?;
     out.to_vec()
 }
 
@@ -188,16 +183,14 @@ fn near(
     device: &Device,
     lists: &Lists,
     macros: &[(&str, usize)],
-    points: &[Arg],
+    points: Sampled,
 ) -> Result<Vec<f64>, Error> {
     let sums = device.upload(&[0f64; 2])?;
     if lists.near_count > 0 {
-        let near = [lists.near.arg(), count(lists.near_count), sums.arg()];
-        kernel(device, &kernels::TRUNCATION, macros, "truncation_near")?.launch(
-            device.stream(),
-            Grid::new(NEAR_BLOCKS, 128),
-            &[points, &near].concat(),
-        )?;
+        let pairs = lists.near.pointer();
+        let near = Near { points, pairs, count: count(lists.near_count), out: sums.pointer() };
+        let grid = Grid::new(NEAR_BLOCKS, 128);
+        Kernel::with(device, macros)?.launch(device.stream(), grid, near)?;
     }
     sums.to_vec()
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use ::gpu::{Arg, Device, Grid};
+use ::gpu::{Device, Grid};
 
 use super::super::expansions::Expansions;
-use super::super::kernels::{self, count, kernel};
+use super::super::far_matrices::Vector;
+use super::super::kernels::{self, Kernel, count};
 use super::super::lists::Lists;
 use super::super::truncation::{self, Chosen};
 use super::super::{tables, tree};
@@ -19,31 +20,11 @@ use crate::{Precision, Stencil};
 fn dense_translations_obey_the_addition_theorem() {
     const P: usize = 26;
     let Some(device) = gpu("dense_translations_obey_the_addition_theorem") else { return };
-    let roots = device.upload(&tables::root_factorials(4 * P)).unwrap();
     // Target minus source in half sides of the smaller box, and how much finer the source is.
     for (offset, finer) in
         [([4, 0, 0], 0), ([0, -6, 2], 0), ([-4, 6, -6], 0), ([7, 3, -5], 1), ([-1, 9, 5], -1)]
     {
-        let (rows, columns) = (tables::padded_rows(P), tables::padded_columns(P));
-        let matrix = device.buffer::<f64>(rows * columns).unwrap();
-        let address = matrix.address();
-        let words = [
-            offset[0] as u32,
-            offset[1] as u32,
-            offset[2] as u32,
-            finer as u32,
-            P as u32,
-            rows as u32,
-            address as u32,
-            (address >> 32) as u32,
-        ];
-        let vector = device.upload(&words).unwrap();
-        let shared = tables::fill_shared(P);
-        let fill = kernel(&device, &kernels::M2L, &[("PRECISION", 64)], "m2l_fill").unwrap();
-        fill.allow_shared(shared).unwrap();
-        let grid = Grid { blocks: [1, 3], threads: 256, shared };
-        fill.launch(device.stream(), grid, &[vector.arg(), roots.arg()]).unwrap();
-        let matrix = matrix.to_vec().unwrap();
+        let (rows, matrix) = (tables::padded_rows(P), matrix(&device, offset, finer, P));
         let (of_source, of_target) =
             if finer >= 0 { (1.0, f64::from(1 << finer)) } else { (f64::from(1 << -finer), 1.0) };
         // Points well inside their boxes, so that the series has converged.
@@ -148,22 +129,20 @@ fn matrix(device: &Device, offset: [i32; 3], finer: i32, p: usize) -> Vec<f64> {
     let roots = device.upload(&tables::root_factorials(4 * p)).unwrap();
     let rows = tables::padded_rows(p);
     let matrix = device.buffer::<f64>(rows * tables::padded_columns(p)).unwrap();
-    let address = matrix.address();
-    let words = [
-        offset[0] as u32,
-        offset[1] as u32,
-        offset[2] as u32,
-        finer as u32,
-        p as u32,
-        rows as u32,
-        address as u32,
-        (address >> 32) as u32,
-    ];
-    let vector = device.upload(&words).unwrap();
+    let vector = Vector {
+        offset,
+        finer_source: finer,
+        p: p as u32,
+        lda: rows as u32,
+        matrix: matrix.address(),
+    };
+    let vectors = device.upload(&[vector]).unwrap();
     let shared = tables::fill_shared(p);
-    let fill = kernel(device, &kernels::M2L, &[("PRECISION", 64)], "m2l_fill").unwrap();
+    let fill = Kernel::with(device, &[("PRECISION", 64)]).unwrap();
+    fill.allow_shared(shared).unwrap();
     let grid = Grid { blocks: [1, 3], threads: 256, shared };
-    fill.launch(device.stream(), grid, &[vector.arg(), roots.arg()]).unwrap();
+    let one = kernels::m2l::Fill { vectors: vectors.pointer(), roots: roots.pointer() };
+    fill.launch(device.stream(), grid, one).unwrap();
     matrix.to_vec().unwrap()
 }
 
@@ -180,33 +159,31 @@ fn measured_errors_fall_with_the_truncation_number() {
     let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
     let factors = device.upload(&tables::coaxial(P)).unwrap();
     let recurrence = device.upload(&tables::recurrence(P)).unwrap();
-    let macros =
-        [("P_MAX", P), ("THREADS", truncation::drawers(P)), ("CAPACITY", truncation::CAPACITY)];
+    let macros = [("P_MAX", P), ("THREADS", truncation::drawers(P))];
     let shared = truncation::drawing_shared(P);
     let grid = Grid { shared, ..Grid::new(lists.batches.len(), truncation::drawers(P) as u32) };
-    let draw = kernel(&device, &kernels::TRUNCATION, &macros, "truncation_far").unwrap();
+    let draw = Kernel::with(&device, &macros).unwrap();
     draw.allow_shared(shared).unwrap();
-    draw.launch(
-        device.stream(),
-        grid,
-        &[
-            tree.cells.arg(),
-            tree.centres.arg(),
-            coordinates.arg(),
-            order.index.arg(),
-            coordinates.arg(),
-            order.index.arg(),
-            Arg::F64(root.side),
-            lists.far.arg(),
-            lists.device_begins.arg(),
-            count(512),
-            count(P),
-            factors.arg(),
-            recurrence.arg(),
-            out.arg(),
-        ],
-    )
-    .unwrap();
+    let points = kernels::truncation::Sampled {
+        cells: tree.cells.pointer(),
+        centres: tree.centres.pointer(),
+        source_points: coordinates.pointer(),
+        source_index: order.index.pointer(),
+        target_points: coordinates.pointer(),
+        target_index: order.index.pointer(),
+        side: root.side,
+    };
+    let far = kernels::truncation::Far {
+        points,
+        pairs: lists.far.pointer(),
+        begins: lists.device_begins.pointer(),
+        samples: 512,
+        degrees: count(P),
+        factors: factors.pointer(),
+        recurrence: recurrence.pointer(),
+        out: out.pointer(),
+    };
+    draw.launch(device.stream(), grid, far).unwrap();
     let out = out.to_vec().unwrap();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
