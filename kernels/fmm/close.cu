@@ -8,7 +8,7 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                                       const u32* item_cells, u32 count, double side, const Point* sources,
                                       const Point* targets, u32 itself, const double* source_points,
                                       const u32* source_index, const double* target_points, const u32* target_index,
-                                      ClosePair* pairs, float* squares, u32 capacity, u32* found) {
+                                      UnresolvedPair* pairs, float* squares, u32 capacity, u32* found) {
     __shared__ Point stages[WARPS][32];
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     u32 i = blockIdx.x * WARPS + warp;
@@ -44,7 +44,7 @@ extern "C" __global__ void close_find(const Cell* cells, const double* centres, 
                         if (place >= capacity) continue;
                         const double* a = target_points + 3 * (u64)target_index[target];
                         const double* b = source_points + 3 * (u64)source_index[begin + j];
-                        ClosePair pair;
+                        UnresolvedPair pair;
                         pair.target = target;
                         pair.source = begin + j;
                         for (u32 k = 0; k < 3; k++) pair.exact[k] = (REAL)((a[k] - b[k]) / side);

@@ -257,11 +257,11 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
 }
 
 // Puts the close pairs right; squares: what the loop took the root of. Coincident points contribute nothing.
-extern "C" __global__ void p2p_close(const ClosePair* pairs, u32 count, const float* squares, const REAL* charges,
+extern "C" __global__ void p2p_close(const UnresolvedPair* pairs, u32 count, const float* squares, const REAL* charges,
                                      const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    ClosePair pair = pairs[i];
+    UnresolvedPair pair = pairs[i];
     Strengths strengths = {charges, dipoles, n};
     REAL q[STRENGTHS], sums[DENSITIES][1 + 3 * GRADIENT], off[DENSITIES][1 + 3 * GRADIENT];
     for (int k = 0; k < STRENGTHS; k++) q[k] = strength(strengths, k, pair.source);

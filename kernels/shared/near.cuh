@@ -30,7 +30,7 @@ struct Near {
 #define SOFTENING 1e-8f
 
 // A close pair: the displacement that double precision gives, and in single precision the one that P2P's loop used.
-struct __align__(16) ClosePair {
+struct __align__(16) UnresolvedPair {
     u32 target, source;
     REAL exact[3];
 #if PRECISION == 32

@@ -9,7 +9,7 @@ pub enum Error {
     Fmm(#[from] fmm::Error),
     /// The GPU stopped, or has too little memory.
     #[error(transparent)]
-    Gpu(#[from] gpu::Error),
+    Gpu(#[from] cuda::Error),
     /// The caller's [`Progress`](crate::Progress) asked to stop.
     #[error("interrupted")]
     Interrupted,

@@ -12,19 +12,19 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::geometry::{Geometry, Points};
-use crate::near::{Near, View, close_sides};
+use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
-use crate::tree::{Cell, Order, Tree};
+use crate::tree::{Cell, MortonOrder, Tree};
 
 /// Target leaves of one P2P job.
 pub(crate) const P2P_LEAVES: usize = 64;
 
 /// A pair that the vector loop leaves out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ClosePair<T> {
+pub(crate) struct UnresolvedPair<T> {
     /// Target within its leaf.
     pub target: u32,
     pub source: u32,
@@ -39,11 +39,11 @@ pub(crate) struct CloseRows<T> {
     pub(crate) ends: Vec<u32>,
     /// For each source leaf of each row whether any pair must be left out of the vector loop.
     pub(crate) masked: Vec<bool>,
-    pub(crate) pairs: Vec<ClosePair<T>>,
+    pub(crate) pairs: Vec<UnresolvedPair<T>>,
 }
 
 /// One set of points: as the loops see them, their order, as the caller gave them.
-type PointSet<'a, T> = (&'a Particles<T>, &'a Order, &'a [[f64; 3]]);
+type PointSet<'a, T> = (&'a Particles<T>, &'a MortonOrder, &'a [[f64; 3]]);
 
 /// The close pairs of every P2P job whose vector loop works in `N`; `particles`: sources and, if they are others, targets.
 pub(crate) fn find_close<N: Real, T: Real>(
@@ -133,9 +133,9 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
             let target = &tree.cells[index as usize];
             let list = lists.near.row(row);
             let range = target.targets.start as usize..target.targets.end as usize;
-            let view = View::new(root, tree, index, close_sides::<N, T>(self.derivatives));
+            let leaf = TargetLeaf::new(root, tree, index, close_sides::<N, T>(self.derivatives));
             for &source in list {
-                let near = view.of(source);
+                let near = leaf.of(source);
                 let bounds = [self.bounds[0][index as usize], self.bounds[1][source as usize]];
                 let mut any = source == index;
                 let put = |t: usize, s: usize| {
@@ -146,7 +146,7 @@ impl<N: Real, T: Real> Task<N> for CloseJob<'_, N, T> {
                     // Coincident points contribute nothing, so they need no entry.
                     if x != y {
                         let target = (t - range.start) as u32;
-                        found.pairs.push(ClosePair { target, source: s as u32, displacement });
+                        found.pairs.push(UnresolvedPair { target, source: s as u32, displacement });
                     }
                 };
                 let leaves = Leaves { targets, range: range.clone(), sources, near, bounds };
@@ -170,7 +170,7 @@ struct Leaves<'a, T> {
     targets: &'a Particles<T>,
     range: Range<usize>,
     sources: &'a Particles<T>,
-    near: Near<T>,
+    near: NearLeaf<T>,
     /// Of the targets and of the sources.
     bounds: [Bounds<T>; 2],
 }
@@ -326,7 +326,7 @@ fn beyond<V: Simd>([x, y, z]: [V; 3], middle: [V; 3], half: [V; 3]) -> V {
 /// # Safety
 /// No other job has part in these targets.
 pub(crate) unsafe fn add_close<T: Real>(
-    pairs: &[ClosePair<T>],
+    pairs: &[UnresolvedPair<T>],
     strengths: &Strengths<T>,
     first: usize,
     sums: &Sums<'_, T>,

@@ -7,18 +7,18 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::close::{ClosePair, CloseRows, find_close};
-use crate::families::JOB_CELLS;
+use crate::close::{CloseRows, UnresolvedPair, find_close};
+use crate::disjoint::DisjointSlice;
 use crate::geometry::{Geometry, Points};
 use crate::harmonics::{Gradient, Harmonics};
 use crate::p2p::{NearPairs, NearSums};
+use crate::parent_child::JOB_CELLS;
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
-use crate::shared::Shared;
 use crate::simd::{Level, Real, dispatch};
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
-use crate::tree::{Cell, Order};
+use crate::tree::{Cell, MortonOrder};
 use crate::{Precision, l2p, p2m};
 
 /// Densities that go through the stages together: their expansions are in memory at the same time.
@@ -229,14 +229,18 @@ impl<T: Real> Engine<T> {
     /// Bytes of points, lists and expansions.
     pub(crate) fn bytes(&self) -> usize {
         let Geometry { tree, lists, source_order, target_order, .. } = &self.geometry;
-        let pairs: usize = lists.chunks.iter().map(|c| 8 * c.pairs.len()).sum();
-        let order = |o: &Order| 8 * o.keys.len() + 4 * o.index.len();
+        let pairs: usize = lists.target_blocks.iter().map(|c| 8 * c.pairs.len()).sum();
+        let order = |o: &MortonOrder| 8 * o.keys.len() + 4 * o.index.len();
         self.sources.bytes()
             + self.targets.as_ref().map_or(0, Particles::bytes)
             + self.translations.bytes()
             + pairs
             + 4 * lists.near.entries.len()
-            + self.close.iter().map(|c| c.pairs.len() * size_of::<ClosePair<T>>()).sum::<usize>()
+            + self
+                .close
+                .iter()
+                .map(|c| c.pairs.len() * size_of::<UnresolvedPair<T>>())
+                .sum::<usize>()
             + tree.cells.len() * size_of::<Cell>()
             + order(source_order)
             + target_order.as_ref().map_or(0, order)
@@ -248,7 +252,7 @@ impl<T: Real> Engine<T> {
 fn inverse(index: &[u32]) -> Vec<u32> {
     const RUN: usize = 1 << 14;
     let mut places = vec![0; index.len()];
-    let shared = Shared::new(&mut places);
+    let shared = DisjointSlice::new(&mut places);
     index.par_chunks(RUN).enumerate().for_each(|(run, index)| {
         for (slot, &i) in (run * RUN..).zip(index) {
             // SAFETY: every point is once in the order.

@@ -45,7 +45,7 @@ pub enum Error {
     },
     /// The GPU is missing, or failed.
     #[error(transparent)]
-    Gpu(#[from] ::gpu::Error),
+    Gpu(#[from] cuda::Error),
     /// More points than 32-bit indices can address.
     #[error("{count} {what}s are more than the {limit} that one plan can hold")]
     TooMany {

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::disjoint::DisjointSlice;
 use crate::harmonics::stride;
 use crate::morton::MAX_DEPTH;
-use crate::shared::Shared;
 use crate::simd::Real;
 use crate::tree::Tree;
 
@@ -56,15 +56,15 @@ impl<T: Real> Expansions<T> {
     }
 
     /// The levels for reading and writing by jobs, those below the tree empty.
-    pub(crate) fn share(&mut self) -> [Level<Shared<'_, T>>; MAX_DEPTH + 1] {
+    pub(crate) fn share(&mut self) -> [Level<DisjointSlice<'_, T>>; MAX_DEPTH + 1] {
         let shapes = &self.shapes;
         let mut levels = self.levels.iter_mut().enumerate();
         std::array::from_fn(|_| match levels.next() {
             Some((level, values)) => {
                 let stride = stride::<T>(shapes[level].0);
-                Level { values: Shared::new(values), stride, step: shapes[level].1 * stride }
+                Level { values: DisjointSlice::new(values), stride, step: shapes[level].1 * stride }
             }
-            None => Level { values: Shared::new(&mut []), stride: 0, step: 0 },
+            None => Level { values: DisjointSlice::new(&mut []), stride: 0, step: 0 },
         })
     }
 
@@ -79,7 +79,7 @@ impl<T: Real> Expansions<T> {
         &mut self,
         level: usize,
         down: bool,
-    ) -> (Level<&[T]>, Level<Shared<'_, T>>) {
+    ) -> (Level<&[T]>, Level<DisjointSlice<'_, T>>) {
         let shapes = &self.shapes;
         let (above, below) = self.levels.split_at_mut(level + 1);
         let (upper, lower) = (&mut above[level][..], &mut below[0][..]);
@@ -89,7 +89,7 @@ impl<T: Real> Expansions<T> {
         let ((from_stride, from_cells), (to_stride, to_cells)) = (view(of_from), view(of_to));
         (
             Level { values: from, stride: from_stride, step: from_cells * from_stride },
-            Level { values: Shared::new(to), stride: to_stride, step: to_cells * to_stride },
+            Level { values: DisjointSlice::new(to), stride: to_stride, step: to_cells * to_stride },
         )
     }
 

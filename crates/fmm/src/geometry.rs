@@ -4,7 +4,7 @@ use crate::lists::Lists;
 use crate::morton::Sample;
 use crate::plan::Info;
 use crate::simd::Level;
-use crate::tree::{Order, Root, Tree};
+use crate::tree::{MortonOrder, Root, Tree};
 use crate::truncation::{self, PointSets, TruncationNumbers};
 use crate::{Options, Precision, tuning};
 
@@ -19,9 +19,9 @@ pub(crate) struct Points<'a> {
 #[derive(Debug)]
 pub(crate) struct OrderedPoints {
     pub root: Root,
-    pub source_order: Order,
+    pub source_order: MortonOrder,
     /// None: the targets are the sources.
-    pub target_order: Option<Order>,
+    pub target_order: Option<MortonOrder>,
     pub leaf_size: usize,
     /// Pairs of points up to which boxes two levels apart or more are summed directly.
     pub direct: u64,
@@ -35,13 +35,13 @@ pub(crate) struct Geometry {
     pub lists: Lists,
     pub numbers: TruncationNumbers,
     /// Without keys, as that of targets.
-    pub source_order: Order,
+    pub source_order: MortonOrder,
     /// None: the targets are the sources.
-    pub target_order: Option<Order>,
+    pub target_order: Option<MortonOrder>,
 }
 
-/// Target boxes of one M2L chunk: their local expansions stay in a cache of this size.
-const CHUNK_BYTES: usize = 384 << 10;
+/// Target boxes of one M2L block: their local expansions stay in a cache of this size.
+const BLOCK_BYTES: usize = 384 << 10;
 
 impl OrderedPoints {
     /// Chooses leaf size and root cube, and sorts the points.
@@ -57,8 +57,8 @@ impl OrderedPoints {
         }
         // A leaf of one set may be a box to split for the other.
         let enough = if targets.is_none() { leaf_size } else { 0 };
-        let source_order = Order::of_leaves(&root, sources, enough);
-        let target_order = targets.map(|points| Order::new(&root, points));
+        let source_order = MortonOrder::of_leaves(&root, sources, enough);
+        let target_order = targets.map(|points| MortonOrder::new(&root, points));
         let direct = tuning::direct_pairs(options, precision);
         Self { root, source_order, target_order, leaf_size, direct }
     }
@@ -78,8 +78,8 @@ impl Geometry {
         let tree = Tree::new(&source_order, target_order.as_ref(), leaf_size);
         let scalar = if precision == Precision::Single { 4 } else { 8 };
         let p = truncation::expected::stored(options.tolerance) as usize + 2;
-        let chunk_size = (CHUNK_BYTES / (scalar * p * p)).clamp(64, 4096);
-        let mut lists = Lists::new(&tree, tuning::stencil(options, precision), direct, chunk_size);
+        let block_size = (BLOCK_BYTES / (scalar * p * p)).clamp(64, 4096);
+        let mut lists = Lists::new(&tree, tuning::stencil(options, precision), direct, block_size);
         let sources = (&source_order, points.sources);
         let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
         let sets = PointSets { root: &root, tree: &tree, sources, targets };
@@ -95,18 +95,18 @@ impl Geometry {
 
     /// Fills the counts of `info`.
     fn describe(&self, info: &mut Info) {
-        let chunks = &self.lists.chunks;
+        let target_blocks = &self.lists.target_blocks;
         info.truncation_number = self.numbers.max();
-        info.mean_translation_order = self.numbers.mean;
+        info.mean_truncation_number = self.numbers.mean;
         info.depth = self.tree.depth();
-        info.m2l_count = chunks.iter().map(|c| c.pairs.len() as u64).sum();
-        let receivers: u64 = chunks.iter().map(|c| u64::from(c.receivers)).sum();
+        info.m2l_count = target_blocks.iter().map(|c| c.pairs.len() as u64).sum();
+        let receivers: u64 = target_blocks.iter().map(|c| u64::from(c.receivers)).sum();
         info.m2l_per_box = info.m2l_count as f64 / receivers.max(1) as f64;
         info.p2p_pairs = self.lists.near_pairs;
     }
 
     /// The order of the targets.
-    pub(crate) fn target_order(&self) -> &Order {
+    pub(crate) fn target_order(&self) -> &MortonOrder {
         self.target_order.as_ref().unwrap_or(&self.source_order)
     }
 }

@@ -1,11 +1,11 @@
 //! L2P: a leaf's local expansion at its targets, `phi(x) = (1/s) sum L(n,m) C(n,m)(x/s)` (docs/math.md, "L2P").
 
-use crate::buffer::Buffer;
 use crate::expansions::Expansions;
 use crate::geometry::Geometry;
 use crate::harmonics::Visit;
 use crate::p2m::{Tables, together};
 use crate::particles::{PADDING, Particles};
+use crate::scratch::Scratch;
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
 use crate::tree::{Cell, side};
@@ -130,7 +130,7 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
         let step = if components == 1 { 1 } else { components.next_multiple_of(4) };
         let step = if components > 4 { step.next_multiple_of(8) } else { step };
         let copied = if components == 1 { 0 } else { step * p_max * p_max };
-        let mut coefficients = Buffer::<V>::new(copied.div_ceil(V::LANES));
+        let mut coefficients = Scratch::<V>::new(copied.div_ceil(V::LANES));
         let coefficients = scalars_mut(&mut coefficients);
         for &index in self.cells {
             let cell = &tree.cells[index as usize];

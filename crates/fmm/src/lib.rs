@@ -3,17 +3,17 @@
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
-mod buffer;
 mod close;
 mod coaxial;
 pub mod direct;
+mod disjoint;
 mod engine;
 mod error;
 mod expansions;
-mod families;
 mod geometry;
 mod gpu;
 mod harmonics;
+mod kept;
 mod l2l;
 mod l2p;
 mod lists;
@@ -24,15 +24,15 @@ mod near;
 mod options;
 mod p2m;
 mod p2p;
+mod parent_child;
 mod particles;
 mod plan;
 mod product;
 mod random;
-mod reach;
 mod rotation;
 pub mod samples;
 mod scale;
-mod shared;
+mod scratch;
 mod simd;
 mod sums;
 mod translate;

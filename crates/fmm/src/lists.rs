@@ -16,7 +16,7 @@ use rayon::prelude::*;
 use crate::Stencil;
 use crate::translate::Vector;
 use crate::tree::{Cell, Tree};
-use crate::vectors::{Numbers, coarser_target, unpack};
+use crate::vectors::{VectorTable, coarser_target, unpack};
 
 /// Level differences beyond this are split further instead of translated, so that a vector's offset fits its key.
 pub(crate) const MAX_LEVEL_DIFFERENCE: u32 = 14;
@@ -50,7 +50,7 @@ pub(crate) fn offset(source: &Cell, target: &Cell) -> [i32; 3] {
     })
 }
 
-/// All pairs of one chunk that share a translation vector.
+/// All pairs of one block that share a translation vector.
 #[derive(Clone, Debug)]
 pub(crate) struct Batch {
     /// Index into [`Lists::vectors`].
@@ -59,20 +59,20 @@ pub(crate) struct Batch {
     pub order: u16,
     /// Level of the sources.
     pub source_level: u8,
-    /// Into [`Chunk::pairs`].
+    /// Into [`TargetBlock::pairs`].
     pub pairs: Range<u32>,
 }
 
 /// A run of target boxes of one level whose local expansions fit the cache, with everything that is translated to them.
 #[derive(Clone, Debug)]
-pub(crate) struct Chunk {
+pub(crate) struct TargetBlock {
     pub level: u8,
     /// The target boxes.
     pub cells: Range<usize>,
     /// How many of them are translated to.
     pub receivers: u32,
     pub batches: Vec<Batch>,
-    /// Source box within its level, target box within the chunk.
+    /// Source box within its level, target box within the block.
     pub pairs: Vec<[u32; 2]>,
 }
 
@@ -97,8 +97,8 @@ impl Rows {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lists {
     /// M2L, level by level from the root.
-    pub chunks: Vec<Chunk>,
-    /// Distinct translation vectors of all chunks, ascending.
+    pub target_blocks: Vec<TargetBlock>,
+    /// Distinct translation vectors of all blocks, ascending.
     pub vectors: Vec<Vector>,
     /// P2P: the source leaves of each target leaf.
     pub near: Rows,
@@ -106,10 +106,10 @@ pub(crate) struct Lists {
     pub near_pairs: u64,
 }
 
-/// Fewest target boxes of a chunk, however many threads share a level.
-const LEAST_CHUNK: usize = 64;
+/// Fewest target boxes of a block, however many threads share a level.
+const LEAST_BLOCK: usize = 64;
 
-/// What one chunk of targets finds and keeps.
+/// What one block of targets finds and keeps.
 #[derive(Default)]
 struct Found {
     near: Rows,
@@ -120,14 +120,14 @@ struct Found {
     left: Vec<u32>,
 }
 
-/// What is accepted for one chunk, in the order of the targets; chunks use the memory one after another.
+/// What is accepted for one block, in the order of the targets; blocks use the memory one after another.
 #[derive(Default)]
 struct Far {
     /// Number of the vector, source.
     pairs: Vec<[u32; 2]>,
     /// Where the pairs of each target end.
     ends: Vec<u32>,
-    vectors: Numbers,
+    vectors: VectorTable,
 }
 
 impl Far {
@@ -146,7 +146,7 @@ impl Far {
 
 /// What the traversal asks of a box, in little memory.
 #[derive(Clone, Copy)]
-struct Slim {
+struct BoxKey {
     /// Twice the place plus one: the centre in half sides of the box.
     centre: [i32; 3],
     sources: u32,
@@ -154,7 +154,7 @@ struct Slim {
     leaf: bool,
 }
 
-impl Slim {
+impl BoxKey {
     fn of(cell: &Cell) -> Self {
         Self {
             centre: cell.place.map(|i| 2 * i as i32 + 1),
@@ -168,7 +168,7 @@ impl Slim {
 /// Boxes and the rule that settles pairs of them.
 struct Rule<'a> {
     tree: &'a Tree,
-    boxes: &'a [Slim],
+    boxes: &'a [BoxKey],
     stencil: Stencil,
     acceptance: [i64; MAX_LEVEL_DIFFERENCE as usize + 1],
     /// Pairs of points up to which boxes two levels apart or more are summed directly.
@@ -176,25 +176,25 @@ struct Rule<'a> {
 }
 
 impl Lists {
-    /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are summed directly; a chunk has up to
-    /// `chunk_size` target boxes.
-    pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, chunk_size: usize) -> Self {
-        let boxes: Vec<Slim> = tree.cells.par_iter().with_min_len(4096).map(Slim::of).collect();
+    /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are summed directly; a block has up to
+    /// `block_size` target boxes.
+    pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
+        let boxes: Vec<BoxKey> = tree.cells.par_iter().with_min_len(4096).map(BoxKey::of).collect();
         let rule = Rule { tree, boxes: &boxes, stencil, acceptance: acceptance(stencil), direct };
         let spare = Mutex::new(Vec::<Far>::new());
         let threads = rayon::current_num_threads();
         let mut lists = Self::default();
         lists.near.begins.push(0);
         let mut keys = Vec::new();
-        // What the boxes of the level above left to their children, by chunk of so many.
+        // What the boxes of the level above left to their children, by block of so many.
         let mut above: Vec<Found> =
             vec![Found { begins: vec![0, 1], left: vec![0], ..Found::default() }];
         let (mut begin_above, mut size_above) = (0, 1);
         for level in &tree.levels {
             let share = level.len().div_ceil(4 * threads);
-            let size = share.max(LEAST_CHUNK).min(chunk_size);
+            let size = share.max(LEAST_BLOCK).min(block_size);
             let starts: Vec<usize> = level.clone().step_by(size).collect();
-            let found: Vec<(Chunk, Vec<u64>, Found)> = starts
+            let found: Vec<(TargetBlock, Vec<u64>, Found)> = starts
                 .into_par_iter()
                 .with_max_len(1)
                 .map(|start| {
@@ -213,18 +213,18 @@ impl Lists {
                         stack.extend_from_slice(&of.left[inherited]);
                         rule.visit(index, &mut stack, &mut far, &mut found);
                     }
-                    let (chunk, keys) = group(tree, cells, &far);
+                    let (block, keys) = group(tree, cells, &far);
                     if let Ok(mut spare) = spare.lock() {
                         spare.push(far);
                     }
-                    (chunk, keys, found)
+                    (block, keys, found)
                 })
                 .collect();
             above.clear();
             (begin_above, size_above) = (level.start, size);
-            for (chunk, chunk_keys, mut found) in found {
-                lists.chunks.push(chunk);
-                keys.push(chunk_keys);
+            for (block, block_keys, mut found) in found {
+                lists.target_blocks.push(block);
+                keys.push(block_keys);
                 lists.near_pairs += found.near_pairs;
                 let base = lists.near.entries.len() as u32;
                 let near = std::mem::take(&mut found.near);
@@ -237,12 +237,12 @@ impl Lists {
         let mut distinct: Vec<u64> = keys.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
-        for (chunk, keys) in lists.chunks.iter_mut().zip(&keys) {
-            for (batch, key) in chunk.batches.iter_mut().zip(keys) {
+        for (block, keys) in lists.target_blocks.iter_mut().zip(&keys) {
+            for (batch, key) in block.batches.iter_mut().zip(keys) {
                 batch.vector = distinct.partition_point(|k| k < key) as u32;
             }
         }
-        lists.chunks.retain(|chunk| !chunk.pairs.is_empty());
+        lists.target_blocks.retain(|block| !block.pairs.is_empty());
         lists.vectors = distinct.into_iter().map(unpack).collect();
         lists
     }
@@ -316,8 +316,8 @@ impl Rule<'_> {
     #[inline(always)]
     fn settle_equal(
         &self,
-        (s, source): (u32, &Slim),
-        target: &Slim,
+        (s, source): (u32, &BoxKey),
+        target: &BoxKey,
         stack: &mut Vec<u32>,
         far: &mut Far,
         found: &mut Found,
@@ -364,9 +364,9 @@ impl Rule<'_> {
     }
 }
 
-/// Brings a chunk's pairs together by vector, in the order of the targets. Returns the chunk and the packed vector of each
+/// Brings a block's pairs together by vector, in the order of the targets. Returns the block and the packed vector of each
 /// batch.
-fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (Chunk, Vec<u64>) {
+fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (TargetBlock, Vec<u64>) {
     let level = tree.cells[cells.start].level;
     let mut vectors = far.vectors.keys();
     vectors.sort_unstable();
@@ -392,8 +392,8 @@ fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (Chunk, Vec<u64>) {
         receivers += u32::from(end > begin);
         begin = end;
     }
-    let chunk = Chunk { level, cells, receivers, batches, pairs };
-    (chunk, vectors.into_iter().map(|(key, _)| key).collect())
+    let block = TargetBlock { level, cells, receivers, batches, pairs };
+    (block, vectors.into_iter().map(|(key, _)| key).collect())
 }
 
 #[cfg(test)]

@@ -354,7 +354,7 @@ fn hash(i: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::samples::{Distribution, Random};
-    use crate::tree::{Order, Tree};
+    use crate::tree::{MortonOrder, Tree};
 
     #[test]
     fn the_radix_sort_gives_what_a_comparison_sort_gives() {
@@ -385,9 +385,9 @@ mod tests {
                 // Seen from far away the others crowd into boxes smaller than the items' digits tell apart.
                 points[7][1] += outlier;
                 let root = Root::around(&[&points]);
-                let order = Order::new(&root, &points);
+                let order = MortonOrder::new(&root, &points);
                 for leaf_size in [1, 7, 60, 1000] {
-                    let coarse = Order::of_leaves(&root, &points, leaf_size);
+                    let coarse = MortonOrder::of_leaves(&root, &points, leaf_size);
                     let mut seen = coarse.index.clone();
                     seen.sort_unstable();
                     assert!(seen.iter().copied().eq(0..n as u32));

@@ -7,7 +7,7 @@ use crate::tree::{Root, Tree, side};
 
 /// A near source leaf as seen from the target leaf.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Near<T> {
+pub(crate) struct NearLeaf<T> {
     pub sources: Range<usize>,
     /// Centre of the target leaf minus centre of the source leaf.
     pub shift: [T; 3],
@@ -20,7 +20,7 @@ pub(crate) struct Near<T> {
 }
 
 /// A target leaf, from which near leaves are seen.
-pub(crate) struct View<'a> {
+pub(crate) struct TargetLeaf<'a> {
     tree: &'a Tree,
     root: &'a Root,
     index: u32,
@@ -30,7 +30,7 @@ pub(crate) struct View<'a> {
     close: f64,
 }
 
-impl<'a> View<'a> {
+impl<'a> TargetLeaf<'a> {
     /// From leaf `index`. Pairs are left out up to a distance of `close` sides of the larger box.
     pub(crate) fn new(root: &'a Root, tree: &'a Tree, index: u32, close: f64) -> Self {
         let leaf = &tree.cells[index as usize];
@@ -40,14 +40,14 @@ impl<'a> View<'a> {
 
     /// Box `source` seen from here; only a box seen from itself is taken to hold pairs to leave out.
     #[inline(always)]
-    pub(crate) fn of<T: Real>(&self, source: u32) -> Near<T> {
+    pub(crate) fn of<T: Real>(&self, source: u32) -> NearLeaf<T> {
         let masked = source == self.index;
         let source = &self.tree.cells[source as usize];
         let there = self.root.centre(source);
         // Twice the offset along each axis at which boxes share no more than a plane.
         let apart = 0.999 * self.root.side * (side(self.level) + side(source.level));
         let overlapping = |i: &usize| 2.0 * (self.centre[*i] - there[*i]).abs() < apart;
-        Near {
+        NearLeaf {
             sources: source.sources.start as usize..source.sources.end as usize,
             shift: std::array::from_fn(|i| T::of((self.centre[i] - there[i]) * self.scale)),
             threshold: threshold(self.close * side(self.level.min(source.level))),

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use crate::buffer::Buffer;
+use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::harmonics::{Gradient, Harmonics, Visit};
 use crate::particles::{PADDING, Particles, Strengths};
-use crate::shared::Shared;
+use crate::scratch::Scratch;
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::tree::{Cell, side};
 
@@ -55,7 +55,7 @@ pub(crate) struct P2mJob<'a, T> {
     pub(crate) k: usize,
     pub(crate) sources: &'a Particles<T>,
     pub(crate) strengths: &'a Strengths<T>,
-    pub(crate) multipoles: &'a Level<Shared<'a, T>>,
+    pub(crate) multipoles: &'a Level<DisjointSlice<'a, T>>,
 }
 
 impl<T: Real> P2mJob<'_, T> {
@@ -136,8 +136,8 @@ impl<T: Real> Task<T> for P2mJob<'_, T> {
     fn run<V: Simd<Scalar = T>>(self) {
         let (length, components) = (self.p * self.p, self.components());
         let charges = self.strengths.charges.len();
-        let mut sums = Buffer::<V>::new(together(components) * length);
-        let mut moments = Buffer::<V>::new((components * length).div_ceil(V::LANES));
+        let mut sums = Scratch::<V>::new(together(components) * length);
+        let mut moments = Scratch::<V>::new((components * length).div_ceil(V::LANES));
         let moments = &mut scalars_mut(&mut moments)[..components * length];
         for (i, cell) in self.cells.iter().enumerate() {
             let filled = cell.is_leaf() && !cell.sources.is_empty();

@@ -8,10 +8,10 @@
 
 use rayon::prelude::*;
 
+use crate::disjoint::DisjointSlice;
 use crate::scale::Scale;
-use crate::shared::Shared;
 use crate::simd::{Real, Simd};
-use crate::tree::{Order, Root, Tree, side};
+use crate::tree::{MortonOrder, Root, Tree, side};
 
 /// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact, larger ones relatively good.
 const GRID: f64 = 1.0 / (1u64 << 23) as f64;
@@ -36,7 +36,7 @@ impl<T: Real> Particles<T> {
     pub(crate) fn new(
         root: &Root,
         tree: &Tree,
-        order: &Order,
+        order: &MortonOrder,
         points: &[[f64; 3]],
         range: impl Fn(&crate::tree::Cell) -> std::ops::Range<u32> + Sync,
         fine: bool,
@@ -45,8 +45,8 @@ impl<T: Real> Particles<T> {
         let padded = |n| std::array::from_fn(|_| vec![T::default(); n]);
         let mut axes: [Vec<T>; 3] = padded(n + PADDING);
         let mut rests: [Vec<T>; 3] = padded(if fine { n + PADDING } else { 0 });
-        let [x, y, z] = axes.each_mut().map(|a| Shared::new(a));
-        let shared_rests = rests.each_mut().map(|a| Shared::new(a));
+        let [x, y, z] = axes.each_mut().map(|a| DisjointSlice::new(a));
+        let shared_rests = rests.each_mut().map(|a| DisjointSlice::new(a));
         let scale = 1.0 / root.side;
         tree.cells.par_iter().with_min_len(64).filter(|cell| cell.is_leaf()).for_each(|leaf| {
             let own = range(leaf).start as usize..range(leaf).end as usize;
@@ -164,7 +164,7 @@ impl<T: Real> Strengths<T> {
     /// Brings caller's densities into Morton order, each by its own scale.
     pub(crate) fn gather(
         &mut self,
-        order: &Order,
+        order: &MortonOrder,
         k: usize,
         charges: Option<&[f64]>,
         dipoles: Option<&[f64]>,

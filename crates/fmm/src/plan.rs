@@ -45,7 +45,7 @@ pub struct Info {
     /// Largest truncation number of any expansion.
     pub truncation_number: usize,
     /// Mean truncation number p' over all M2L translations.
-    pub mean_translation_order: f64,
+    pub mean_truncation_number: f64,
     /// Most points a leaf may hold.
     pub leaf_size: usize,
     /// Deepest level of the octree; the root is level 0.
@@ -250,7 +250,7 @@ impl Plan {
     }
 
     /// The GPU in whose memory everything of this plan is, with the stream that its sums run on; none if cores take part.
-    pub fn device(&self) -> Option<::gpu::Device> {
+    pub fn device(&self) -> Option<cuda::Device> {
         match &self.engine {
             Engine::Gpu(engine) => engine.whole_device(),
             _ => None,
@@ -265,14 +265,14 @@ impl Plan {
     pub fn apply_on_device(
         &mut self,
         densities: usize,
-        charges: &::gpu::Buffer<f64>,
-        potential: Option<&::gpu::Buffer<f64>>,
-        gradient: Option<&::gpu::Buffer<f64>>,
+        charges: &cuda::Buffer<f64>,
+        potential: Option<&cuda::Buffer<f64>>,
+        gradient: Option<&cuda::Buffer<f64>>,
     ) -> Result<(), Error> {
         let lengths = [
             ("charges", densities * self.sources, Some(charges.len())),
-            ("potential", densities * self.targets, potential.map(::gpu::Buffer::len)),
-            ("gradient", 3 * densities * self.targets, gradient.map(::gpu::Buffer::len)),
+            ("potential", densities * self.targets, potential.map(cuda::Buffer::len)),
+            ("gradient", 3 * densities * self.targets, gradient.map(cuda::Buffer::len)),
         ];
         for (what, expected, found) in lengths {
             if let Some(found) = found.filter(|&found| found < expected) {

@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use crate::shared::Shared;
+use crate::disjoint::DisjointSlice;
 
 /// Lent to the jobs of L2P and P2P.
 #[derive(Debug)]
 pub(crate) struct Sums<'a, T> {
-    potential: Shared<'a, T>,
+    potential: DisjointSlice<'a, T>,
     /// Axis by axis for each density; empty when no gradient is asked.
-    gradient: Option<Shared<'a, T>>,
+    gradient: Option<DisjointSlice<'a, T>>,
     targets: usize,
 }
 
 impl<'a, T> Sums<'a, T> {
     /// `potential` has shape (k, m), `gradient` (k, 3, m) or is empty.
     pub(crate) fn new(potential: &'a mut [T], gradient: &'a mut [T], targets: usize) -> Self {
-        let gradient = (!gradient.is_empty()).then(|| Shared::new(gradient));
-        Self { potential: Shared::new(potential), gradient, targets }
+        let gradient = (!gradient.is_empty()).then(|| DisjointSlice::new(gradient));
+        Self { potential: DisjointSlice::new(potential), gradient, targets }
     }
 
     pub(crate) fn has_gradient(&self) -> bool {

@@ -1,6 +1,6 @@
 //! M2M, M2L and L2L of one plan, with the expansions that they translate.
 //!
-//! M2M goes level by level upward, M2L over chunks of target boxes, L2L level by level downward. Each parallel job owns a
+//! M2M goes level by level upward, M2L over blocks of target boxes, L2L level by level downward. Each parallel job owns a
 //! contiguous run of boxes of one level, so no two jobs write the same memory.
 
 use std::ops::Range;
@@ -9,9 +9,9 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::expansions::Expansions;
-use crate::families::{Family, FamilyJob, run_families};
 use crate::geometry::Geometry;
 use crate::lists::Lists;
+use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 use crate::plan::StageSeconds;
 use crate::simd::{Level, Real};
 use crate::translate::{Kind, Tables, Vector};
@@ -25,9 +25,9 @@ pub(crate) struct Translations<T> {
     m2m: Tables<T>,
     l2l: Tables<T>,
     /// M2M, from the deepest level up.
-    upward: Vec<Vec<Family>>,
+    upward: Vec<Vec<ParentChildBatch>>,
     /// L2L, from the root down.
-    downward: Vec<Vec<Family>>,
+    downward: Vec<Vec<ParentChildBatch>>,
     pub multipoles: Expansions<T>,
     pub locals: Expansions<T>,
 }
@@ -80,12 +80,12 @@ impl<T: Real> Translations<T> {
 
     fn m2m(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
         let levels = tree.levels.len();
-        for (i, families) in self.upward.iter().enumerate() {
+        for (i, batches) in self.upward.iter().enumerate() {
             let level = levels - 2 - i;
             let (order_in, order_out) = (numbers.multipole[level + 1], numbers.multipole[level]);
             let first = tree.levels[level].start;
-            let job = FamilyJob { tables: &self.m2m, order_in, order_out, k, first };
-            run_families(self.simd, job, families, self.multipoles.neighbours(level, false));
+            let job = ParentChildJob { tables: &self.m2m, order_in, order_out, k, first };
+            translate_batches(self.simd, job, batches, self.multipoles.neighbours(level, false));
         }
     }
 
@@ -94,12 +94,12 @@ impl<T: Real> Translations<T> {
         locals.clear();
         let levels = locals.share();
         let run = |densities: Range<usize>, mixed: bool| {
-            lists.chunks.par_iter().with_max_len(1).for_each(|chunk| {
-                if m2l::is_mixed(chunk) == mixed {
-                    let level = chunk.level as usize;
+            lists.target_blocks.par_iter().with_max_len(1).for_each(|block| {
+                if m2l::is_mixed(block) == mixed {
+                    let level = block.level as usize;
                     let locals = (&levels[level], tree.levels[level].start);
-                    // SAFETY: chunks are runs of boxes that do not overlap.
-                    unsafe { m2l::m2l(*simd, chunk, densities.clone(), m2l, multipoles, locals) };
+                    // SAFETY: blocks are runs of boxes that do not overlap.
+                    unsafe { m2l::m2l(*simd, block, densities.clone(), m2l, multipoles, locals) };
                 }
             });
         };
@@ -110,11 +110,11 @@ impl<T: Real> Translations<T> {
     }
 
     fn l2l(&mut self, Geometry { tree, numbers, .. }: &Geometry, k: usize) {
-        for (level, families) in self.downward.iter().enumerate() {
+        for (level, batches) in self.downward.iter().enumerate() {
             let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
             let first = tree.levels[level + 1].start;
-            let job = FamilyJob { tables: &self.l2l, order_in, order_out, k, first };
-            run_families(self.simd, job, families, self.locals.neighbours(level, true));
+            let job = ParentChildJob { tables: &self.l2l, order_in, order_out, k, first };
+            translate_batches(self.simd, job, batches, self.locals.neighbours(level, true));
         }
     }
 
@@ -127,7 +127,7 @@ impl<T: Real> Translations<T> {
 /// The vectors of M2L, each with its largest truncation number.
 fn far_vectors(lists: &Lists) -> Vec<(Vector, usize)> {
     let mut vectors: Vec<_> = lists.vectors.iter().map(|&vector| (vector, 1)).collect();
-    for batch in lists.chunks.iter().flat_map(|chunk| &chunk.batches) {
+    for batch in lists.target_blocks.iter().flat_map(|block| &block.batches) {
         let (_, p) = &mut vectors[batch.vector as usize];
         *p = usize::from(batch.order).max(*p);
     }

@@ -92,14 +92,14 @@ impl Root {
 
 /// Points in Morton order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct MortonOrder {
     /// Morton keys, ascending but for those within a leaf, whose digits below it mean nothing.
     pub keys: Vec<u64>,
     /// Caller's index of each point.
     pub index: Vec<u32>,
 }
 
-impl Order {
+impl MortonOrder {
     pub(crate) fn new(root: &Root, points: &[[f64; 3]]) -> Self {
         Self::of_leaves(root, points, 0)
     }
@@ -125,7 +125,11 @@ pub(crate) struct Tree {
 
 impl Tree {
     /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none, they are the sources.
-    pub(crate) fn new(sources: &Order, targets: Option<&Order>, leaf_size: usize) -> Self {
+    pub(crate) fn new(
+        sources: &MortonOrder,
+        targets: Option<&MortonOrder>,
+        leaf_size: usize,
+    ) -> Self {
         let target_keys = targets.map_or(&sources.keys[..], |t| &t.keys);
         let source_keys = &sources.keys[..];
         let mut cells = vec![Cell {
@@ -235,7 +239,7 @@ mod tests {
     fn every_point_is_in_one_leaf_and_inside_its_box() {
         let points = points(5000);
         let root = Root::around(&[&points]);
-        let order = Order::new(&root, &points);
+        let order = MortonOrder::new(&root, &points);
         let tree = Tree::new(&order, None, 20);
         let mut seen = vec![false; points.len()];
         for cell in tree.cells.iter().filter(|c| c.is_leaf()) {
@@ -263,21 +267,21 @@ mod tests {
     fn coincident_points_end_the_splitting() {
         let points = vec![[0.25, 0.5, 0.75]; 100];
         let root = Root::around(&[&points]);
-        let order = Order::new(&root, &points);
+        let order = MortonOrder::new(&root, &points);
         assert_eq!(Tree::new(&order, None, 10).cells.len(), 1);
         let mut two = points.clone();
         two.push([0.25, 0.5, 0.7500001]);
         let root = Root::around(&[&two]);
-        let order = Order::new(&root, &two);
+        let order = MortonOrder::new(&root, &two);
         assert_eq!(Tree::new(&order, None, 10).depth(), 1);
     }
 
     #[test]
     fn no_points_and_one_point_make_a_root() {
         let root = Root::around(&[&[]]);
-        assert_eq!(Tree::new(&Order::new(&root, &[]), None, 10).cells.len(), 1);
+        assert_eq!(Tree::new(&MortonOrder::new(&root, &[]), None, 10).cells.len(), 1);
         let one = [[3.0, 4.0, 5.0]];
         let root = Root::around(&[&one]);
-        assert_eq!(Tree::new(&Order::new(&root, &one), None, 10).cells.len(), 1);
+        assert_eq!(Tree::new(&MortonOrder::new(&root, &one), None, 10).cells.len(), 1);
     }
 }

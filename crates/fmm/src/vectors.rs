@@ -3,7 +3,7 @@
 use crate::translate::{Kind, Vector};
 
 /// Numbers of distinct vectors: short ones have fixed numbers, others get theirs as they come, by a hash with linear probing.
-pub(crate) struct Numbers {
+pub(crate) struct VectorTable {
     /// How often each number was asked for.
     pub(crate) counts: Vec<u32>,
     /// The vectors from number [`SHORT`] on.
@@ -18,13 +18,13 @@ const SHORT_BITS: u32 = 4;
 /// How many numbers short vectors have, with the boxes' levels differing by at most one.
 const SHORT: usize = 3 << (3 * SHORT_BITS);
 
-impl Default for Numbers {
+impl Default for VectorTable {
     fn default() -> Self {
         Self { counts: vec![0; SHORT], long: Vec::new(), slots: vec![0; 1024] }
     }
 }
 
-impl Numbers {
+impl VectorTable {
     const HALF: i32 = 1 << (SHORT_BITS - 1);
 
     pub(crate) fn clear(&mut self) {
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn every_vector_keeps_its_number_and_comes_back_from_it() {
-        let mut vectors = Numbers::default();
+        let mut vectors = VectorTable::default();
         for _ in 0..2 {
             vectors.clear();
             let mut asked = Vec::new();

@@ -1,6 +1,6 @@
 //! Completes rows on the device: the twin of `solve::completion`.
 
-use gpu::{Buffer, Device};
+use cuda::{Buffer, Device};
 
 use super::kernels::vectors::{self, THREADS};
 use super::kernels::{Kernel, count};
@@ -41,7 +41,7 @@ impl DeviceCompletion {
     ///
     /// # Errors
     /// The GPU's.
-    pub(super) fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, gpu::Error> {
+    pub(super) fn new(device: &Device, of: &dyn Completion, n: usize) -> Result<Self, cuda::Error> {
         let rows: Vec<[f64; 2]> = (0..n).map(|i| of.row(i)).collect();
         Ok(Self {
             first: DeviceLaws::new(device, of.first())?,
@@ -107,7 +107,7 @@ impl DeviceCompletion {
         x: &Buffer<f64>,
         y: &Buffer<f64>,
         columns: usize,
-    ) -> Result<Buffer<f64>, gpu::Error> {
+    ) -> Result<Buffer<f64>, cuda::Error> {
         let missing = self.zeros(columns * laws.count)?;
         self.add(&laws.expected, false, x, &missing, columns)?;
         self.add(&laws.found, false, y, &missing, columns)?;
@@ -120,7 +120,7 @@ impl DeviceCompletion {
         missing: &Buffer<f64>,
         y: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let shifts = self.zeros(columns * laws.count)?;
         self.add(&laws.inverse, false, missing, &shifts, columns)?;
         self.add(&laws.shifts, false, &shifts, y, columns)
@@ -134,7 +134,7 @@ impl DeviceCompletion {
         from: &Buffer<f64>,
         to: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let [outputs, inputs] = a.shape.map(|len| len as u64);
         let entries = vectors::AddLaws {
             count: count(a.rows.len()),
@@ -150,7 +150,7 @@ impl DeviceCompletion {
         self.add.over(a.rows.len(), columns, entries)
     }
 
-    fn zeros(&self, len: usize) -> Result<Buffer<f64>, gpu::Error> {
+    fn zeros(&self, len: usize) -> Result<Buffer<f64>, cuda::Error> {
         let zeros = self.device.buffer(len)?;
         zeros.zero()?;
         Ok(zeros)
@@ -158,7 +158,7 @@ impl DeviceCompletion {
 }
 
 impl DeviceLaws {
-    fn new(device: &Device, laws: &Laws) -> Result<Self, gpu::Error> {
+    fn new(device: &Device, laws: &Laws) -> Result<Self, cuda::Error> {
         let entries = |of: &Entries| DeviceEntries::new(device, of);
         Ok(Self {
             count: laws.len(),
@@ -171,7 +171,7 @@ impl DeviceLaws {
 }
 
 impl DeviceEntries {
-    fn new(device: &Device, of: &Entries) -> Result<Self, gpu::Error> {
+    fn new(device: &Device, of: &Entries) -> Result<Self, cuda::Error> {
         Ok(Self {
             shape: [of.rows(), of.cols()],
             rows: device.upload(of.row_inds())?,

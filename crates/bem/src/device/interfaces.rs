@@ -1,7 +1,7 @@
 //! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device: the twin of
 //! `precondition::interfaces`.
 
-use gpu::{Buffer, Pointer};
+use cuda::{Buffer, Pointer};
 
 use super::kernels::interfaces::{Chosen, Solve, THREADS};
 use super::kernels::{Kernel, count};
@@ -51,7 +51,7 @@ impl DevicePreconditioner {
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[Option<u32>],
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let (device, n) = (near.geometry.device.clone(), near.len());
         let owners: Vec<u32> = conductor.iter().flatten().copied().collect();
         if owners.len() == n {
@@ -88,7 +88,7 @@ impl DevicePreconditioner {
     ///
     /// # Errors
     /// The GPU's.
-    pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), gpu::Error> {
+    pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) -> Result<(), cuda::Error> {
         if let Some(interfaces) = &mut self.interfaces {
             let (coupling, diagonal): (Vec<f64>, Vec<f64>) =
                 (0..self.panels).map(|i| row(i).into()).unzip();
@@ -107,7 +107,7 @@ impl DevicePreconditioner {
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let Some(interfaces) = &self.interfaces else {
             let conductors = &mut self.conductors;
             return conductors
@@ -143,7 +143,7 @@ impl Conductors {
         near: &DeviceNear,
         two_level: DeviceTwoLevel,
         panels: &[u32],
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let device = two_level.device().clone();
         Ok(Self {
             two_level,
@@ -161,7 +161,7 @@ impl Conductors {
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let own = self.panels.len();
         if self.charges.len() < columns * own {
             self.potentials = self.two_level.device().buffer(columns * own)?;

@@ -1,10 +1,10 @@
 //! The kernels under `kernels/bem/`, embedded, with their arguments, and how they are started.
 
-pub(super) use gpu::count;
-use gpu::{Arguments, Buffer, Device, Error, Grid, Plain, Pointer};
+pub(super) use cuda::count;
+use cuda::{Arguments, Buffer, Device, Error, Grid, Plain, Pointer};
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = gpu::kernel_headers![
+const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
     "shared/triangle.cuh",
     "shared/pair.cuh",
     "shared/rows.cuh",
@@ -14,7 +14,7 @@ const HEADERS: &[(&str, &str)] = gpu::kernel_headers![
 /// A kernel ready to be started on its device's main stream.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel<A> {
-    kernel: gpu::Kernel<A>,
+    kernel: cuda::Kernel<A>,
     device: Device,
     threads: u32,
 }
@@ -22,7 +22,7 @@ pub(super) struct Kernel<A> {
 impl<A: Arguments> Kernel<A> {
     /// The kernel with macros NAME=VALUE, whose blocks have `threads` threads.
     pub(super) fn new(device: &Device, macros: &[String], threads: u32) -> Result<Self, Error> {
-        let kernel = gpu::Kernel::new(device, macros)?;
+        let kernel = cuda::Kernel::new(device, macros)?;
         Ok(Self { kernel, device: device.clone(), threads })
     }
 
@@ -72,14 +72,14 @@ pub(crate) enum Table {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value {}
 
-gpu::elements! { Node: "Node", Pair: "Pair", Mirror: "Image", Table: "Rows", Value: "VALUE" }
+cuda::elements! { Node: "Node", Pair: "Pair", Mirror: "Image", Table: "Rows", Value: "VALUE" }
 
 /// Kinds of rows.
 pub(super) const SINGLE: u32 = 0;
 pub(super) const ADJOINT: u32 = 1;
 pub(super) const NONE: u32 = 2;
 
-gpu::arguments! {
+cuda::arguments! {
     /// Quadrature rules of triangles, one for each degree up to `most_degree`.
     struct TriangleRules { triangle: Pointer<[f64; 4]>, rule_starts: Pointer<u32>, most_degree: u32 }
 
@@ -111,7 +111,7 @@ pub(super) mod near {
     use crate::constants;
     use crate::integrals::{edge, pair, solid_angle};
 
-    gpu::arguments! {
+    cuda::arguments! {
         /// The tree of panels.
         struct Tree { nodes: Pointer<Node>, starts: Pointer<u32>, depth: u32 }
 
@@ -124,7 +124,7 @@ pub(super) mod near {
         }
     }
 
-    gpu::kernels! {
+    cuda::kernels! {
         "bem/near.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
@@ -225,7 +225,7 @@ pub(super) mod near {
 pub(super) mod sparse {
     use super::*;
 
-    gpu::arguments! {
+    cuda::arguments! {
         /// Some rows, and the numbers of the columns to be taken from them.
         struct Chosen {
             count: u32,
@@ -236,7 +236,7 @@ pub(super) mod sparse {
         }
     }
 
-    gpu::kernels! {
+    cuda::kernels! {
         "bem/sparse.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
@@ -289,12 +289,12 @@ pub(super) mod preconditioner {
     use super::*;
     use crate::precondition::{clusters, entries, local_inverse};
 
-    gpu::arguments! {
+    cuda::arguments! {
         /// The near field and the panels that it belongs to.
         struct Near { matrix: Matrix, vertices: Pointer<f64>, centroids: Pointer<[f64; 4]> }
     }
 
-    gpu::kernels! {
+    cuda::kernels! {
         "bem/preconditioner.cu", HEADERS;
         constants {
             THREADS: u32 = crate::device::THREADS;
@@ -397,7 +397,7 @@ pub(super) mod preconditioner {
 pub(super) mod vectors {
     use super::*;
 
-    gpu::kernels! {
+    cuda::kernels! {
         "bem/vectors.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -492,7 +492,7 @@ pub(super) mod vectors {
 pub(super) mod interfaces {
     use super::*;
 
-    gpu::kernels! {
+    cuda::kernels! {
         "bem/interfaces.cu", HEADERS;
         constants {
             THREADS: u32 = 256;

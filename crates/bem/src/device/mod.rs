@@ -16,7 +16,7 @@ mod tests;
 mod two_level;
 mod warm_up;
 
-use gpu::{Arguments, Buffer, Device, Error, Pointer};
+use cuda::{Arguments, Buffer, Device, Error, Pointer};
 
 use crate::geometry::panels::Panels;
 use crate::near::Needs;

@@ -1,6 +1,6 @@
 //! The near field's matrix on the device: search, choice, integrals, rows.
 
-use gpu::{Buffer, Device, Pointer};
+use cuda::{Buffer, Device, Pointer};
 
 use super::kernels::near::{Candidates, Diagonal, Integrate, Leaves, Pairs, Parents, Select, Tree};
 use super::kernels::{Kernel, Matrix, Node, Pair, count, prefix_sums, shrunk, sparse, vectors};
@@ -115,7 +115,7 @@ impl DeviceNear {
         parts: Vec<Part>,
         diagonal: Buffer<f64>,
         precision: Precision,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let (device, n) = (&geometry.device, geometry.panels);
         let (name, size) = match precision {
             Precision::Single => ("VALUE=float", 4),
@@ -134,7 +134,7 @@ impl DeviceNear {
         let (starts, total) = prefix_sums(&counts.to_vec()?);
         if total > u64::from(u32::MAX) {
             let free = device.free_memory()?;
-            return Err(gpu::Error::OutOfMemory { needed: total * (4 + size), free });
+            return Err(cuda::Error::OutOfMemory { needed: total * (4 + size), free });
         }
         let total = total as usize;
         counts.write(&starts[..n])?;
@@ -182,7 +182,7 @@ impl DeviceNear {
         geometry: DeviceGeometry,
         chosen: &Buffer<u32>,
         index: &Buffer<u32>,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let device = &self.geometry.device;
         let rows = self.part(chosen, index)?;
         let diagonal = device.buffer(chosen.len())?;
@@ -215,7 +215,7 @@ impl DeviceNear {
         &self,
         chosen: &Buffer<u32>,
         index: &Buffer<u32>,
-    ) -> Result<SparseRows, gpu::Error> {
+    ) -> Result<SparseRows, cuda::Error> {
         let (device, n) = (&self.geometry.device, chosen.len());
         let counts = device.buffer::<u32>(n)?;
         let from = sparse::Chosen {
@@ -253,7 +253,7 @@ impl DeviceNear {
     }
 
     /// Takes what the points give from exact entries: the rest corrects a sum over the points.
-    pub(crate) fn subtract_points(&mut self, rule: &Rule) -> Result<(), gpu::Error> {
+    pub(crate) fn subtract_points(&mut self, rule: &Rule) -> Result<(), cuda::Error> {
         let g = &self.geometry;
         let subtract = sparse::Subtract {
             matrix: self.matrix(),
@@ -283,7 +283,7 @@ impl DeviceNear {
         x: &Buffer<f64>,
         y: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let (matrix, x, y) = (self.matrix(), x.pointer(), y.pointer());
         let product = sparse::MultiplyAdd { matrix, x, y };
         self.multiply_add.over(LANES * self.geometry.panels, columns, product)
@@ -325,7 +325,7 @@ impl Search {
         n: usize,
         centroids: &Buffer<[f64; 4]>,
         rows: &Rows,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let mut depth = 0;
         while n.div_ceil(1 << depth) > LEAF {
             depth += 1;
@@ -363,7 +363,7 @@ impl Search {
         counts: &Buffer<u32>,
         rows: usize,
         pairs: Pointer<Pair>,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let candidates = Candidates {
             centroids: geometry.centroids.pointer(),
             order: geometry.order.pointer(),
@@ -383,7 +383,7 @@ impl Search {
         geometry: &DeviceGeometry,
         first: usize,
         rows: usize,
-    ) -> Result<(Vec<u32>, u64), gpu::Error> {
+    ) -> Result<(Vec<u32>, u64), cuda::Error> {
         let counts = geometry.device.buffer::<u32>(rows)?;
         self.launch(geometry, first, &counts, rows, Pointer::null())?;
         Ok(prefix_sums(&counts.to_vec()?))
@@ -395,7 +395,7 @@ impl Search {
         first: usize,
         begins: &[u32],
         total: usize,
-    ) -> Result<Buffer<Pair>, gpu::Error> {
+    ) -> Result<Buffer<Pair>, cuda::Error> {
         // One more, so that there is an address even if there is no pair.
         let pairs = geometry.device.buffer(total + 1)?;
         let rows = begins.len() - 1;
@@ -418,14 +418,18 @@ impl<'a> Integrals<'a> {
         geometry: &DeviceGeometry,
         selection: &'a Selection,
         quadrature: PairQuadrature,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let select = geometry.kernel()?;
         let integrate = geometry.kernel()?;
         Ok(Self { selection, quadrature, select, integrate })
     }
 
     /// The pairs among `candidates` (all but its last element) that the near field holds.
-    fn of(&self, geometry: &DeviceGeometry, candidates: &Buffer<Pair>) -> Result<Part, gpu::Error> {
+    fn of(
+        &self,
+        geometry: &DeviceGeometry,
+        candidates: &Buffer<Pair>,
+    ) -> Result<Part, cuda::Error> {
         let device = &geometry.device;
         let total = candidates.len() - 1;
         let [rule, finer] = self.selection.rules;

@@ -1,6 +1,6 @@
 //! The product with the operator on the device: points, fast sum, means, near field.
 
-use gpu::{Buffer, Device};
+use cuda::{Buffer, Device};
 
 use super::kernels::vectors::{self, TARGETS, THREADS};
 use super::kernels::{Kernel, count};
@@ -31,7 +31,7 @@ pub(crate) struct DeviceProduct {
 }
 
 impl DeviceProduct {
-    pub(crate) fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, gpu::Error> {
+    pub(crate) fn new(near: DeviceNear, rule: &'static Rule) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         Ok(Self {
             nodes: rule.len(),
@@ -83,7 +83,7 @@ impl DeviceProduct {
         let (n, rows) = (self.near.len(), &self.near.geometry.rows);
         let points = columns * n * self.nodes;
         let sources = points * rows.image_count();
-        let room = |buffer: &mut Buffer<f64>, len: usize| -> Result<(), gpu::Error> {
+        let room = |buffer: &mut Buffer<f64>, len: usize| -> Result<(), cuda::Error> {
             if buffer.len() < len {
                 *buffer = self.device.buffer(len)?;
             }
@@ -131,7 +131,7 @@ impl DeviceProduct {
         of: Sampled,
         chosen: &[usize],
         places: &[[f64; 3]],
-    ) -> Result<Option<[Vec<f64>; 2]>, gpu::Error> {
+    ) -> Result<Option<[Vec<f64>; 2]>, cuda::Error> {
         let (buffer, width) = match of {
             Sampled::Potentials => (&self.potentials, 1),
             Sampled::Gradients => (&self.gradients, 3),

@@ -1,6 +1,6 @@
 //! What a matrix over panels has beyond potentials of panels without images, as `kernels/shared/rows.cuh` declares it.
 
-use gpu::{Buffer, Device, Error, Pointer};
+use cuda::{Buffer, Device, Error, Pointer};
 
 use super::kernels::{ADJOINT, Images, Mirror, NONE, SINGLE, Table, count};
 

@@ -1,6 +1,6 @@
 //! GMRES's vectors on the device: an iteration moves a few numbers.
 
-use gpu::{Buffer, Device, Pointer};
+use cuda::{Buffer, Device, Pointer};
 
 use super::completion::DeviceCompletion;
 use super::kernels::vectors::{self, THREADS};
@@ -88,7 +88,7 @@ impl<'a, 'e> DeviceVectors<'a, 'e> {
         x: Pointer<f64>,
         other: f64,
         y: Pointer<f64>,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         self.combine.over(len, 1, vectors::Combine { n: len as u64, factor, x, other, y })
     }
 }

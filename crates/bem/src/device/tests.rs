@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gpu::Device;
+use cuda::Device;
 use mesh::Mesh;
 use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
@@ -37,7 +37,7 @@ use crate::{
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
-    gpu::testing::device_for(test, || Device::open(0)).unwrap()
+    cuda::testing::device_for(test, || Device::open(0)).unwrap()
 }
 
 /// Meshes whose vertices are moved a little at random, so that no choice hangs on rounding alone.
@@ -275,6 +275,62 @@ impl Coated {
         };
         panels.triangles().iter().map(kind).collect()
     }
+
+    /// What the right-hand side of its charge asks of the integrals.
+    fn needs(&self, panels: &Panels) -> Needs {
+        let at = panels.scaled(self.charge.position);
+        let sources = Sources { charges: vec![(at, 1.0)], field: Vec3::zeros(), size: 2.0 };
+        let parts: Vec<u32> = panels.parts().0.to_vec();
+        let area = |part: u32| -> f64 {
+            parts.iter().zip(panels.areas()).filter(|&(&p, _)| p == part).map(|(_, a)| a).sum()
+        };
+        let of_parts = [area(0), area(1)];
+        let share = |(&p, a): (&u32, &f64)| a / of_parts[p as usize];
+        let shares: Vec<f64> = parts.iter().zip(panels.areas()).map(share).collect();
+        Needs::new(panels, &[sources], &parts, &shares)
+    }
+}
+
+/// Entries of the near field that a GPU and the processors integrate.
+fn compare_rows(
+    there: &DeviceNear,
+    host: &Near,
+    panels: &Panels,
+    kinds: &[RowKind],
+    solid_angles: f64,
+) {
+    let (mut common, mut single, mut worst) = (0, 0, [0.0f64; 2]);
+    for (i, mut row) in there.rows().into_iter().enumerate() {
+        let full = host.full_rows(i / 1024);
+        let mut expected = full.row(i).to_vec();
+        row.sort_by_key(|&(j, _)| j);
+        expected.sort_by_key(|&(j, _)| j);
+        let is_potential = kinds[i] == RowKind::Single;
+        for &(j, value) in &row {
+            let Some(&(_, exact)) = expected.iter().find(|&&(k, _)| k as usize == j) else {
+                single += 1;
+                continue;
+            };
+            common += 1;
+            // Potentials are the same integrals; solid angles are integrated in other ways, each to its accuracy.
+            let smaller = panels.areas()[i].min(panels.areas()[j]);
+            let both = panels.areas()[i] * panels.areas()[j];
+            let images = (panels.total() / panels.len()) as f64;
+            let angle = 2.0 * std::f64::consts::PI * smaller / both * images;
+            let unit = if is_potential { exact.abs() } else { angle };
+            let off = (value - exact).abs() / unit;
+            worst[usize::from(is_potential)] = worst[usize::from(is_potential)].max(off);
+        }
+        let missed = |&&(j, _): &&(u32, f64)| !row.iter().any(|&(k, _)| k == j as usize);
+        single += expected.iter().filter(missed).count();
+    }
+    println!("{common} in both, {single} in one; solid angles and potentials {worst:?}");
+    assert!(
+        common > 5 * kinds.len() && single * 1000 <= common,
+        "{common} in both, {single} in one"
+    );
+    assert!(worst[1] < 1e-10, "potentials off by {:.1e}", worst[1]);
+    assert!(worst[0] < 2.0 * solid_angles, "solid angles off by {:.1e}", worst[0]);
 }
 
 #[test]
@@ -286,16 +342,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let (n, kinds) = (panels.len(), coated.kinds(&panels));
         let accuracy = Accuracy::new(tolerance, 0);
         let (rule, selection) = (accuracy.rule, &accuracy.selection);
-        let at = panels.scaled(coated.charge.position);
-        let sources = Sources { charges: vec![(at, 1.0)], field: Vec3::zeros(), size: 2.0 };
-        let parts: Vec<u32> = panels.parts().0.to_vec();
-        let area = |part: u32| -> f64 {
-            parts.iter().zip(panels.areas()).filter(|&(&p, _)| p == part).map(|(_, a)| a).sum()
-        };
-        let of_parts = [area(0), area(1)];
-        let share = |(&p, a): (&u32, &f64)| a / of_parts[p as usize];
-        let shares: Vec<f64> = parts.iter().zip(panels.areas()).map(share).collect();
-        let needs = Needs::new(&panels, &[sources], &parts, &shares);
+        let needs = coated.needs(&panels);
         let integrals = LayerPairs::new(&panels, &kinds, accuracy.pairs)
             .with_solid_angles(accuracy.solid_angles)
             .with_needs(Some(&needs));
@@ -314,34 +361,7 @@ fn rows_of_all_kinds_with_images_match_the_processors() {
         let mut host = Near::new(&panels, selection, &integrals, double, free, &Quiet).unwrap();
         let mut there =
             DeviceNear::new(geometry(), selection, accuracy.pairs, double, free, &Quiet).unwrap();
-        let (mut common, mut single, mut worst) = (0, 0, [0.0f64; 2]);
-        for (i, mut row) in there.rows().into_iter().enumerate() {
-            let full = host.full_rows(i / 1024);
-            let mut expected = full.row(i).to_vec();
-            row.sort_by_key(|&(j, _)| j);
-            expected.sort_by_key(|&(j, _)| j);
-            let is_potential = kinds[i] == RowKind::Single;
-            for &(j, value) in &row {
-                let Some(&(_, exact)) = expected.iter().find(|&&(k, _)| k as usize == j) else {
-                    single += 1;
-                    continue;
-                };
-                common += 1;
-                // Potentials are the same integrals; solid angles are integrated in other ways, each to its accuracy.
-                let smaller = panels.areas()[i].min(panels.areas()[j]);
-                let both = panels.areas()[i] * panels.areas()[j];
-                let angle = 2.0 * std::f64::consts::PI * smaller / both * images.count() as f64;
-                let unit = if is_potential { exact.abs() } else { angle };
-                let off = (value - exact).abs() / unit;
-                worst[usize::from(is_potential)] = worst[usize::from(is_potential)].max(off);
-            }
-            let missed = |&&(j, _): &&(u32, f64)| !row.iter().any(|&(k, _)| k == j as usize);
-            single += expected.iter().filter(missed).count();
-        }
-        println!("{common} in both, {single} in one; solid angles and potentials {worst:?}");
-        assert!(common > 5 * n && single * 1000 <= common, "{common} in both, {single} in one");
-        assert!(worst[1] < 1e-10, "potentials off by {:.1e}", worst[1]);
-        assert!(worst[0] < 2.0 * accuracy.solid_angles, "solid angles off by {:.1e}", worst[0]);
+        compare_rows(&there, &host, &panels, &kinds, accuracy.solid_angles);
 
         host.subtract_points(&panels, &integrals, rule);
         there.subtract_points(rule).unwrap();

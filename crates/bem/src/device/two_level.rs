@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use gpu::{Buffer, Device, Pointer};
+use cuda::{Buffer, Device, Pointer};
 use rayon::prelude::*;
 
 use super::kernels::preconditioner::{
@@ -88,7 +88,7 @@ impl DeviceTwoLevel {
         panels: &Panels,
         conductor: &[u32],
         neighbours: usize,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let device = near.geometry.device.clone();
         let n = near.len();
         let usual = usual_macros(&near.value);
@@ -134,7 +134,7 @@ impl DeviceTwoLevel {
         [starts, columns]: [Buffer<u32>; 2],
         values: Buffer<f32>,
         coarse: Option<DeviceCoarse>,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let apply = Kernel::new(device, &usual_macros(value), THREADS)?;
         let room = || device.buffer(0);
         let (means, slopes, solution, rest) = (room()?, room()?, room()?, room()?);
@@ -166,7 +166,7 @@ impl DeviceTwoLevel {
         v: &Buffer<f64>,
         z: &Buffer<f64>,
         columns: usize,
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let n = self.panels;
         let local = Apply {
             n: count(n),
@@ -219,7 +219,7 @@ impl DeviceCoarse {
         near: &DeviceNear,
         panels: &Panels,
         conductor: &[u32],
-    ) -> Result<Option<Self>, gpu::Error> {
+    ) -> Result<Option<Self>, cuda::Error> {
         let Some(ClusterLevels { groups: clusters, unions }) =
             ClusterLevels::new(panels, conductor)
         else {
@@ -265,7 +265,7 @@ impl DeviceCoarse {
         n: usize,
         columns: usize,
         [means, slopes, rest]: [&Buffer<f64>; 3],
-    ) -> Result<(), gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let (n, clusters) = (count(n), count(self.clusters));
         let (v, means, slopes) = (v.pointer(), means.pointer(), slopes.pointer());
         let of_clusters = CoarseMeans {
@@ -308,7 +308,7 @@ impl DeviceCoarse {
         shares: &[f64],
         slopes: &Slopes,
         inverse: Inverse,
-    ) -> Result<Self, gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
         let mut lengths = vec![0; clusters];
@@ -347,7 +347,7 @@ impl Inverse {
         panels: &Panels,
         clusters: &Clusters,
         cells: &Cells,
-    ) -> Result<Option<Self>, gpu::Error> {
+    ) -> Result<Option<Self>, cuda::Error> {
         let matrix = cells.entries(near, panels, clusters, None)?;
         let Some(factor) = Factor::of_columns(clusters.len(), matrix.to_vec()?) else {
             return Ok(None);
@@ -368,7 +368,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn new(near: &DeviceNear, panels: &Panels, clusters: &Clusters) -> Result<Self, gpu::Error> {
+    fn new(near: &DeviceNear, panels: &Panels, clusters: &Clusters) -> Result<Self, cuda::Error> {
         let groups = Clusters::cells(panels, clusters);
         let device = &near.geometry.device;
         let lengths: Vec<u32> = groups.members.iter().map(|own| own.len() as u32).collect();
@@ -391,7 +391,7 @@ impl Cells {
         panels: &Panels,
         clusters: &Clusters,
         adjacency: Option<&Adjacency>,
-    ) -> Result<Buffer<f64>, gpu::Error> {
+    ) -> Result<Buffer<f64>, cuda::Error> {
         let device = &near.geometry.device;
         let usual = usual_macros(&near.value);
         let shares = clusters.shares(panels);

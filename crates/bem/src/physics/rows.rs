@@ -62,18 +62,23 @@ pub(super) struct Rows {
     pub(super) gauss: Gauss,
 }
 
+/// Whether media are given for each of so many triangles.
+fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
+    let given = [
+        ("media.conductor", media.conductor.len()),
+        ("media.permittivity", media.permittivity.len()),
+    ];
+    match given.into_iter().find(|&(_, found)| found != triangles) {
+        Some((what, found)) => Err(Error::Length { what, expected: triangles, found }),
+        None => Ok(()),
+    }
+}
+
 impl System {
     #[tracing::instrument(level = "debug", skip_all, name = "equations")]
     pub(super) fn new(mesh: &Mesh, media: Media<'_>) -> Result<Self, Error> {
         let triangles = mesh.triangles.len();
-        for (what, found) in [
-            ("media.conductor", media.conductor.len()),
-            ("media.permittivity", media.permittivity.len()),
-        ] {
-            if found != triangles {
-                return Err(Error::Length { what, expected: triangles, found });
-            }
-        }
+        check_lengths(&media, triangles)?;
         check_conductors(media.conductor, media.conductors)?;
         let conductor = |t: usize| media.conductor[t];
         let factor = |t: usize| factor(media.permittivity[t]);

@@ -116,11 +116,10 @@ fn of_system(
     tolerance: f64,
 ) -> Vec<SampledResidual> {
     let (panels, rows) = (&system.panels, &system.rows);
-    let n = panels.len();
     let count = (ENTRIES / panels.total().max(1)).clamp(ROWS[0], ROWS[1]);
     let chosen = chosen(system, count.max(rows.parts().min(PARTS)));
     let sized = self::chosen(system, SIZED.max(chosen.len()));
-    let mut kinds = vec![RowKind::None; n];
+    let mut kinds = vec![RowKind::None; panels.len()];
     chosen.iter().chain(&sized).for_each(|&i| kinds[i] = rows.kinds[i]);
     // The right-hand sides before means are scaled, which these rows are not.
     let external: Vec<Vec<f64>> =
@@ -128,42 +127,8 @@ fn of_system(
     let pairs = LayerPairs::new(panels, &kinds, PairQuadrature::new(ACCURACY.min(tolerance), 0))
         .with_solid_angles(Accuracy::new(tolerance, 0).solid_angles_of_rows);
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
-    let far = if is_fine { FAR_FINE } else { FAR };
-    let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
-    let [(far, _), ..] = far;
-    let entry = |i: usize, j: usize, distance: f64, scratch: &mut Scratch| {
-        let radius = panels.radius(i).max(panels.radius(j));
-        match rules.iter().find(|(radii, _)| distance > radii * radius) {
-            Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
-            None => pairs.entry(i, j, scratch),
-        }
-    };
-    // Pairs that the points of the first rule do not do justice to, and by how much; sums over all points are fast.
-    let plain = rules[0].1;
-    let corrections: Vec<Vec<(usize, f64)>> = chosen
-        .par_iter()
-        .map_init(Scratch::default, |scratch, &i| {
-            let mut row = Vec::new();
-            for j in 0..panels.total() {
-                let distance = (panels.centroid(i) - panels.centroid(j)).norm();
-                if distance <= far * panels.radius(i).max(panels.radius(j)) {
-                    let by_points = pairs.by_points([plain, plain], i, j)[0];
-                    row.push((j, entry(i, j, distance, scratch) - by_points));
-                }
-            }
-            row
-        })
-        .collect();
-    let points = QuadraturePoints::new(panels, plain);
-    let product = |x: &[f64]| -> Vec<f64> {
-        let x = panels.unfolded(x);
-        let mut sums = by_points(&points, &x, &chosen, &kinds, panels);
-        for (sum, row) in sums.iter_mut().zip(&corrections) {
-            *sum += row.iter().map(|&(j, correction)| correction * x[j]).sum::<f64>();
-        }
-        sums
-    };
-    let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| product(x)).collect();
+    let whole = WholeRows::new(panels, &kinds, &pairs, &chosen, is_fine);
+    let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| whole.times(x)).collect();
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
         let right = |i: usize| match rows.conductor[i] {
@@ -180,30 +145,91 @@ fn of_system(
         }
         let mut sizes = Squares::new(rows.parts());
         sized.iter().for_each(|&i| sizes.add(rows.part(i), right(i)));
-        let largest = (0..rows.parts()).fold(0.0f64, |size, part| size.max(sizes.root(part)));
-        let balanced = rows.balanced(x);
-        let strongest = balanced.iter().copied().fold(0.0, f64::max);
-        let mut worst = SampledResidual { conductor: None, relative: 0.0 };
-        for part in 0..rows.parts() {
-            let own = residuals.root(part);
-            let size = match relative_to {
-                // The right-hand side of charges in a body of high permittivity is small against what they induce on its surface, and
-                // that on metal.
-                RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
-                    largest.max(balanced[part])
-                }
-                RelativeTo::Largest => largest,
-                RelativeTo::Action => (balanced[part] + own).max(NO_DIGITS * strongest),
-            };
-            let relative = if size > 0.0 { own / size } else { own };
-            if relative > worst.relative || relative.is_nan() {
-                let conductor = (part < system.conductors).then_some(part as u32);
-                worst = SampledResidual { conductor, relative };
-            }
-        }
-        worst
+        worst(system, (excitation, x), [&residuals, &sizes], relative_to)
     };
     (0..solved.len()).map(residual).collect()
+}
+
+/// The part whose residual is largest, where residuals and right-hand sides of each part are known.
+fn worst(
+    system: &System,
+    (excitation, x): (&Excitation, &[f64]),
+    [residuals, sizes]: [&Squares; 2],
+    relative_to: RelativeTo,
+) -> SampledResidual {
+    let rows = &system.rows;
+    let largest = (0..rows.parts()).fold(0.0f64, |size, part| size.max(sizes.root(part)));
+    let balanced = rows.balanced(x);
+    let strongest = balanced.iter().copied().fold(0.0, f64::max);
+    let mut worst = SampledResidual { conductor: None, relative: 0.0 };
+    for part in 0..rows.parts() {
+        let own = residuals.root(part);
+        let size = match relative_to {
+            // The right-hand side of charges in a body of high permittivity is small against what they induce on its surface, and
+            // that on metal.
+            RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
+                largest.max(balanced[part])
+            }
+            RelativeTo::Largest => largest,
+            RelativeTo::Action => (balanced[part] + own).max(NO_DIGITS * strongest),
+        };
+        let relative = if size > 0.0 { own / size } else { own };
+        if relative > worst.relative || relative.is_nan() {
+            let conductor = (part < system.conductors).then_some(part as u32);
+            worst = SampledResidual { conductor, relative };
+        }
+    }
+    worst
+}
+
+/// Rows of chosen panels, summed over all points directly, with what points do not give of close pairs.
+struct WholeRows<'a> {
+    panels: &'a Panels,
+    kinds: &'a [RowKind],
+    chosen: &'a [usize],
+    points: QuadraturePoints<'a>,
+    /// Panels too close to each chosen one for the points of the first rule, and what their entries have beyond those.
+    corrections: Vec<Vec<(usize, f64)>>,
+}
+
+impl<'a> WholeRows<'a> {
+    fn new(
+        panels: &'a Panels,
+        kinds: &'a [RowKind],
+        pairs: &LayerPairs<'_>,
+        chosen: &'a [usize],
+        is_fine: bool,
+    ) -> Self {
+        let far = if is_fine { FAR_FINE } else { FAR };
+        let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+        let (far, plain) = rules[0];
+        let correction = |scratch: &mut Scratch, i: usize, j: usize| {
+            let radius = panels.radius(i).max(panels.radius(j));
+            let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+            (distance <= far * radius).then(|| {
+                let entry = match rules.iter().find(|(radii, _)| distance > radii * radius) {
+                    Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
+                    None => pairs.entry(i, j, scratch),
+                };
+                (j, entry - pairs.by_points([plain, plain], i, j)[0])
+            })
+        };
+        let row = |scratch: &mut Scratch, &i: &usize| {
+            (0..panels.total()).filter_map(|j| correction(scratch, i, j)).collect()
+        };
+        let corrections = chosen.par_iter().map_init(Scratch::default, row).collect();
+        Self { panels, kinds, chosen, points: QuadraturePoints::new(panels, plain), corrections }
+    }
+
+    /// The rows' products with charges of panels.
+    fn times(&self, x: &[f64]) -> Vec<f64> {
+        let x = self.panels.unfolded(x);
+        let mut sums = by_points(&self.points, &x, self.chosen, self.kinds, self.panels);
+        for (sum, row) in sums.iter_mut().zip(&self.corrections) {
+            *sum += row.iter().map(|&(j, correction)| correction * x[j]).sum::<f64>();
+        }
+        sums
+    }
 }
 
 /// Sums of squares on each part.

@@ -151,7 +151,7 @@ mod tests {
         };
         let mut ladder = PlanSchedule::new(make(3e-7).unwrap(), 3e-7, make.clone());
         // Plans are told apart by the mean p', in thousandths.
-        let order = |plan: &fmm::Plan| (1000.0 * plan.info().mean_translation_order) as usize;
+        let order = |plan: &fmm::Plan| (1000.0 * plan.info().mean_truncation_number) as usize;
         let tight = order(ladder.tight());
         let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));
         assert!(tight > single && single > loose, "{tight} {single} {loose}");

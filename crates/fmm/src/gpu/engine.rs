@@ -1,19 +1,19 @@
 //! A plan on the device: geometry once, then one recorded graph for each kind of `apply`.
 //!
-//! P2P runs on a stream of its own beside the expansions; both add to the same sums, atomically. Points, tree, lists and
+//! P2P runs on a stream of its own next to the expansions; both add to the same sums, atomically. Points, tree, lists and
 //! matrices stay on the device.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use ::gpu::{Buffer, Device, Event, Stream};
+use cuda::{Buffer, Device, Event, Stream};
 
+use super::device_plan::{DevicePlan, estimate};
 use super::expansions::Expansions;
 use super::hybrid::{Host, Span};
 use super::kernels;
 use super::lists::Lists;
-use super::parts::{Parts, estimate};
 use super::points::Points;
 use super::stages::{Apply, Buffers, Kernels, Recorded, Signature, Stage};
 use super::tree::Tree;
@@ -34,7 +34,7 @@ pub(crate) struct Engine {
     host: Option<Host>,
     prepared: HashMap<Signature, (Kernels, Buffers)>,
     timeline: Vec<Span>,
-    parts: Parts,
+    plan: DevicePlan,
 }
 
 impl Engine {
@@ -45,12 +45,12 @@ impl Engine {
         precision: Precision,
         info: &mut Info,
     ) -> Result<Self, Error> {
-        let device = ::gpu::Device::open(options.gpu)?;
+        let device = Device::open(options.gpu)?;
         let (n, m) = (sources.len(), targets.map_or(sources.len(), <[_]>::len));
         let needed = estimate(&device, n, targets.map_or(0, |_| m), precision, options);
         let free = device.free_memory()?;
         if needed > free {
-            return Err(::gpu::Error::OutOfMemory { needed, free }.into());
+            return Err(cuda::Error::OutOfMemory { needed, free }.into());
         }
         let source_coordinates = device.upload(sources.as_flattened())?;
         let target_coordinates = targets.map(|t| device.upload(t.as_flattened())).transpose()?;
@@ -93,15 +93,15 @@ impl Engine {
             (None, chosen.numbers, expansions)
         };
         let made = (tree, lists, expansions);
-        let parts = Parts::new(&device, precision, far.is_none(), numbers.max(), points, made)?;
+        let plan = DevicePlan::new(&device, precision, far.is_none(), numbers.max(), points, made)?;
         device.stream().synchronize()?;
-        parts.describe(&numbers, leaf_size, tree_seconds, info);
+        plan.describe(&numbers, leaf_size, tree_seconds, info);
         Ok(Self {
             recorded: HashMap::new(),
             host,
             prepared: HashMap::new(),
             timeline: Vec::new(),
-            parts,
+            plan,
         })
     }
 
@@ -120,8 +120,8 @@ impl Engine {
             potential: potentials.potential.is_some(),
             gradient: potentials.gradient.is_some(),
         };
-        let parts = &self.parts;
-        if k == 0 || parts.targets == 0 || parts.sources == 0 {
+        let plan = &self.plan;
+        if k == 0 || plan.targets == 0 || plan.sources == 0 {
             potentials.potential.into_iter().for_each(|out| out.fill(0.0));
             potentials.gradient.into_iter().for_each(|out| out.fill(0.0));
             return Ok(StageSeconds::default());
@@ -129,13 +129,13 @@ impl Engine {
         if self.host.is_some() {
             return self.apply_hybrid(signature, densities, potentials, started);
         }
-        let recorded = Self::recorded(&mut self.recorded, parts, signature)?;
+        let recorded = Self::recorded(&mut self.recorded, plan, signature)?;
         let buffers = &recorded.buffers;
         buffers.write(densities)?;
-        let stream = parts.device.stream();
-        let (begin, end) = (parts.device.event()?, parts.device.event()?);
+        let stream = plan.device.stream();
+        let (begin, end) = (plan.device.event()?, plan.device.event()?);
         begin.record(stream)?;
-        // SAFETY: the graph's buffers are those of `recorded` and `parts`, which live as long.
+        // SAFETY: the graph's buffers are those of `recorded` and `plan`, which live as long.
         unsafe { recorded.graph.launch(stream)? };
         end.record(stream)?;
         buffers.read(potentials)?;
@@ -147,18 +147,18 @@ impl Engine {
 impl Engine {
     fn recorded<'a>(
         all: &'a mut HashMap<Signature, Recorded>,
-        parts: &Parts,
+        plan: &DevicePlan,
         signature: Signature,
     ) -> Result<&'a mut Recorded, Error> {
         Ok(match all.entry(signature) {
             Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => entry.insert(parts.record(signature)?),
+            Entry::Vacant(entry) => entry.insert(plan.record(signature)?),
         })
     }
 
     /// The device, unless cores take part.
     pub(crate) fn whole_device(&self) -> Option<Device> {
-        self.host.is_none().then(|| self.parts.device.clone())
+        self.host.is_none().then(|| self.plan.device.clone())
     }
 
     /// Potentials, gradients or both of k densities of charges, all on the device; the lengths have been checked.
@@ -169,7 +169,7 @@ impl Engine {
         potential: Option<&Buffer<f64>>,
         gradient: Option<&Buffer<f64>>,
     ) -> Result<(), Error> {
-        let (n, m) = (self.parts.sources, self.parts.targets);
+        let (n, m) = (self.plan.sources, self.plan.targets);
         if self.host.is_some() {
             return Err(Error::NotPlanned { what: "device" });
         }
@@ -184,14 +184,14 @@ impl Engine {
             potential: potential.is_some(),
             gradient: gradient.is_some(),
         };
-        let recorded = Self::recorded(&mut self.recorded, &self.parts, signature)?;
-        let stream = self.parts.device.stream();
+        let recorded = Self::recorded(&mut self.recorded, &self.plan, signature)?;
+        let stream = self.plan.device.stream();
         let Buffers { charges_in, potential_out, gradient_out, .. } = &recorded.buffers;
         let Some(input) = charges_in else {
             return Err(Error::NotPlanned { what: "device" });
         };
         input.copy_from(charges, k * n)?;
-        // SAFETY: the graph's buffers are those of `recorded` and `parts`, which live as long.
+        // SAFETY: the graph's buffers are those of `recorded` and `plan`, which live as long.
         unsafe { recorded.graph.launch(stream)? };
         for (from, to) in [potential_out, gradient_out].into_iter().zip(sums) {
             if let (Some(from), Some((to, count))) = (from, to) {
@@ -214,20 +214,20 @@ impl Engine {
         potentials: Potentials<'_>,
         started: Instant,
     ) -> Result<StageSeconds, Error> {
-        let Self { host: Some(host), prepared, timeline, parts, .. } = self else {
+        let Self { host: Some(host), prepared, timeline, plan, .. } = self else {
             return Ok(StageSeconds::default());
         };
         let (kernels, buffers) = match prepared.entry(signature) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                entry.insert((parts.kernels(signature)?, parts.buffers(signature)?))
+                entry.insert((plan.kernels(signature)?, plan.buffers(signature)?))
             }
         };
         buffers.write(densities)?;
-        let stream = parts.device.stream();
-        let apply = Apply { parts, signature, kernels, buffers };
+        let stream = plan.device.stream();
+        let apply = Apply { plan, signature, kernels, buffers };
         let run = |stage: Stage, stream: &Stream| apply.stage(stage, stream);
-        let event = || parts.device.event();
+        let event = || plan.device.event();
         timeline.clear();
         let (origin, gathered) = (event()?, event()?);
         let (near_begin, near_end, end) = (event()?, event()?, event()?);
@@ -236,17 +236,17 @@ impl Engine {
         let offset = started.elapsed().as_secs_f64();
         run(Stage::Gather, stream)?;
         gathered.record(stream)?;
-        parts.beside.wait(&gathered)?;
-        near_begin.record(&parts.beside)?;
-        run(Stage::P2p, &parts.beside)?;
-        near_end.record(&parts.beside)?;
+        plan.near_stream.wait(&gathered)?;
+        near_begin.record(&plan.near_stream)?;
+        run(Stage::P2p, &plan.near_stream)?;
+        near_end.record(&plan.near_stream)?;
         let mut on_device = Vec::new();
         for k in 0..signature.densities {
             let marks = [event()?, event()?, event()?, event()?];
             marks[0].record(stream)?;
             run(Stage::P2m(k), stream)?;
             marks[1].record(stream)?;
-            let expansions = &parts.expansions;
+            let expansions = &plan.expansions;
             host.translate(
                 &expansions.multipoles.values,
                 &expansions.locals.values,
@@ -264,7 +264,7 @@ impl Engine {
         end.record(stream)?;
         buffers.read(potentials)?;
         let device = origin.seconds_to(&end)?;
-        let mut span = |stage, begin: &Event, end: &Event| -> Result<(), ::gpu::Error> {
+        let mut span = |stage, begin: &Event, end: &Event| -> Result<(), cuda::Error> {
             let (begin, end) = (origin.seconds_to(begin)?, origin.seconds_to(end)?);
             timeline.push(Span { stage, gpu: true, begin: offset + begin, end: offset + end });
             Ok(())
@@ -274,24 +274,29 @@ impl Engine {
             span("P2M", &marks[0], &marks[1])?;
             span("L2P", &marks[2], &marks[3])?;
         }
-        let of = |stage: &str| -> f64 {
-            timeline.iter().filter(|s| s.stage == stage).map(|s| s.end - s.begin).sum()
-        };
-        Ok(StageSeconds {
-            p2m: of("P2M"),
-            m2m: of("M2M"),
-            m2l: of("M2L"),
-            l2l: of("L2L"),
-            l2p: of("L2P"),
-            p2p: of("P2P"),
-            device,
-            total: started.elapsed().as_secs_f64(),
-        })
+        Ok(stage_seconds(timeline, device, started.elapsed().as_secs_f64()))
+    }
+}
+
+/// Sums of a timeline by stage.
+fn stage_seconds(timeline: &[Span], device: f64, total: f64) -> StageSeconds {
+    let of = |stage: &str| -> f64 {
+        timeline.iter().filter(|s| s.stage == stage).map(|s| s.end - s.begin).sum()
+    };
+    StageSeconds {
+        p2m: of("P2M"),
+        m2m: of("M2M"),
+        m2l: of("M2L"),
+        l2l: of("L2L"),
+        l2p: of("L2P"),
+        p2p: of("P2P"),
+        device,
+        total,
     }
 }
 
 /// Compiles the kernels that planning uses.
-fn warm_up(device: &Device) -> Result<(), ::gpu::Error> {
+fn warm_up(device: &Device) -> Result<(), cuda::Error> {
     use kernels::{lists, morton, scan, tree};
     for source in [scan::SOURCE, morton::SOURCE, tree::SOURCE, lists::SOURCE] {
         device.module(&source, &[])?;

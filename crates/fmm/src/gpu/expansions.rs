@@ -1,6 +1,6 @@
 //! Expansions on the device, the matrices that translate them, and the launches that do.
 
-use ::gpu::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
 
 use super::far_matrices::FarMatrices;
 use super::kernels::{Kernel, count, translate, tree as tree_kernels};
@@ -69,7 +69,7 @@ pub(crate) struct Tile {
 
 // SAFETY: four 32-bit numbers.
 unsafe impl Plain for Tile {}
-::gpu::elements! { Level: "Level", Batch: "Batch", Tile: "Tile" }
+cuda::elements! { Level: "Level", Batch: "Batch", Tile: "Tile" }
 
 /// One kind of expansion, of all levels.
 #[derive(Debug)]

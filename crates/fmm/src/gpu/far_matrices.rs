@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ::gpu::{Buffer, Device, Error, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Error, Grid, Plain, Stream};
 
 use super::kernels::{Kernel, m2l};
 use super::lists::{Batch, Lists};
@@ -29,7 +29,7 @@ pub(crate) struct Vector {
 
 // SAFETY: six 32-bit numbers and a 64-bit one, 32 bytes.
 unsafe impl Plain for Vector {}
-::gpu::elements! { Vector: "Vector" }
+cuda::elements! { Vector: "Vector" }
 
 /// What is known of one matrix.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use ::gpu::{Buffer, Device, Pinned};
+use cuda::{Buffer, Device, Pinned};
 
 use super::{points, tree};
 use crate::geometry::{Geometry, OrderedPoints, Points};
@@ -11,7 +11,7 @@ use crate::lists::Rows;
 use crate::plan::StageSeconds;
 use crate::simd::{self, Real};
 use crate::translations::Translations;
-use crate::tree::Order;
+use crate::tree::MortonOrder;
 use crate::truncation::TruncationNumbers;
 use crate::{Error, Options, Precision};
 
@@ -45,8 +45,8 @@ impl Host {
         options: &Options,
         precision: Precision,
     ) -> Result<Self, Error> {
-        let download = |order: &tree::Order| -> Result<Order, ::gpu::Error> {
-            Ok(Order { keys: order.keys.to_vec()?, index: order.index.to_vec()? })
+        let download = |order: &tree::MortonOrder| -> Result<MortonOrder, cuda::Error> {
+            Ok(MortonOrder { keys: order.keys.to_vec()?, index: order.index.to_vec()? })
         };
         let ordered = OrderedPoints {
             root: on_device.root,
@@ -77,10 +77,10 @@ impl Host {
         &mut self,
         multipoles: &Buffer<u8>,
         locals: &Buffer<u8>,
-        synchronize: impl FnOnce() -> Result<(), ::gpu::Error>,
+        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
         started: Instant,
         spans: &mut Vec<Span>,
-    ) -> Result<(), ::gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         match self {
             Self::Single(t) => t.run(multipoles, locals, synchronize, started, spans),
             Self::Double(t) => t.run(multipoles, locals, synchronize, started, spans),
@@ -137,11 +137,11 @@ impl<T: Real + Bytes> Staged<T> {
         device: &Device,
         simd: simd::Level,
         mut geometry: Geometry,
-    ) -> Result<Self, ::gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let translations = Translations::new(simd, &geometry);
         // The GPU has the points and their near pairs.
         geometry.lists.near = Rows::default();
-        (geometry.source_order, geometry.target_order) = (Order::default(), None);
+        (geometry.source_order, geometry.target_order) = (MortonOrder::default(), None);
         let multipoles = device.pinned(translations.multipoles.bytes_of_one())?;
         let locals = device.pinned(translations.locals.bytes_of_one())?;
         Ok(Self { geometry, translations, multipoles, locals })
@@ -151,10 +151,10 @@ impl<T: Real + Bytes> Staged<T> {
         &mut self,
         multipoles: &Buffer<u8>,
         locals: &Buffer<u8>,
-        synchronize: impl FnOnce() -> Result<(), ::gpu::Error>,
+        synchronize: impl FnOnce() -> Result<(), cuda::Error>,
         started: Instant,
         spans: &mut Vec<Span>,
-    ) -> Result<(), ::gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         // SAFETY: nobody looks at the values before the stream has been waited for, on the next line.
         unsafe { self.multipoles.receive(multipoles)? };
         synchronize()?;

@@ -2,18 +2,18 @@
 
 use std::fmt::Display;
 
-pub(super) use ::gpu::count;
-use ::gpu::{Arguments, Device, Error, Grid, Pointer, Stream};
+pub(super) use cuda::count;
+use cuda::{Arguments, Device, Error, Grid, Pointer, Stream};
 
+use super::device_plan::UnresolvedPair;
 use super::expansions::{Batch, Level, Tile};
 use super::far_matrices::Vector;
 use super::lists::Item;
-use super::parts::ClosePair;
 use super::reals::{Derivative, Point, Real};
 use super::tree::Cell;
 
 /// Headers that kernels include.
-const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
+const HEADERS: &[(&str, &str)] = cuda::kernel_headers![
     "shared/real.cuh",
     "shared/cell.cuh",
     "shared/harmonics.cuh",
@@ -23,7 +23,7 @@ const HEADERS: &[(&str, &str)] = ::gpu::kernel_headers![
 
 /// A kernel ready to be started.
 #[derive(Clone, Debug)]
-pub(super) struct Kernel<A>(::gpu::Kernel<A>);
+pub(super) struct Kernel<A>(cuda::Kernel<A>);
 
 impl<A: Arguments> Kernel<A> {
     /// The kernel of a file that needs no macros.
@@ -35,7 +35,7 @@ impl<A: Arguments> Kernel<A> {
     pub(super) fn with<V: Display>(device: &Device, macros: &[(&str, V)]) -> Result<Self, Error> {
         let macros: Vec<String> =
             macros.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        Ok(Self(::gpu::Kernel::new(device, &macros)?))
+        Ok(Self(cuda::Kernel::new(device, &macros)?))
     }
 
     /// Puts a launch on `stream`.
@@ -55,7 +55,7 @@ impl<A: Arguments> Kernel<A> {
 pub(super) mod scan {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/scan.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -76,9 +76,9 @@ pub(super) mod sort {
     pub(crate) enum Key {}
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Value {}
-    ::gpu::elements! { Key: "KEY", Value: "VALUE" }
+    cuda::elements! { Key: "KEY", Value: "VALUE" }
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/sort.cu", HEADERS;
         constants {
             WARPS: u32 = 8;
@@ -105,7 +105,7 @@ pub(super) mod sort {
 pub(super) mod morton {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/morton.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -130,12 +130,12 @@ pub(super) mod morton {
 pub(super) mod tree {
     use super::*;
 
-    ::gpu::arguments! {
+    cuda::arguments! {
         /// Lowest corner and side of the root cube.
         struct Cube { x: f64, y: f64, z: f64, side: f64 }
     }
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/tree.cu", HEADERS;
         constants {
             THREADS: u32 = 128;
@@ -183,7 +183,7 @@ pub(super) mod tree {
 pub(super) mod lists {
     use super::*;
 
-    ::gpu::arguments! {
+    cuda::arguments! {
         /// Near lists of all boxes, and how they are cut into items.
         struct NearRows {
             cells: Pointer<Cell>,
@@ -195,7 +195,7 @@ pub(super) mod lists {
         }
     }
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/lists.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -270,7 +270,7 @@ pub(super) mod lists {
 pub(super) mod particles {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/particles.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -317,7 +317,7 @@ pub(super) mod particles {
 pub(super) mod truncation {
     use super::*;
 
-    ::gpu::arguments! {
+    cuda::arguments! {
         /// Points in their boxes.
         struct Sampled {
             cells: Pointer<Cell>,
@@ -330,7 +330,7 @@ pub(super) mod truncation {
         }
     }
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/truncation.cu", HEADERS;
         constants {
             /// Draws of a batch at most: by chance a few more than are wanted.
@@ -359,7 +359,7 @@ pub(super) mod truncation {
 pub(super) mod m2l {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/m2l.cu", HEADERS;
         constants {
             WHOLE_COLUMNS: usize = crate::gpu::tables::WHOLE_COLUMNS;
@@ -372,7 +372,7 @@ pub(super) mod m2l {
 pub(super) mod translate {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/translate.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
@@ -401,7 +401,7 @@ pub(super) mod translate {
     }
 }
 
-::gpu::arguments! {
+cuda::arguments! {
     /// Factors of the recursions of harmonics and their derivatives.
     struct Harmonics {
         diagonal: Pointer<Real>,
@@ -418,7 +418,7 @@ pub(super) mod translate {
 pub(super) mod p2m {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/p2m.cu", HEADERS;
         struct P2m = "p2m" {
             cells: Pointer<Cell>,
@@ -437,7 +437,7 @@ pub(super) mod p2m {
 pub(super) mod l2p {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/l2p.cu", HEADERS;
         struct L2p = "l2p" {
             cells: Pointer<Cell>,
@@ -452,7 +452,7 @@ pub(super) mod l2p {
     }
 }
 
-::gpu::arguments! {
+cuda::arguments! {
     /// Near leaves of every item of work, with the points.
     struct NearItems {
         cells: Pointer<Cell>,
@@ -484,7 +484,7 @@ pub(super) const NEAR_WARPS: u32 = 4;
 pub(super) mod close {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/close.cu", HEADERS;
         constants {
             WARPS: u32 = NEAR_WARPS;
@@ -498,7 +498,7 @@ pub(super) mod close {
             source_index: Pointer<u32>,
             target_points: Pointer<f64>,
             target_index: Pointer<u32>,
-            pairs: Pointer<ClosePair>,
+            pairs: Pointer<UnresolvedPair>,
             squares: Pointer<f32>,
             capacity: u32,
             found: Pointer<u32>,
@@ -510,7 +510,7 @@ pub(super) mod close {
 pub(super) mod p2p {
     use super::*;
 
-    ::gpu::kernels! {
+    cuda::kernels! {
         "fmm/p2p.cu", HEADERS;
         constants {
             WARPS: u32 = NEAR_WARPS;
@@ -519,7 +519,7 @@ pub(super) mod p2p {
         }
         struct P2p = "p2p" { near: NearItems, sums: NearSums }
         struct Close = "p2p_close" {
-            pairs: Pointer<ClosePair>,
+            pairs: Pointer<UnresolvedPair>,
             count: u32,
             squares: Pointer<f32>,
             sums: NearSums,

@@ -1,7 +1,7 @@
 //! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector and a level, P2P rows and
 //! the work items that P2P's warps take. CPU twin: module `lists`.
 
-use ::gpu::{Buffer, Device, Error, Grid, Plain};
+use cuda::{Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::lists::{self, THREADS};
 use super::kernels::{Kernel, count};
@@ -61,7 +61,7 @@ pub(crate) struct Item([u32; 4]);
 
 // SAFETY: four 32-bit numbers.
 unsafe impl Plain for Item {}
-::gpu::elements! { Item: "Item" }
+cuda::elements! { Item: "Item" }
 
 /// All interactions of a tree.
 #[derive(Debug)]

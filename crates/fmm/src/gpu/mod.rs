@@ -3,13 +3,13 @@
 //! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of rotations, truncation numbers are
 //! measured on the device, and leaves are larger. Each kernel file under `kernels/` is one stage.
 
+mod device_plan;
 mod engine;
 mod expansions;
 mod far_matrices;
 mod hybrid;
 mod kernels;
 mod lists;
-mod parts;
 mod points;
 mod primitives;
 mod reals;
@@ -21,11 +21,11 @@ mod tree;
 mod truncation;
 mod tuning;
 
-pub use ::gpu::{DeviceInfo, Error};
+pub use cuda::{DeviceInfo, Error};
 pub(crate) use engine::Engine;
 pub use hybrid::Span;
 
-/// What a plan on a GPU has to tell beside the rest.
+/// What a plan on a GPU has to report with the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GpuInfo {
     /// The vendor's name of the GPU.
@@ -55,7 +55,7 @@ pub(crate) fn pays(sources: &[[f64; 3]], targets: Option<&[[f64; 3]]>) -> bool {
 /// # Errors
 /// Why there are none.
 pub fn gpus() -> Result<Vec<DeviceInfo>, Error> {
-    ::gpu::devices()
+    cuda::devices()
 }
 
 /// Whether sums can run on GPU `index`: driver, compiler and GPU are there and new enough.
@@ -63,7 +63,7 @@ pub fn gpus() -> Result<Vec<DeviceInfo>, Error> {
 /// # Errors
 /// Why not.
 pub fn check_gpu(index: usize) -> Result<(), Error> {
-    ::gpu::Device::open(index)
+    cuda::Device::open(index)
         .and_then(|device| device.module(&kernels::scan::SOURCE, &[]))
         .map(|_| ())
 }

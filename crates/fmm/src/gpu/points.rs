@@ -1,8 +1,8 @@
 //! Points on the device: the caller's coordinates and their Morton orders in one root cube.
 
-use ::gpu::{Buffer, Device, Error};
+use cuda::{Buffer, Device, Error};
 
-use super::tree::{self, Order};
+use super::tree::{self, MortonOrder};
 use super::tuning;
 use crate::tree::Root;
 
@@ -10,9 +10,9 @@ use crate::tree::Root;
 #[derive(Debug)]
 pub(super) struct Points {
     pub(super) root: Root,
-    pub(super) sources: (Buffer<f64>, Order),
+    pub(super) sources: (Buffer<f64>, MortonOrder),
     /// None if they are the sources.
-    pub(super) targets: Option<(Buffer<f64>, Order)>,
+    pub(super) targets: Option<(Buffer<f64>, MortonOrder)>,
 }
 
 impl Points {
@@ -33,7 +33,7 @@ impl Points {
             }
         }
         let ordered = |points: Buffer<f64>| -> Result<_, Error> {
-            let order = Order::new(device, &root, &points)?;
+            let order = MortonOrder::new(device, &root, &points)?;
             Ok((points, order))
         };
         let sources = ordered(sources)?;
@@ -42,7 +42,7 @@ impl Points {
     }
 
     /// Coordinates and order of the sources, and of the targets.
-    pub(super) fn ends(&self) -> [(&Buffer<f64>, &Order); 2] {
+    pub(super) fn ends(&self) -> [(&Buffer<f64>, &MortonOrder); 2] {
         [&self.sources, self.targets.as_ref().unwrap_or(&self.sources)].map(|(c, order)| (c, order))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ::gpu::{Buffer, Device, Error, Grid, Plain};
+use cuda::{Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::{Kernel, count, scan, sort};
 

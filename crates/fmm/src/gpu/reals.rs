@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use ::gpu::{Buffer, Device, Error, Pointer};
+use cuda::{Buffer, Device, Error, Pointer};
 
 use crate::Precision;
 
@@ -18,7 +18,7 @@ pub(crate) enum Point {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Derivative {}
 
-::gpu::elements! { Real: "REAL", Point: "Point", Derivative: "Derivative" }
+cuda::elements! { Real: "REAL", Point: "Point", Derivative: "Derivative" }
 
 /// Types made of numbers in the plan's format.
 pub(crate) trait OfReals {

@@ -1,9 +1,9 @@
 //! The stages of an `apply`, and the graph that they are recorded in.
 
-use ::gpu::{Buffer, Graph, Grid, Pointer, Stream};
+use cuda::{Buffer, Graph, Grid, Pointer, Stream};
 
+use super::device_plan::DevicePlan;
 use super::kernels::{Kernel, NearSums, count, l2p, p2m, p2p, particles};
-use super::parts::Parts;
 use super::reals::{OfReals, Reals, precision_macro, scalar};
 use crate::Error;
 use crate::plan::{Densities, Potentials, StageSeconds};
@@ -11,7 +11,7 @@ use crate::plan::{Densities, Potentials, StageSeconds};
 /// Largest number of densities that one pass of P2P takes.
 const GROUP: usize = 4;
 
-/// Shared memory of a block that every GPU has.
+/// DisjointSlice memory of a block that every GPU has.
 const SHARED: usize = 48 << 10;
 
 /// What decides which kernels an `apply` starts.
@@ -95,7 +95,7 @@ pub(super) enum Stage {
 
 impl Buffers {
     /// Brings the densities to the device.
-    pub(super) fn write(&self, densities: Densities<'_>) -> Result<(), ::gpu::Error> {
+    pub(super) fn write(&self, densities: Densities<'_>) -> Result<(), cuda::Error> {
         let inputs = [(&self.charges_in, densities.charges), (&self.dipoles_in, densities.dipoles)];
         for (buffer, values) in inputs {
             if let (Some(buffer), Some(values)) = (buffer, values) {
@@ -106,7 +106,7 @@ impl Buffers {
     }
 
     /// Brings the sums back; waits for them.
-    pub(super) fn read(&self, potentials: Potentials<'_>) -> Result<(), ::gpu::Error> {
+    pub(super) fn read(&self, potentials: Potentials<'_>) -> Result<(), cuda::Error> {
         let outputs = [
             (&self.potential_out, potentials.potential),
             (&self.gradient_out, potentials.gradient),
@@ -120,8 +120,8 @@ impl Buffers {
     }
 }
 
-impl Parts {
-    pub(super) fn buffers(&self, s: Signature) -> Result<Buffers, ::gpu::Error> {
+impl DevicePlan {
+    pub(super) fn buffers(&self, s: Signature) -> Result<Buffers, cuda::Error> {
         let (n, m, k) = (self.sources, self.targets, s.densities);
         let device = &self.device;
         let wide = |there: bool, len: usize| there.then(|| device.buffer::<f64>(len)).transpose();
@@ -140,7 +140,7 @@ impl Parts {
         })
     }
 
-    pub(super) fn kernels(&self, s: Signature) -> Result<Kernels, ::gpu::Error> {
+    pub(super) fn kernels(&self, s: Signature) -> Result<Kernels, cuda::Error> {
         let device = &self.device;
         let scalar = scalar(self.precision);
         let precision = precision_macro(self.precision);
@@ -180,11 +180,11 @@ impl Parts {
         for input in [&buffers.charges_in, &buffers.dipoles_in].into_iter().flatten() {
             input.zero()?;
         }
-        let apply = Apply { parts: self, signature, kernels: &kernels, buffers: &buffers };
+        let apply = Apply { plan: self, signature, kernels: &kernels, buffers: &buffers };
         let run = |stage: Stage, stream: &Stream| apply.stage(stage, stream);
         let stream = self.device.stream();
         let mut stages = StageSeconds::default();
-        let mut timed = |stage: Stage, times: f64| -> Result<(), ::gpu::Error> {
+        let mut timed = |stage: Stage, times: f64| -> Result<(), cuda::Error> {
             let (begin, end) = (self.device.event()?, self.device.event()?);
             begin.record(stream)?;
             run(stage, stream)?;
@@ -220,12 +220,12 @@ impl Parts {
             expansions.extend(stages);
         }
         let (fork, join) = (self.device.event()?, self.device.event()?);
-        let graph = Graph::record(stream, || -> Result<(), ::gpu::Error> {
+        let graph = Graph::record(stream, || -> Result<(), cuda::Error> {
             run(Stage::Gather, stream)?;
             fork.record(stream)?;
-            self.beside.wait(&fork)?;
-            run(Stage::P2p, &self.beside)?;
-            join.record(&self.beside)?;
+            self.near_stream.wait(&fork)?;
+            run(Stage::P2p, &self.near_stream)?;
+            join.record(&self.near_stream)?;
             for &stage in &expansions {
                 run(stage, stream)?;
             }
@@ -244,7 +244,7 @@ fn of<E: OfReals>(buffer: Option<&Reals<E>>, first: usize) -> Pointer<E> {
 /// What the stages of an `apply` go through.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Apply<'a> {
-    pub(super) parts: &'a Parts,
+    pub(super) plan: &'a DevicePlan,
     pub(super) signature: Signature,
     pub(super) kernels: &'a Kernels,
     pub(super) buffers: &'a Buffers,
@@ -252,15 +252,15 @@ pub(super) struct Apply<'a> {
 
 impl Apply<'_> {
     /// Puts one stage on `stream`.
-    pub(super) fn stage(&self, stage: Stage, stream: &Stream) -> Result<(), ::gpu::Error> {
-        let expansions = &self.parts.expansions;
+    pub(super) fn stage(&self, stage: Stage, stream: &Stream) -> Result<(), cuda::Error> {
+        let expansions = &self.plan.expansions;
         match stage {
             Stage::Gather => self.gather(stream),
             Stage::P2m(k) => self.p2m(stream, k),
             Stage::M2m => expansions.m2m(stream),
             Stage::M2l => {
                 expansions.locals.values.zero_on(stream)?;
-                expansions.m2l(stream, &self.parts.lists)
+                expansions.m2l(stream, &self.plan.lists)
             }
             Stage::L2l => expansions.l2l(stream),
             Stage::L2p(k) => self.l2p(stream, k),
@@ -270,9 +270,9 @@ impl Apply<'_> {
     }
 
     /// Strengths in Morton order and in the plan's format, each density by its own scale; sums begin with zero.
-    fn gather(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
-        let Self { parts, buffers, .. } = self;
-        let n = parts.sources;
+    fn gather(&self, stream: &Stream) -> Result<(), cuda::Error> {
+        let Self { plan, buffers, .. } = self;
+        let n = plan.sources;
         buffers.potential.bytes.zero_on(stream)?;
         if let Some(gradient) = &buffers.gradient {
             gradient.bytes.zero_on(stream)?;
@@ -280,7 +280,7 @@ impl Apply<'_> {
         buffers.largest.zero_on(stream)?;
         let inputs = [
             (&buffers.charges_in, &buffers.charges, 1, 1.0),
-            (&buffers.dipoles_in, &buffers.dipoles, 3, parts.side),
+            (&buffers.dipoles_in, &buffers.dipoles, 3, plan.side),
         ];
         for (kind, &(from, _, width, _)) in inputs.iter().enumerate() {
             let Some(from) = from else { continue };
@@ -292,7 +292,7 @@ impl Apply<'_> {
                     count: (width * n) as u64,
                     largest: buffers.largest.pointer_to(2 * k + kind),
                 };
-                parts.largest.launch(stream, grid, of_density)?;
+                plan.largest.launch(stream, grid, of_density)?;
             }
         }
         for (from, to, width, unit) in inputs {
@@ -300,47 +300,47 @@ impl Apply<'_> {
             for k in 0..self.signature.densities {
                 let strengths = particles::Gather {
                     from: from.pointer_to(k * width * n),
-                    index: parts.source_order.index.pointer(),
+                    index: plan.source_order.index.pointer(),
                     n: count(n),
                     width: count(width),
                     unit,
                     largest: buffers.largest.pointer_to(2 * k),
-                    side: parts.side,
+                    side: plan.side,
                     to: of(to.as_ref(), k * width * n),
                 };
-                parts.gather.launch(stream, Grid::covering(n, particles::THREADS), strengths)?;
+                plan.gather.launch(stream, Grid::covering(n, particles::THREADS), strengths)?;
             }
         }
         Ok(())
     }
 
-    fn p2m(&self, stream: &Stream, k: usize) -> Result<(), ::gpu::Error> {
-        let Self { parts, kernels, buffers, .. } = self;
-        let (n, boxes) = (parts.sources, parts.tree.len());
-        let multipoles = &parts.expansions.multipoles;
+    fn p2m(&self, stream: &Stream, k: usize) -> Result<(), cuda::Error> {
+        let Self { plan, kernels, buffers, .. } = self;
+        let (n, boxes) = (plan.sources, plan.tree.len());
+        let multipoles = &plan.expansions.multipoles;
         multipoles.values.zero_on(stream)?;
         let leaves = p2m::P2m {
-            cells: parts.tree.cells.pointer(),
+            cells: plan.tree.cells.pointer(),
             count: count(boxes),
             levels: multipoles.device_levels.pointer(),
-            sources: parts.source_points.pointer(),
+            sources: plan.source_points.pointer(),
             charges: of(buffers.charges.as_ref(), k * n),
             dipoles: of(buffers.dipoles.as_ref(), 3 * k * n),
             n: n as u64,
-            tables: parts.tables.arguments(),
+            tables: plan.tables.arguments(),
         };
         kernels.p2m.launch(stream, kernels.p2m_block.grid(boxes), leaves)
     }
 
-    fn l2p(&self, stream: &Stream, k: usize) -> Result<(), ::gpu::Error> {
-        let Self { parts, kernels, buffers, .. } = self;
-        let (m, boxes) = (parts.targets, parts.tree.len());
+    fn l2p(&self, stream: &Stream, k: usize) -> Result<(), cuda::Error> {
+        let Self { plan, kernels, buffers, .. } = self;
+        let (m, boxes) = (plan.targets, plan.tree.len());
         let leaves = l2p::L2p {
-            cells: parts.tree.cells.pointer(),
+            cells: plan.tree.cells.pointer(),
             count: count(boxes),
-            levels: parts.expansions.locals.device_levels.pointer(),
-            targets: parts.target_points().pointer(),
-            tables: parts.tables.arguments(),
+            levels: plan.expansions.locals.device_levels.pointer(),
+            targets: plan.target_points().pointer(),
+            tables: plan.tables.arguments(),
             potential: buffers.potential.pointer_to(k * m),
             gradient: of(buffers.gradient.as_ref(), 3 * k * m),
             m_targets: m as u64,
@@ -348,9 +348,9 @@ impl Apply<'_> {
         kernels.l2p.launch(stream, kernels.l2p_block.grid(boxes), leaves)
     }
 
-    fn p2p(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
-        let Self { parts, buffers, .. } = self;
-        let (n, m) = (parts.sources, parts.targets);
+    fn p2p(&self, stream: &Stream) -> Result<(), cuda::Error> {
+        let Self { plan, buffers, .. } = self;
+        let (n, m) = (plan.sources, plan.targets);
         let mut first = 0;
         for (group, p2p, close) in &self.kernels.p2p {
             let sums = NearSums {
@@ -361,34 +361,34 @@ impl Apply<'_> {
                 gradient: of(buffers.gradient.as_ref(), 3 * first * m),
                 m: m as u64,
             };
-            p2p.launch(stream, parts.near_grid(), p2p::P2p { near: parts.near_items(), sums })?;
+            p2p.launch(stream, plan.near_grid(), p2p::P2p { near: plan.near_items(), sums })?;
             let pairs = p2p::Close {
-                pairs: parts.close.pointer(),
-                count: count(parts.close_count),
-                squares: parts.squares.pointer(),
+                pairs: plan.close.pointer(),
+                count: count(plan.close_count),
+                squares: plan.squares.pointer(),
                 sums,
             };
-            close.launch(stream, Grid::covering(parts.close_count, 256), pairs)?;
+            close.launch(stream, Grid::covering(plan.close_count, 256), pairs)?;
             first += group;
         }
         Ok(())
     }
 
     /// Sums in the caller's order and scale.
-    fn scatter(&self, stream: &Stream) -> Result<(), ::gpu::Error> {
-        let Self { parts, signature: s, buffers, .. } = self;
-        let (n, m) = (parts.sources, parts.targets);
+    fn scatter(&self, stream: &Stream) -> Result<(), cuda::Error> {
+        let Self { plan, signature: s, buffers, .. } = self;
+        let (n, m) = (plan.sources, plan.targets);
         let out = |buffer: &Option<Buffer<f64>>, first: usize| {
             buffer.as_ref().map_or(Pointer::null(), |b| b.pointer_to(first))
         };
         for k in 0..s.densities {
             let sums = particles::Scatter {
-                index: parts.target_order().index.pointer(),
+                index: plan.target_order().index.pointer(),
                 m: count(m),
-                side: parts.side,
-                targets: parts.target_points().pointer(),
+                side: plan.side,
+                targets: plan.target_points().pointer(),
                 // With dipoles close pairs are left out, a target with itself among them; its gradient is zero in any case.
-                itself: parts.itself && s.charges && !s.dipoles,
+                itself: plan.itself && s.charges && !s.dipoles,
                 charges: of(buffers.charges.as_ref(), k * n),
                 largest: buffers.largest.pointer_to(2 * k),
                 potential: buffers.potential.pointer_to(k * m),
@@ -396,7 +396,7 @@ impl Apply<'_> {
                 potential_out: out(&buffers.potential_out, k * m),
                 gradient_out: out(&buffers.gradient_out, 3 * k * m),
             };
-            parts.scatter.launch(stream, Grid::covering(m, particles::THREADS), sums)?;
+            plan.scatter.launch(stream, Grid::covering(m, particles::THREADS), sums)?;
         }
         Ok(())
     }

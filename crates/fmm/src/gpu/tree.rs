@@ -1,6 +1,6 @@
 //! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes these are, one for one.
 
-use ::gpu::{Buffer, Device, Error, Grid, Plain};
+use cuda::{Buffer, Device, Error, Grid, Plain};
 
 use super::kernels::{Kernel, count, morton, tree};
 use super::primitives::{Scan, Sort};
@@ -23,11 +23,11 @@ pub(crate) struct Cell {
 
 // SAFETY: twelve 32-bit numbers.
 unsafe impl Plain for Cell {}
-::gpu::elements! { Cell: "Cell" }
+cuda::elements! { Cell: "Cell" }
 
 /// Points in Morton order.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct MortonOrder {
     /// Morton keys, ascending.
     pub(super) keys: Buffer<u64>,
     /// Caller's index of each point.
@@ -66,7 +66,7 @@ pub(super) fn root(
 /// Levels that a sketch tells of, in whole passes of the sort.
 const SKETCHED: usize = 8;
 
-impl Order {
+impl MortonOrder {
     pub(super) fn new(device: &Device, root: &Root, points: &Buffer<f64>) -> Result<Self, Error> {
         Self::by_levels(device, root, points, MAX_DEPTH)
     }
@@ -128,13 +128,13 @@ pub(super) fn occupied(
     points: &Buffer<f64>,
     occupancy: f64,
 ) -> Result<Vec<usize>, Error> {
-    let mut boxes = Order::by_levels(device, root, points, SKETCHED)?.occupied(device)?;
+    let mut boxes = MortonOrder::by_levels(device, root, points, SKETCHED)?.occupied(device)?;
     boxes.truncate(SKETCHED + 1);
     let n = (points.len() / 3) as f64;
     if boxes.last().is_some_and(|&boxes| n <= occupancy * boxes as f64) {
         return Ok(boxes);
     }
-    Order::new(device, root, points)?.occupied(device)
+    MortonOrder::new(device, root, points)?.occupied(device)
 }
 
 /// The octree.
@@ -153,8 +153,8 @@ impl Tree {
     pub(super) fn new(
         device: &Device,
         root: &Root,
-        sources: &Order,
-        targets: Option<&Order>,
+        sources: &MortonOrder,
+        targets: Option<&MortonOrder>,
         leaf_size: usize,
     ) -> Result<Self, Error> {
         let (count_children, split) = (Kernel::new(device)?, Kernel::new(device)?);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use ::gpu::{Device, Error, Grid};
+use cuda::{Device, Error, Grid};
 
 use super::kernels::truncation::{CAPACITY, Far, Near, Sampled};
 use super::kernels::{Kernel, count};

@@ -24,7 +24,7 @@ pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
 }
 
 /// Multiply-adds of a translation by rotations that one of 16 CPU cores does in a second, in single precision, all that M2L does
-/// beside them counted in.
+/// next to them counted in.
 const CPU_RATE: f64 = 5e9;
 
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.

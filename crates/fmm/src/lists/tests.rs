@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::samples::{Distribution, Random};
-use crate::tree::{Order, Root};
+use crate::tree::{MortonOrder, Root};
 
 /// Points of one kind.
 fn points(kind: usize, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
@@ -47,12 +47,12 @@ fn coverage(tree: &Tree, lists: &Lists, targets: usize, sources: usize) -> Vec<u
             add(target, source);
         }
     }
-    for chunk in &lists.chunks {
-        for batch in &chunk.batches {
+    for block in &lists.target_blocks {
+        for batch in &block.batches {
             let first = tree.levels[batch.source_level as usize].start;
-            for pair in &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
+            for pair in &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
                 let source = &tree.cells[first + pair[0] as usize];
-                add(&tree.cells[chunk.cells.start + pair[1] as usize], source);
+                add(&tree.cells[block.cells.start + pair[1] as usize], source);
             }
         }
     }
@@ -62,12 +62,12 @@ fn coverage(tree: &Tree, lists: &Lists, targets: usize, sources: usize) -> Vec<u
 /// Asserts that translations are between boxes that the rule accepts, by the vectors of their batches.
 fn assert_apart(tree: &Tree, lists: &Lists, stencil: Stencil) {
     let accepted = acceptance(stencil);
-    for chunk in &lists.chunks {
-        for batch in &chunk.batches {
+    for block in &lists.target_blocks {
+        for batch in &block.batches {
             let first = tree.levels[batch.source_level as usize].start;
-            for pair in &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
+            for pair in &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
                 let source = &tree.cells[first + pair[0] as usize];
-                let target = &tree.cells[chunk.cells.start + pair[1] as usize];
+                let target = &tree.cells[block.cells.start + pair[1] as usize];
                 let offset = offset(source, target);
                 assert_eq!(offset, lists.vectors[batch.vector as usize].offset);
                 let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
@@ -95,7 +95,7 @@ proptest! {
         leaf_size in 1usize..40,
         stencil in prop::sample::select(vec![Stencil::Full, Stencil::Reduced, Stencil::Shortest]),
         direct in prop::sample::select(vec![0u64, 30, 3000]),
-        chunk_size in 1usize..200,
+        block_size in 1usize..200,
     ) {
         let mut random = Random::new(seed);
         let sources = points(kinds.0, counts.0, &mut random);
@@ -103,10 +103,10 @@ proptest! {
         let sets: Vec<&[[f64; 3]]> =
             std::iter::once(&sources[..]).chain(targets.as_deref()).collect();
         let root = Root::around(&sets);
-        let order = Order::new(&root, &sources);
-        let target_order = targets.as_ref().map(|points| Order::new(&root, points));
+        let order = MortonOrder::new(&root, &sources);
+        let target_order = targets.as_ref().map(|points| MortonOrder::new(&root, points));
         let tree = Tree::new(&order, target_order.as_ref(), leaf_size);
-        let lists = Lists::new(&tree, stencil, direct, chunk_size);
+        let lists = Lists::new(&tree, stencil, direct, block_size);
         let m = targets.as_ref().map_or(sources.len(), Vec::len);
         let times = coverage(&tree, &lists, m, sources.len());
         if let Some(wrong) = times.iter().position(|&times| times != 1) {
@@ -136,13 +136,13 @@ fn translations_of_a_lattice(stencil: Stencil, levels: u32) -> (Tree, Vec<u32>) 
         .collect();
     // The cube of the boxes, which is a little larger than that of the points.
     let root = Root { corner: [0.0; 3], side: 1.0 };
-    let tree = Tree::new(&Order::new(&root, &points), None, 1);
+    let tree = Tree::new(&MortonOrder::new(&root, &points), None, 1);
     let lists = Lists::new(&tree, stencil, 0, 512);
     let mut received = vec![0; tree.cells.len()];
-    for chunk in &lists.chunks {
-        for batch in &chunk.batches {
-            for pair in &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
-                received[chunk.cells.start + pair[1] as usize] += 1;
+    for block in &lists.target_blocks {
+        for batch in &block.batches {
+            for pair in &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
+                received[block.cells.start + pair[1] as usize] += 1;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::near::Near;
+use crate::near::NearLeaf;
 use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
@@ -166,7 +166,7 @@ fn displace<V: Simd, const FINE: bool>(
 /// Squared distances to inverse distances, 0 for pairs to leave out.
 #[inline(always)]
 fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
-    near: &Near<V::Scalar>,
+    near: &NearLeaf<V::Scalar>,
     pairs: &mut [Pairs<V>],
 ) {
     let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));

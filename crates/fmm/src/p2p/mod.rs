@@ -18,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::close::{CloseRows, P2P_LEAVES, add_close};
 use crate::geometry::Geometry;
-use crate::near::{Near, View, close_sides};
+use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::particles::{Particles, Strengths};
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
@@ -110,13 +110,13 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
         for (i, row) in self.rows.enumerate() {
             let index = lists.near.cells[row];
             let target = &tree.cells[index as usize];
-            let view = View::new(root, tree, index, close);
+            let leaf = TargetLeaf::new(root, tree, index, close);
             let range = target.targets.start as usize..target.targets.end as usize;
             for list in lists.near.row(row).chunks(LEAVES) {
-                let mut near: [Near<N>; LEAVES] = std::array::from_fn(|_| Near::default());
+                let mut near: [NearLeaf<N>; LEAVES] = std::array::from_fn(|_| NearLeaf::default());
                 let near = &mut near[..list.len()];
                 for (near, &source) in near.iter_mut().zip(list) {
-                    *near = view.of(source);
+                    *near = leaf.of(source);
                     if let Some(close) = self.close {
                         near.masked = close.masked[entry];
                         entry += 1;
@@ -154,7 +154,7 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
 unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
     range: Range<usize>,
     targets: &Particles<V::Scalar>,
-    near: &[Near<V::Scalar>],
+    near: &[NearLeaf<V::Scalar>],
     sources: &Particles<V::Scalar>,
     strengths: &Strengths<V::Scalar>,
     sums: &Sums<'_, T>,
@@ -197,7 +197,7 @@ unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
 struct Group<'a, T> {
     range: Range<usize>,
     targets: &'a Particles<T>,
-    near: &'a [Near<T>],
+    near: &'a [NearLeaf<T>],
     sources: &'a Particles<T>,
     strengths: &'a Strengths<T>,
     density: usize,
@@ -238,7 +238,7 @@ impl<V: Simd, const B: usize> Block<V, B> {
 
     /// Relative to the centre of a source leaf.
     #[inline(always)]
-    fn seen_from(&self, near: &Near<V::Scalar>) -> [[V; B]; 3] {
+    fn seen_from(&self, near: &NearLeaf<V::Scalar>) -> [[V; B]; 3] {
         let mut points = self.points;
         for axis in 0..3 {
             let shift = V::splat(near.shift[axis]);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::near::Near;
+use crate::near::NearLeaf;
 use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
@@ -137,7 +137,7 @@ fn add_charges<
     const MASKED: bool,
 >(
     group: &Group<'_, V::Scalar>,
-    near: &Near<V::Scalar>,
+    near: &NearLeaf<V::Scalar>,
     run: Range<usize>,
     (points, rests): (&[[V; B]; 3], &[[V; B]; 3]),
     totals: &mut [[V; B]; K],

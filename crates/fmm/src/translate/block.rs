@@ -1,11 +1,11 @@
 //! A block of expansions, one a lane, through the matrices of their translation.
 
+use crate::disjoint::DisjointSlice;
 use crate::product::{Lanes, Matrix, product};
 use crate::rotation::block;
-use crate::shared::Shared;
 use crate::simd::{MAX_LANES, Real, Simd};
 
-use super::Scratch;
+use super::Rotated;
 use super::tables::Translation;
 
 /// Expansions that go through the matrices together.
@@ -15,7 +15,7 @@ pub(super) struct Block<'a, T> {
     /// Where the target of each lane that has one begins.
     pub(super) to: &'a [usize],
     pub(super) sources: &'a [T],
-    pub(super) targets: &'a Shared<'a, T>,
+    pub(super) targets: &'a DisjointSlice<'a, T>,
 }
 
 impl<T: Real> Block<'_, T> {
@@ -25,10 +25,10 @@ impl<T: Real> Block<'_, T> {
     pub(super) unsafe fn translate<V: Simd<Scalar = T>, const B: usize>(
         &self,
         translation: &Translation<'_, T>,
-        scratch: &mut Scratch<V>,
+        rotated: &mut Rotated<V>,
     ) {
-        let (a, _) = scratch.a.as_chunks_mut::<B>();
-        let (b, _) = scratch.b.as_chunks_mut::<B>();
+        let (a, _) = rotated.a.as_chunks_mut::<B>();
+        let (b, _) = rotated.b.as_chunks_mut::<B>();
         gather(translation.order_in, self.from, self.sources, a);
         rotate_forward(translation, a, b);
         translate_along_z(translation, b, a);
@@ -77,7 +77,7 @@ unsafe fn scatter<V: Simd, const B: usize>(
     p: usize,
     begins: &[usize],
     b: &mut [Lanes<V, B>],
-    targets: &Shared<'_, V::Scalar>,
+    targets: &DisjointSlice<'_, V::Scalar>,
 ) {
     let length = (p * p).next_multiple_of(V::LANES);
     b[p * p..length].fill([V::zero(); B]);

@@ -11,31 +11,31 @@ mod tests;
 
 use std::ops::Range;
 
-use crate::buffer::Buffer;
+use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::product::BLOCK;
-use crate::shared::Shared;
+use crate::scratch::Scratch;
 use crate::simd::{self, MAX_LANES, Real, Simd, Task};
 
 use block::Block;
 use tables::Translation;
 pub(crate) use tables::{Kind, Tables, Vector};
 
-/// Buffers of one job.
+/// Expansions of one job in the rotated frame, before and after the coaxial translation.
 ///
 /// Between the rotations coefficients lie order by order: those of order m and degree n at `m (p - 1) + n`, the cosines first,
 /// then the sines, so that rotations step through them by p - 1 and coaxial translations by 1.
-pub(crate) struct Scratch<V: Simd> {
-    a: Buffer<V>,
-    b: Buffer<V>,
+pub(crate) struct Rotated<V: Simd> {
+    a: Scratch<V>,
+    b: Scratch<V>,
 }
 
-impl<V: Simd> Scratch<V> {
+impl<V: Simd> Rotated<V> {
     /// For truncation numbers up to `p`.
     pub(crate) fn new(p: usize) -> Self {
         // Room for the last, partly filled vectors of a transposition.
         let length = BLOCK * (2 * p * p + V::LANES);
-        Self { a: Buffer::new(length), b: Buffer::new(length) }
+        Self { a: Scratch::new(length), b: Scratch::new(length) }
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct TranslateJob<'a, T> {
     pub(crate) batches: usize,
     /// Batch `i` of the job.
     pub(crate) batch: &'a dyn Fn(usize) -> Batch<'a, T>,
-    pub(crate) targets: &'a Level<Shared<'a, T>>,
+    pub(crate) targets: &'a Level<DisjointSlice<'a, T>>,
     /// Place of the first box that is written within its level.
     pub(crate) first: usize,
     /// Largest truncation number of any batch.
@@ -81,14 +81,14 @@ impl<T: Real> Task<T> for Checked<'_, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = T>>(self) {
         let TranslateJob { densities, batches, batch, targets, first, order, mixed } = self.0;
-        let mut scratch = Scratch::<V>::new(order);
+        let mut rotated = Rotated::<V>::new(order);
         let together = if mixed { densities.len().max(1) } else { 1 };
         for density in densities.step_by(together) {
             for i in 0..batches {
                 let batch = batch(i);
                 // SAFETY: that of `TranslateJob::run`.
                 unsafe {
-                    translate(&batch, density..density + together, targets, first, &mut scratch)
+                    translate(&batch, density..density + together, targets, first, &mut rotated)
                 };
             }
         }
@@ -103,9 +103,9 @@ impl<T: Real> Task<T> for Checked<'_, T> {
 unsafe fn translate<V: Simd>(
     batch: &Batch<'_, V::Scalar>,
     densities: Range<usize>,
-    targets: &Level<Shared<'_, V::Scalar>>,
+    targets: &Level<DisjointSlice<'_, V::Scalar>>,
     first: usize,
-    scratch: &mut Scratch<V>,
+    rotated: &mut Rotated<V>,
 ) {
     let Batch { translation, pairs, sources } = batch;
     let total = densities.len() * pairs.len();
@@ -137,9 +137,9 @@ unsafe fn translate<V: Simd>(
         // SAFETY: the caller's.
         unsafe {
             match count.div_ceil(V::LANES) {
-                1 => block.translate::<V, 1>(translation, scratch),
-                2 => block.translate::<V, 2>(translation, scratch),
-                _ => block.translate::<V, BLOCK>(translation, scratch),
+                1 => block.translate::<V, 1>(translation, rotated),
+                2 => block.translate::<V, 2>(translation, rotated),
+                _ => block.translate::<V, BLOCK>(translation, rotated),
             }
         }
         done += count;

@@ -1,7 +1,7 @@
 //! Translation vectors and their matrices, shared where vectors share an angle or a length.
 
 use crate::coaxial::Coaxial;
-use crate::reach::Reach;
+use crate::kept::KeptCoefficients;
 use crate::rotation::{Azimuth, Polar};
 use crate::simd::Real;
 
@@ -16,7 +16,7 @@ pub(crate) struct Translation<'a, T> {
     /// Truncation number of the expansions that are added to.
     pub(super) order_out: usize,
     /// Which coefficients of the rotated frame take part; none: all do.
-    pub(super) reach: Option<&'a Reach>,
+    pub(super) reach: Option<&'a KeptCoefficients>,
 }
 
 impl<T> Translation<'_, T> {
@@ -41,7 +41,7 @@ pub(crate) struct Tables<T> {
     coaxials: Vec<Coaxial<T>>,
     vectors: Vec<Indices>,
     /// For each truncation number of M2L.
-    reaches: Vec<Reach>,
+    reaches: Vec<KeptCoefficients>,
 }
 
 /// Where the matrices of a vector are.
@@ -144,7 +144,7 @@ impl<T: Real> Tables<T> {
                 }
             })
             .collect();
-        let reaches = (0..=p_max).map(Reach::new).collect();
+        let reaches = (0..=p_max).map(KeptCoefficients::new).collect();
         Self { azimuths, polars, coaxials, vectors, reaches }
     }
 

@@ -39,7 +39,7 @@ fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
         let mut found = vec![0.0; 2 * step];
         for mixed in [false, true] {
             found.fill(0.0);
-            let targets = Level { values: Shared::new(&mut found), stride, step };
+            let targets = Level { values: DisjointSlice::new(&mut found), stride, step };
             let batch = |_| Batch {
                 translation: tables.translation(0, P, P),
                 pairs: &pairs,
@@ -132,7 +132,7 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
             sources: Level { values: &sources[..], stride, step: stride * PAIRS },
         }
     };
-    let targets = Level { values: Shared::new(&mut locals), stride, step: stride * PAIRS };
+    let targets = Level { values: DisjointSlice::new(&mut locals), stride, step: stride * PAIRS };
     let job = TranslateJob {
         densities: 0..1,
         batches: 1,

@@ -11,9 +11,9 @@ use super::sampling::{self, Point, Pool, mix};
 use super::series::{Errors, Sample};
 use super::{Class, class_of};
 use crate::Options;
-use crate::lists::{Chunk, Lists};
+use crate::lists::{Lists, TargetBlock};
 use crate::simd::{Level, dispatch};
-use crate::tree::{Cell, Order, Root, Tree, side};
+use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 
 /// Pairs of points sampled for a class with many translations.
 const SAMPLES: usize = 192;
@@ -41,8 +41,8 @@ const NEGLIGIBLE: f64 = 0.02;
 pub(crate) struct PointSets<'a> {
     pub root: &'a Root,
     pub tree: &'a Tree,
-    pub sources: (&'a Order, &'a [[f64; 3]]),
-    pub targets: (&'a Order, &'a [[f64; 3]]),
+    pub sources: (&'a MortonOrder, &'a [[f64; 3]]),
+    pub targets: (&'a MortonOrder, &'a [[f64; 3]]),
 }
 
 /// What is known of a class before its errors are measured.
@@ -58,16 +58,16 @@ pub(super) struct Candidates {
 
 /// Counts, weights and candidate pairs of boxes of every class.
 pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates> {
-    let of_chunk = |chunk: &Chunk| {
+    let of_block = |block: &TargetBlock| {
         let mut classes = BTreeMap::<Class, Candidates>::new();
-        for batch in &chunk.batches {
-            let class = class_of(chunk.level, &lists.vectors[batch.vector as usize]);
+        for batch in &block.batches {
+            let class = class_of(block.level, &lists.vectors[batch.vector as usize]);
             let candidates = classes.entry(class).or_default();
             let base = tree.levels[batch.source_level as usize].start as u32;
-            let pairs = &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
+            let pairs = &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize];
             let weight_of = |&[s, t]: &[u32; 2]| {
                 tree.cells[(base + s) as usize].sources.len() as f64
-                    * tree.cells[chunk.cells.start + t as usize].targets.len() as f64
+                    * tree.cells[block.cells.start + t as usize].targets.len() as f64
             };
             let step = pairs.len().div_ceil(WEIGHED);
             let weighed = pairs.len().div_ceil(step) as f64;
@@ -82,7 +82,7 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates>
             for (pair, of_pair) in pairs.iter().step_by(step).zip(weights) {
                 cumulative += of_pair / sum * few as f64;
                 while taken < few && cumulative > taken as f64 + 0.5 {
-                    let pair = [base + pair[0], chunk.cells.start as u32 + pair[1]];
+                    let pair = [base + pair[0], block.cells.start as u32 + pair[1]];
                     candidates.pairs.push((pair, weight / few as f64));
                     taken += 1;
                 }
@@ -90,7 +90,7 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates>
         }
         classes
     };
-    let maps: Vec<_> = lists.chunks.par_iter().map(of_chunk).collect();
+    let maps: Vec<_> = lists.target_blocks.par_iter().map(of_block).collect();
     let mut classes = BTreeMap::<Class, Candidates>::new();
     for (class, found) in maps.into_iter().flatten() {
         let candidates = classes.entry(class).or_default();

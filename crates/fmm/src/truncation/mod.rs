@@ -134,15 +134,15 @@ fn class_of(level: u8, vector: &Vector) -> Class {
 
 /// Writes the truncation numbers into the batches and derives those of the stored expansions.
 fn assign(levels: usize, lists: &mut Lists, chosen: &BTreeMap<Class, usize>) -> TruncationNumbers {
-    for chunk in &mut lists.chunks {
-        for batch in &mut chunk.batches {
-            let class = class_of(chunk.level, &lists.vectors[batch.vector as usize]);
+    for block in &mut lists.target_blocks {
+        for batch in &mut block.batches {
+            let class = class_of(block.level, &lists.vectors[batch.vector as usize]);
             batch.order = chosen[&class] as u16;
         }
     }
-    let translations = lists.chunks.iter().flat_map(|chunk| {
-        chunk.batches.iter().map(|batch| {
-            let levels = [batch.source_level, chunk.level].map(usize::from);
+    let translations = lists.target_blocks.iter().flat_map(|block| {
+        block.batches.iter().map(|batch| {
+            let levels = [batch.source_level, block.level].map(usize::from);
             (levels, usize::from(batch.order), batch.pairs.len() as f64)
         })
     });

@@ -9,7 +9,7 @@ use super::measure::{Candidates, PointSets};
 use super::sampling::{Point, mix};
 use crate::Options;
 use crate::lists::Lists;
-use crate::tree::{Order, side};
+use crate::tree::{MortonOrder, side};
 
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of squares.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,7 +67,7 @@ fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (N
     if count == 0 {
         return (near, 0.0);
     }
-    let at = |(order, points): &(&Order, &[[f64; 3]]), slot: usize| -> Point {
+    let at = |(order, points): &(&MortonOrder, &[[f64; 3]]), slot: usize| -> Point {
         points[order.index[slot] as usize]
     };
     let sources = lists.near.row(row).iter().flat_map(|&s| tree.cells[s as usize].sources.clone());

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::tree::{Cell, Order, Root, Tree, side};
+use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 
 /// Points of a level among which samples are drawn.
 const CANDIDATES: usize = 8192;
@@ -41,7 +41,7 @@ pub(super) fn draw(
     root: &Root,
     tree: &Tree,
     level: usize,
-    (order, points): (&Order, &[[f64; 3]]),
+    (order, points): (&MortonOrder, &[[f64; 3]]),
     range: impl Fn(&Cell) -> Range<u32>,
 ) -> Pool {
     let cells = &tree.cells[tree.levels[level].clone()];
@@ -99,7 +99,7 @@ fn weight(count: usize, powers: &[f64; POWERS], sums: &[f64; POWERS]) -> f64 {
 pub(super) fn draw_in_cell(
     root: &Root,
     cell: &Cell,
-    (order, points): (&Order, &[[f64; 3]]),
+    (order, points): (&MortonOrder, &[[f64; 3]]),
     range: &Range<u32>,
     seed: u64,
 ) -> [(Point, f64); POWERS] {

@@ -451,7 +451,7 @@ impl Report {
             }),
             threads: machine::threads(),
             p: info.truncation_number,
-            mean_p_prime: info.mean_translation_order,
+            mean_p_prime: info.mean_truncation_number,
             leaf_size: info.leaf_size,
             depth: info.depth,
             setup_s: info.setup_seconds,

@@ -101,11 +101,11 @@ fn lists_are_the_cpu_s() {
             let far = split(far);
             let mut found = far.clone();
             let mut wanted = Vec::new();
-            for chunk in &expected.chunks {
-                for batch in &chunk.batches {
+            for block in &expected.target_blocks {
+                for batch in &block.batches {
                     let first = twin.levels[batch.source_level as usize].start;
-                    for pair in &chunk.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
-                        let target = chunk.cells.start as u32 + pair[1];
+                    for pair in &block.pairs[batch.pairs.start as usize..batch.pairs.end as usize] {
+                        let target = block.cells.start as u32 + pair[1];
                         wanted.push((first as u32 + pair[0], target));
                     }
                 }

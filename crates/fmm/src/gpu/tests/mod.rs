@@ -6,7 +6,7 @@ mod plans;
 mod sums;
 mod translations;
 
-use ::gpu::Device;
+use cuda::Device;
 
 use super::tree;
 use crate::morton::MAX_DEPTH;
@@ -15,7 +15,7 @@ use crate::tree as cpu;
 
 /// The GPU, or `None` after saying why the test is skipped.
 fn gpu(test: &str) -> Option<Device> {
-    ::gpu::testing::device_for(test, || ::gpu::Device::open(0)).unwrap()
+    cuda::testing::device_for(test, || Device::open(0)).unwrap()
 }
 
 fn relative(found: &[f64], exact: &[f64]) -> f64 {
@@ -33,14 +33,14 @@ fn trees(
 ) -> (cpu::Tree, tree::Tree) {
     let sets: Vec<&[[f64; 3]]> = std::iter::once(sources).chain(targets).collect();
     let root = cpu::Root::around(&sets);
-    let order = cpu::Order::new(&root, sources);
-    let target_order = targets.map(|t| cpu::Order::new(&root, t));
+    let order = cpu::MortonOrder::new(&root, sources);
+    let target_order = targets.map(|t| cpu::MortonOrder::new(&root, t));
     let expected = cpu::Tree::new(&order, target_order.as_ref(), leaf_size);
 
     let buffers: Vec<_> = sets.iter().map(|s| device.upload(s.as_flattened()).unwrap()).collect();
     let of_device = tree::root(device, &buffers.iter().collect::<Vec<_>>(), 1.0).unwrap();
     assert_eq!(of_device, root);
-    let found = tree::Order::new(device, &root, &buffers[0]).unwrap();
+    let found = tree::MortonOrder::new(device, &root, &buffers[0]).unwrap();
     assert_eq!(found.keys.to_vec().unwrap(), order.keys);
     assert_eq!(found.index.to_vec().unwrap(), order.index);
     let boxes = found.occupied(device).unwrap();
@@ -50,7 +50,7 @@ fn trees(
         prefixes.dedup();
         assert_eq!(boxes, prefixes.len(), "level {level}");
     }
-    let found_targets = buffers.get(1).map(|b| tree::Order::new(device, &root, b).unwrap());
+    let found_targets = buffers.get(1).map(|b| tree::MortonOrder::new(device, &root, b).unwrap());
     let found = tree::Tree::new(device, &root, &found, found_targets.as_ref(), leaf_size).unwrap();
     (expected, found)
 }

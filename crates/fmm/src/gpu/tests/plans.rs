@@ -11,7 +11,7 @@ fn a_sum_too_large_for_the_memory_is_refused() {
     let points = Distribution::Cube.points(50_000, &mut Random::new(5));
     let options = Options { backend: Backend::Cuda, densities: 10_000_000, ..Options::default() };
     match Plan::new(&points, None, &options) {
-        Err(crate::Error::Gpu(::gpu::Error::OutOfMemory { needed, free })) => {
+        Err(crate::Error::Gpu(cuda::Error::OutOfMemory { needed, free })) => {
             // Charges and potentials of that many densities, in double precision, and no more than the GPU has.
             assert!(needed > 16 * 50_000 * 10_000_000 && free <= device.info().memory);
         }
@@ -24,8 +24,13 @@ fn a_problem_larger_than_the_memory_is_refused() {
     let Some(device) = gpu("a_problem_larger_than_the_memory_is_refused") else { return };
     let free = device.free_memory().unwrap();
     let points = (free / 100) as usize;
-    let needed =
-        super::super::parts::estimate(&device, points, 0, Precision::Double, &Options::default());
+    let needed = super::super::device_plan::estimate(
+        &device,
+        points,
+        0,
+        Precision::Double,
+        &Options::default(),
+    );
     assert!(needed > free);
 }
 
@@ -39,7 +44,7 @@ fn truncation_numbers_are_the_same_in_every_plan() {
     let options = Options { tolerance: 1e-9, backend: Backend::Cuda, ..Options::default() };
     let plan = || {
         let plan = Plan::new(&points, None, &options).unwrap();
-        (plan.info().truncation_number, plan.info().mean_translation_order)
+        (plan.info().truncation_number, plan.info().mean_truncation_number)
     };
     let first = plan();
     assert!(first.1 > 5.0);

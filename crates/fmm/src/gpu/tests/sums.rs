@@ -241,7 +241,7 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
     let mut random = Random::new(52);
     let charges = ChargeKind::Mixed.charges(&points, &mut random);
     let dipoles: Vec<f64> = (0..3 * points.len()).map(|_| random.uniform() - 0.5).collect();
-    // 1e-50, 1e39 and beyond what squares can hold, each beside the plain strengths.
+    // 1e-50, 1e39 and beyond what squares can hold, each among the plain strengths.
     for backend in [Backend::Cuda, Backend::Hybrid] {
         for factor in [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent)) {
             for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {

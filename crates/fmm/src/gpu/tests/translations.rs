@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use ::gpu::{Device, Grid};
+use cuda::{Device, Grid};
 
 use super::super::expansions::Expansions;
 use super::super::far_matrices::Vector;
@@ -155,7 +155,7 @@ fn measured_errors_fall_with_the_truncation_number() {
     let lists = Lists::new(&device, &tree, Some(Stencil::Reduced)).unwrap();
     let root = cpu::Root::around(&[&points]);
     let coordinates = device.upload(points.as_flattened()).unwrap();
-    let order = tree::Order::new(&device, &root, &coordinates).unwrap();
+    let order = tree::MortonOrder::new(&device, &root, &coordinates).unwrap();
     let out = device.buffer::<f64>(lists.batches.len() * (P + 3)).unwrap();
     let factors = device.upload(&tables::coaxial(P)).unwrap();
     let recurrence = device.upload(&tables::recurrence(P)).unwrap();

@@ -1,13 +1,13 @@
 //! What a plan keeps on the device: points, tree, lists, expansions, close pairs and tables.
 
-use ::gpu::{Buffer, Device, Grid, Plain, Stream};
+use cuda::{Buffer, Device, Grid, Plain, Stream};
 
 use super::expansions::Expansions;
 use super::kernels::{Harmonics, Kernel, NEAR_WARPS, NearItems, close, count, particles};
 use super::lists::Lists;
 use super::points::Points;
 use super::reals::{Derivative, Point, Reals, precision_macro, scalar};
-use super::tree::{self, Order, Tree};
+use super::tree::{self, MortonOrder, Tree};
 use super::{GpuInfo, far_matrices, tables, tuning};
 use crate::plan::Info;
 use crate::truncation::{TruncationNumbers, expected};
@@ -16,17 +16,17 @@ use crate::{Mode, Options, Precision};
 /// A close pair, as `kernels/shared/near.cuh` declares it: of the same size in both formats.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ClosePair([u32; 8]);
+pub(crate) struct UnresolvedPair([u32; 8]);
 
 // SAFETY: eight 32-bit numbers.
-unsafe impl Plain for ClosePair {}
-::gpu::elements! { ClosePair: "ClosePair" }
+unsafe impl Plain for UnresolvedPair {}
+cuda::elements! { UnresolvedPair: "UnresolvedPair" }
 
 /// What stays on the device.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct DevicePlan {
     pub(super) device: Device,
-    pub(super) beside: Stream,
+    pub(super) near_stream: Stream,
     pub(super) precision: Precision,
     pub(super) side: f64,
     pub(super) sources: usize,
@@ -38,11 +38,11 @@ pub(super) struct Parts {
     pub(super) tree: Tree,
     pub(super) lists: Lists,
     pub(super) expansions: Expansions,
-    pub(super) source_order: Order,
-    pub(super) target_order: Option<Order>,
+    pub(super) source_order: MortonOrder,
+    pub(super) target_order: Option<MortonOrder>,
     pub(super) source_points: Reals<Point>,
     pub(super) target_points: Option<Reals<Point>>,
-    pub(super) close: Buffer<ClosePair>,
+    pub(super) close: Buffer<UnresolvedPair>,
     /// In single precision the squared distance at which P2P counts each of them.
     pub(super) squares: Buffer<f32>,
     pub(super) close_count: usize,
@@ -94,7 +94,7 @@ fn relative(
     tree: &Tree,
     points: &Points,
     of_targets: bool,
-) -> Result<Reals<Point>, ::gpu::Error> {
+) -> Result<Reals<Point>, cuda::Error> {
     let (coordinates, order) = points.ends()[usize::from(of_targets)];
     let out = Reals::new(device, precision, order.index.len())?;
     let place = particles::Place {
@@ -117,7 +117,7 @@ impl Tables {
         device: &Device,
         precision: Precision,
         p: usize,
-    ) -> Result<Self, ::gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let (diagonal, columns) = tables::recursion(p);
         let (entries, ends) = tables::derivatives(p);
         // Two 32-bit numbers and a factor, aligned as the factor is.
@@ -153,7 +153,7 @@ impl Tables {
     }
 }
 
-impl Parts {
+impl DevicePlan {
     /// Of points with their tree, lists and expansions, whose truncation numbers are `p` at most.
     pub(super) fn new(
         device: &Device,
@@ -162,7 +162,7 @@ impl Parts {
         p: usize,
         points: Points,
         (tree, lists, expansions): (Tree, Lists, Expansions),
-    ) -> Result<Self, ::gpu::Error> {
+    ) -> Result<Self, cuda::Error> {
         let macros = [precision_macro(precision)];
         let place = |of_targets| relative(device, precision, &tree, &points, of_targets);
         let source_points = place(false)?;
@@ -170,8 +170,8 @@ impl Parts {
         let [sources, targets] = points.ends().map(|(_, order)| order.index.len());
         let (source_coordinates, source_order) = points.sources;
         let (target_coordinates, target_order) = points.targets.unzip();
-        let mut parts = Self {
-            beside: device.new_stream()?,
+        let mut plan = Self {
+            near_stream: device.new_stream()?,
             precision,
             side: points.root.side,
             sources,
@@ -195,11 +195,11 @@ impl Parts {
             device: device.clone(),
         };
         let target_coordinates = target_coordinates.as_ref().unwrap_or(&source_coordinates);
-        parts.find_close(&source_coordinates, target_coordinates)?;
-        Ok(parts)
+        plan.find_close(&source_coordinates, target_coordinates)?;
+        Ok(plan)
     }
 
-    pub(super) fn target_order(&self) -> &Order {
+    pub(super) fn target_order(&self) -> &MortonOrder {
         self.target_order.as_ref().unwrap_or(&self.source_order)
     }
 
@@ -231,7 +231,7 @@ impl Parts {
         &mut self,
         sources: &Buffer<f64>,
         targets: &Buffer<f64>,
-    ) -> Result<(), ::gpu::Error> {
+    ) -> Result<(), cuda::Error> {
         let device = self.device.clone();
         let find = Kernel::with(&device, &[precision_macro(self.precision)])?;
         let mut capacity = 1024 + self.targets;
@@ -273,7 +273,7 @@ impl Parts {
         info: &mut Info,
     ) {
         info.truncation_number = numbers.max();
-        info.mean_translation_order = numbers.mean;
+        info.mean_truncation_number = numbers.mean;
         info.leaf_size = leaf_size;
         info.depth = self.tree.depth();
         info.m2l_count = u64::from(self.lists.begins.last().copied().unwrap_or(0));

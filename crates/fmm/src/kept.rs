@@ -7,14 +7,14 @@
 
 /// The coefficients kept for one truncation number.
 #[derive(Clone, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct KeptCoefficients {
     /// For each order m the first degree that is left out.
     degrees: Vec<u8>,
     /// For each degree the number of orders that are kept, from m = 0 on.
     orders: Vec<u8>,
 }
 
-impl Reach {
+impl KeptCoefficients {
     /// For truncation number `p`, less than 256.
     pub(crate) fn new(p: usize) -> Self {
         let degrees: Vec<u8> =

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
-use crate::shared::Shared;
 use crate::simd::{self, Real};
 use crate::translate::{Batch, Tables, TranslateJob};
 use crate::tree::Cell;
@@ -13,9 +13,9 @@ use crate::tree::Cell;
 /// Boxes whose expansions one job owns.
 pub(crate) const JOB_CELLS: usize = 256;
 
-/// Parents and children of one run of boxes, by octant of the child.
+/// Parents and children of a run of boxes, by octant of the child.
 #[derive(Clone, Debug)]
-pub(crate) struct Family {
+pub(crate) struct ParentChildBatch {
     /// The boxes that are written: parents in M2M, children in L2L.
     pub(crate) cells: Range<usize>,
     /// For each octant: box that is read, within its level; box that is written, within `cells`.
@@ -23,10 +23,10 @@ pub(crate) struct Family {
 }
 
 /// Cuts a level into runs; `fill` lists, for a run, the pairs of each octant.
-pub(crate) fn families(
+pub(crate) fn batches(
     level: &Range<usize>,
     fill: impl Fn(Range<usize>, &mut [Vec<[u32; 2]>; 8]),
-) -> Vec<Family> {
+) -> Vec<ParentChildBatch> {
     level
         .clone()
         .step_by(JOB_CELLS)
@@ -34,7 +34,7 @@ pub(crate) fn families(
             let cells = start..(start + JOB_CELLS).min(level.end);
             let mut octants: [Vec<[u32; 2]>; 8] = Default::default();
             fill(cells.clone(), &mut octants);
-            Family { cells, octants }
+            ParentChildBatch { cells, octants }
         })
         .collect()
 }
@@ -46,7 +46,7 @@ pub(crate) fn octant(cell: &Cell) -> usize {
 
 /// Translation between two neighbouring levels of k densities.
 #[derive(Clone, Copy)]
-pub(crate) struct FamilyJob<'a, T> {
+pub(crate) struct ParentChildJob<'a, T> {
     pub(crate) tables: &'a Tables<T>,
     pub(crate) order_in: usize,
     pub(crate) order_out: usize,
@@ -56,20 +56,20 @@ pub(crate) struct FamilyJob<'a, T> {
 }
 
 /// Translates between two levels.
-pub(crate) fn run_families<T: Real>(
+pub(crate) fn translate_batches<T: Real>(
     simd: simd::Level,
-    job: FamilyJob<'_, T>,
-    families: &[Family],
-    (from, to): (Level<&[T]>, Level<Shared<'_, T>>),
+    job: ParentChildJob<'_, T>,
+    batches: &[ParentChildBatch],
+    (from, to): (Level<&[T]>, Level<DisjointSlice<'_, T>>),
 ) {
-    if families.is_empty() || job.order_in == 0 || job.order_out == 0 {
+    if batches.is_empty() || job.order_in == 0 || job.order_out == 0 {
         return;
     }
-    let FamilyJob { tables, order_in, order_out, k, first } = job;
-    families.par_iter().for_each(|family| {
+    let ParentChildJob { tables, order_in, order_out, k, first } = job;
+    batches.par_iter().for_each(|own| {
         let batch = |octant| Batch {
             translation: tables.translation(octant, order_in, order_out),
-            pairs: &family.octants[octant],
+            pairs: &own.octants[octant],
             sources: from,
         };
         let job = TranslateJob {
@@ -77,11 +77,11 @@ pub(crate) fn run_families<T: Real>(
             batches: 8,
             batch: &batch,
             targets: &to,
-            first: family.cells.start - first,
+            first: own.cells.start - first,
             order: order_in.max(order_out),
             mixed: false,
         };
-        // SAFETY: a box has one parent and one child an octant, and families are runs of boxes that do not overlap.
+        // SAFETY: a box has one parent and one child an octant, and batches are runs of boxes that do not overlap.
         unsafe { job.run(simd) };
     });
 }

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use gpu::{Arguments, Device, Error, Graph, Grid, Kernel, Pointer, Source, testing};
+use cuda::{Arguments, Device, Error, Graph, Grid, Kernel, Pointer, Source, testing};
 
-gpu::arguments! {
+cuda::arguments! {
     /// Sums what it wrote into dynamic shared memory: 0 + 1 + ... + words - 1.
     struct Sum { words: u32, out: Pointer<u64> }
 }

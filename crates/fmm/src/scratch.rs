@@ -16,13 +16,13 @@ thread_local! {
 }
 
 /// A buffer of vectors with arbitrary lanes at first; goes back to its thread when dropped.
-pub(crate) struct Buffer<V> {
+pub(crate) struct Scratch<V> {
     lines: Vec<Line>,
     length: usize,
     vectors: PhantomData<V>,
 }
 
-impl<V: Simd> Buffer<V> {
+impl<V: Simd> Scratch<V> {
     pub(crate) fn new(length: usize) -> Self {
         const { assert!(size_of::<V>() <= 64 && align_of::<V>() <= 64) };
         let mut lines = FREE.with(|free| free.borrow_mut().pop()).unwrap_or_default();
@@ -34,14 +34,14 @@ impl<V: Simd> Buffer<V> {
     }
 }
 
-impl<V> Drop for Buffer<V> {
+impl<V> Drop for Scratch<V> {
     fn drop(&mut self) {
         let lines = std::mem::take(&mut self.lines);
         FREE.with(|free| free.borrow_mut().push(lines));
     }
 }
 
-impl<V: Simd> Deref for Buffer<V> {
+impl<V: Simd> Deref for Scratch<V> {
     type Target = [V];
 
     #[inline(always)]
@@ -51,7 +51,7 @@ impl<V: Simd> Deref for Buffer<V> {
     }
 }
 
-impl<V: Simd> DerefMut for Buffer<V> {
+impl<V: Simd> DerefMut for Scratch<V> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [V] {
         // SAFETY: as above.

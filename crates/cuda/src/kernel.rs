@@ -225,10 +225,10 @@ macro_rules! arguments {
 ///
 /// ```no_run
 /// mod scan {
-///     use gpu::Pointer;
+///     use cuda::Pointer;
 ///
-///     gpu::kernels! {
-///         "fmm/scan.cu", gpu::kernel_headers!["shared/real.cuh"];
+///     cuda::kernels! {
+///         "fmm/scan.cu", cuda::kernel_headers!["shared/real.cuh"];
 ///         constants {
 ///             THREADS: u32 = 256;
 ///             ITEMS: usize = 8;
@@ -238,13 +238,13 @@ macro_rules! arguments {
 ///     }
 /// }
 ///
-/// let device = gpu::Device::open(0)?;
+/// let device = cuda::Device::open(0)?;
 /// let (values, sums) = (device.upload(&[1u32; 1000])?, device.buffer(1)?);
 /// let blocks = scan::Blocks { values: values.pointer(), sums: sums.pointer(), n: 1000 };
-/// let kernel = gpu::Kernel::new(&device, &[])?;
+/// let kernel = cuda::Kernel::new(&device, &[])?;
 /// // SAFETY: one block takes THREADS * ITEMS values and writes one sum.
-/// unsafe { kernel.launch(device.stream(), gpu::Grid::new(1, scan::THREADS), blocks)? };
-/// # Ok::<(), gpu::Error>(())
+/// unsafe { kernel.launch(device.stream(), cuda::Grid::new(1, scan::THREADS), blocks)? };
+/// # Ok::<(), cuda::Error>(())
 /// ```
 #[macro_export]
 macro_rules! kernels {

@@ -6,18 +6,18 @@ use std::ops::Range;
 /// An array lent to parallel jobs. The boxes of a job are scattered over several arrays, one for each level, density and
 /// axis; slices for all of them, cut beforehand, would be allocated in every `apply`.
 #[derive(Debug)]
-pub(crate) struct Shared<'a, T> {
+pub(crate) struct DisjointSlice<'a, T> {
     start: *mut T,
     length: usize,
     array: PhantomData<&'a mut [T]>,
 }
 
 // SAFETY: it gives out parts of a `&mut [T]`, by a method whose callers see to it that they do not overlap.
-unsafe impl<T: Send> Sync for Shared<'_, T> {}
+unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Send for Shared<'_, T> {}
+unsafe impl<T: Send> Send for DisjointSlice<'_, T> {}
 
-impl<'a, T> Shared<'a, T> {
+impl<'a, T> DisjointSlice<'a, T> {
     pub(crate) fn new(array: &'a mut [T]) -> Self {
         Self { start: array.as_mut_ptr(), length: array.len(), array: PhantomData }
     }
