@@ -1,5 +1,5 @@
 // Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's entries. CPU twins:
-// crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs, entries.rs, slopes.rs.
+// crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs, entries.rs, gradients.rs.
 #include "shared/triangle.cuh"
 
 #define WARPS (THREADS / 32)
@@ -153,27 +153,27 @@ extern "C" __global__ void coarse_means(u32 clusters, const u32* starts, const u
     means[(u64)blockIdx.y * clusters + blockIdx.x] = sum;
 }
 
-// Slope in each cluster of a potential with these means, by the weights of its neighbours': slopes: [columns][clusters][3].
-extern "C" __global__ void coarse_slopes(u32 clusters, const u32* starts, const u32* neighbours, const double* weights,
-                                         const double* means, double* slopes) {
+// Gradient in each cluster of a potential with these means, by the weights of its neighbours': gradients: [columns][clusters][3].
+extern "C" __global__ void coarse_gradients(u32 clusters, const u32* starts, const u32* neighbours, const double* weights,
+                                         const double* means, double* gradients) {
     u32 c = blockIdx.x * THREADS + threadIdx.x;
     if (c >= clusters) return;
     means += (u64)blockIdx.y * clusters;
-    Vec slope{0.0, 0.0, 0.0};
+    Vec gradient{0.0, 0.0, 0.0};
     for (u32 k = starts[c]; k < starts[c + 1]; k++)
-        slope = slope + at(weights + 3 * (u64)k) * (means[neighbours[k]] - means[c]);
-    double* to = slopes + 3 * ((u64)blockIdx.y * clusters + c);
-    to[0] = slope.x, to[1] = slope.y, to[2] = slope.z;
+        gradient = gradient + at(weights + 3 * (u64)k) * (means[neighbours[k]] - means[c]);
+    double* to = gradients + 3 * ((u64)blockIdx.y * clusters + c);
+    to[0] = gradient.x, to[1] = gradient.y, to[2] = gradient.z;
 }
 
-// What means and slopes leave of v; offsets: places of the panels from the centres of their clusters.
+// What means and gradients leave of v; offsets: places of the panels from the centres of their clusters.
 extern "C" __global__ void coarse_remove(u32 n, u32 clusters, const u32* cluster, const float* offsets, const double* means,
-                                         const double* slopes, const double* v, double* rest) {
+                                         const double* gradients, const double* v, double* rest) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
     u64 c = (u64)blockIdx.y * clusters + cluster[i], k = (u64)blockIdx.y * n + i;
     const float* offset = offsets + 3 * (u64)i;
-    rest[k] = v[k] - means[c] - dot(at(slopes + 3 * c), Vec{offset[0], offset[1], offset[2]});
+    rest[k] = v[k] - means[c] - dot(at(gradients + 3 * c), Vec{offset[0], offset[1], offset[2]});
 }
 
 // z = S v + shares times solution, by clusters; without clusters z = S v.

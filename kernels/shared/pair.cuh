@@ -148,10 +148,10 @@ __device__ inline double along_line(Vec start, Vec tangent, double length, const
         u32 n = piece.kind == CUT_AT ? rules.most_points : piece.points;
         const double* nodes = rules.line + n * (n - 1);
         for (u32 k = 0; k < n; k++) {
-            double at = nodes[2 * k], u = at, slope = 1.0;
-            if (piece.kind == TO_START) u = at * at * at, slope = 3.0 * at * at;
-            if (piece.kind == TO_END) u = 1.0 - at * at * at, slope = 3.0 * at * at;
-            sum += length * width * nodes[2 * k + 1] * slope * f(start + tangent * ((a + width * u) * length));
+            double at = nodes[2 * k], u = at, derivative = 1.0;
+            if (piece.kind == TO_START) u = at * at * at, derivative = 3.0 * at * at;
+            if (piece.kind == TO_END) u = 1.0 - at * at * at, derivative = 3.0 * at * at;
+            sum += length * width * nodes[2 * k + 1] * derivative * f(start + tangent * ((a + width * u) * length));
         }
     }
     return sum;

@@ -1,4 +1,4 @@
-//! Translations along the z-axis: the C of RCR (docs/math.md, "Translations"; paper 001, eqs 16 to 19).
+//! Translations along the z-axis: the C of RCR (docs/math.md, "Translations"; [Gumerov2008], eqs 16 to 19).
 //!
 //! They keep m, and the same matrix over `(n, n')` serves sines and cosines. Expansions are stored in units of their box:
 //! a multipole of a box with side s holds `sum q C(y / s)`, a local expansion stands for `(1 / s) sum L C(x / s)`, so the

@@ -2,7 +2,7 @@
 //!
 //! With `Q(n,m) = sqrt((n-m)!/(n+m)!) r^n P(n,m)(cos theta) e^(i m phi)` (no Condon-Shortley sign) the regular harmonics are
 //! `C(n,0) = Q(n,0)`, `C(n,m) = sqrt(2) Re Q(n,m)` and `S(n,m) = sqrt(2) Im Q(n,m)` for `m >= 1`. They are polynomials of
-//! degree n (docs/math.md, "Expansions"; the recursions of paper 001, eq. 15, renormalised so that rotations are orthogonal
+//! degree n (docs/math.md, "Expansions"; the recursions of [Gumerov2008], eq. 15, renormalised so that rotations are orthogonal
 //! matrices and single precision neither overflows nor underflows), and
 //!
 //! ```text

@@ -1,9 +1,9 @@
 //! Which box interacts with which: one acceptance rule, applied in a traversal of pairs of boxes from the root down.
 //!
 //! A pair is translated (M2L) when `eta = max(R1,R2) / (D - min(R1,R2)) <= eta*`, with R the half diagonals, D the distance of
-//! the centres and `eta* = sqrt(3)/(4 - sqrt(3))` that of two equal boxes with one box between (paper 001, eqs 20 to 23). Of
+//! the centres and `eta* = sqrt(3)/(4 - sqrt(3))` that of two equal boxes with one box between ([Gumerov2008], eqs 20 to 23). Of
 //! a pair that is not accepted the larger box is split, the source's first when both are equal; so a child's multipole
-//! may go straight to its neighbour's parent, which is the reduced stencil of paper 001, section 2.2.3, and adaptivity comes
+//! may go straight to its neighbour's parent, which is the reduced stencil of [Gumerov2008], section 2.2.3, and adaptivity comes
 //! with it. Two leaves that are not accepted are summed directly (P2P). So are boxes two levels apart or more with few points,
 //! one of which is a leaf then: at a rim where the cloud of points ends, a coarse leaf's few points would ask for the largest
 //! truncation numbers of all.

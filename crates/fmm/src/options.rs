@@ -38,7 +38,7 @@ pub enum Precision {
 pub enum Stencil {
     /// Boxes of one level only: 189 translations an interior box on a full tree.
     Full,
-    /// A child's multipole may go to its neighbour's parent's local expansion: 119 (paper 001, section 2.2.3).
+    /// A child's multipole may go to its neighbour's parent's local expansion: 119 ([Gumerov2008], section 2.2.3).
     Reduced,
     /// Likewise, and also where the two are a little closer than the rule for equal boxes allows, with larger truncation numbers: 77.
     Shortest,

@@ -1,4 +1,4 @@
-//! P2M: the multipole expansion of a leaf, `M(n,m) = sum q C(n,m)(y/s)` (docs/math.md, "P2M"; paper 001, eq. 14).
+//! P2M: the multipole expansion of a leaf, `M(n,m) = sum q C(n,m)(y/s)` (docs/math.md, "P2M"; [Gumerov2008], eq. 14).
 
 use std::ops::Range;
 

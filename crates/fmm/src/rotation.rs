@@ -1,4 +1,4 @@
-//! Rotations of expansions: the R of RCR (docs/math.md, "Rotations"; paper 001, section 2.2.2).
+//! Rotations of expansions: the R of RCR (docs/math.md, "Rotations"; [Gumerov2008], section 2.2.2).
 //!
 //! A translation along `t` turns the frame about z until t lies in the xz-plane, then about y until t is the z-axis. About z
 //! each pair `C(n,m), S(n,m)` turns by m times the azimuth. About y, cosines mix with cosines and sines with sines of the same

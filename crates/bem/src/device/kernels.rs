@@ -329,13 +329,13 @@ pub(super) mod preconditioner {
             n: u32,
             means: Pointer<f64>,
         }
-        struct CoarseSlopes = "coarse_slopes" {
+        struct CoarseGradients = "coarse_gradients" {
             clusters: u32,
             starts: Pointer<u32>,
             neighbours: Pointer<u32>,
             weights: Pointer<f64>,
             means: Pointer<f64>,
-            slopes: Pointer<f64>,
+            gradients: Pointer<f64>,
         }
         struct CoarseRemove = "coarse_remove" {
             n: u32,
@@ -343,7 +343,7 @@ pub(super) mod preconditioner {
             cluster: Pointer<u32>,
             offsets: Pointer<[f32; 3]>,
             means: Pointer<f64>,
-            slopes: Pointer<f64>,
+            gradients: Pointer<f64>,
             v: Pointer<f64>,
             rest: Pointer<f64>,
         }

@@ -6,7 +6,7 @@ use cuda::{Buffer, Device, Pointer};
 use rayon::prelude::*;
 
 use super::kernels::preconditioner::{
-    Apply, CoarseCorrect, CoarseEntries, CoarseMeans, CoarseRemove, CoarseSlopes, CoarseSolve,
+    Apply, CoarseCorrect, CoarseEntries, CoarseGradients, CoarseMeans, CoarseRemove, CoarseSolve,
     LocalInverse as ComputeInverses, LocalLengths, Near, SOLVERS,
 };
 use super::kernels::{Kernel, count, prefix_sums};
@@ -16,8 +16,8 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::{ClusterLevels, Clusters, variance_of_panel};
 use crate::precondition::entries::Adjacency;
+use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, NEIGHBOURS_OF_FACING, POINTS};
-use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 
 /// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of panels, by warps of a block.
@@ -42,9 +42,9 @@ pub(crate) struct DeviceTwoLevel {
     values: Buffer<f32>,
     coarse: Option<DeviceCoarse>,
     apply: Kernel<Apply>,
-    /// Room for potentials, slopes and charges of the clusters, and for what they leave to S.
+    /// Room for potentials, gradients and charges of the clusters, and for what they leave to S.
     means: Buffer<f64>,
-    slopes: Buffer<f64>,
+    gradients: Buffer<f64>,
     solution: Buffer<f64>,
     rest: Buffer<f64>,
 }
@@ -58,14 +58,14 @@ struct DeviceCoarse {
     /// Members of each cluster.
     starts: Buffer<u32>,
     members: Buffer<u32>,
-    /// [`Slopes`] on the device.
-    slope_starts: Buffer<u32>,
-    slope_neighbours: Buffer<u32>,
-    slope_weights: Buffer<f64>,
+    /// [`Gradients`] on the device.
+    gradient_starts: Buffer<u32>,
+    gradient_neighbours: Buffer<u32>,
+    gradient_weights: Buffer<f64>,
     offsets: Buffer<[f32; 3]>,
     inverse: Inverse,
     means: Kernel<CoarseMeans>,
-    slopes: Kernel<CoarseSlopes>,
+    gradients: Kernel<CoarseGradients>,
     remove: Kernel<CoarseRemove>,
     solve: Kernel<CoarseSolve>,
 }
@@ -137,7 +137,7 @@ impl DeviceTwoLevel {
     ) -> Result<Self, cuda::Error> {
         let apply = Kernel::new(device, &usual_macros(value), THREADS)?;
         let room = || device.buffer(0);
-        let (means, slopes, solution, rest) = (room()?, room()?, room()?, room()?);
+        let (means, gradients, solution, rest) = (room()?, room()?, room()?, room()?);
         Ok(Self {
             device: device.clone(),
             panels: starts.len() - 1,
@@ -147,7 +147,7 @@ impl DeviceTwoLevel {
             coarse,
             apply,
             means,
-            slopes,
+            gradients,
             solution,
             rest,
         })
@@ -186,11 +186,11 @@ impl DeviceTwoLevel {
         let clusters = coarse.clusters;
         if self.rest.len() < columns * n {
             self.means = self.device.buffer(columns * clusters)?;
-            self.slopes = self.device.buffer(3 * columns * clusters)?;
+            self.gradients = self.device.buffer(3 * columns * clusters)?;
             self.solution = self.device.buffer(columns * clusters)?;
             self.rest = self.device.buffer(columns * n)?;
         }
-        coarse.restrict(v, n, columns, [&self.means, &self.slopes, &self.rest])?;
+        coarse.restrict(v, n, columns, [&self.means, &self.gradients, &self.rest])?;
         match &mut coarse.inverse {
             Inverse::Dense(factor) => {
                 self.solution.copy_from(&self.means, columns * clusters)?;
@@ -235,9 +235,10 @@ impl DeviceCoarse {
                 };
                 let (shares, centres) = (clusters.shares_of(unions, union_of), &clusters.centres);
                 let touching = touching_unions(&touching, union_of);
-                let slopes = Slopes::new(panels, unions, conductor, &touching, centres, union_of);
+                let gradients =
+                    Gradients::new(panels, unions, conductor, &touching, centres, union_of);
                 let coarser =
-                    Self::of_parts(near, unions.len(), union_of, &shares, &slopes, inverse)?;
+                    Self::of_parts(near, unions.len(), union_of, &shares, &gradients, inverse)?;
                 let adjacency = Adjacency::close(&clusters);
                 let entries = cells.entries(near, panels, &clusters, Some(&adjacency))?;
                 let entries = entries.to_vec()?;
@@ -253,21 +254,21 @@ impl DeviceCoarse {
         };
         let Some(inverse) = inverse else { return Ok(None) };
         let (places, of) = (panels.centroids(), &clusters.of);
-        let slopes = Slopes::new(panels, &clusters, conductor, &touching, places, of);
+        let gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
         let shares = clusters.shares(panels);
-        Self::of_parts(near, clusters.len(), of, &shares, &slopes, inverse).map(Some)
+        Self::of_parts(near, clusters.len(), of, &shares, &gradients, inverse).map(Some)
     }
 
-    /// Means and slopes of `columns` vectors v over the clusters, and what these leave of v.
+    /// Means and gradients of `columns` vectors v over the clusters, and what these leave of v.
     fn restrict(
         &self,
         v: &Buffer<f64>,
         n: usize,
         columns: usize,
-        [means, slopes, rest]: [&Buffer<f64>; 3],
+        [means, gradients, rest]: [&Buffer<f64>; 3],
     ) -> Result<(), cuda::Error> {
         let (n, clusters) = (count(n), count(self.clusters));
-        let (v, means, slopes) = (v.pointer(), means.pointer(), slopes.pointer());
+        let (v, means, gradients) = (v.pointer(), means.pointer(), gradients.pointer());
         let of_clusters = CoarseMeans {
             clusters,
             starts: self.starts.pointer(),
@@ -278,22 +279,22 @@ impl DeviceCoarse {
             means,
         };
         self.means.blocks(self.clusters, columns, of_clusters)?;
-        let between = CoarseSlopes {
+        let between = CoarseGradients {
             clusters,
-            starts: self.slope_starts.pointer(),
-            neighbours: self.slope_neighbours.pointer(),
-            weights: self.slope_weights.pointer(),
+            starts: self.gradient_starts.pointer(),
+            neighbours: self.gradient_neighbours.pointer(),
+            weights: self.gradient_weights.pointer(),
             means,
-            slopes,
+            gradients,
         };
-        self.slopes.over(self.clusters, columns, between)?;
+        self.gradients.over(self.clusters, columns, between)?;
         let remove = CoarseRemove {
             n,
             clusters,
             cluster: self.cluster.pointer(),
             offsets: self.offsets.pointer(),
             means,
-            slopes,
+            gradients,
             v,
             rest: rest.pointer(),
         };
@@ -306,7 +307,7 @@ impl DeviceCoarse {
         clusters: usize,
         of: &[u32],
         shares: &[f64],
-        slopes: &Slopes,
+        gradients: &Gradients,
         inverse: Inverse,
     ) -> Result<Self, cuda::Error> {
         let device = &near.geometry.device;
@@ -320,20 +321,20 @@ impl DeviceCoarse {
             ends[c as usize] += 1;
         }
         let weights: Vec<f64> =
-            slopes.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
+            gradients.weights.iter().flat_map(|weight| [weight.x, weight.y, weight.z]).collect();
         Ok(Self {
             clusters,
             cluster: device.upload(of)?,
             shares: device.upload(shares)?,
             starts: device.upload(&prefix_sums(&lengths).0)?,
             members: device.upload(&members)?,
-            slope_starts: device.upload(&slopes.starts)?,
-            slope_neighbours: device.upload(&slopes.neighbours)?,
-            slope_weights: device.upload(&weights)?,
-            offsets: device.upload(slopes.offsets())?,
+            gradient_starts: device.upload(&gradients.starts)?,
+            gradient_neighbours: device.upload(&gradients.neighbours)?,
+            gradient_weights: device.upload(&weights)?,
+            offsets: device.upload(gradients.offsets())?,
             inverse,
             means: Kernel::new(device, &usual, THREADS)?,
-            slopes: Kernel::new(device, &usual, THREADS)?,
+            gradients: Kernel::new(device, &usual, THREADS)?,
             remove: Kernel::new(device, &usual, THREADS)?,
             solve: Kernel::new(device, &usual, SOLVERS)?,
         })

@@ -294,7 +294,7 @@ impl Panels {
     }
 
     /// The same of fields, which are measured by the density that makes them.
-    pub(crate) fn weights_of_slopes(&self, i: usize, j: usize) -> [f64; 2] {
+    pub(crate) fn weights_of_gradients(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.areas[i], self.areas[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }

@@ -206,15 +206,15 @@ impl Line {
                 }
             };
             for node in quadrature::line(points) {
-                let (u, slope) = map(node.at);
+                let (u, derivative) = map(node.at);
                 let x = self.start + self.tangent * ((a + width * u) * self.length);
-                f(&x, self.length * width * node.weight * slope);
+                f(&x, self.length * width * node.weight * derivative);
             }
         }
     }
 }
 
-/// Maps [0, 1] to itself: the image and the slope.
+/// Maps [0, 1] to itself: the image and the derivative.
 type Grading = fn(f64) -> (f64, f64);
 
 /// What to do with a piece of an edge.

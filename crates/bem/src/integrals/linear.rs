@@ -30,7 +30,7 @@ pub struct LinearPotentials {
 pub(crate) struct Hat {
     pub(crate) opposite: usize,
     pub(crate) per_height: f64,
-    pub(crate) slope: Vec3,
+    pub(crate) gradient: Vec3,
 }
 
 impl Triangle {
@@ -39,7 +39,7 @@ impl Triangle {
         std::array::from_fn(|k| {
             let opposite = (k + 1) % 3;
             let per_height = self.lengths[opposite] / (2.0 * self.area);
-            Hat { opposite, per_height, slope: self.edge_normals[opposite] * -per_height }
+            Hat { opposite, per_height, gradient: self.edge_normals[opposite] * -per_height }
         })
     }
 
@@ -68,7 +68,7 @@ impl Triangle {
         let uniform = self.rounded_gradient_at(&x, rounding);
         let mut along = [0.0; 3];
         let mut length_along = [0.0; 3];
-        let mut slope_along = [Vec3::zeros(); 3];
+        let mut gradient_along = [Vec3::zeros(); 3];
         for i in 0..3 {
             let j = (i + 1) % 3;
             let (s, t) = (a[i].dot(&self.tangents[i]), a[j].dot(&self.tangents[i]));
@@ -77,22 +77,22 @@ impl Triangle {
             along[i] = self.edge_potential(i, &a, &r, rho2);
             length_along[i] = 0.5 * (t * r[j] - s * r[i] + rho2 * along[i]);
             let from_line = self.tangents[i] * s - a[i];
-            slope_along[i] = from_line * along[i] - self.tangents[i] * (r[j] - r[i]);
+            gradient_along[i] = from_line * along[i] - self.tangents[i] * (r[j] - r[i]);
         }
         let mut potentials = LinearPotentials {
             single_layer: [0.0; 3],
             double_layer: [0.0; 3],
             gradient: [[0.0; 3]; 3],
         };
-        for (k, Hat { opposite, per_height, slope }) in self.hats().into_iter().enumerate() {
+        for (k, Hat { opposite, per_height, gradient }) in self.hats().into_iter().enumerate() {
             let here = a[opposite].dot(&self.edge_normals[opposite]) * per_height;
-            let mut gradient = slope * phi + uniform * here;
+            let mut gradient = gradient * phi + uniform * here;
             let (mut single, mut double) = (here * phi, here * omega);
             for i in 0..3 {
-                let across = slope.dot(&self.edge_normals[i]);
+                let across = gradient.dot(&self.edge_normals[i]);
                 single += across * length_along[i];
                 double -= z * across * along[i];
-                gradient += slope_along[i] * across;
+                gradient += gradient_along[i] * across;
             }
             potentials.single_layer[k] = single;
             potentials.double_layer[k] = double;

@@ -107,13 +107,13 @@ fn linear<V: Elementary>(
     let signed = signed.zero_unless_above(z, zero);
     let uniform = uniform.sub(z.mul(angle));
     std::array::from_fn(|l| {
-        let Hat { opposite, per_height, slope } = &hats[l];
+        let Hat { opposite, per_height, gradient } = &hats[l];
         let here = distance[*opposite].mul(V::splat(*per_height));
         let (of, along) =
             if potential == Potential::Single { (uniform, &length) } else { (signed, &edge) };
         let mut sum = zero;
         for i in 0..3 {
-            sum = V::splat(slope.dot(&source.edge_normals[i])).mul_add(along[i], sum);
+            sum = V::splat(gradient.dot(&source.edge_normals[i])).mul_add(along[i], sum);
         }
         match potential {
             Potential::Single => here.mul_add(of, sum),

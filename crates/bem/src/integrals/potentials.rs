@@ -73,9 +73,9 @@ impl WeightedPoints {
     }
 
     /// The gradients of the same sums; `sums` has shape (targets, 3).
-    pub(crate) fn add_slopes(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
+    pub(crate) fn add_gradients(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
-        simd::run(Slopes { nodes: self, targets, sums });
+        simd::run(Gradients { nodes: self, targets, sums });
     }
 
     /// Fills up to whole vectors with points that do not count.
@@ -148,13 +148,13 @@ fn add_inverse_distances<V: Elementary, const B: usize>(
     }
 }
 
-struct Slopes<'a> {
+struct Gradients<'a> {
     nodes: &'a WeightedPoints,
     targets: &'a [[f64; 3]],
     sums: &'a mut [f64],
 }
 
-impl Task<f64> for Slopes<'_> {
+impl Task<f64> for Gradients<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -102,16 +102,16 @@ impl Needs {
 impl Sources {
     fn induce(&self, panels: &Panels, panel: usize) -> Induced {
         let at = panels.centroid(panel);
-        let (mut slope, mut nearest) = (self.field, f64::INFINITY);
+        let (mut gradient, mut nearest) = (self.field, f64::INFINITY);
         for (y, q) in &self.charges {
             let r = at - y;
             let square = r.norm_squared();
             if square > 0.0 {
-                slope += r * (q / (square * square.sqrt()));
+                gradient += r * (q / (square * square.sqrt()));
                 nearest = nearest.min(square);
             }
         }
-        let density = 2.0 * slope.norm() / self.size;
+        let density = 2.0 * gradient.norm() / self.size;
         if self.size > 0.0 {
             Induced { density, around: PATCH * nearest }
         } else {

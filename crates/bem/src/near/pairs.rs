@@ -142,12 +142,15 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
-        let (of_potentials, of_slopes) = (panels.weights(i, j), panels.weights_of_slopes(i, j));
+        let (of_potentials, of_gradients) =
+            (panels.weights(i, j), panels.weights_of_gradients(i, j));
         let weight = |[row, column]: [usize; 2], side: usize| {
             let needed = self.needs.map_or(0.0, |needs| needs.weight(panels, row, column));
             match self.kernel(row) {
                 RowKind::Single => of_potentials[side].max(needed),
-                RowKind::Double | RowKind::Adjoint | RowKind::None => of_slopes[side].max(needed),
+                RowKind::Double | RowKind::Adjoint | RowKind::None => {
+                    of_gradients[side].max(needed)
+                }
             }
         };
         [weight([i, j], 0), weight([j, i], 1)]

@@ -61,11 +61,12 @@ impl FastSum {
 
     /// The format of the sum: what close points add the correction takes away again, which needs digits. `None` leaves it to the sum.
     fn precision(&self, tolerance: f64) -> Option<fmm::Precision> {
-        let has_slopes = self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
+        let has_gradients =
+            self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
         // Rounding may be as large as what is asked of the solver, or of a looser sum.
         let allowed = self.tolerance.max(tolerance / SHARE);
         let least =
-            if has_slopes { COINCIDENT } else { COINCIDENT_POTENTIALS.max(ROUNDING / allowed) };
+            if has_gradients { COINCIDENT } else { COINCIDENT_POTENTIALS.max(ROUNDING / allowed) };
         (self.gap < least).then_some(fmm::Precision::Double)
     }
 }

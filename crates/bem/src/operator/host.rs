@@ -213,9 +213,9 @@ impl Backend for Host {
                 [fast, points.direct_sums(strengths, places)]
             }
             Sampled::Gradients => {
-                let slopes = |&p: &usize| gradient[3 * p..3 * p + 3].iter().copied();
-                let fast = chosen.iter().flat_map(slopes).collect();
-                [fast, points.direct_slopes(strengths, places)]
+                let gradients = |&p: &usize| gradient[3 * p..3 * p + 3].iter().copied();
+                let fast = chosen.iter().flat_map(gradients).collect();
+                [fast, points.direct_gradients(strengths, places)]
             }
         }))
     }

@@ -80,8 +80,10 @@ impl<'a> QuadraturePoints<'a> {
     }
 
     /// The gradients of the same sums, shape (targets, 3).
-    pub(crate) fn direct_slopes(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
-        self.direct(charges, 3 * targets.len(), |sources, sums| sources.add_slopes(targets, sums))
+    pub(crate) fn direct_gradients(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
+        self.direct(charges, 3 * targets.len(), |sources, sums| {
+            sources.add_gradients(targets, sums)
+        })
     }
 
     /// `count` sums over all points, to which `add` adds what some of them give.
@@ -147,7 +149,7 @@ mod tests {
         .unwrap();
         let found = [
             (points.direct_sums(&charges, &targets), &potential),
-            (points.direct_slopes(&charges, &targets), &gradient),
+            (points.direct_gradients(&charges, &targets), &gradient),
         ];
         for (found, exact) in found {
             let size = exact.iter().map(|v| v.abs()).fold(0.0, f64::max);

@@ -131,7 +131,7 @@ impl Dense {
                 history: vec![1.0, residual],
             });
         }
-        let mut slopes = Vec::new();
+        let mut normal_derivatives = Vec::new();
         if let Some(kinds) = system.rows.sheets() {
             if self.sheets.as_ref().is_none_or(|(known, _)| *known != kinds) {
                 let matrix = entries(system, &self.accuracy, &kinds, progress)?;
@@ -139,10 +139,18 @@ impl Dense {
             }
             if let Some((_, matrix)) = &self.sheets {
                 let columns = DMatrix::from_column_slice(n, columns, &charges);
-                slopes = (matrix * columns).as_slice().to_vec();
+                normal_derivatives = (matrix * columns).as_slice().to_vec();
             }
         }
-        Ok(Found { charges, slopes, solved, defect, sizes: Vec::new(), error: None, checking: 0.0 })
+        Ok(Found {
+            charges,
+            normal_derivatives,
+            solved,
+            defect,
+            sizes: Vec::new(),
+            error: None,
+            checking: 0.0,
+        })
     }
 }
 

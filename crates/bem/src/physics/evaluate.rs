@@ -151,10 +151,10 @@ impl SurfaceCharge {
             value[0] -= field.dot(&(Vec3::from(*x) - origin));
             (0..3).for_each(|k| value[k + 1] -= field[k] * scale);
         }
-        let slope = |value: &[f64; 4]| [1, 2, 3].map(|k| -value[k] / scale);
+        let field = |value: &[f64; 4]| [1, 2, 3].map(|k| -value[k] / scale);
         Ok(Values {
             potential: values.iter().map(|value| value[0]).collect(),
-            field: if with_field { values.iter().map(slope).collect() } else { Vec::new() },
+            field: if with_field { values.iter().map(field).collect() } else { Vec::new() },
         })
     }
 
@@ -186,8 +186,9 @@ impl SurfaceCharge {
         let (panel, densities): (Triangle, _) = (self.panels.panel(i), &self.densities[i]);
         if self.constant {
             let density = densities[0];
-            let slope = if with_gradient { panel.gradient_at(x) * density } else { Vec3::zeros() };
-            return [density * panel.potential_at(x), slope.x, slope.y, slope.z];
+            let gradient =
+                if with_gradient { panel.gradient_at(x) * density } else { Vec3::zeros() };
+            return [density * panel.potential_at(x), gradient.x, gradient.y, gradient.z];
         }
         let linear = panel.rounded_linear_potentials((*x).into(), &self.rounding[i]);
         let mut sum = [0.0; 4];
@@ -241,8 +242,8 @@ impl SurfaceCharge {
             return Ok(self.with_near_potentials(targets, charges, potential, rule, &search));
         }
         let value = |found: &mut Vec<u32>, (index, x): (usize, &Vec3)| {
-            let slope = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
-            let mut value = [potential[index], slope[0], slope[1], slope[2]];
+            let gradient = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
+            let mut value = [potential[index], gradient[0], gradient[1], gradient[2]];
             found.clear();
             search.around(x, found);
             for &i in found.iter() {
@@ -386,8 +387,8 @@ fn direct_sums(
     points: &[[f64; 3]],
     with_gradient: bool,
 ) -> (Vec<f64>, Vec<f64>) {
-    let slopes = if with_gradient { 3 * points.len() } else { 0 };
-    let zeros = || (vec![0.0; points.len()], vec![0.0; slopes]);
+    let components = if with_gradient { 3 * points.len() } else { 0 };
+    let zeros = || (vec![0.0; points.len()], vec![0.0; components]);
     let mut sums = zeros();
     let pieces: Vec<_> = places
         .par_chunks(SOURCES)
@@ -397,7 +398,7 @@ fn direct_sums(
             places.iter().zip(strengths).for_each(|(x, q)| sources.push(&Vec3::from(*x), *q));
             sources.add_inverse_distances(points, &mut potential);
             if with_gradient {
-                sources.add_slopes(points, &mut gradient);
+                sources.add_gradients(points, &mut gradient);
             }
             (potential, gradient)
         })

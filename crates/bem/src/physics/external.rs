@@ -21,7 +21,7 @@ pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f
 }
 
 /// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty if there are none.
-pub(super) fn sheet_slopes(system: &System, excitation: &Excitation) -> Vec<f64> {
+pub(super) fn sheet_normal_derivatives(system: &System, excitation: &Excitation) -> Vec<f64> {
     let kinds = system.rows.sheets();
     kinds.map_or_else(Vec::new, |kinds| on_panels(system, excitation, &kinds))
 }

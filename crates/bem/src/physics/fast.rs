@@ -210,8 +210,8 @@ impl Fast {
         }
         let defect = iteration.defect();
         scale(&mut charges, n, &sizes, |size| size);
-        let slopes = self.slopes(system, &charges, columns, progress)?;
-        Ok(Found { charges, slopes, solved: infos, defect, sizes, error, checking })
+        let normal_derivatives = self.normal_derivatives(system, &charges, columns, progress)?;
+        Ok(Found { charges, normal_derivatives, solved: infos, defect, sizes, error, checking })
     }
 
     /// Solves on for one state from charges `x` that are known to the tolerance in the largest potential of all. What conductors and
@@ -247,13 +247,21 @@ impl Fast {
             reason => reason,
         };
         let defect = iteration.defect();
-        let slopes = self.slopes(system, &x, 1, progress)?;
+        let normal_derivatives = self.normal_derivatives(system, &x, 1, progress)?;
         let (sizes, solved) = (Vec::new(), vec![solved]);
-        Ok(Found { charges: x, slopes, solved, defect, sizes, error: None, checking: 0.0 })
+        Ok(Found {
+            charges: x,
+            normal_derivatives,
+            solved,
+            defect,
+            sizes,
+            error: None,
+            checking: 0.0,
+        })
     }
 
     /// Normal derivatives on conductors between two media, if there are any.
-    fn slopes(
+    fn normal_derivatives(
         &mut self,
         system: &System,
         charges: &[f64],
@@ -265,10 +273,10 @@ impl Fast {
             Some((known, sheets)) if known == kinds => sheets,
             _ => self.sheet_layer(columns, &kinds, progress)?,
         };
-        let mut slopes = vec![0.0; charges.len()];
-        sheets.apply(charges, &mut slopes, columns)?;
+        let mut normal_derivatives = vec![0.0; charges.len()];
+        sheets.apply(charges, &mut normal_derivatives, columns)?;
         self.sheets = Some((kinds, sheets));
-        Ok(slopes)
+        Ok(normal_derivatives)
     }
 
     /// The layer that gives normal derivatives on conductors.
@@ -280,8 +288,8 @@ impl Fast {
     ) -> Result<Layer, Error> {
         let mut discretisation = self.discretisation.with_kinds(kinds);
         let known = self.layer.near_entries();
-        let with_slopes = cost::Fast { is_symmetric: false, gradient: true, ..self.memory };
-        let check = |entries| with_slopes.check(known + entries);
+        let with_gradients = cost::Fast { is_symmetric: false, gradient: true, ..self.memory };
+        let check = |entries| with_gradients.check(known + entries);
         let close = Close { needs: self.needs.as_ref(), check: &check, progress };
         let backend = discretisation.backend(&close, None)?;
         let sum = discretisation.fast_sum(self.sum.tolerance, columns.min(GROUP));

@@ -58,8 +58,9 @@ impl Metal {
         for m in solid.iter().flat_map(|surface| &surface.members) {
             buried[m.panel as usize] = Some(m.inner());
         }
-        let asked: Vec<[f64; 2]> =
-            (0..x.len()).map(|i| rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])).collect();
+        let asked: Vec<[f64; 2]> = (0..x.len())
+            .map(|i| rows.normal_derivatives_of_interface(i, x[i]).unwrap_or(sides[i]))
+            .collect();
         let mut is_known = vec![false; sides.len()];
         let large = CANCELLED * rows.areas.iter().sum::<f64>();
         for surface in &self.covered {
@@ -186,8 +187,9 @@ pub(super) fn enforce_totals(
         enclosed += excitation.charges.iter().filter(within).map(|q| q.charge / scale).sum::<f64>();
         let flux = |m: &Member| {
             let i = m.panel as usize;
-            let slope = rows.slopes_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
-            m.sign() * m.outward() * rows.areas[i] * outside(rows, m) * slope
+            let normal_derivative =
+                rows.normal_derivatives_of_interface(i, x[i]).unwrap_or(sides[i])[1 - m.inner()];
+            m.sign() * m.outward() * rows.areas[i] * outside(rows, m) * normal_derivative
         };
         let told = -surface.members.iter().map(flux).sum::<f64>() / (4.0 * PI);
         let shift = (told - enclosed) / whole;

@@ -47,7 +47,7 @@ enum Work {
 /// Numbers of one solve.
 pub(super) struct Found {
     pub(super) charges: Vec<f64>,
-    pub(super) slopes: Vec<f64>,
+    pub(super) normal_derivatives: Vec<f64>,
     pub(super) solved: Vec<GmresInfo>,
     pub(super) defect: f64,
     /// Sizes of the right-hand sides, where they were solved relative to these.
@@ -75,8 +75,8 @@ impl Prepared {
             _ if system.panels.len() == 0 => true,
             Method::Auto => {
                 let (n, images) = (system.panels.len(), system.images.count());
-                let has_slopes = system.rows.kinds.contains(&RowKind::Adjoint);
-                cost::dense_is_faster(n, images, excitations, has_slopes)
+                let has_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
+                cost::dense_is_faster(n, images, excitations, has_gradients)
             }
             Method::Dense => true,
             Method::Fmm => false,
@@ -221,7 +221,7 @@ impl Prepared {
     }
 
     fn responses(&self, excitations: &[Excitation], found: Found) -> Vec<Response> {
-        let Found { charges, slopes, solved, .. } = found;
+        let Found { charges, normal_derivatives, solved, .. } = found;
         let system = &self.system;
         let n = system.panels.len().max(1);
         let totals = totals(&system.rows);
@@ -230,17 +230,21 @@ impl Prepared {
             .zip(solved)
             .enumerate()
             .map(|(column, (excitation, solved))| {
-                let slopes = slopes.get(column * n..(column + 1) * n).unwrap_or_default();
+                let normal_derivatives =
+                    normal_derivatives.get(column * n..(column + 1) * n).unwrap_or_default();
                 let x = &charges[column * system.panels.len()..][..system.panels.len()];
                 let scale = system.panels.scale();
                 // Of all charge there is.
-                let mut slopes = slopes.to_vec();
-                let external = external::sheet_slopes(system, excitation);
-                slopes.iter_mut().zip(&external).for_each(|(slope, more)| *slope += more);
-                let mut sides = system.rows.sides(x, &slopes);
+                let mut normal_derivatives = normal_derivatives.to_vec();
+                let external = external::sheet_normal_derivatives(system, excitation);
+                normal_derivatives
+                    .iter_mut()
+                    .zip(&external)
+                    .for_each(|(normal_derivative, more)| *normal_derivative += more);
+                let mut sides = system.rows.sides(x, &normal_derivatives);
                 let (rows, gauss) = (&system.rows, &system.rows.gauss);
                 let all = excitation.with_images(&system.images, |_| true);
-                if !slopes.is_empty() {
+                if !normal_derivatives.is_empty() {
                     gauss.metal.enforce_flux(rows, (x, &mut sides[..]), &all, scale);
                 }
                 let mut free = rows.free_charges(x, &sides);

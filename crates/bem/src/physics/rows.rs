@@ -357,14 +357,16 @@ impl Rows {
 
     /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it does so nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
-        let is_told_by_slopes = self.told_by_slopes();
+        let by_normal_derivative = self.told_by_normal_derivatives();
         let kind = |&told: &bool| if told { RowKind::Adjoint } else { RowKind::None };
-        is_told_by_slopes.contains(&true).then(|| is_told_by_slopes.iter().map(kind).collect())
+        by_normal_derivative
+            .contains(&true)
+            .then(|| by_normal_derivative.iter().map(kind).collect())
     }
 
     /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on
     /// [`metal`](super::metal) that several media touch.
-    pub(super) fn told_by_slopes(&self) -> Vec<bool> {
+    pub(super) fn told_by_normal_derivatives(&self) -> Vec<bool> {
         let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
         told
@@ -372,19 +374,20 @@ impl Rows {
 
     /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all charge there is, that its equation
     /// asks for; `None` on conductors.
-    pub(super) fn slopes_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
+    pub(super) fn normal_derivatives_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
         let [front, back] = self.permittivity[i];
         // d = -2 pi x / (A f), and d -/+ 2 pi x / A without the difference of nearly equal numbers.
         let per_permittivity = -4.0 * PI * x / (self.areas[i] * (back - front));
         self.conductor[i].is_none().then_some([back * per_permittivity, front * per_permittivity])
     }
 
-    /// Normal derivatives in front of and behind each panel with charges `x`, whose means on both sides are `slopes` (empty counts as 0).
-    pub(super) fn sides(&self, x: &[f64], slopes: &[f64]) -> Vec<[f64; 2]> {
+    /// Normal derivatives in front of and behind each panel with charges `x`, whose means of both sides are `normal_derivatives`
+    /// (empty: all 0).
+    pub(super) fn sides(&self, x: &[f64], normal_derivatives: &[f64]) -> Vec<[f64; 2]> {
         let side = |i: usize| {
-            let slope = slopes.get(i).copied().unwrap_or(0.0);
+            let normal_derivative = normal_derivatives.get(i).copied().unwrap_or(0.0);
             let own = 2.0 * PI * x[i] / self.areas[i];
-            [slope - own, slope + own]
+            [normal_derivative - own, normal_derivative + own]
         };
         (0..x.len()).map(side).collect()
     }
@@ -392,12 +395,12 @@ impl Rows {
     /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back - eps_front d_front) with the normal
     /// derivatives d of all charge there is.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
-        let told_by_slopes = self.told_by_slopes();
+        let told_by_normal_derivatives = self.told_by_normal_derivatives();
         let free = |i: usize| {
             let ([front, back], [before, behind]) = (self.permittivity[i], sides[i]);
             match self.conductor[i] {
                 None => 0.0,
-                Some(_) if told_by_slopes[i] => {
+                Some(_) if told_by_normal_derivatives[i] => {
                     self.areas[i] / (4.0 * PI) * (back * behind - front * before)
                 }
                 Some(_) => front * x[i],

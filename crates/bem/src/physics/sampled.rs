@@ -268,14 +268,14 @@ fn by_points(
         rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
     };
     let potential = points.direct_sums(&strengths, &targets(RowKind::Single));
-    let slopes = points.direct_slopes(&strengths, &targets(RowKind::Adjoint));
+    let gradients = points.direct_gradients(&strengths, &targets(RowKind::Adjoint));
     let mut potentials = potential.chunks_exact(nodes.len());
-    let mut slopes = slopes.chunks_exact(3 * nodes.len());
+    let mut gradients = gradients.chunks_exact(3 * nodes.len());
     let mut mean = |&i: &usize| -> Option<f64> {
         if kinds[i] == RowKind::Adjoint {
             let along = |g: &[f64]| Vec3::new(g[0], g[1], g[2]).dot(&panels.panel(i).normal);
-            let slopes = slopes.next()?.chunks_exact(3).zip(nodes);
-            Some(slopes.map(|(g, node)| node.weight * along(g)).sum())
+            let gradients = gradients.next()?.chunks_exact(3).zip(nodes);
+            Some(gradients.map(|(g, node)| node.weight * along(g)).sum())
         } else {
             Some(potentials.next()?.iter().zip(nodes).map(|(phi, node)| node.weight * phi).sum())
         }

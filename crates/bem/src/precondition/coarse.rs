@@ -2,7 +2,7 @@
 //!
 //! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over its area. Its matrix is
 //! R^T A R with R that spreading ([`entries`](crate::precondition::entries)). What the clusters stand for in a potential is its mean over each of them and, as
-//! smooth potentials change from cluster to cluster, the slope that the means around it have ([`slopes`](crate::precondition::slopes)).
+//! smooth potentials change from cluster to cluster, the gradient that the means around it have ([`gradients`](crate::precondition::gradients)).
 //!
 //! A few thousand clusters are solved for at once. Where there are more, they are to unions of them what panels are to clusters: local
 //! inverses below a coarser level.
@@ -13,8 +13,8 @@ use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::precondition::clusters::{ClusterLevels, Clusters};
 use crate::precondition::entries::{Adjacency, Entries};
+use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, TwoLevel};
-use crate::precondition::slopes::{Slopes, touching, touching_unions};
 use crate::solve::cholesky::Factor;
 use crate::solve::gmres::LinearOperator;
 
@@ -24,7 +24,7 @@ pub(crate) struct Coarse {
     cluster: Vec<u32>,
     /// Each panel's share of its cluster's area.
     shares: Vec<f64>,
-    slopes: Slopes,
+    gradients: Gradients,
     inverse: Inverse,
 }
 
@@ -49,7 +49,9 @@ impl Coarse {
                 let centres = &clusters.centres;
                 let coarser = Self {
                     shares: clusters.shares_of(&unions, &union_of),
-                    slopes: Slopes::new(panels, &unions, conductor, &touching, centres, &union_of),
+                    gradients: Gradients::new(
+                        panels, &unions, conductor, &touching, centres, &union_of,
+                    ),
                     cluster: union_of,
                     inverse: Inverse::dense(panels, &unions, &cells, near)?,
                 };
@@ -60,8 +62,8 @@ impl Coarse {
             }
         };
         let (places, of) = (panels.centroids(), &clusters.of);
-        let slopes = Slopes::new(panels, &clusters, conductor, &touching, places, of);
-        Some(Self { shares: clusters.shares(panels), slopes, cluster: clusters.of, inverse })
+        let gradients = Gradients::new(panels, &clusters, conductor, &touching, places, of);
+        Some(Self { shares: clusters.shares(panels), gradients, cluster: clusters.of, inverse })
     }
 
     fn len(&self) -> usize {
@@ -71,15 +73,15 @@ impl Coarse {
         }
     }
 
-    /// Means of a potential over the clusters, which are taken out of it together with their slopes.
+    /// Means of a potential over the clusters, which are taken out of it together with their gradients.
     pub(crate) fn remove_smooth(&self, v: &mut [f64]) -> Vec<f64> {
         let mut means = vec![0.0; self.len()];
         for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
             means[c as usize] += share * v;
         }
-        let slopes = self.slopes.of(&means);
-        for ((&c, offset), v) in self.cluster.iter().zip(self.slopes.offsets()).zip(v) {
-            *v -= means[c as usize] + slopes[c as usize].dot(&Vec3::from(offset.map(f64::from)));
+        let gradients = self.gradients.of(&means);
+        for ((&c, offset), v) in self.cluster.iter().zip(self.gradients.offsets()).zip(v) {
+            *v -= means[c as usize] + gradients[c as usize].dot(&Vec3::from(offset.map(f64::from)));
         }
         means
     }

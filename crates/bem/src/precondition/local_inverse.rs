@@ -337,7 +337,7 @@ impl LocalInverse {
     }
 }
 
-/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each cluster the mean of v there and the slope
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each cluster the mean of v there and the gradient
 /// that the means around it have.
 ///
 /// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge; E keeps

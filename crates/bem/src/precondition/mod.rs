@@ -3,7 +3,7 @@
 pub(crate) mod clusters;
 pub(crate) mod coarse;
 pub(crate) mod entries;
+pub(crate) mod gradients;
 pub(crate) mod interfaces;
 pub(crate) mod local;
 pub(crate) mod local_inverse;
-pub(crate) mod slopes;

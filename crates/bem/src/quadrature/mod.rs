@@ -221,8 +221,8 @@ fn roots(f: impl Fn(f64) -> f64) -> Vec<f64> {
 fn gauss_legendre(n: usize) -> Vec<LineNode> {
     let node = |x: f64| {
         // On [-1, 1] the weights are 2 (1 - x^2) / (n P_(n-1)(x))^2.
-        let slope = n as f64 * legendre(n, x).1;
-        LineNode { at: 0.5 * (1.0 + x), weight: (1.0 - x * x) / (slope * slope) }
+        let derivative = n as f64 * legendre(n, x).1;
+        LineNode { at: 0.5 * (1.0 + x), weight: (1.0 - x * x) / (derivative * derivative) }
     };
     roots(|x| legendre(n, x).0).into_iter().map(node).collect()
 }

@@ -480,13 +480,13 @@ mod tests {
             let (outer, inner) = (Rule::of_degree(p), Rule::of_degree(q));
             assert!(inner.len() == quadrature::triangle(q).len());
             for t in [&s, &t] {
-                let (mut exact, mut slope, mut size) = (0.0, Vec3::zeros(), 0.0);
+                let (mut exact, mut gradient, mut size) = (0.0, Vec3::zeros(), 0.0);
                 for (x, v) in outer.on(&s) {
                     for (y, w) in inner.on(t) {
                         let r = (x - y).norm();
                         if r > 0.0 {
                             exact += v * w / r;
-                            slope += (x - y) * (v * w / r.powi(3));
+                            gradient += (x - y) * (v * w / r.powi(3));
                             size += v * w / (r * r);
                         }
                     }
@@ -496,7 +496,7 @@ mod tests {
                 assert!((found - exact).abs() <= 2e-13 * exact, "{p} {q}: {found} {exact}");
                 // Three inverse roots a term.
                 let found = field(outer, &s, inner, t);
-                assert!((found - slope).norm() <= 5e-13 * size, "{p} {q}: {found} {slope}");
+                assert!((found - gradient).norm() <= 5e-13 * size, "{p} {q}: {found} {gradient}");
             }
         }
     }

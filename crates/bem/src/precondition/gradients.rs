@@ -1,4 +1,4 @@
-//! Slopes of a potential along sheets, from its means over clusters of panels.
+//! Gradients of a potential along sheets, from its means over clusters of panels.
 //!
 //! They are those of the planes through a cluster's own mean that fit the means of the clusters around it best: those that share vertices
 //! with it and are about parallel. Sheets that face each other share none, and their potentials may have little to do with each other.
@@ -13,27 +13,27 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::Clusters;
 
-/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about slopes.
+/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about gradients.
 const APART: f64 = 0.3;
 
 /// The middle of a fan, which more clusters than this share, makes no neighbours.
 const MOST_AT_A_VERTEX: usize = 32;
 
-/// There is no slope in directions in which neighbours lie spread (by squares) less than this share of what they do in others.
+/// There is no gradient in directions in which neighbours lie spread (by squares) less than this share of what they do in others.
 const FLAT: f64 = 0.1;
 
-/// For each cluster what its neighbours' means count in its slope, and where its panels are.
-pub(crate) struct Slopes {
+/// For each cluster what its neighbours' means count in its gradient, and where its panels are.
+pub(crate) struct Gradients {
     /// Where each cluster's neighbours begin and, at last, where they end.
     pub(crate) starts: Vec<u32>,
     pub(crate) neighbours: Vec<u32>,
-    /// The slope if one neighbour's mean is 1 and all others, its own too, are 0.
+    /// The gradient if one neighbour's mean is 1 and all others, its own too, are 0.
     pub(crate) weights: Vec<Vec3>,
     /// Place of each panel, or cluster, from the centre of its cluster, or union.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
-impl Slopes {
+impl Gradients {
     /// Of clusters of panels that touch in these pairs, increasing; `places` of what has potentials, panels or clusters, and the cluster or
     /// union that each is part `of`.
     pub(crate) fn new(
@@ -68,14 +68,14 @@ impl Slopes {
         };
         let offsets =
             places[..of.len()].par_iter().zip(of).with_min_len(1024).map(offset).collect();
-        let mut slopes =
+        let mut gradients =
             Self { starts: vec![0], neighbours: Vec::new(), weights: Vec::new(), offsets };
         for row in rows {
-            slopes.neighbours.extend(row.iter().map(|(d, _)| d));
-            slopes.weights.extend(row.iter().map(|(_, weight)| weight));
-            slopes.starts.push(slopes.neighbours.len() as u32);
+            gradients.neighbours.extend(row.iter().map(|(d, _)| d));
+            gradients.weights.extend(row.iter().map(|(_, weight)| weight));
+            gradients.starts.push(gradients.neighbours.len() as u32);
         }
-        slopes
+        gradients
     }
 
     /// Place of each panel, or cluster, from the centre of its cluster, or union.
@@ -83,14 +83,14 @@ impl Slopes {
         &self.offsets
     }
 
-    /// The slope in each cluster of a potential with these means.
+    /// The gradient in each cluster of a potential with these means.
     pub(crate) fn of(&self, means: &[f64]) -> Vec<Vec3> {
-        let slope = |(c, ends): (usize, &[u32])| {
+        let gradient = |(c, ends): (usize, &[u32])| {
             let terms = ends[0] as usize..ends[1] as usize;
             let term = |k: usize| self.weights[k] * (means[self.neighbours[k] as usize] - means[c]);
             terms.map(term).sum()
         };
-        self.starts.windows(2).enumerate().map(slope).collect()
+        self.starts.windows(2).enumerate().map(gradient).collect()
     }
 }
 
@@ -177,13 +177,13 @@ mod tests {
     use crate::precondition::clusters::ClusterLevels;
     use crate::testing::sheets;
 
-    fn of_panels(panels: &Panels, clusters: &Clusters, conductor: &[u32]) -> Slopes {
+    fn of_panels(panels: &Panels, clusters: &Clusters, conductor: &[u32]) -> Gradients {
         let touching = touching(panels, clusters);
-        Slopes::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
+        Gradients::new(panels, clusters, conductor, &touching, panels.centroids(), &clusters.of)
     }
 
     #[test]
-    fn slopes_are_no_larger_than_differences_over_distances() {
+    fn gradients_are_no_larger_than_differences_over_distances() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../meshes/capacitor.msh");
         let (mut plates, _) = mesh::files::read(std::path::Path::new(path)).unwrap();
         // Faces of thin plates, whose clusters lie over each other.
@@ -194,10 +194,10 @@ mod tests {
             let group = |&t: &u32| mesh.groups_of(t as usize)[0];
             let conductor: Vec<u32> = panels.triangles().iter().map(group).collect();
             let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
-            let slopes = of_panels(&panels, &clusters, &conductor);
-            let terms = |c: usize| slopes.starts[c] as usize..slopes.starts[c + 1] as usize;
+            let gradients = of_panels(&panels, &clusters, &conductor);
+            let terms = |c: usize| gradients.starts[c] as usize..gradients.starts[c + 1] as usize;
             let across = |c: usize| {
-                let sum: f64 = terms(c).map(|k| slopes.weights[k].norm()).sum();
+                let sum: f64 = terms(c).map(|k| gradients.weights[k].norm()).sum();
                 sum * clusters.radii[c]
             };
             let most = (0..clusters.len()).map(across).fold(0.0, f64::max);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_have_their_slope_along_each_sheet() {
+    fn planes_have_their_gradient_along_each_sheet() {
         // Three sheets a third of a triangle apart, each of its own conductor, turned out of the axes.
         let mut mesh = sheets(3, 1200, 0.02);
         let turn = nalgebra::Rotation3::from_euler_angles(0.4, -0.7, 1.1);
@@ -218,21 +218,21 @@ mod tests {
         let conductor: Vec<u32> = panels.triangles().iter().map(|&t| conductor_of(t)).collect();
         let clusters = ClusterLevels::new(&panels, &conductor).unwrap().groups;
         let shares = clusters.shares(&panels);
-        let slopes = of_panels(&panels, &clusters, &conductor);
+        let gradients = of_panels(&panels, &clusters, &conductor);
         let along = Vec3::new(0.3, -1.0, 2.0);
-        // A step from sheet to sheet, as their conductors may have it, is none of the slope.
+        // A step from sheet to sheet, as their conductors may have it, is none of the gradient.
         let v = |i: usize| along.dot(&panels.centroid(i)) + 100.0 * f64::from(conductor[i]);
         let mut means = vec![0.0; clusters.len()];
         (0..panels.len()).for_each(|i| means[clusters.of[i] as usize] += shares[i] * v(i));
         let normal = turn * Vec3::z();
         let in_sheets = along - normal * normal.dot(&along);
         // Clusters in corners may have neighbours in one direction alone.
-        let found = slopes.of(&means);
-        let is_exact = |slope: &&Vec3| (*slope - in_sheets).norm() < 1e-9;
+        let found = gradients.of(&means);
+        let is_exact = |gradient: &&Vec3| (*gradient - in_sheets).norm() < 1e-9;
         let exact = found.iter().filter(is_exact).count();
         assert!(exact * 10 >= found.len() * 9, "{exact} of {}", found.len());
-        assert!(found.iter().all(|slope| slope.norm() < in_sheets.norm() * (1.0 + 1e-9)));
-        for (i, offset) in slopes.offsets().iter().enumerate() {
+        assert!(found.iter().all(|gradient| gradient.norm() < in_sheets.norm() * (1.0 + 1e-9)));
+        for (i, offset) in gradients.offsets().iter().enumerate() {
             let c = clusters.of[i] as usize;
             let smooth = means[c] + in_sheets.dot(&Vec3::from(offset.map(f64::from)));
             assert!((v(i) - smooth).abs() < 1e-5);
