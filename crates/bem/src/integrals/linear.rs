@@ -86,17 +86,17 @@ impl Triangle {
         };
         for (k, Hat { opposite, per_height, gradient }) in self.hats().into_iter().enumerate() {
             let here = a[opposite].dot(&self.edge_normals[opposite]) * per_height;
-            let mut gradient = gradient * phi + uniform * here;
             let (mut single, mut double) = (here * phi, here * omega);
+            let mut of_single = gradient * phi + uniform * here;
             for i in 0..3 {
                 let across = gradient.dot(&self.edge_normals[i]);
                 single += across * length_along[i];
                 double -= z * across * along[i];
-                gradient += gradient_along[i] * across;
+                of_single += gradient_along[i] * across;
             }
             potentials.single_layer[k] = single;
             potentials.double_layer[k] = double;
-            potentials.gradient[k] = gradient.into();
+            potentials.gradient[k] = of_single.into();
         }
         potentials
     }
