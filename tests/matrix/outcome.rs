@@ -51,7 +51,14 @@ pub struct Outcome {
 
 /// Self-checks that tell of a mesh too coarse for what is asked. The answers are then those of that mesh however they are asked, so
 /// they are compared.
-const OF_THE_MESH: &[&str] = &["sign", "symmetry", "row_sum", "reciprocity", "charge_near_surface"];
+const OF_THE_MESH: &[&str] = &[
+    "sign",
+    "symmetry",
+    "row_sum",
+    "reciprocity",
+    "charge_near_surface",
+    "charge_near_curved_surface",
+];
 
 /// A run that ended otherwise.
 #[derive(Clone, Debug)]

@@ -332,7 +332,7 @@ fn charges_may_come_close_to_prepared_metal() {
         electrostatics(&mesh, media, &sources(close), &options(Method::Dense, 1e-6), &Quiet);
     let dense = dense.unwrap();
     let fast = options(Method::Fmm, 1e-6);
-    let mut prepared = Prepared::new(&mesh, media, 2, &fast, &Quiet).unwrap();
+    let mut prepared = Prepared::new(&mesh, media, 2, &fast).unwrap();
     prepared.solve(&sources([3.0, 0.0, 0.0]), &Quiet).unwrap();
     let found = prepared.solve(&sources(close), &Quiet).unwrap();
     let (found_there, exact_there) = (reaction(&found), reaction(&dense));

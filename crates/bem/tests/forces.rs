@@ -54,7 +54,7 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
         .collect();
     let conditions = [Condition::Potential(1.0), Condition::Charge(0.0)];
     let conditions = &conditions[..conductors];
-    let mut prepared = Prepared::new(&mesh, media, conductors, &options, &Quiet).unwrap();
+    let mut prepared = Prepared::new(&mesh, media, conductors, &options).unwrap();
     let mut answer = prepared.solve(&units, &Quiet).unwrap();
     let mut state = answer.state(conditions, None).unwrap();
     let excitation = Excitation { potentials: state.potentials.clone(), ..Excitation::default() };
@@ -175,11 +175,65 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     };
     for tolerance in [1e-3, 1e-4, 1e-5] {
         let options = SolveOptions { method: Method::Fmm, tolerance, ..SolveOptions::default() };
-        let mut prepared = Prepared::new(&mesh, media, 1, &options, &Quiet).unwrap();
+        let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
         let answer = prepared.solve(std::slice::from_ref(&excitation), &Quiet).unwrap();
         let charge = &answer.responses[0].charge;
         let left = prepared.refine(&excitation, charge, &Quiet).unwrap().unwrap().residual;
         println!("{tolerance:.0e}: {:.1e} of what acts", left.relative);
         assert!(left.relative < 3.0 * tolerance, "{tolerance:.0e}: {:.1e}", left.relative);
+    }
+}
+
+/// Over triangles next to other charges the field is not smooth: what the rule leaves is told. Splitting all triangles, with their charge,
+/// changes nothing else.
+#[test]
+fn what_is_left_of_the_field_over_triangles_near_others_is_told() {
+    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(640));
+    for gap in [1.0, 0.1, 0.03, 0.01, 1e-3] {
+        let distance = 2.0 + gap;
+        let mut mesh: Mesh =
+            TwoSpheres { radius: 1.0, distance, base, resolution }.build().unwrap();
+        let is_first = |mesh: &Mesh, t: usize| mesh.groups_of(t)[0] == 0;
+        // As much as two spheres at opposite potentials draw to where they are closest.
+        let density = |t: usize| {
+            let [a, b, c] = mesh.corners(t);
+            let across = (a[1] + b[1] + c[1]).hypot(a[2] + b[2] + c[2]) / 3.0;
+            let facing = (a[0] + b[0] + c[0]).abs() < 1.5 * distance;
+            let far = if facing { 0.0 } else { 1.0 };
+            let sign = if is_first(&mesh, t) { 1.0 } else { -1.0 };
+            sign / (0.05 + across * across + far)
+        };
+        let mut charge: Vec<f64> = (0..mesh.triangles.len()).map(density).collect();
+        let mut found = Vec::new();
+        for _ in 0..3 {
+            let n = mesh.triangles.len();
+            let body = |first: bool| Body {
+                triangles: (0..n as u32)
+                    .filter(|&t| is_first(&mesh, t as usize) == first)
+                    .collect(),
+                charges: Vec::new(),
+                permittivity: 1.0,
+                about: [0.0; 3],
+            };
+            let bodies = [body(true), body(false)];
+            found.push(forces(&mesh, &charge, &Excitation::default(), &bodies).unwrap());
+            mesh = mesh::refine::uniform(&mesh, |_, x| x).unwrap();
+            charge = charge.iter().flat_map(|q| [q / 4.0; 4]).collect();
+        }
+        for body in 0..2 {
+            let of = |level: usize| found[level][body];
+            let norm = |f: [f64; 3]| f.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let size = norm(of(2).force);
+            let off = |level: usize| {
+                norm(std::array::from_fn(|k| of(level).force[k] - of(2).force[k])) / size
+            };
+            for level in [0, 1] {
+                let (off, told) = (off(level), of(level).quadrature_error / size);
+                println!("{gap}, level {level}: {off:.1e}, told {told:.1e}");
+                assert!(off < told + 1e-8, "{gap}, level {level}: {off:.1e}, told {told:.1e}");
+            }
+            let (off, told) = (off(0), of(0).quadrature_error / size);
+            assert!(told < 20.0 * off, "{gap}: {off:.1e}, told {told:.1e}");
+        }
     }
 }

@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
-use mesh::locate::Locator;
 
 use crate::fault::Note;
 use crate::forces::Balance;
+use crate::near_surface;
 use crate::problem::Problem;
 use crate::state;
 
@@ -35,10 +35,6 @@ const INDUCED_BY_MESH: f64 = 0.1;
 /// Share of the forces that may be left of their sum where action is reaction: quadrature of the field of close bodies, well below
 /// what the mesh leaves.
 const BALANCE: f64 = 1e-3;
-
-/// Facets under a charge may be this many times as large as their distance from it: beyond that the charge that it induces is
-/// narrower than the facets, which carry one density each.
-const FACETS_OVER_DISTANCE: f64 = 2.0;
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +69,12 @@ pub enum Remedy {
 }
 
 impl Warning {
-    fn new(check: &'static str, what: String, [value, promise]: [f64; 2], message: String) -> Self {
+    pub(crate) fn new(
+        check: &'static str,
+        what: String,
+        [value, promise]: [f64; 2],
+        message: String,
+    ) -> Self {
         let is_error = ratio(value, promise) > ERROR;
         Self { check, what, value, promise, is_error, message, remedy: None }
     }
@@ -88,8 +89,17 @@ impl Warning {
 pub(crate) struct Measured {
     /// One for each excitation, by its index.
     pub(crate) residuals: Vec<bem::SampledResidual>,
-    pub(crate) induced: Vec<bem::Reciprocity>,
+    pub(crate) induced: Vec<Induced>,
     pub(crate) gauss_defect: Option<f64>,
+}
+
+/// The charge that sources induce on a conductor, by two ways.
+#[derive(Clone, Debug)]
+pub(crate) struct Induced {
+    by: bem::Reciprocity,
+    /// Magnitudes of what has errors of the tolerance and is no part of it: charges that potentials hold there, which the induced one comes
+    /// in addition to; and among dielectrics the sources times 1 V, since these may shield a conductor's potential from the sources.
+    besides: f64,
 }
 
 impl Measured {
@@ -120,31 +130,40 @@ pub(crate) fn measure(
         Some(prepared) => prepared.sampled_residual(&solved, answer.tolerance)?,
         None => bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?,
     };
-    let units = media.conductors;
-    let mut induced = Vec::new();
-    if problem.description.has_sources() && units > 0 && solved.len() > units {
-        let (excitation, _) = solved[units];
-        let of_units: Vec<&[f64]> = solved[..units].iter().map(|(_, charge)| *charge).collect();
-        // Reciprocity with an external field holds in this form only in one medium.
-        if problem.media.is_none() || excitation.field == [0.0; 3] {
-            // The induced charge alone: without the charge of conductors that are not at 0 V in this excitation.
-            let own = |k: usize| -> f64 {
-                let each = answer.responses[..units].iter().zip(&excitation.potentials);
-                each.map(|(unit, volt)| unit.conductor_charge[k] * volt).sum()
-            };
-            let all = answer.responses[units].conductor_charge.iter().enumerate();
-            let charge: Vec<f64> = all.map(|(k, charge)| charge - own(k)).collect();
-            induced = bem::reciprocity(
-                &problem.mesh,
-                media,
-                problem.description.relative_permittivity,
-                (&of_units, &charge),
-                excitation,
-            )?;
-        }
-    }
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
-    Ok(Measured { residuals, induced, gauss_defect })
+    Ok(Measured { residuals, induced: Vec::new(), gauss_defect })
+}
+
+/// Green's reciprocity between conductors and the sources of `excitation`, whose answer is `driven`: that of which results are made. The
+/// first answers are those of each conductor in turn at 1 V.
+pub(crate) fn reciprocity(
+    problem: &Problem,
+    media: bem::Media<'_>,
+    answer: &bem::Electrostatics,
+    (excitation, driven): (&bem::Excitation, &bem::Response),
+) -> Result<Vec<Induced>, bem::Error> {
+    let units = &answer.responses[..media.conductors];
+    // Reciprocity with an external field holds in this form only in one medium.
+    if units.is_empty() || problem.media.is_some() && excitation.field != [0.0; 3] {
+        return Ok(Vec::new());
+    }
+    // The induced charge alone: without the charge of conductors that are not at 0 V in this excitation.
+    let held = |k: usize| {
+        let each = units.iter().zip(&driven.potentials);
+        each.map(move |(unit, volt)| unit.conductor_charge[k] * volt)
+    };
+    let all = driven.conductor_charge.iter().enumerate();
+    let charge: Vec<f64> = all.map(|(k, charge)| charge - held(k).sum::<f64>()).collect();
+    let of_units: Vec<&[f64]> = units.iter().map(|unit| unit.charge.as_slice()).collect();
+    let around = problem.description.relative_permittivity;
+    let found = bem::reciprocity(&problem.mesh, media, around, (&of_units, &charge), excitation)?;
+    let all: f64 = excitation.charges.iter().map(|q| q.charge.abs()).sum();
+    let shielded = if problem.media.is_some() { all } else { 0.0 };
+    let with_besides = |by: bem::Reciprocity| {
+        let held: f64 = held(by.conductor).map(f64::abs).sum();
+        Induced { besides: held + shielded, by }
+    };
+    Ok(found.into_iter().map(with_besides).collect())
 }
 
 /// All broken promises of a solve.
@@ -165,7 +184,7 @@ pub(crate) fn judge(
     }
     warnings.extend(matrix(names, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
-    warnings.extend(charge_near_surface(problem));
+    warnings.extend(near_surface::judge(problem));
     warnings.extend(coincident_charges(problem));
     warnings
 }
@@ -183,16 +202,6 @@ pub(crate) fn balance(found: Balance) -> Option<Warning> {
     })
 }
 
-/// How a charge is called.
-fn charge_name(problem: &Problem, index: usize) -> String {
-    let source = &problem.sources[index];
-    if source.atom.is_empty() {
-        format!("charge {}", index + 1)
-    } else {
-        format!("atom {}", source.atom)
-    }
-}
-
 /// Two charges at one place: their Coulomb energy has no bound, and sums leave the pair out.
 fn coincident_charges(problem: &Problem) -> Option<Warning> {
     let mut known: HashMap<[u64; 3], usize> = HashMap::new();
@@ -200,7 +209,7 @@ fn coincident_charges(problem: &Problem) -> Option<Warning> {
         // -0 + 0 is 0.
         let place = source.position.map(|x| (x + 0.0).to_bits());
         if let Some(first) = known.insert(place, index) {
-            let [a, b] = [first, index].map(|index| charge_name(problem, index));
+            let [a, b] = [first, index].map(|index| problem.sources[index].called(index));
             let message = format!(
                 "{a} and {b} are at one place, where the energy of the pair has no bound: remove one of them"
             );
@@ -356,18 +365,14 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
 }
 
 /// Charge that point charges and field induce on conductors, against the potentials that these conductors make there.
-fn induced(
-    problem: &Problem,
-    answer: &bem::Capacitance,
-    found: &[bem::Reciprocity],
-) -> Option<Warning> {
+fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
     let c = &answer.maxwell;
     let own = |k: usize| c[k][k].abs();
     // What the sources do where they do most, as a potential.
-    let volt = found.iter().map(|f| f.size / own(f.conductor)).fold(0.0f64, f64::max);
+    let volt = found.iter().map(|f| f.by.size / own(f.by.conductor)).fold(0.0f64, f64::max);
     let by_mesh = if problem.media.is_some() { INDUCED_BY_MESH } else { 0.0 };
-    let judged = found.iter().map(|f| {
-        let by_residual = INDUCED * answer.tolerance * own(f.conductor) * volt;
+    let judged = found.iter().map(|Induced { by: f, besides }| {
+        let by_residual = INDUCED * answer.tolerance * (own(f.conductor) * volt + besides);
         let (value, promise) =
             ((f.charge - f.by_potentials).abs(), by_residual.max(by_mesh * f.size));
         (f, value, promise)
@@ -385,41 +390,36 @@ fn induced(
     Some(Warning::new("reciprocity", name.clone(), relative, message))
 }
 
-/// Point charges that are nearer to the surface than its facets can follow.
-fn charge_near_surface(problem: &Problem) -> Option<Warning> {
-    let mesh = &problem.mesh;
-    let is_surface = |t: &u32| {
-        let t = *t as usize;
-        let sides = problem.media.as_ref().map(|media| media.permittivity[t]);
-        problem.conductors.of_triangle[t].is_some() || sides.is_some_and(|[a, b]| a != b)
-    };
-    if problem.sources.is_empty() {
-        return None;
-    }
-    let locator =
-        Locator::of_part(mesh, (0..mesh.triangles.len() as u32).filter(is_surface).collect());
-    let mut worst: Option<(f64, f64, usize)> = None;
-    for (index, source) in problem.sources.iter().enumerate().filter(|(_, q)| q.coulomb != 0.0) {
-        let Some(near) = locator.nearest(source.position) else { continue };
-        let corners = mesh.corners(near.triangle as usize);
-        let edge = |a: usize, b: usize| {
-            (0..3).map(|k| (corners[a][k] - corners[b][k]).powi(2)).sum::<f64>().sqrt()
-        };
-        let size = edge(0, 1).max(edge(1, 2)).max(edge(2, 0));
-        if worst.is_none_or(|(s, d, _)| size / near.distance > s / d) {
-            worst = Some((size, near.distance, index));
+#[cfg(test)]
+mod tests {
+    use crate::{Amount, Charge, Conductor, Description, Dielectric, Problem, Setting, testing};
+
+    /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes hardly anything. The charge that the solver's
+    /// tolerance leaves is more than what is induced, and is no fault.
+    #[test]
+    fn what_is_induced_on_shielded_metal_is_known_to_the_tolerance() {
+        for tolerance in [1e-3, 1e-4, 1e-5] {
+            for permittivity in [1e-4, 1e-3, 1.0, 80.0] {
+                for potential in [0.0, -16.0] {
+                    let setting = Some(Setting::Potential(potential));
+                    let charge = |position| Charge { position, amount: Amount::Coulomb(1e-10) };
+                    let coat = Dielectric::new("outer", permittivity);
+                    let description = Description {
+                        conductors: vec![Conductor { setting, ..Conductor::new("inner") }],
+                        dielectrics: vec![coat],
+                        charges: vec![charge([5.0, 3.0, 6.0]), charge([-6.0, 1.0, 2.0])],
+                        ..Description::default()
+                    };
+                    let problem = Problem::new(description, testing::shells()).unwrap();
+                    let options = bem::SolveOptions {
+                        method: bem::Method::Fmm,
+                        tolerance,
+                        ..bem::SolveOptions::default()
+                    };
+                    let solution = problem.solve(&options, &bem::Quiet).unwrap();
+                    assert_eq!(solution.warnings, [], "{tolerance:.0e} {permittivity} {potential}");
+                }
+            }
         }
     }
-    let (size, distance, index) = worst?;
-    let value = size / distance;
-    (ratio(value, FACETS_OVER_DISTANCE) > 1.0).then(|| {
-        let what = charge_name(problem, index);
-        let unit = problem.description.unit.name();
-        let message = format!(
-            "{what} is {distance:.2e} {unit} from a surface whose facets are {size:.2e} {unit} large there: the charge that it \
-             induces is narrower than they are, and its energy is wrong; refine the mesh there to facets of at most {:.2e} {unit}",
-            FACETS_OVER_DISTANCE * distance
-        );
-        Warning::new("charge_near_surface", what, [value, FACETS_OVER_DISTANCE], message)
-    })
 }

@@ -122,7 +122,7 @@ pub(crate) fn forces(
     // would exert by itself.
     let known_to = |force: &bem::Force, is_part: bool| {
         let of = if is_part { force.size.max(force.stress) } else { force.size };
-        tolerance * of
+        tolerance * of + force.quadrature_error
     };
     let parts = parts(problem, &bodies);
     let force = |(((name, body), force), is_part): (((String, &bem::Body), &bem::Force), bool)| {

@@ -40,6 +40,7 @@ mod forces;
 mod media;
 mod media_check;
 mod meetings;
+mod near_surface;
 mod planes;
 pub mod pqr;
 mod probes;

@@ -2,6 +2,7 @@
 
 use mesh::check::Defects;
 use mesh::local_refine::{self, Sizes};
+use mesh::locate::{Locator, Nearest};
 use mesh::{Mesh, quality};
 
 use crate::conductors::{self, Conductors};
@@ -9,6 +10,7 @@ use crate::description::Description;
 use crate::fault::{Error, Fault, Note};
 use crate::media::{self, Media};
 use crate::meetings;
+use crate::near_surface;
 use crate::planes::Symmetry;
 use crate::sources::{self, Source};
 
@@ -36,9 +38,11 @@ pub struct Problem {
     pub(crate) symmetry: Symmetry,
     pub(crate) media: Option<Media>,
     pub(crate) sources: Vec<Source>,
+    /// The place nearest to each of them of the surfaces that carry charge.
+    pub(crate) nearest: Vec<Option<Nearest>>,
     pub(crate) notes: Vec<Note>,
-    /// The mesh as it was given, if triangles were split next to point charges.
-    given: Option<Mesh>,
+    /// The mesh as it was given, and the places nearest to charges on it, if triangles were split next to point charges.
+    given: Option<(Mesh, Vec<Option<Nearest>>)>,
 }
 
 impl Problem {
@@ -59,7 +63,7 @@ impl Problem {
         let mut problem = Self::checked(given.description, finer).map_err(Error::Faults)?;
         let added = problem.mesh.triangles.len() - given.mesh.triangles.len();
         problem.notes.push(Note::Split { added });
-        problem.given = Some(given.mesh);
+        problem.given = Some((given.mesh, given.nearest));
         Ok(problem)
     }
 
@@ -100,7 +104,15 @@ impl Problem {
 
     /// The mesh without the triangles that were added next to point charges.
     pub fn given_mesh(&self) -> &Mesh {
-        self.given.as_ref().unwrap_or(&self.mesh)
+        self.as_given().0
+    }
+
+    /// That mesh, and the place on it nearest to each charge.
+    pub(crate) fn as_given(&self) -> (&Mesh, &[Option<Nearest>]) {
+        match &self.given {
+            Some((mesh, nearest)) => (mesh, nearest),
+            None => (&self.mesh, &self.nearest),
+        }
     }
 
     /// How many triangles were added next to point charges.
@@ -145,7 +157,11 @@ impl Problem {
         let whole = symmetry.whole(&mesh);
         let areas = quality::areas(&mesh);
         let regions = media::regions(&description, whole)?;
-        let sources = sources::find(&description, &mesh, &symmetry, &regions)?;
+        let surfaces = description.has_charges().then(|| Locator::new(&mesh));
+        let sources = match &surfaces {
+            Some(surfaces) => sources::find(&description, &mesh, &symmetry, &regions, surfaces)?,
+            None => Vec::new(),
+        };
         let media = if !description.surfaces.is_empty() {
             Some(media::by_surfaces(&description, &mesh, whole, is_conductor)?)
         } else if regions.is_empty() {
@@ -153,6 +169,13 @@ impl Problem {
         } else {
             Some(media::find(&description, &mesh, whole, &regions, is_conductor, &sources))
         };
+        let carries_charge = |t: u32| {
+            let sides = media.as_ref().map(|media| media.permittivity[t as usize]);
+            is_conductor(t as usize) || sides.is_some_and(|[a, b]| a != b)
+        };
+        let nearest = surfaces.map_or_else(Vec::new, |surfaces| {
+            near_surface::find(&mesh, &surfaces, carries_charge, &sources)
+        });
         let conductors = conductors::describe(&mesh, whole, &areas, assignment);
         let has_sources = description.has_sources() || description.polarisability;
         if conductors.names.is_empty() && !has_sources {
@@ -166,6 +189,7 @@ impl Problem {
             symmetry,
             media,
             sources,
+            nearest,
             notes,
             given: None,
         })

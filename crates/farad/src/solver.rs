@@ -97,7 +97,7 @@ impl Solver {
             bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
         };
         let excitations = state::excitations(problem);
-        let prepared = self.prepared(problem, media, excitations.len(), options, progress)?;
+        let prepared = self.prepared(problem, media, excitations.len(), options)?;
         let mut answer = prepared.solve(&excitations, progress)?;
         let started = Instant::now();
         let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
@@ -113,6 +113,14 @@ impl Solver {
             check_seconds += started.elapsed().as_secs_f64();
             add(&mut answer, more);
         }
+        if description.has_sources() {
+            let started = Instant::now();
+            let units = media.conductors;
+            let driven = refined.as_ref().map_or(&answer.responses[units], |r| &r.response);
+            let of = (&excitations[units], driven);
+            measured.induced = checks::reciprocity(problem, media, &answer, of)?;
+            check_seconds += started.elapsed().as_secs_f64();
+        }
         if let Some(bem::Refined { response, residual }) = refined {
             measured.residuals.push(residual);
             answer.responses.push(response);
@@ -127,7 +135,6 @@ impl Solver {
         media: bem::Media<'_>,
         excitations: usize,
         options: &SolveOptions,
-        progress: &dyn Progress,
     ) -> Result<&mut Prepared, bem::Error> {
         // The memory that is left changes from solve to solve.
         let choices = SolveOptions { memory_limit: None, ..options.clone() };
@@ -142,7 +149,7 @@ impl Solver {
             Some(kept) => kept,
             None => {
                 self.times += 1;
-                let prepared = Prepared::new(&problem.mesh, media, excitations, options, progress)?;
+                let prepared = Prepared::new(&problem.mesh, media, excitations, options)?;
                 GeometryCache { geometry, excitations, options: choices, prepared }
             }
         };

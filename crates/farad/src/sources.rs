@@ -35,6 +35,15 @@ impl Source {
     pub fn elementary(&self) -> f64 {
         self.coulomb / ELEMENTARY_CHARGE
     }
+
+    /// What messages call it, being number `index` of all.
+    pub(crate) fn called(&self, index: usize) -> String {
+        if self.atom.is_empty() {
+            format!("charge {}", index + 1)
+        } else {
+            format!("atom {}", self.atom)
+        }
+    }
 }
 
 /// All point charges of a problem whose dielectrics fill `regions`.
@@ -43,8 +52,9 @@ pub(crate) fn find(
     mesh: &Mesh,
     symmetry: &Symmetry,
     regions: &[Region],
+    surfaces: &Locator,
 ) -> Result<Vec<Source>, Vec<Fault>> {
-    let (mut sources, mut faults) = alone(description, mesh, symmetry, regions);
+    let (mut sources, mut faults) = alone(description, mesh, symmetry, regions, surfaces);
     let nearest = NEAREST_ATOM * LengthUnit::Angstrom.metres() / description.unit.metres();
     for (index, (dielectric, region)) in description.dielectrics.iter().zip(regions).enumerate() {
         let (mut outside, mut close, mut beyond) = (Vec::new(), Vec::new(), Vec::new());
@@ -83,10 +93,10 @@ fn alone(
     mesh: &Mesh,
     symmetry: &Symmetry,
     regions: &[Region],
+    surfaces: &Locator,
 ) -> (Vec<Source>, Vec<Fault>) {
     let [low, high] = mesh::quality::bounding_box(mesh);
     let size = (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max);
-    let surfaces = (!description.charges.is_empty()).then(|| Locator::new(mesh));
     let mut faults = Vec::new();
     let mut source = |(index, charge): (usize, &Charge)| {
         let position = symmetry.snapped(charge.position);
@@ -100,7 +110,7 @@ fn alone(
         let distance = regions.iter().map(|r| r.distance(position)).fold(f64::INFINITY, f64::min);
         if distance <= NEAREST_CHARGE * size {
             fault(ChargeFault::OnDielectric);
-        } else if let Some(near) = surfaces.as_ref().and_then(|all| all.nearest(position))
+        } else if let Some(near) = surfaces.nearest(position)
             && near.distance <= NEAREST_CHARGE * size
         {
             fault(ChargeFault::OnSurface(near.triangle));

@@ -2,9 +2,6 @@
 
 use std::time::Instant;
 
-use mesh::locate::Locator;
-use rayon::prelude::*;
-
 use crate::description::{Dielectric, Diffusion, Setting, axis_name};
 use crate::forces;
 use crate::probes;
@@ -291,21 +288,20 @@ fn solvation(
         }
         energies
     };
-    let surfaces = Locator::new(&problem.mesh);
     let molecule = |(index, dielectric): (usize, &Dielectric)| {
         if dielectric.atoms.is_empty() {
             return None;
         }
         let own = |source: &Source| source.molecule == Some(index);
         let atoms = problem.sources.iter().filter(|source| own(source));
-        let distance = |atom: &Source| surfaces.nearest(atom.position).map(|near| near.distance);
-        let distances = problem.sources.par_iter().filter(|source| own(source));
+        let distances = problem.sources.iter().zip(&problem.nearest).filter(|(atom, _)| own(atom));
+        let distances = distances.filter_map(|(_, near)| Some((*near)?.distance));
         Some(Molecule {
             name: dielectric.name.clone(),
             atoms: atoms.clone().count(),
             charge_e: atoms.clone().map(Source::elementary).sum(),
             energies: energies(&own),
-            least_distance: distances.filter_map(distance).min_by(f64::total_cmp),
+            least_distance: distances.min_by(f64::total_cmp),
         })
     };
     Ok(Solvation {

@@ -1,5 +1,7 @@
 //! Sizes and shapes of triangles.
 
+use std::collections::HashMap;
+
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld;
@@ -71,6 +73,49 @@ impl Quality {
             aspect_ratio: Statistics::of(aspect_ratios),
         }
     }
+}
+
+/// Triangles that meet at an edge are parts of one curved surface where the cosine of the angle between their normals is at least this
+/// (40 degrees).
+const SMOOTH: f64 = 0.766;
+
+/// How far the curved surface that a mesh stands for is from the middle of each of these `triangles`, in the mesh's unit, about: a third of
+/// the height over each side times the angle to the triangle beyond it. That is exact for triangles of equal sides on a sphere, and 8/3 of
+/// it for strips on a cylinder. Sides at which a surface ends, or has an edge, count as flat.
+pub fn sagittas(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
+    let side = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
+    let sides = |t: u32| {
+        let [a, b, c] = mesh.triangles[t as usize];
+        [[a, b], [b, c], [c, a]].map(side)
+    };
+    let mut at: HashMap<[u32; 2], Vec<usize>> = HashMap::new();
+    for (index, &t) in triangles.iter().enumerate() {
+        sides(t).into_iter().for_each(|side| at.entry(side).or_default().push(index));
+    }
+    let doubled = |t: u32| {
+        let [a, b, c] = mesh.corners(t as usize);
+        cross(sub(b, a), sub(c, a))
+    };
+    let sagitta = |index: usize, side: [u32; 2], other: u32| {
+        let (own, beyond) = (doubled(triangles[index]), doubled(other));
+        let cosine = (dot(own, beyond) / (norm(own) * norm(beyond))).abs();
+        let [p, q] = side.map(|v| mesh.vertices[v as usize]);
+        let height = norm(own) / norm(sub(q, p));
+        let is_smooth = triangles[index] != other && cosine >= SMOOTH;
+        is_smooth.then(|| (index, height * cosine.min(1.0).acos() / 3.0))
+    };
+    let found = |t: usize| -> Vec<(usize, f64)> {
+        let t = t as u32;
+        let shared = sides(t).into_iter().filter_map(|side| Some((side, at.get(&side)?)));
+        shared
+            .flat_map(|(side, all)| all.iter().filter_map(move |&i| sagitta(i, side, t)))
+            .collect()
+    };
+    let all: Vec<(usize, f64)> =
+        (0..mesh.triangles.len()).into_par_iter().flat_map_iter(found).collect();
+    let mut largest = vec![0.0; triangles.len()];
+    all.into_iter().for_each(|(index, size)| largest[index] = f64::max(largest[index], size));
+    largest
 }
 
 /// Lowest and highest coordinates; zeros for a mesh without vertices.
@@ -153,4 +198,26 @@ pub(crate) fn relative_height([a, b, c]: [Vector; 3]) -> f64 {
     let unit = edges.map(|edge| scale(1.0 / size, edge));
     let longest_squared = unit.iter().map(|&edge| dot(edge, edge)).fold(0.0, f64::max);
     norm(cross(unit[0], unit[1])) / longest_squared
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{Cube, Resolution, Sphere, SphereBase};
+
+    #[test]
+    fn sagittas_are_those_of_the_curved_surface() {
+        let resolution = Resolution::Elements(1280);
+        let sphere = Sphere { radius: 2.0, base: SphereBase::Icosahedron, resolution };
+        let mesh = sphere.build().unwrap();
+        let all: Vec<u32> = (0..mesh.triangles.len() as u32).step_by(7).collect();
+        for (&t, found) in all.iter().zip(sagittas(&mesh, &all)) {
+            let [a, b, c] = mesh.corners(t as usize);
+            let exact = 2.0 - norm(scale(1.0 / 3.0, add(add(a, b), c)));
+            assert!(found > 0.9 * exact && found < 1.5 * exact, "{t}: {found} for {exact}");
+        }
+        let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(48) };
+        let mesh = cube.build().unwrap();
+        assert!(sagittas(&mesh, &[0, 5, 40]).iter().all(|&s| s < 1e-9));
+    }
 }

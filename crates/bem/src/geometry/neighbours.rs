@@ -34,7 +34,7 @@ impl Node {
             apart += d * d;
         }
         let within = reach.max(self.reach);
-        apart >= within * within
+        apart > within * within
     }
 }
 
@@ -85,7 +85,7 @@ impl<'a> Neighbours<'a> {
         let beyond = |j: u32| {
             let (c, reach) = (&self.centroids[j as usize], self.reach[j as usize]);
             let outside = (low - c).sup(&(c - high)).map(|d| d.max(0.0));
-            outside.norm_squared() >= reach * reach
+            outside.norm_squared() > reach * reach
         };
         self.leaves(low, high, 0.0, |leaf| {
             let (start, end) = self.nodes[leaf as usize].range;

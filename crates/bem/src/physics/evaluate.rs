@@ -20,8 +20,8 @@ use crate::quadrature::sums::Rule;
 /// Triangles that one task takes at a time.
 const PIECE: usize = 1024;
 
-/// Up to so many pairs of a triangle and a point are worked one by one: about a second of two cores.
-const DIRECT: usize = 8_000_000;
+/// Up to so many pairs of a triangle and a point are worked one by one: about a tenth of a second of two cores.
+const DIRECT: usize = 1_000_000;
 
 /// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit beyond.
 const DEGREE: usize = 4;
@@ -124,15 +124,12 @@ impl SurfaceCharge {
     ) -> Result<Values, Error> {
         // Charges need a scale of their own where there is no surface.
         let scale = if self.panels.len() > 0 { self.panels.scale() } else { 1.0 };
-        let scaled = |x: [f64; 3]| {
-            if self.panels.len() > 0 { self.panels.scaled(x) } else { Vec3::from(x) }
-        };
-        let targets: Vec<Vec3> = points.iter().map(|&x| scaled(x)).collect();
+        let targets: Vec<Vec3> = points.iter().map(|&x| self.scaled(x)).collect();
         let charges: Vec<(Vec3, f64)> = excitation
             .charges
             .iter()
             .map(|&PointCharge { position, charge, permittivity }| {
-                (scaled(position), charge / (permittivity * scale))
+                (self.scaled(position), charge / (permittivity * scale))
             })
             .collect();
         let pairs = (self.panels.len() + charges.len()).saturating_mul(points.len());
@@ -156,6 +153,34 @@ impl SurfaceCharge {
             potential: values.iter().map(|value| value[0]).collect(),
             field: if with_field { values.iter().map(field).collect() } else { Vec::new() },
         })
+    }
+
+    /// Which of `triangles` are within about their own diameter, or that of the other, of a triangle of these charges or one of the point
+    /// `charges`: over them the field is not as smooth as over others.
+    pub(crate) fn are_near(&self, triangles: &[[Vec3; 3]], charges: &[PointCharge]) -> Vec<bool> {
+        let panels = &self.panels;
+        let diameters = (0..panels.len()).into_par_iter().map(|i| panels.panel(i).diameter());
+        let reach: Vec<f64> = diameters.collect();
+        let centroids = &panels.centroids()[..panels.len()];
+        let places = charges.iter().zip(0..).map(|(q, k)| (k, self.scaled(q.position))).collect();
+        let places = panels::sorted(places).into_iter().map(|k| charges[k as usize].position);
+        let places: Vec<Vec3> = places.map(|x| self.scaled(x)).collect();
+        let no_reach = vec![0.0; places.len()];
+        let searches = [Neighbours::new(centroids, &reach), Neighbours::new(&places, &no_reach)];
+        let is_near = |found: &mut Vec<u32>, vertices: &[Vec3; 3]| {
+            let [a, b, c] = vertices.map(|v| self.scaled(v.into()));
+            let around = Vec3::repeat((a - b).norm().max((b - c).norm()).max((c - a).norm()));
+            let (low, high) = (a.inf(&b).inf(&c) - around, a.sup(&b).sup(&c) + around);
+            found.clear();
+            searches.iter().for_each(|search| search.around_box(&low, &high, found));
+            !found.is_empty()
+        };
+        triangles.par_iter().map_init(Vec::new, is_near).collect()
+    }
+
+    /// A place in the scaled coordinates of the surface; without one, itself.
+    fn scaled(&self, x: [f64; 3]) -> Vec3 {
+        if self.panels.len() > 0 { self.panels.scaled(x) } else { Vec3::from(x) }
     }
 
     /// Potential and scaled gradient at a scaled point.

@@ -16,8 +16,9 @@ use crate::geometry::panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::sums::Rule;
 
-/// Degree of the rule by which the field is averaged over a triangle.
-const DEGREE: usize = 4;
+/// Degree of the rule by which the field is averaged over a triangle, and over one that is near other bodies. There the rule of the lower
+/// degree tells the error, too.
+const DEGREES: [usize; 2] = [4, 6];
 
 /// What belongs to a body.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,8 @@ pub struct Force {
     /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each triangle. Charges of a body that lies close
     /// around leave their errors in the force on this one relative to it.
     pub stress: f64,
+    /// Error of the force, about: what it changes by when fields are averaged over triangles near other bodies by another rule.
+    pub quadrature_error: f64,
     /// False for a body whose charge is so much less than that of the others that what others exert on it has no digits.
     pub is_resolved: bool,
 }
@@ -92,40 +95,80 @@ fn force_on(
     excitation: &Excitation,
     body: &Body,
 ) -> Result<Force, Error> {
-    let mut others = charge.to_vec();
-    let (mut points, mut strengths) = (Vec::new(), Vec::new());
-    for &t in &body.triangles {
-        let t = t as usize;
-        others[t] = 0.0;
-        if charge[t] == 0.0 {
-            continue;
-        }
-        for (x, weight) in Rule::of_degree(DEGREE).on(&mesh.corners(t).map(Vec3::from)) {
-            points.push(x.into());
-            strengths.push(weight * charge[t]);
-        }
-    }
     let is_own = |index: &usize| body.charges.contains(index);
-    for (_, q) in excitation.charges.iter().enumerate().filter(|(index, _)| is_own(index)) {
-        points.push(q.position);
-        strengths.push(q.charge / q.permittivity);
-    }
     let outside = |(index, q): (usize, &PointCharge)| (!is_own(&index)).then_some(*q);
     let sources = Excitation {
         potentials: Vec::new(),
         charges: excitation.charges.iter().enumerate().filter_map(outside).collect(),
         ..excitation.clone()
     };
-    let field = SurfaceCharge::new(mesh, &others).evaluate(&sources, &points, true)?.field;
+    let mut others = charge.to_vec();
+    body.triangles.iter().for_each(|&t| others[t as usize] = 0.0);
+    let others = SurfaceCharge::new(mesh, &others);
+
+    let charged = |t: &usize| charge[*t] != 0.0;
+    let own: Vec<usize> = body.triangles.iter().map(|&t| t as usize).filter(charged).collect();
+    let mut parts = Parts::default();
+    let corners: Vec<[Vec3; 3]> = own.iter().map(|&t| mesh.corners(t).map(Vec3::from)).collect();
+    let near = others.are_near(&corners, &sources.charges);
+    for (k, &t) in own.iter().enumerate() {
+        parts.add_triangle(&corners[k], charge[t], near[k].then_some(k));
+    }
+    for (_, q) in excitation.charges.iter().enumerate().filter(|(index, _)| is_own(index)) {
+        parts.add(q.position, q.charge / q.permittivity, None);
+    }
+    let field = others.evaluate(&sources, &parts.places, true)?.field;
     let about = Vec3::from(body.about);
     let (mut force, mut torque, mut size) = (Vec3::zeros(), Vec3::zeros(), 0.0);
-    for ((x, q), e) in points.iter().zip(&strengths).zip(&field) {
-        let pull = Vec3::from(*e) * (q * body.permittivity);
+    let mut errors = vec![Vec3::zeros(); own.len()];
+    for (k, e) in field.into_iter().enumerate() {
+        let e = Vec3::from(e) * body.permittivity;
+        let pull = e * parts.strengths[k];
         force += pull;
         size += pull.norm();
-        torque += (Vec3::from(*x) - about).cross(&pull);
+        torque += (Vec3::from(parts.places[k]) - about).cross(&pull);
+        if let Some((triangle, difference)) = parts.differences[k] {
+            errors[triangle] += e * difference;
+        }
     }
-    Ok(Force { force: force.into(), torque: torque.into(), size, ..Force::default() })
+    let sum: Vec3 = errors.iter().sum();
+    let squares: f64 = errors.iter().map(|e| e.norm_squared()).sum();
+    // Errors of triangles may cancel by chance.
+    let quadrature_error = sum.norm().max(squares.sqrt());
+    let (force, torque) = (force.into(), torque.into());
+    Ok(Force { force, torque, size, quadrature_error, ..Force::default() })
+}
+
+/// Points that carry a body's charge.
+#[derive(Debug, Default)]
+struct Parts {
+    places: Vec<[f64; 3]>,
+    strengths: Vec<f64>,
+    /// Near other bodies, the triangle and what the strength is more than that of the rule that tells the error.
+    differences: Vec<Option<(usize, f64)>>,
+}
+
+impl Parts {
+    fn add(&mut self, place: [f64; 3], strength: f64, difference: Option<(usize, f64)>) {
+        self.places.push(place);
+        self.strengths.push(strength);
+        self.differences.push(difference);
+    }
+
+    /// Adds a triangle; if `near`, by both rules, with the error counted for this triangle.
+    fn add_triangle(&mut self, vertices: &[Vec3; 3], charge: f64, near: Option<usize>) {
+        let [low, high] = DEGREES.map(|degree| {
+            let points = Rule::of_degree(degree).on(vertices);
+            points.map(move |(x, weight)| (<[f64; 3]>::from(x), weight * charge))
+        });
+        match near {
+            None => low.for_each(|(x, q)| self.add(x, q, None)),
+            Some(t) => {
+                low.for_each(|(x, q)| self.add(x, 0.0, Some((t, -q))));
+                high.for_each(|(x, q)| self.add(x, q, Some((t, q))));
+            }
+        }
+    }
 }
 
 /// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.

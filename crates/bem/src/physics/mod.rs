@@ -163,7 +163,7 @@ pub fn electrostatics(
     options: &SolveOptions,
     progress: &dyn Progress,
 ) -> Result<Electrostatics, Error> {
-    Prepared::new(mesh, media, excitations.len(), options, progress)?.solve(excitations, progress)
+    Prepared::new(mesh, media, excitations.len(), options)?.solve(excitations, progress)
 }
 
 impl Electrostatics {

@@ -1,4 +1,4 @@
-//! The solver: geometry is worked once, media and excitations may change.
+//! The solver: what belongs to the geometry is made once, media and excitations may change.
 
 use std::time::Instant;
 
@@ -25,9 +25,11 @@ const FINER: f64 = 0.1;
 pub struct Prepared {
     system: System,
     options: SolveOptions,
-    work: Work,
-    /// Of the preparation, until it has been told.
-    timings: Timings,
+    is_dense: bool,
+    /// Excitations at a time.
+    columns: usize,
+    /// Made by the first solve, after its right-hand sides: these take no GPU, which may still be opening.
+    work: Option<Work>,
 }
 
 /// A state that was solved on for.
@@ -44,6 +46,21 @@ enum Work {
     Fast(Box<Fast>),
 }
 
+impl Work {
+    fn new(
+        system: &System,
+        (is_dense, columns): (bool, usize),
+        options: &SolveOptions,
+        progress: &dyn Progress,
+        timings: &mut Timings,
+    ) -> Result<Self, Error> {
+        if is_dense {
+            return Ok(Self::Dense(Box::new(Dense::new(system, options, progress, timings)?)));
+        }
+        Ok(Self::Fast(Box::new(Fast::new(system, columns, options, progress, timings)?)))
+    }
+}
+
 /// Numbers of one solve.
 pub(super) struct Found {
     pub(super) charges: Vec<f64>,
@@ -58,19 +75,19 @@ pub(super) struct Found {
 }
 
 impl Prepared {
-    /// Works the geometry of `mesh` and `media`, for solves of up to `excitations` at a time.
+    /// Takes the geometry of `mesh` and `media`, for solves of up to `excitations` at a time. Most of the preparation is done by the
+    /// first of them.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
+    /// [`Error::Length`].
     pub fn new(
         mesh: &Mesh,
         media: Media<'_>,
         excitations: usize,
         options: &SolveOptions,
-        progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let system = System::new(mesh, media)?;
-        let dense = match options.method {
+        let is_dense = match options.method {
             // Without surfaces there is nothing to solve for.
             _ if system.panels.len() == 0 => true,
             Method::Auto => {
@@ -81,14 +98,7 @@ impl Prepared {
             Method::Dense => true,
             Method::Fmm => false,
         };
-        let mut timings = Timings::default();
-        let work = if dense {
-            Work::Dense(Box::new(Dense::new(&system, options, progress, &mut timings)?))
-        } else {
-            let fast = Fast::new(&system, excitations, options, progress, &mut timings)?;
-            Work::Fast(Box::new(fast))
-        };
-        Ok(Self { system, options: options.clone(), work, timings })
+        Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
     /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed, where interfaces would come or go.
@@ -111,7 +121,7 @@ impl Prepared {
     /// Solves for the charges under each excitation.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
+    /// [`Error::Length`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
     #[tracing::instrument(level = "debug", skip_all, name = "solve")]
     pub fn solve(
         &mut self,
@@ -124,7 +134,7 @@ impl Prepared {
                 return Err(Error::Length { what: "excitation.potentials", expected, found });
             }
         }
-        let mut timings = std::mem::take(&mut self.timings);
+        let mut timings = Timings::default();
         let started = Instant::now();
         let b: Vec<f64> = excitations
             .iter()
@@ -132,22 +142,31 @@ impl Prepared {
             .collect();
         let columns = excitations.len();
         let (system, options) = (&self.system, &self.options);
+        let of_right_hand_sides = started.elapsed().as_secs_f64();
+        let work = match &mut self.work {
+            Some(work) => work,
+            work @ None => {
+                let wanted = (self.is_dense, self.columns);
+                work.insert(Work::new(system, wanted, options, progress, &mut timings)?)
+            }
+        };
+        let started = Instant::now();
         let known_near_field = timings.near_field;
-        let found = match &mut self.work {
+        let found = match work {
             Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
             Work::Fast(fast) => {
                 fast.solve(system, excitations, b, options, progress, &mut timings)?
             }
         };
-        timings.solve = started.elapsed().as_secs_f64();
+        timings.solve = of_right_hand_sides + started.elapsed().as_secs_f64();
         // Columns were solved for right-hand sides of size 1.
         let largest = found.sizes.iter().copied().fold(0.0, f64::max);
         let sampled = found.error;
         timings.solve -= found.checking + timings.near_field - known_near_field;
         timings.fmm_check = found.checking;
         let (method, fast) = match &self.work {
-            Work::Dense(_) => (Method::Dense, None),
-            Work::Fast(fast) => (Method::Fmm, Some(fast)),
+            Some(Work::Fast(fast)) => (Method::Fmm, Some(fast)),
+            _ => (Method::Dense, None),
         };
         if let Some(fast) = fast {
             timings.matvec_mean = fast.layer.plans().mean_seconds();
@@ -198,7 +217,7 @@ impl Prepared {
                 return Err(Error::Length { what, expected, found });
             }
         }
-        let Work::Fast(fast) = &mut self.work else { return Ok(None) };
+        let Some(Work::Fast(fast)) = &mut self.work else { return Ok(None) };
         let b = external::right_hand_side(system, excitation);
         let scale = system.panels.scale();
         let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();

@@ -50,7 +50,9 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         return output.data(&dry_run(&case, &problem, path));
     }
     let folder = Folder::open(path, &names, args.solving.overwrite)?;
-    let solution = solve(&mut Solver::default(), &case, &problem, &args.solving, &output)?;
+    // What it keeps is freed at the end: results need not wait for that.
+    let mut solver = Solver::default();
+    let solution = solve(&mut solver, &case, &problem, &args.solving, &output)?;
     drop(opening);
     interrupt::check()?;
 

@@ -1,0 +1,154 @@
+//! How close point charges are to surfaces, and whether the mesh follows the surfaces closely enough for them.
+
+use bem::checks::ratio;
+use mesh::Mesh;
+use mesh::locate::{Locator, Nearest};
+use mesh::quality;
+use rayon::prelude::*;
+
+use crate::checks::Warning;
+use crate::problem::Problem;
+use crate::sources::Source;
+
+/// Facets under a charge may be this many times as large as their distance from it: beyond that the charge that it induces is
+/// narrower than the facets, which carry one density each.
+const FACETS_OVER_DISTANCE: f64 = 2.0;
+
+/// Facets of a curved surface may be off from it by this share of a charge's distance: its energy, which goes with one over the distance,
+/// is off by as much.
+const SAGITTA_OVER_DISTANCE: f64 = 0.1;
+
+/// The place nearest to each charge of the surfaces that carry charge, conductors and interfaces; `None` without such surfaces. `surfaces`
+/// are all there are.
+pub(crate) fn find(
+    mesh: &Mesh,
+    surfaces: &Locator,
+    carries_charge: impl Fn(u32) -> bool,
+    sources: &[Source],
+) -> Vec<Option<Nearest>> {
+    let of = |surfaces: &Locator| -> Vec<Option<Nearest>> {
+        sources.par_iter().map(|source| surfaces.nearest(source.position)).collect()
+    };
+    let nearest = of(surfaces);
+    if nearest.iter().flatten().all(|near| carries_charge(near.triangle)) {
+        return nearest;
+    }
+    let charged = (0..mesh.triangles.len() as u32).filter(|&t| carries_charge(t));
+    of(&Locator::of_part(mesh, charged.collect()))
+}
+
+/// Point charges that are nearer to a surface than its facets can follow.
+pub(crate) fn judge(problem: &Problem) -> Vec<Warning> {
+    let narrow = worst(problem, &problem.mesh, &problem.nearest, longest_sides);
+    let (given, given_nearest) = problem.as_given();
+    let flat = worst(problem, given, given_nearest, quality::sagittas);
+    let unit = problem.description.unit.name();
+    let narrow = narrow.filter(|found| ratio(found.ratio(), FACETS_OVER_DISTANCE) > 1.0).map(|found| {
+        let Found { what, distance, size } = &found;
+        let message = format!(
+            "{what} is {distance:.2e} {unit} from a surface whose facets are {size:.2e} {unit} large there: the charge that it \
+             induces is narrower than they are, and its energy is wrong; refine the mesh there to facets of at most {:.2e} {unit}",
+            FACETS_OVER_DISTANCE * distance
+        );
+        let values = [found.ratio(), FACETS_OVER_DISTANCE];
+        Warning::new("charge_near_surface", found.what, values, message)
+    });
+    let flat = flat.filter(|found| ratio(found.ratio(), SAGITTA_OVER_DISTANCE) > 1.0).map(|found| {
+        let Found { what, distance, size } = &found;
+        let message = format!(
+            "{what} is {distance:.2e} {unit} from a curved surface that the facets of the mesh follow to {size:.2e} {unit} there: its \
+             energy is off by about {:.0e} of itself; make a finer mesh of the curved surface there (splitting facets does not help)",
+            found.ratio()
+        );
+        let values = [found.ratio(), SAGITTA_OVER_DISTANCE];
+        Warning::new("charge_near_curved_surface", found.what, values, message)
+    });
+    narrow.into_iter().chain(flat).collect()
+}
+
+/// A length of the mesh next to a charge, relative to whose distance it is largest.
+struct Found {
+    what: String,
+    distance: f64,
+    size: f64,
+}
+
+impl Found {
+    fn ratio(&self) -> f64 {
+        self.size / self.distance
+    }
+}
+
+/// The charge for which a length of the triangle nearest to it is largest, relative to its distance.
+fn worst(
+    problem: &Problem,
+    mesh: &Mesh,
+    nearest: &[Option<Nearest>],
+    lengths: impl Fn(&Mesh, &[u32]) -> Vec<f64>,
+) -> Option<Found> {
+    let charges = problem.sources.iter().zip(nearest).enumerate();
+    let found: Vec<(usize, Nearest)> = charges
+        .filter(|(_, (source, _))| source.coulomb != 0.0)
+        .filter_map(|(index, (_, near))| Some((index, (*near)?)))
+        .collect();
+    let triangles: Vec<u32> = found.iter().map(|(_, near)| near.triangle).collect();
+    let sizes = lengths(mesh, &triangles).into_iter();
+    let all = found.into_iter().zip(sizes).map(|((index, near), size)| {
+        (size / near.distance, index, Found { what: String::new(), distance: near.distance, size })
+    });
+    let (_, index, found) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Found { what: problem.sources[index].called(index), ..found })
+}
+
+/// The longest side of each of these triangles.
+fn longest_sides(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
+    let longest = |&t: &u32| {
+        let [a, b, c] = mesh.corners(t as usize);
+        let side =
+            |p: [f64; 3], q: [f64; 3]| (0..3).map(|k| (p[k] - q[k]).powi(2)).sum::<f64>().sqrt();
+        side(a, b).max(side(b, c)).max(side(c, a))
+    };
+    triangles.iter().map(longest).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{self, LengthUnit};
+    use crate::{Amount, Charge, Conductor, Description, Setting, testing};
+
+    /// A grounded sphere of radius 1, with a charge at this distance from it: energy relative to the exact one, and warnings.
+    fn charge_at(distance: f64) -> (f64, Vec<Warning>) {
+        let direction = [0.48, 0.6, 0.64];
+        let position = direction.map(|u| u * (1.0 + distance));
+        let conductor =
+            Conductor { setting: Some(Setting::Potential(0.0)), ..Conductor::new("sphere") };
+        let description = Description {
+            conductors: vec![conductor],
+            charges: vec![Charge { position, amount: Amount::Coulomb(1e-10) }],
+            ..Description::default()
+        };
+        let problem = Problem::new(description, testing::sphere()).unwrap();
+        let solution = problem.solve(&bem::SolveOptions::default(), &bem::Quiet).unwrap();
+        let energy = solution.state.unwrap().solvation.unwrap().energies.reaction_j;
+        let image = 1.0 / ((1.0 + distance).powi(2) - 1.0);
+        let exact = -0.5 * 1e-20 * image / units::farads(1.0, LengthUnit::Metre);
+        (energy / exact, solution.warnings)
+    }
+
+    #[test]
+    fn charges_closer_to_a_curved_surface_than_its_facets_follow_it_are_told_by_how_much() {
+        for distance in [0.3, 0.1, 0.03] {
+            let (energy, warnings) = charge_at(distance);
+            let found = warnings.iter().find(|w| w.check == "charge_near_curved_surface").unwrap();
+            let off = (energy - 1.0).abs();
+            assert!(
+                off < found.value && found.value < 3.0 * off,
+                "{distance}: {energy}, {found:?}"
+            );
+            assert_eq!(found.is_error, found.value > 1.0, "{distance}");
+        }
+        let (energy, warnings) = charge_at(1.5);
+        assert!((energy - 1.0).abs() < 0.1 && warnings.is_empty(), "{energy}, {warnings:?}");
+    }
+}
