@@ -1,4 +1,5 @@
-//! Results of a run take the place of older ones at once: whatever ends the run, the folder holds the old or the new ones.
+//! Results of a run take the place of older ones at once: whatever ends the run, the folder holds
+//! the old or the new ones.
 
 #![cfg(target_os = "linux")]
 
@@ -32,7 +33,8 @@ enum Found {
 }
 
 impl Scene {
-    /// `folder` gives the user a folder in the output folder, which then cannot be exchanged as a whole.
+    /// `folder` gives the user a folder in the output folder, which then cannot be exchanged as a
+    /// whole.
     fn new(name: &str, folder: bool) -> Self {
         let place = Workplace::small(name);
         let probe = |name| {
@@ -74,7 +76,8 @@ impl Scene {
         command
     }
 
-    /// Which results the folder holds; a results.json that lists what is not there, or is from elsewhere, fails the test.
+    /// Which results the folder holds; a results.json that lists what is not there, or is from
+    /// elsewhere, fails the test.
     fn found(&self, what: &str) -> Found {
         let found = files(&self.place);
         let mut others = found.clone();
@@ -171,7 +174,8 @@ fn disturb_each_call(name: &str, folder: bool, step: usize) {
             }
             let later = scene.found_by_the_next_run(&what);
             assert_ne!(later, Found::Unlisted, "{what}");
-            // Moving one by one begins once it is decided that the new results hold; the next run ends it.
+            // Moving one by one begins once it is decided that the new results hold; the next run
+            // ends it.
             let ended_later = folder && later == Found::New;
             assert!(later == found || ended_later, "{what}: {found:?}, then {later:?}");
             seen.push(found);

@@ -52,7 +52,8 @@ fn a_mesh_given_as_a_case_is_recognised() {
     place.farad("solve renamed").fails(3, &["renamed is no case file: it is a Gmsh mesh"]);
 }
 
-/// Whatever is given in place of a case: one message that says what it is and what to do, not what TOML thinks of it.
+/// Whatever is given in place of a case: one message that says what it is and what to do, not what
+/// TOML thinks of it.
 #[test]
 fn files_that_are_no_cases_are_recognised_in_a_few_lines() {
     let place = Workplace::new("case_foreign");

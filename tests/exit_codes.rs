@@ -100,7 +100,8 @@ fn memory_that_the_system_refuses_is_5() {
         shell.args(["-c", &format!("ulimit -v {kibibytes}; exec {farad} {arguments}")]);
         Ended::from(shell.current_dir(place.path(".")).stdin(Stdio::null()).output().unwrap())
     };
-    // 8 x 20,000^2 bytes are 3.2 GB: refused by what `ulimit` leaves, and if told that there is more, by the system.
+    // 8 x 20,000^2 bytes are 3.2 GB: refused by what `ulimit` leaves, and if told that there is
+    // more, by the system.
     limited(1_500_000, "solve sphere.toml").fails(5, &["the dense matrix needs", "--memory-limit"]);
     let ended = limited(1_500_000, "solve sphere.toml --memory-limit 100");
     ended.fails(5, &["out of memory", "refused", "--method fmm"]);

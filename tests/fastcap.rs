@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use crate::support::{Workplace, matrix, maxwell};
 
-/// Where FastCap's bus generator puts the lines between panels on a unit: narrow panels at the edges.
+/// Where FastCap's bus generator puts the lines between panels on a unit: narrow panels at the
+/// edges.
 const UNIT: [f64; 6] = [0.0, 0.08, 0.3, 0.7, 0.92, 1.0];
 
 /// A bar from the origin in quadrilaterals, each unit of length divided alike.
@@ -47,7 +48,8 @@ fn bus(name: &str) -> Workplace {
 fn the_published_bus_is_met_within_one_percent() {
     let place = bus("fastcap_bus");
     let results = place.solve("bus.lst --tolerance 1e-4");
-    // FastCap User's Guide, 2 x 2 bus crossing with wires of 1 m: picofarads of the first row, about 1 % accurate.
+    // FastCap User's Guide, 2 x 2 bus crossing with wires of 1 m: picofarads of the first row,
+    // about 1 % accurate.
     let published = [248.2, -85.18, -48.61, -48.61];
     let row = &matrix(&results["capacitance"]["maxwell_farad"])[0];
     for (found, published) in row.iter().zip(published) {
@@ -83,7 +85,8 @@ fn an_imported_list_gives_what_the_list_gives() {
     assert!(place.must("mesh info lists/pair.lst").stdout.contains("FastCap, ASCII"));
 }
 
-/// Written next to each other in the current folder, and found again wherever the folder goes; a TAB in a title is a blank.
+/// Written next to each other in the current folder, and found again wherever the folder goes; a
+/// TAB in a title is a blank.
 #[test]
 fn imported_cases_run_where_they_lie() {
     let place = Workplace::new("fastcap_import_here");
@@ -100,7 +103,8 @@ fn imported_cases_run_where_they_lie() {
     place.must("solve elsewhere/a.toml");
 }
 
-/// A sphere of 8 n^2 triangles, every other one facing inward: it is for the list to say which side is which.
+/// A sphere of 8 n^2 triangles, every other one facing inward: it is for the list to say which side
+/// is which.
 fn sphere(radius: f64, n: usize) -> String {
     let mut text = "0 a sphere\n".to_owned();
     for octant in 0..8 {
@@ -164,8 +168,9 @@ fn coated_spheres_by_d_and_b_lines() {
     }
 }
 
-/// A sphere in a shell beside another sphere: the shell shields it. Meshed with both of its surfaces the shell does so to the tolerance;
-/// as one sheet up to what facets leak, of third order in their size.
+/// A sphere in a shell beside another sphere: the shell shields it. Meshed with both of its
+/// surfaces the shell does so to the tolerance; as one sheet up to what facets leak, of third order
+/// in their size.
 #[test]
 fn a_shell_shields_what_is_inside_of_it() {
     let place = Workplace::new("fastcap_nested");

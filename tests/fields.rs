@@ -11,8 +11,8 @@ use crate::support::Workplace;
 /// 4 pi eps0: the charge of a unit sphere at 1 V, and the force that two of them exert.
 const UNIT: f64 = 1.0 / 8.987_551_786_2e9;
 
-/// What a run says of a state, in units of a system of size 1 and 1 V: charges, energy, force and torque of each body, potential and field
-/// at each probe.
+/// What a run says of a state, in units of a system of size 1 and 1 V: charges, energy, force and
+/// torque of each body, potential and field at each probe.
 struct Numbers(Vec<f64>);
 
 impl Numbers {
@@ -31,8 +31,9 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
 }
 
-/// Two spheres, one of metal at 1 V above the field's potential where the origin was, the other of metal at that potential or a
-/// dielectric, beside a point charge and perhaps a plane of symmetry along the field.
+/// Two spheres, one of metal at 1 V above the field's potential where the origin was, the other of
+/// metal at that potential or a dielectric, beside a point charge and perhaps a plane of symmetry
+/// along the field.
 fn state(
     place: &Workplace,
     spheres: &Mesh,
@@ -90,12 +91,13 @@ fn state(
     all
 }
 
-/// What rounding leaves of a coordinate of 1: in places of vertices, in the potential of the field there, and in what is
-/// taken off again.
+/// What rounding leaves of a coordinate of 1: in places of vertices, in the potential of the field
+/// there, and in what is taken off again.
 const ROUNDED: f64 = 3.0 * f64::EPSILON;
 
-/// Where a system lies in a field is of no account when its potentials are those of the field there. By the fast method numbers
-/// are exact to the tolerance of 1e-6 each time; densely to the digits that coordinates lose so far from the origin.
+/// Where a system lies in a field is of no account when its potentials are those of the field
+/// there. By the fast method numbers are exact to the tolerance of 1e-6 each time; densely to the
+/// digits that coordinates lose so far from the origin.
 #[test]
 fn answers_in_a_field_do_not_depend_on_the_place() {
     let place = Workplace::new("fields_place");
@@ -120,7 +122,8 @@ fn answers_in_a_field_do_not_depend_on_the_place() {
     }
 }
 
-/// A field puts a distant body at a potential beside which that of the others is small; their charges keep their digits all the same.
+/// A field puts a distant body at a potential beside which that of the others is small; their
+/// charges keep their digits all the same.
 #[test]
 fn charges_in_a_field_are_exact_whatever_lies_far_away() {
     let place = Workplace::new("fields_far");
@@ -151,8 +154,9 @@ fn charges_in_a_field_are_exact_whatever_lies_far_away() {
     }
 }
 
-/// Bodies on which nothing else acts exert no force in all: what is left is the quadrature of fields that change within a facet, which
-/// is told where bodies come closer to each other than their facets can follow.
+/// Bodies on which nothing else acts exert no force in all: what is left is the quadrature of
+/// fields that change within a facet, which is told where bodies come closer to each other than
+/// their facets can follow.
 #[test]
 fn forces_that_do_not_add_up_are_told() {
     let place = Workplace::new("fields_balance");

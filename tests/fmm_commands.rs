@@ -80,7 +80,8 @@ fn eval_sums_two_charges_by_hand() {
         assert!((value - exact).abs() < 1e-10, "{values:?}");
     }
 
-    // The same points in Fortran order and single precision; one density; a target at x = 1 beside the first charge.
+    // The same points in Fortran order and single precision; one density; a target at x = 1 beside
+    // the first charge.
     let singles: Vec<u8> =
         [0f32, 0., 0., 0., 0., 2.].iter().flat_map(|x| x.to_le_bytes()).collect();
     place.write("fortran.npy", npy("<f4", true, "(2, 3)", &singles));
@@ -100,8 +101,8 @@ fn eval_sums_two_charges_by_hand() {
 #[test]
 fn eval_adds_dipoles() {
     let place = Workplace::new("fmm_eval_dipoles");
-    // A charge of 2 at the origin with the moment (0, 0, 3), and a point without strengths at distance 2 along z:
-    // 2 / 2 + 3 * 2 / 8. The second density has the moment's sign changed.
+    // A charge of 2 at the origin with the moment (0, 0, 3), and a point without strengths at
+    // distance 2 along z: 2 / 2 + 3 * 2 / 8. The second density has the moment's sign changed.
     place.write("points.npy", npy("<f8", false, "(2, 3)", &doubles(&[0., 0., 0., 0., 0., 2.])));
     place.write("charges.npy", npy("<f8", false, "(2, 2)", &doubles(&[2., 0., 2., 0.])));
     let moments = [0., 0., 3., 0., 0., 0., 0., 0., -3., 0., 0., 0.];
@@ -196,7 +197,8 @@ fn eval_says_what_is_wrong_with_its_sums() {
     assert!(ended.code == 4 && report["warnings"].as_array().unwrap().len() == 1);
     assert!(report["not_finite"].as_u64().unwrap() > 0);
 
-    // Charges that cancel to all the digits that single precision has: no relative error can be kept far away.
+    // Charges that cancel to all the digits that single precision has: no relative error can be
+    // kept far away.
     let count = 400;
     let mut random = Random::new(62);
     let points = Distribution::Cube.points(count / 2, &mut random);

@@ -1,4 +1,5 @@
-//! Whole runs of the program, checked against exact answers and against what its documentation promises.
+//! Whole runs of the program, checked against exact answers and against what its documentation
+//! promises.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! A matrix of features: random cases in which every pair of features occurs, each of which must have the same answer however it
-//! is asked (docs/validation.md, "The matrix of features").
+//! A matrix of features: random cases in which every pair of features occurs, each of which must
+//! have the same answer however it is asked (docs/validation.md, "The matrix of features").
 
 mod bodies;
 mod build;
@@ -28,8 +28,8 @@ const SEED: u64 = 1;
 /// So many cases are the slice: about a minute of two cores.
 const SLICE: usize = 24;
 
-/// Cases of the slice that are not done in it, and why: take one out when it can be. Nor are those with a tolerance of 1e-8, which
-/// take a minute each, and more.
+/// Cases of the slice that are not done in it, and why: take one out when it can be. Nor are those
+/// with a tolerance of 1e-8, which take a minute each, and more.
 const LEFT_OUT: &[(usize, &str)] = &[
     (
         7,
@@ -39,7 +39,8 @@ const LEFT_OUT: &[(usize, &str)] = &[
     (21, "takes a minute of a core"),
 ];
 
-/// Cases beyond the slice that did not hold once and take seconds: images that are conductors of their own where they do not touch.
+/// Cases beyond the slice that did not hold once and take seconds: images that are conductors of
+/// their own where they do not touch.
 const ONCE_WRONG: &[usize] = &[793];
 
 fn environment<T: std::str::FromStr>(name: &str) -> Option<T> {
@@ -168,8 +169,8 @@ fn operators_are_the_same_however_the_mesh_is_said() {
     assert_eq!(done, 3);
 }
 
-/// The whole matrix: FARAD_MATRIX_CASES cases of the seed FARAD_MATRIX_SEED, or its case FARAD_MATRIX_CASE alone. Cases that
-/// fail stay in FARAD_MATRIX_FOLDER, with tables of all.
+/// The whole matrix: FARAD_MATRIX_CASES cases of the seed FARAD_MATRIX_SEED, or its case
+/// FARAD_MATRIX_CASE alone. Cases that fail stay in FARAD_MATRIX_FOLDER, with tables of all.
 #[test]
 #[ignore = "takes minutes to hours; cargo test --release --test runs matrix_whole -- --ignored --nocapture"]
 fn matrix_whole() {

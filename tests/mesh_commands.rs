@@ -87,7 +87,8 @@ fn names_of_other_formats_than_what_is_written_are_refused() {
     assert_eq!(place.list(""), ["sphere.msh", "sphere.toml"]);
 }
 
-/// `check` writes one file, that of the defects, and never over anything that it was not told it may.
+/// `check` writes one file, that of the defects, and never over anything that it was not told it
+/// may.
 #[test]
 fn check_writes_over_nothing_unasked_and_never_over_the_mesh() {
     let place = Workplace::new("mesh_check_output");
@@ -112,7 +113,8 @@ fn check_writes_over_nothing_unasked_and_never_over_the_mesh() {
     assert!(place.read("other.vtu").contains("VTKFile"));
 }
 
-/// The first signal ends them, with the code of `solve`, and what they would have written is not there.
+/// The first signal ends them, with the code of `solve`, and what they would have written is not
+/// there.
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_mesh_commands_with_nothing_written() {
@@ -155,7 +157,8 @@ fn info_is_there_as_json() {
     assert_eq!(found["warnings"], serde_json::json!([]));
 }
 
-/// As some programs write them: every facet with three vertices of its own. One body by `check`, `info` and `solve` alike.
+/// As some programs write them: every facet with three vertices of its own. One body by `check`,
+/// `info` and `solve` alike.
 #[test]
 fn facets_that_share_no_vertices_are_one_body() {
     let place = Workplace::small("mesh_soup");
@@ -198,7 +201,8 @@ fn facets_that_share_no_vertices_are_one_body() {
         place.solve("soup.toml")["capacitance"]["conductors"],
         serde_json::json!(["body_1"])
     );
-    // Facets that do not meet are refused by both, with the reason, unless the case says that they are one conductor.
+    // Facets that do not meet are refused by both, with the reason, unless the case says that they
+    // are one conductor.
     place.write("loose.off", facets(0.99));
     place.case("loose.toml", "loose.off", "");
     let reason = "8 of the 8 bodies are single triangles";
@@ -208,7 +212,8 @@ fn facets_that_share_no_vertices_are_one_body() {
     assert_eq!(place.solve("one.toml")["capacitance"]["conductors"], serde_json::json!(["all"]));
 }
 
-/// Between conductors that touch along a line there is no capacitance, whether they share vertices or not.
+/// Between conductors that touch along a line there is no capacitance, whether they share vertices
+/// or not.
 #[test]
 fn conductors_that_touch_are_an_error_along_a_line_and_a_note_at_a_point() {
     let place = Workplace::new("mesh_contact");

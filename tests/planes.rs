@@ -22,8 +22,8 @@ fn stl(triangles: &[Corners]) -> String {
     text + "endsolid s\n"
 }
 
-/// Faces of a cube from -half to half, each of n x n squares cut in two: all six, or the parts of three of them that lie where no
-/// coordinate is negative.
+/// Faces of a cube from -half to half, each of n x n squares cut in two: all six, or the parts of
+/// three of them that lie where no coordinate is negative.
 fn cube(half: f64, n: usize, whole: bool) -> String {
     let place = |k: usize| (2.0 * k as f64 / n as f64 - 1.0) * half;
     let first = if whole { 0 } else { n / 2 };
@@ -163,12 +163,14 @@ fn bodies_without_a_force_are_named() {
     assert!(text.contains("no force is known on \"shell\": several media"), "{text}");
 }
 
-/// A charge over a plane is pulled by q^2/(4 pi eps0 (2h)^2), and its energy is that of half its image's potential.
+/// A charge over a plane is pulled by q^2/(4 pi eps0 (2h)^2), and its energy is that of half its
+/// image's potential.
 #[test]
 fn a_charge_over_a_ground_plane() {
     let place = Workplace::new("planes_charge");
     place.generate("sphere --elements 72", "sphere.msh");
-    // A molecule of the medium's own permittivity is not there at all but for its charge, which is one angstrom over its centre.
+    // A molecule of the medium's own permittivity is not there at all but for its charge, which is
+    // one angstrom over its centre.
     place.write("one.pqr", "ATOM 1 C RES 1 0.0 0.0 0.5 1.0 1.0\n");
     place.write(
         "charge.toml",
@@ -184,7 +186,8 @@ fn a_charge_over_a_ground_plane() {
     assert!((force / (-unit / (2.0 * height).powi(2)) - 1.0).abs() < 1e-9, "{force}");
 }
 
-/// Half a dielectric sphere on a ground plane in a field: half of a sphere in a field, of dipole moment (eps - 1)/(eps + 2) a^3 E.
+/// Half a dielectric sphere on a ground plane in a field: half of a sphere in a field, of dipole
+/// moment (eps - 1)/(eps + 2) a^3 E.
 #[test]
 fn half_a_dielectric_sphere_stands_on_the_ground() {
     let place = Workplace::new("planes_half");

@@ -46,7 +46,8 @@ fn only_files_of_the_earlier_run_are_replaced() {
     assert_ne!(place.json("sphere.out/results.json"), before);
     assert_eq!(place.read("sphere.out/notes.txt"), "mine");
 
-    // A run that writes fewer files takes the older ones away: nothing stale lies beside new results.
+    // A run that writes fewer files takes the older ones away: nothing stale lies beside new
+    // results.
     place.case("sphere.toml", "sphere.msh", "[output]\nvtk = \"none\"");
     place.must("solve sphere.toml");
     assert!(!place.path("sphere.out/surface.vtu").exists());
@@ -245,8 +246,8 @@ fn a_coat_is_a_body_and_its_charge_is_seen() {
         let each = body.iter().zip(area.iter().zip(&density));
         each.filter(|(body, _)| **body == wanted).map(|(_, (area, density))| area * density).sum()
     };
-    // Bound charge adds up to nothing, and what lies on the outside is Q (1 - 1/eps_r), by Gauss's law on both faceted
-    // spheres, which the solver keeps to its tolerance of 1e-6.
+    // Bound charge adds up to nothing, and what lies on the outside is Q (1 - 1/eps_r), by Gauss's
+    // law on both faceted spheres, which the solver keeps to its tolerance of 1e-6.
     assert!(((on(0.0) + on(1.0)) / capacitance - 1.0).abs() < 3e-6, "{} {}", on(0.0), on(1.0));
     assert!((on(1.0) / capacitance - 0.75).abs() < 3e-6, "{}", on(1.0) / capacitance);
 }
@@ -336,7 +337,8 @@ fn names_do_nothing_but_be_read() {
         let header = table.lines().next().unwrap();
         let first = header.split(',').nth(1).unwrap().trim_start_matches('"');
         assert!(!first.starts_with(['=', '+', '-', '@']), "{header}");
-        // Nor does any table act on the terminal that shows it, or break its lines: as many fields everywhere.
+        // Nor does any table act on the terminal that shows it, or break its lines: as many fields
+        // everywhere.
         let tables: Vec<String> =
             place.list("n.out").into_iter().filter(|file| file.ends_with(".csv")).collect();
         assert!(tables.len() >= 3, "{tables:?}");

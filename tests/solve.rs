@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::support::{Workplace, matrix, maxwell, repository};
 
-/// C/(4 pi eps0) of the unit cube: Helsing and Perfekt, On the polarizability and capacitance of the cube (2013).
+/// C/(4 pi eps0) of the unit cube: Helsing and Perfekt, On the polarizability and capacitance of
+/// the cube (2013).
 const CUBE: f64 = 0.660_678_154_099_57;
 
 /// C/(4 pi eps0) of the disk of radius 1: 2/pi.
@@ -32,7 +33,8 @@ fn a_sphere_converges_with_second_order_from_below() {
     assert!((1.9..2.1).contains(&order), "{coarse} {fine} {order}");
 }
 
-/// Facets inside and outside of the sphere in equal parts leave little of their error: vertices on the sphere give -1.2e-2.
+/// Facets inside and outside of the sphere in equal parts leave little of their error: vertices on
+/// the sphere give -1.2e-2.
 #[test]
 fn facets_of_the_spheres_volume_come_much_closer() {
     let place = Workplace::new("solve_volume");
@@ -40,7 +42,8 @@ fn facets_of_the_spheres_volume_come_much_closer() {
     assert!((c - 1.0).abs() < 5e-4, "{c}");
 }
 
-/// Literature values: the torus to six digits, the cube's polarisability as ZENO gives it, 3.64431 eps0 a^3.
+/// Literature values: the torus to six digits, the cube's polarisability as ZENO gives it, 3.64431
+/// eps0 a^3.
 #[test]
 fn a_torus_and_the_polarisability_of_a_cube() {
     let place = Workplace::new("solve_literature");
@@ -65,8 +68,9 @@ fn a_torus_and_the_polarisability_of_a_cube() {
     }
 }
 
-/// Graded toward each other, spheres with a narrow gap between them need fewer triangles: 1,440 of one size are off by 6e-2 and 9e-2,
-/// and by 2e-3 or less if their facets have the spheres' volume, too.
+/// Graded toward each other, spheres with a narrow gap between them need fewer triangles: 1,440 of
+/// one size are off by 6e-2 and 9e-2, and by 2e-3 or less if their facets have the spheres' volume,
+/// too.
 #[test]
 fn graded_spheres_resolve_the_gap_between_them() {
     let place = Workplace::new("solve_gap");
@@ -105,8 +109,9 @@ fn two_spheres_give_the_whole_matrix() {
     place.case("two.toml", "two.msh", "[solver]\nmethod = \"fmm\"\ntolerance = 1e-8");
     let results = place.solve("two.toml");
     let matrix = maxwell(&results);
-    // Facets make an octahedral sphere of 800 triangles smaller by 4.9e-4 x 8192/800 (bempp-cl's error at 8,192). That
-    // enters C11 1.26 times: d ln C11 / d ln a = 1 + (d/a) |f'|/f for C11 = a f(d/a), with f' = -0.1 at d/a = 3.
+    // Facets make an octahedral sphere of 800 triangles smaller by 4.9e-4 x 8192/800 (bempp-cl's
+    // error at 8,192). That enters C11 1.26 times: d ln C11 / d ln a = 1 + (d/a) |f'|/f for C11 = a
+    // f(d/a), with f' = -0.1 at d/a = 3.
     for (i, j, exact) in
         [(0, 0, TWO_SPHERES.0), (0, 1, TWO_SPHERES.1), (1, 0, TWO_SPHERES.1), (1, 1, TWO_SPHERES.0)]
     {
@@ -169,8 +174,8 @@ fn a_coated_sphere_and_a_charge_in_a_sphere_come_close() {
     let place = Workplace::new("solve_media");
     let case = |name: &str| repository().join("cases").join(name).display().to_string();
     let coated = place.solve(&format!("{} --output coated", case("coated_sphere.toml")));
-    // 1/C = (1/a - 1/b)/eps + 1/b; 3e-4 at 20,000 triangles, times 20,000 / 1,296 of second order (octahedral facets are half
-    // as good again).
+    // 1/C = (1/a - 1/b)/eps + 1/b; 3e-4 at 20,000 triangles, times 20,000 / 1,296 of second order
+    // (octahedral facets are half as good again).
     let error = (maxwell(&coated)[0][0] / 1.6 - 1.0).abs();
     assert!(error < 1.5 * 3e-4 * 20_000.0 / 1296.0, "{error}");
     let names: Vec<_> =
@@ -178,7 +183,8 @@ fn a_coated_sphere_and_a_charge_in_a_sphere_come_close() {
     assert_eq!(names, ["surroundings", "coat"]);
 
     let charge = place.solve(&format!("{} --output charge", case("charge_in_sphere.toml")));
-    // Kirkwood's series with 332.06371 kcal A / (mol e^2); 0.1 % at 20,000 triangles, times 20,000 / 1,280.
+    // Kirkwood's series with 332.06371 kcal A / (mol e^2); 0.1 % at 20,000 triangles, times
+    // 20,000 / 1,280.
     let energy = charge["solvation"]["energy_kcal_per_mol"].as_f64().unwrap();
     assert!((energy / -12.073_903_7 - 1.0).abs() < 1e-3 * 20_000.0 / 1280.0, "{energy}");
     assert!(place.read("charge/reaction_potential.csv").lines().count() == 2);
@@ -221,7 +227,8 @@ fn conductors_are_held_float_and_answer_to_fields() {
     close(c(0, 0) * 2.0 + c(0, 1) * v, number(held, "charge_c"));
     assert!(results["solvation"].is_null());
 
-    // Uncharged, in a field along x the spheres polarise each other: opposite potentials by symmetry.
+    // Uncharged, in a field along x the spheres polarise each other: opposite potentials by
+    // symmetry.
     place.case(
         "field.toml",
         "two.msh",
@@ -230,7 +237,8 @@ fn conductors_are_held_float_and_answer_to_fields() {
     );
     let results = place.solve("field.toml");
     let v = |k: usize| results["charges"][k]["potential_v"].as_f64().unwrap();
-    // Centres at x = -1.5 and 1.5, where the field's potential is 15 V and -15 V; the neighbour's dipole takes some away.
+    // Centres at x = -1.5 and 1.5, where the field's potential is 15 V and -15 V; the neighbour's
+    // dipole takes some away.
     assert!((v(0) + v(1)).abs() < 1e-4 && (12.0..15.0).contains(&v(0)), "{} {}", v(0), v(1));
 }
 
@@ -276,7 +284,8 @@ fn atoms_in_the_wrong_place_and_crossing_surfaces_are_refused() {
     place
         .farad("sweep one.toml")
         .fails(3, &["parts of one body's surface go through each other", "\"oil\""]);
-    // A molecular surface may go through itself here and there: an octahedron with its top pulled out through a lower side.
+    // A molecular surface may go through itself here and there: an octahedron with its top pulled
+    // out through a lower side.
     place.write(
         "self.off",
         "OFF\n6 8 0\n1 0 0\n0 1 0\n-1 0 0\n0 -1 0\n0.9 0.8 -0.5\n0 0 -1\n\
@@ -419,11 +428,13 @@ fn run(place: &Workplace, case: &Path, name: &str, method: &str) -> Value {
     results
 }
 
-/// A result that breaks its promise more than tenfold is no success: it ends with exit code 4, and what is written says so.
+/// A result that breaks its promise more than tenfold is no success: it ends with exit code 4, and
+/// what is written says so.
 #[test]
 fn broken_promises_are_errors() {
     let place = Workplace::new("solve_promises");
-    // A body of 1e-13 beside a plane at 1: its image is far outside of what a sum in double precision resolves.
+    // A body of 1e-13 beside a plane at 1: its image is far outside of what a sum in double
+    // precision resolves.
     place.generate("cube --edge 1e-13 --elements 48", "speck.msh");
     place.case(
         "speck.toml",
@@ -456,8 +467,9 @@ fn broken_promises_are_errors() {
     }
 }
 
-/// A charge close to a face of a grounded cube sees a plane: its energy is that of its image, however large the facets are that the mesh
-/// came with, and nothing is warned of, by either method. Of a dielectric cube the image is smaller by (eps - 1)/(eps + 1).
+/// A charge close to a face of a grounded cube sees a plane: its energy is that of its image,
+/// however large the facets are that the mesh came with, and nothing is warned of, by either
+/// method. Of a dielectric cube the image is smaller by (eps - 1)/(eps + 1).
 #[test]
 fn a_charge_close_to_a_surface_has_the_energy_of_its_image() {
     let place = Workplace::new("solve_near_charge");
@@ -481,7 +493,8 @@ fn a_charge_close_to_a_surface_has_the_energy_of_its_image() {
             });
             let exact =
                 -image * 1e-20 / (16.0 * std::f64::consts::PI * 8.854_187_818_8e-12 * height);
-            // Other faces count by the height over the edge; constant densities on triangles as long as 0.7 of their distance give 1 %.
+            // Other faces count by the height over the edge; constant densities on triangles as
+            // long as 0.7 of their distance give 1 %.
             let error = (energies[0] / exact - 1.0).abs();
             assert!(error < 1e-2 + 2.0 * height, "{image} {height}: {energies:?} {exact}");
             // Both solve the same equations to 1e-6.
@@ -504,7 +517,8 @@ fn kilocalories(energies: &Value) -> f64 {
     energies["energy_kcal_per_mol"].as_f64().unwrap()
 }
 
-/// Two charges in a sphere: the Coulomb energy in its medium is exact, the reaction energy is Kirkwood's series, and both add up.
+/// Two charges in a sphere: the Coulomb energy in its medium is exact, the reaction energy is
+/// Kirkwood's series, and both add up.
 #[test]
 fn energies_of_two_charges_in_a_sphere_add_up() {
     let place = Workplace::new("solve_energies");
@@ -541,12 +555,14 @@ fn energies_of_two_charges_in_a_sphere_add_up() {
     let coulomb = -2.0 / (inside * dot(apart, apart).sqrt()) * unit_energy();
     let found = [&solvation["coulomb"], &solvation, &solvation["total"]].map(kilocalories);
     assert!((found[0] / coulomb - 1.0).abs() < 1e-9, "{found:?} {coulomb}");
-    // 0.1 % at 20,000 triangles is 6 % at 320, of second order; facets of the sphere's volume leave a tenth of that.
+    // 0.1 % at 20,000 triangles is 6 % at 320, of second order; facets of the sphere's volume leave
+    // a tenth of that.
     assert!((found[1] / reaction - 1.0).abs() < 1e-2, "{found:?} {reaction}");
     assert!((found[2] - found[0] - found[1]).abs() < 1e-12 * coulomb.abs(), "{found:?}");
 }
 
-/// Two like ions far apart in water repel each other by q^2/(eps d); the solvation energy alone has them attract each other.
+/// Two like ions far apart in water repel each other by q^2/(eps d); the solvation energy alone has
+/// them attract each other.
 #[test]
 fn like_ions_repel() {
     let place = Workplace::new("solve_ions");
@@ -576,10 +592,11 @@ fn like_ions_repel() {
     assert_eq!(kilocalories(&one["coulomb"]), 0.0);
     let binding = kilocalories(&two["total"]) - 2.0 * kilocalories(&one["total"]);
     let exact = unit_energy() / (80.0 * distance);
-    // Each displaces water in the other's field: (R/d)^3 beside the monopoles, 5e-4. Facets and the solver's tolerance of -39 kcal/mol
-    // count the same in both.
+    // Each displaces water in the other's field: (R/d)^3 beside the monopoles, 5e-4. Facets and the
+    // solver's tolerance of -39 kcal/mol count the same in both.
     assert!((binding / exact - 1.0).abs() < 2e-3, "{binding} {exact}");
-    // Each molecule's parts add up to the whole, and the way from atom to surface is what tells a wrong unit.
+    // Each molecule's parts add up to the whole, and the way from atom to surface is what tells a
+    // wrong unit.
     let molecules = two["molecules"].as_array().unwrap();
     let sum: f64 = molecules.iter().map(|m| kilocalories(&m["total"])).sum();
     assert!((sum / kilocalories(&two["total"]) - 1.0).abs() < 1e-12, "{sum}");

@@ -7,7 +7,8 @@ use crate::support::Workplace;
 /// 4 pi eps0 in farad per metre, CODATA 2022.
 const FOUR_PI_EPS0: f64 = 4.0 * std::f64::consts::PI * 8.854_187_818_8e-12;
 
-/// C/(4 pi eps0) of the unit cube: Helsing and Perfekt, On the polarizability and capacitance of the cube (2013).
+/// C/(4 pi eps0) of the unit cube: Helsing and Perfekt, On the polarizability and capacitance of
+/// the cube (2013).
 const CUBE: f64 = 0.660_678_154_099_57;
 
 fn study(place: &Workplace, arguments: &str) -> Value {
@@ -132,7 +133,8 @@ fn levels_before_a_failure_are_reported() {
     assert!(!place.path("none").exists());
 }
 
-/// Two spheres whose gap is a tenth of their facets: values change regularly and say nothing of the gap.
+/// Two spheres whose gap is a tenth of their facets: values change regularly and say nothing of the
+/// gap.
 #[test]
 fn gaps_that_no_mesh_resolves_have_no_estimate() {
     let place = Workplace::new("study_gap");
@@ -160,8 +162,9 @@ fn tables_of_many_entries_fit_a_terminal() {
     }
 }
 
-/// What the estimates promise, over shapes with exact or much finer answers: `cargo test --release -p farad --test runs coverage --
-/// --ignored --nocapture` prints the table of docs/validation.md.
+/// What the estimates promise, over shapes with exact or much finer answers:
+/// `cargo test --release -p farad --test runs coverage -- --ignored
+/// --nocapture` prints the table of docs/validation.md.
 #[test]
 #[ignore = "ten minutes"]
 fn coverage_of_error_estimates() {
@@ -182,7 +185,8 @@ fn coverage_of_error_estimates() {
         ("bus --bars 1 --elements 48", "", 5),
         ("bus --bars 2 --gap 0.3 --elements 96", "", 5),
     ];
-    // For three and four meshes: sequences, those with an estimate, those covered, bars over errors.
+    // For three and four meshes: sequences, those with an estimate, those covered, bars over
+    // errors.
     let mut counts = [(0, 0, 0, Vec::new()), (0, 0, 0, Vec::new())];
     for (index, (shape, flags, levels)) in shapes.into_iter().enumerate() {
         let (mesh, case) = (format!("{index}.msh"), format!("{index}.toml"));
@@ -193,7 +197,8 @@ fn coverage_of_error_estimates() {
             let values: Vec<f64> =
                 entry["values"].as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect();
             let noise = number(entry, "solver_error");
-            // The last value lacks less than the bars of the meshes before the one before it can tell.
+            // The last value lacks less than the bars of the meshes before the one before it can
+            // tell.
             let best = bem::convergence::estimate(&values, noise).unwrap().limit;
             for (count, meshes) in counts.iter_mut().zip([3, 4]) {
                 for values in values[..values.len() - 1].windows(meshes) {

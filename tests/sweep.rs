@@ -1,4 +1,5 @@
-//! `farad sweep`: each run gives what `farad solve` gives of the same case, and what does not change is not solved again.
+//! `farad sweep`: each run gives what `farad solve` gives of the same case, and what does not
+//! change is not solved again.
 
 use serde_json::Value;
 

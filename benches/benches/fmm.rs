@@ -1,4 +1,5 @@
-//! One `apply` of the fast sums, P2P and M2L alone compared with the machine's limits, and planning.
+//! One `apply` of the fast sums, P2P and M2L alone compared with the machine's limits, and
+//! planning.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -44,9 +45,11 @@ fn distributions(c: &mut Criterion) {
     }
 }
 
-/// Wall time of one stage alone, whatever the rest of the sum takes, as a rate: near pairs of P2P, multiply-adds of M2L.
+/// Wall time of one stage alone, whatever the rest of the sum takes, as a rate: near pairs of P2P,
+/// multiply-adds of M2L.
 ///
-/// With large leaves nearly all work is P2P, with small ones M2L. The machine's limits are printed first.
+/// With large leaves nearly all work is P2P, with small ones M2L. The machine's limits are printed
+/// first.
 fn stages(c: &mut Criterion) {
     println!("{}\n", limits::measure(threads()).text());
     for tolerance in [1e-3, 1e-5, 1e-8, 1e-11] {
@@ -92,7 +95,8 @@ fn stage(
     group.finish();
 }
 
-/// Multiply-adds of all M2L as rotation, coaxial translation and rotation, at the mean p': a lower bound of the work done.
+/// Multiply-adds of all M2L as rotation, coaxial translation and rotation, at the mean p': a lower
+/// bound of the work done.
 fn multiply_adds(info: &Info) -> u64 {
     let p = info.mean_translation_order;
     let rotations = 2.0 * p * (2.0 * p * p + 1.0) / 3.0;

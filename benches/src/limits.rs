@@ -1,8 +1,10 @@
-//! What a machine's arithmetic allows: multiply-adds per second, and near pairs per second for P2P's mix of instructions.
+//! What a machine's arithmetic allows: multiply-adds per second, and near pairs per second for
+//! P2P's mix of instructions.
 //!
-//! Both loops stay in registers and the first-level cache. A pair of the potential is three differences, a squared distance, a
-//! reciprocal square root (the hardware's estimate and Newton steps up to nearly working precision), a mask for the point itself and
-//! a multiply-add: two vectors of targets, sources broadcast one by one.
+//! Both loops stay in registers and the first-level cache. A pair of the potential is three
+//! differences, a squared distance, a reciprocal square root (the hardware's estimate and Newton
+//! steps up to nearly working precision), a mask for the point itself and a multiply-add: two
+//! vectors of targets, sources broadcast one by one.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -115,8 +117,8 @@ fn timed(kernel: Kernel, rounds: usize) -> f64 {
 
 /// The two loops of one format and instruction set, from its vector operations.
 ///
-/// `steps` has the constants of Newton's steps y (3 - r^2 y^2) / 2, whose halves a kernel can leave to the charges: without
-/// them the second step is y (12 - r^2 y^2).
+/// `steps` has the constants of Newton's steps y (3 - r^2 y^2) / 2, whose halves a kernel can leave
+/// to the charges: without them the second step is y (12 - r^2 y^2).
 macro_rules! loops {
     (
         $(#[$feature:meta])* $fma:ident, $pairs:ident, $scalar:ty, $lanes:literal,

@@ -1,5 +1,6 @@
-// Close pairs of panels and their exact entries: search in the tree of panels, choice by estimated error, integrals. CPU twins:
-// crates/bem/src/geometry/neighbours.rs, near/select.rs, near/single_layer.rs.
+// Close pairs of panels and their exact entries: search in the tree of panels, choice by estimated
+// error, integrals. CPU twins: crates/bem/src/geometry/neighbours.rs, near/select.rs,
+// near/single_layer.rs.
 #include "shared/rows.cuh"
 #include "shared/solid_angle.cuh"
 
@@ -26,8 +27,8 @@ extern "C" __global__ void near_panels(const double* vertices, u32 n, double dia
     out[3] = diameters * diameter_of(t);
 }
 
-// The tree is a heap: node k has children 2k and 2k + 1, the leaves are 2^depth on. Halving ranges makes the panels of a leaf.
-// starts: [2^depth + 1].
+// The tree is a heap: node k has children 2k and 2k + 1, the leaves are 2^depth on. Halving ranges
+// makes the panels of a leaf. starts: [2^depth + 1].
 extern "C" __global__ void near_leaves(const double* centroids, u32 n, u32 depth, Node* nodes, u32* starts) {
     u32 leaf = blockIdx.x * THREADS + threadIdx.x;
     if (leaf >= 1u << depth) return;
@@ -60,9 +61,10 @@ extern "C" __global__ void near_parents(Node* nodes, u32 first) {
     nodes[first + k] = a;
 }
 
-// Pairs of panels, or of a panel and an image of the other, within reach, whose first panel is one of first .. first + rows, each pair
-// of panels once: the first is first in the mesh's order. Without `pairs` they are counted into counts; with it they are written from
-// counts (by then their beginnings) on.
+// Pairs of panels, or of a panel and an image of the other, within reach, whose first panel is one
+// of first .. first + rows, each pair of panels once: the first is first in the mesh's order.
+// Without `pairs` they are counted into counts; with it they are written from counts (by then their
+// beginnings) on.
 extern "C" __global__ void near_candidates(const double* centroids, const u32* order, const Node* nodes, const u32* starts,
                                            u32 depth, u32 first, u32 count_of_rows, u32* counts, Pair* pairs, const Rows* rows) {
     u32 row = blockIdx.x * THREADS + threadIdx.x;
@@ -105,8 +107,8 @@ extern "C" __global__ void near_candidates(const double* centroids, const u32* o
     if (!pairs) counts[row] = found;
 }
 
-// Smallest distance of points of two panels relative to the smaller panel's width, at most 1, one value a block; rule: nodes_of_rule
-// nodes. CPU twin: closest in near/select.rs.
+// Smallest distance of points of two panels relative to the smaller panel's width, at most 1, one
+// value per block; rule: nodes_of_rule nodes. CPU twin: closest in near/select.rs.
 extern "C" __global__ void near_closest(const double* vertices, const double* areas, const double* centroids, double diameters,
                                         const Node* nodes, const u32* starts, u32 depth, u32 n, const double* rule,
                                         u32 nodes_of_rule, double* parts, const Rows* rows) {
@@ -269,7 +271,8 @@ __device__ __forceinline__ bool exact(const Rows* rows, const Quadrature& quadra
         if (i == SINGLE) entries->forth = value * per_area;
         if (j == SINGLE) entries->back = value * per_area;
     }
-    // The flux of what one makes through the other is that other's mean solid angle seen from the one.
+    // The flux of what one makes through the other is that other's mean solid angle seen from the
+    // one.
     if (GENERAL && i == ADJOINT) {
         if (!angle_integral(rules, t, s, rows->angles, edges, &value)) return false;
         entries->forth = value * per_area;
@@ -281,8 +284,9 @@ __device__ __forceinline__ bool exact(const Rows* rows, const Quadrature& quadra
     return true;
 }
 
-// Integrals of chosen pairs, summed over images. edges 0: those that plain quadrature can do, the others are listed in `rest`; 1: all,
-// along edges. Pairs that turn out to need no entry are left out of kept. values: [..] with GENERAL 0, else [..][2], (i, j) and (j, i).
+// Integrals of chosen pairs, summed over images. edges 0: those that plain quadrature can do, the
+// others are listed in `rest`; 1: all, along edges. Pairs that turn out to need no entry are left
+// out of kept. values: [..] with GENERAL 0, else [..][2], (i, j) and (j, i).
 extern "C" __global__ void near_integrate(const double* vertices, const double* charges, const u32* parts,
                                           const Pair* pairs, const u32* chosen,
                                           u32 count, const double* triangle, const u32* rule_starts, const double* line,

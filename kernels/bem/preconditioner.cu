@@ -1,10 +1,11 @@
-// Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's entries. CPU twins:
-// crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs, entries.rs, gradients.rs.
+// Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's
+// entries. CPU twins: crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs,
+// entries.rs, gradients.rs.
 #include "shared/triangle.cuh"
 
 #define WARPS (THREADS / 32)
-// local_inverse computes rows of S with more panels than LEAST and at most MOST, LOCAL_WARPS of them in a block. Panels of pairs that the near
-// field has not are POINTS_OF_PANEL points each.
+// local_inverse computes rows of S with more panels than LEAST and at most MOST, LOCAL_WARPS of
+// them in a block. Panels of pairs that the near field has not are POINTS_OF_PANEL points each.
 #define PITCH (MOST + 1)
 #define SLOTS ((MOST + 31) / 32)
 
@@ -16,7 +17,8 @@ __device__ __forceinline__ Vec normal_of(const double* vertices, u32 i) {
     return normal * (1.0 / norm(normal));
 }
 
-// Lengths of the rows of S: the panel with its neighbours, `neighbours` at most, `of_facing` where it faces another.
+// Lengths of the rows of S: the panel with its neighbours, `neighbours` at most, `of_facing` where
+// it faces another.
 extern "C" __global__ void local_lengths(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                          const double* diagonal, const double* vertices, const double* centroids,
                                          u32 neighbours, u32 of_facing, u32* lengths) {
@@ -33,8 +35,8 @@ extern "C" __global__ void local_lengths(u32 n, const u32* starts, const u32* co
     lengths[i] = min(starts[i + 1] - starts[i] + 1, faces ? of_facing : neighbours);
 }
 
-// Row i of S, one warp each: the strongest neighbours, their matrix, the column of its inverse that belongs to i, by
-// A = L D L^T with i last.
+// Row i of S, one warp each: the strongest neighbours, their matrix, the column of its inverse that
+// belongs to i, by A = L D L^T with i last.
 extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                          const double* diagonal, const double* vertices, const double* centroids,
                                          const u32* local_starts, u32* local_columns, float* local_values) {
@@ -137,7 +139,8 @@ extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* co
     }
 }
 
-// Mean of each cluster's potentials over its area, one block a cluster; v: [columns][n], means: [columns][clusters].
+// Mean of each cluster's potentials over its area, one block per cluster; v: [columns][n], means:
+// [columns][clusters].
 extern "C" __global__ void coarse_means(u32 clusters, const u32* starts, const u32* members, const double* shares,
                                         const double* v, u32 n, double* means) {
     __shared__ double sums[WARPS];
@@ -153,7 +156,8 @@ extern "C" __global__ void coarse_means(u32 clusters, const u32* starts, const u
     means[(u64)blockIdx.y * clusters + blockIdx.x] = sum;
 }
 
-// Gradient in each cluster of a potential with these means, by the weights of its neighbours': gradients: [columns][clusters][3].
+// Gradient in each cluster of a potential with these means, by the weights of its neighbours':
+// gradients: [columns][clusters][3].
 extern "C" __global__ void coarse_gradients(u32 clusters, const u32* starts, const u32* neighbours, const double* weights,
                                          const double* means, double* gradients) {
     u32 c = blockIdx.x * THREADS + threadIdx.x;
@@ -166,7 +170,8 @@ extern "C" __global__ void coarse_gradients(u32 clusters, const u32* starts, con
     to[0] = gradient.x, to[1] = gradient.y, to[2] = gradient.z;
 }
 
-// What means and gradients leave of v; offsets: places of the panels from the centres of their clusters.
+// What means and gradients leave of v; offsets: places of the panels from the centres of their
+// clusters.
 extern "C" __global__ void coarse_remove(u32 n, u32 clusters, const u32* cluster, const float* offsets, const double* means,
                                          const double* gradients, const double* v, double* rest) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
@@ -193,7 +198,8 @@ extern "C" __global__ void preconditioner_apply(u32 n, const u32* starts, const 
 
 #define BLOCK 64
 
-// x = A^-1 x with A = L L^T, L in the lower triangle of a column-major [n][n]; one block a right-hand side.
+// x = A^-1 x with A = L L^T, L in the lower triangle of a column-major [n][n]; one block a
+// right-hand side.
 extern "C" __global__ void __launch_bounds__(SOLVERS) coarse_solve(const double* l, u32 n, double* xs) {
     __shared__ double corner[BLOCK][BLOCK + 1];  // [row][column]
     __shared__ double part[BLOCK];
@@ -258,14 +264,16 @@ __device__ __forceinline__ bool far_apart(const double* c, const double* d, doub
     return distance > FAR * (c[3] + d[3]);
 }
 
-// Mean inverse distance of two clouds with variances that sum to `variance`, r the distance of their centres.
+// Mean inverse distance of two clouds with variances that sum to `variance`, r the distance of
+// their centres.
 __device__ __forceinline__ double of_clouds(double r, double variance) {
     if (r * r >= POINTS * POINTS * variance) return r > 0.0 ? 1.0 / r : 0.0;
     double x = r * sqrt(0.5 / variance);
     return x < 1e-3 ? (1.0 - x * x / 3.0) * sqrt(0.636619772367581343 / variance) : erf(x) / r;
 }
 
-// Where d is in row c, columns in increasing order, or all of them if there are none given; ~0 if it is not.
+// Where d is in row c, columns in increasing order, or all of them if there are none given; ~0 if
+// it is not.
 __device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u32 c, u32 d) {
     u32 low = starts[c], end = starts[c + 1], high = end;
     if (!columns) return low + d;
@@ -277,9 +285,10 @@ __device__ __forceinline__ u32 place_of(const u32* starts, const u32* columns, u
     return low < end && columns[low] == d ? low : ~0u;
 }
 
-// Entries of pairs (c, d) of clusters, in rows of `count` clusters, one warp each, from distances alone. clusters: centre and radius;
-// cells: centre and share of the cluster's area; cell_starts: cells of each cluster; member_starts: panels of each cell; variances of the
-// clouds: of cells, of panels and of clusters.
+// Entries of pairs (c, d) of clusters, in rows of `count` clusters, one warp each, from distances
+// alone. clusters: centre and radius; cells: centre and share of the cluster's area; cell_starts:
+// cells of each cluster; member_starts: panels of each cell; variances of the clouds: of cells, of
+// panels and of clusters.
 extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u32* columns, const double* clusters,
                                           const double* cells, const u32* cell_starts, const u32* member_starts,
                                           const u32* members, const double* shares, const double* centroids,
@@ -327,7 +336,8 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
     if (mirrored != ~0u) entries[mirrored] = sum;
 }
 
-// Puts the near field's entries in the place of what distances say; pair_starts, pair_columns: the pairs of clusters.
+// Puts the near field's entries in the place of what distances say; pair_starts, pair_columns: the
+// pairs of clusters.
 extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                           const double* diagonal, const u32* pair_starts, const u32* pair_columns,
                                           const double* clusters, const u32* cluster, const double* cells, const u32* cell,

@@ -1,5 +1,6 @@
-// The near field as a sparse matrix: a diagonal in double precision, and rows of the other entries, columns increasing. VALUE:
-// float or double. LANES lanes share a row in products. CPU twins: crates/bem/src/near/block.rs and mod.rs.
+// The near field as a sparse matrix: a diagonal in double precision, and rows of the other entries,
+// columns increasing. VALUE: float or double. LANES lanes share a row in products. CPU twins:
+// crates/bem/src/near/block.rs and mod.rs.
 #include "shared/rows.cuh"
 
 struct Pair {
@@ -14,7 +15,8 @@ extern "C" __global__ void sparse_count(const Pair* pairs, u32 count, u32* count
     atomicAdd(counts + pairs[k].j, 1u);
 }
 
-// Puts them into their rows, in no order; next: where each row goes on. entries: as near_integrate makes them.
+// Puts them into their rows, in no order; next: where each row goes on. entries: as near_integrate
+// makes them.
 extern "C" __global__ void sparse_fill(const Pair* pairs, const double* entries, u32 count, u32* next, u32* columns,
                                        VALUE* values) {
     u32 k = blockIdx.x * THREADS + threadIdx.x;
@@ -48,7 +50,8 @@ extern "C" __global__ void sparse_sort(u32 n, const u32* starts, u32* columns, V
     }
 }
 
-// What the points of the rule on two panels and on images of the second give to the entry in the row of the first.
+// What the points of the rule on two panels and on images of the second give to the entry in the
+// row of the first.
 __device__ __forceinline__ double over_points(const Rows* rows, const Rules& rules, u32 degree, u32 row, const Corners& own,
                                               const Corners& other, bool first) {
     u32 kind = kind_of(rows, row);
@@ -85,7 +88,8 @@ extern "C" __global__ void sparse_subtract(u32 n, const u32* starts, const u32* 
     if (lane == 0) diagonal[row] -= over_points(rows, rules, degree, row, own, own, true);
 }
 
-// Of some rows the entries in columns that have an index (not ~0): how many there are, and they, their columns renamed.
+// Of some rows the entries in columns that have an index (not ~0): how many there are, and they,
+// their columns renamed.
 extern "C" __global__ void sparse_part_lengths(u32 count, const u32* chosen, const u32* index, const u32* starts, const u32* columns,
                                                u32* lengths) {
     u32 k = blockIdx.x * THREADS + threadIdx.x;

@@ -1,10 +1,12 @@
-// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs, operator/points.rs, solve/completion.rs.
+// Vectors of GMRES and the points that stand for panels. CPU twins: crates/bem/src/solve/gmres.rs,
+// operator/points.rs, solve/completion.rs.
 #include "shared/rows.cuh"
 
 #define WARPS (THREADS / 32)
 
-// Charges of panels to charges of points: point p of panel i carries weights[p] of it, that of an image with the image's sign. One
-// column of the grid's second dimension each; panels: [columns][n], points: [columns][images][n][nodes].
+// Charges of panels to charges of points: point p of panel i carries weights[p] of it, that of an
+// image with the image's sign. One column of the grid's second dimension each; panels:
+// [columns][n], points: [columns][images][n][nodes].
 extern "C" __global__ void points_spread(u32 n, u32 nodes, const double* rule, const Image* images, u32 image_count,
                                          const double* panels, double* points) {
     u64 k = (u64)blockIdx.x * THREADS + threadIdx.x, of_column = (u64)image_count * n * nodes;
@@ -14,8 +16,9 @@ extern "C" __global__ void points_spread(u32 n, u32 nodes, const double* rule, c
     points[blockIdx.y * of_column + k] = rule[4 * (k % nodes) + 3] * images[panel / n].sign * charge;
 }
 
-// Sums at points to rows of panels: means of potentials, or of gradients along the panel's normal. One column of the grid's second
-// dimension each; potentials: [columns][n][nodes], gradients: [..][3], each null if no row is of it.
+// Sums at points to rows of panels: means of potentials, or of gradients along the panel's normal.
+// One column of the grid's second dimension each; potentials: [columns][n][nodes], gradients:
+// [..][3], each null if no row is of it.
 extern "C" __global__ void points_average(u32 n, u32 nodes, const double* rule, const u32* kinds, const double* vertices,
                                           const double* potentials, const double* gradients, double* panels) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
@@ -35,8 +38,9 @@ extern "C" __global__ void points_average(u32 n, u32 nodes, const double* rule, 
     panels[(u64)blockIdx.y * n + i] = sum;
 }
 
-// Adds sum_q charges_q / |x - x_q|, or with `gradient` its gradient, over all points and those of images at TARGETS targets of the
-// grid's second dimension; a point at a target's very place contributes nothing. charges: [images][n][nodes], targets: [count][3].
+// Adds sum_q charges_q / |x - x_q|, or with `gradient` its gradient, over all points and those of
+// images at TARGETS targets of the grid's second dimension; a point at a target's very place
+// contributes nothing. charges: [images][n][nodes], targets: [count][3].
 extern "C" __global__ void points_direct(const double* vertices, u32 n, u32 nodes, const double* rule, const Image* images,
                                          u32 image_count, const double* charges, const double* targets, u32 count, u32 gradient,
                                          double* sums) {
@@ -112,7 +116,8 @@ extern "C" __global__ void vector_total(u32 count, const double* parts, double* 
     reduce(sum, out);
 }
 
-// sum_i w_i (f_i u_i)^2 over the panels of each group, added up; of: [n]; factors: [n], or null for 1.
+// sum_i w_i (f_i u_i)^2 over the panels of each group, added up; of: [n]; factors: [n], or null
+// for 1.
 extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* weights, const double* factors, const double* u,
                                           double* sums) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
@@ -129,8 +134,9 @@ extern "C" __global__ void vector_squares(u64 n, const u32* of, const double* we
     }
 }
 
-// to_i += a_ij from_j, or |from_j| with `absolute`, over entries (i, j) of a sparse matrix, which may repeat places. One column of the
-// grid's second dimension each; from: [columns][inputs], to: [columns][outputs].
+// to_i += a_ij from_j, or |from_j| with `absolute`, over entries (i, j) of a sparse matrix, which
+// may repeat places. One column of the grid's second dimension each; from: [columns][inputs], to:
+// [columns][outputs].
 extern "C" __global__ void laws_add(u32 count, const u32* rows, const u32* places, const double* values, u32 absolute, u64 inputs,
                                     const double* from, u64 outputs, double* to) {
     u32 e = blockIdx.x * THREADS + threadIdx.x;
@@ -149,7 +155,8 @@ extern "C" __global__ void laws_add(u32 count, const u32* rows, const u32* place
     }
 }
 
-// y_i = own_i x_i + factor_i y_i, in each of the grid's columns; own_and_factor: [n][2], x and y: [columns][n].
+// y_i = own_i x_i + factor_i y_i, in each of the grid's columns; own_and_factor: [n][2], x and y:
+// [columns][n].
 extern "C" __global__ void rows_complete(u32 n, const double* own_and_factor, const double* x, double* y) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;

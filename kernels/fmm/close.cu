@@ -1,9 +1,10 @@
-// Close pairs: those whose relative coordinates have lost digits, found once for a plan with P2P's own arithmetic. CPU twin:
-// crates/fmm/src/close.rs.
+// Close pairs: those whose relative coordinates have lost digits, found once for a plan with P2P's
+// own arithmetic. CPU twin: crates/fmm/src/close.rs.
 #include "shared/near.cuh"
 
-// squares: in single precision the squared distance that P2P's loop takes the root of. found: number of close pairs, which may
-// exceed capacity: then only that number counts. itself: the targets are the sources, and no point is paired with itself.
+// squares: in single precision the squared distance that P2P's loop takes the root of. found:
+// number of close pairs, which may exceed capacity: then only that number counts. itself: the
+// targets are the sources, and no point is paired with itself.
 extern "C" __global__ void close_find(const Cell* cells, const double* centres, const u32* entries, const Item* items,
                                       const u32* item_cells, u32 count, double side, const Point* sources,
                                       const Point* targets, u32 itself, const double* source_points,

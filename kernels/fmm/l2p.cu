@@ -1,7 +1,9 @@
-// L2P: local expansions of the leaves at their targets (docs/math.md, "L2P"). CPU twin: crates/fmm/src/l2p.rs.
+// L2P: local expansions of the leaves at their targets (docs/math.md, "L2P"). CPU twin:
+// crates/fmm/src/l2p.rs.
 //
-// One warp a leaf, one target a lane. Shared memory has, column after column, what each step needs: both coefficients and the two
-// factors of the recursion, and the coefficients of the three derivatives, which are expansions too.
+// One warp a leaf, one target a lane. Shared memory has, column after column, what each step needs:
+// both coefficients and the two factors of the recursion, and the coefficients of the three
+// derivatives, which are expansions too.
 #include "shared/cell.cuh"
 #include "shared/harmonics.cuh"
 #include "shared/levels.cuh"

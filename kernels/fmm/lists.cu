@@ -1,9 +1,9 @@
-// Interaction lists: pairs of boxes are settled or split, all of a generation at once, from (root, root) down. CPU twin:
-// crates/fmm/src/lists.rs, which has the rule.
+// Interaction lists: pairs of boxes are settled or split, all of a generation at once, from (root,
+// root) down. CPU twin: crates/fmm/src/lists.rs, which has the rule.
 #include "shared/cell.cuh"
 
-// Source level minus target level, level of the source, offset: what decides a translation up to scale, and its level.
-// 2 LEVEL_BITS + 3 OFFSET_BITS.
+// Source level minus target level, level of the source, offset: what decides a translation up to
+// scale, and its level. 2 LEVEL_BITS + 3 OFFSET_BITS.
 __device__ u64 pack(const Cell& s, const Cell& t, const int* offset) {
     u64 key = (u64)(s.level - t.level + MAX_LEVEL_DIFFERENCE) << LEVEL_BITS | s.level;
     for (u32 k = 0; k < 3; k++) key = key << OFFSET_BITS | (u64)(offset[k] + (1 << (OFFSET_BITS - 1)));
@@ -37,7 +37,8 @@ __device__ int settle(const Cell& s, const Cell& t, const long long* acceptance,
     return t.child_count ? TARGET : NEAR;
 }
 
-// Block-wide exclusive sums of three counts, and places for the block's totals behind counters[0..3].
+// Block-wide exclusive sums of three counts, and places for the block's totals behind
+// counters[0..3].
 __device__ void reserve(u32* counts, u32* counters) {
     __shared__ u32 warps[THREADS / 32][3];
     __shared__ u32 bases[3];
@@ -99,7 +100,8 @@ extern "C" __global__ void lists_settle(const Cell* cells, const uint2* pairs, u
 // No key: offsets are never all that small.
 #define EMPTY 0ull
 
-// Finds or makes the slot of each key in an open table of `size` (a power of two) slots, empty at first; full = 1 when there is none.
+// Finds or makes the slot of each key in an open table of `size` (a power of two) slots, empty at
+// first; full = 1 when there is none.
 extern "C" __global__ void lists_slots(const u64* keys, u32 n, u64* table, u32 size, u32* slots, u32* full) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
     if (i >= n) return;
@@ -168,7 +170,8 @@ extern "C" __global__ void lists_near_fill(const uint2* near, u32 n, const u32* 
     entries[begins[pair.y] + atomicAdd(&filled[pair.y], 1)] = pair.x;
 }
 
-// Work of P2P: a run of at most `chunk` targets of a leaf with a run of its near leaves that hold about `split` sources.
+// Work of P2P: a run of at most `chunk` targets of a leaf with a run of its near leaves that hold
+// about `split` sources.
 struct __align__(16) Item {
     u32 target, count;  // first target, number of targets
     u32 begin, end;     // of the near entries

@@ -1,4 +1,5 @@
-// Dense matrices of M2L (docs/math.md, "Dense translations"), made in double precision. Oracle: the addition theorem.
+// Dense matrices of M2L (docs/math.md, "Dense translations"), made in double precision. Oracle: the
+// addition theorem.
 #include "shared/cell.cuh"
 #include "shared/harmonics.cuh"
 
@@ -18,8 +19,8 @@ __device__ __forceinline__ void harmonic_at(u32 place, u32& n, u32& m, bool& is_
     m = is_sine ? rest + 1 : rest - n;
 }
 
-// gridDim.y blocks a vector. roots: sqrt(k!), k < 4 p. Shared: regular harmonics of the direction up to degree 2p - 2, powers of
-// the boxes' sides over the distance.
+// gridDim.y blocks a vector. roots: sqrt(k!), k < 4 p. Shared: regular harmonics of the direction
+// up to degree 2p - 2, powers of the boxes' sides over the distance.
 extern "C" __global__ void m2l_fill(const Vector* vectors, const double* roots) {
     extern __shared__ double direction[];
     Vector v = vectors[blockIdx.x];

@@ -60,7 +60,8 @@ extern "C" __global__ void morton_keys(const double* points, u32 n, double x, do
     index[i] = (u32)i;
 }
 
-// out: [MAX_DEPTH + 1], at level l the number of neighbours in order that part at this level (their boxes differ first there).
+// out: [MAX_DEPTH + 1], at level l the number of neighbours in order that part at this level (their
+// boxes differ first there).
 extern "C" __global__ void partings(const u64* keys, u32 n, u32* out) {
     __shared__ u32 counts[MAX_DEPTH + 2];
     if (threadIdx.x < MAX_DEPTH + 2) counts[threadIdx.x] = 0;

@@ -1,7 +1,8 @@
 // P2M: multipole expansions of the leaves (docs/math.md, "P2M"). CPU twin: crates/fmm/src/p2m.rs.
 //
-// One warp a leaf, 32 sources at a time, order by order: lanes make a column of harmonics, one source a lane, then sum rows of
-// it, one harmonic a lane. Without dipoles the charge goes into the harmonics from the start.
+// One warp a leaf, 32 sources at a time, order by order: lanes make a column of harmonics, one
+// source a lane, then sum rows of it, one harmonic a lane. Without dipoles the charge goes into the
+// harmonics from the start.
 #include "shared/cell.cuh"
 #include "shared/harmonics.cuh"
 #include "shared/levels.cuh"
@@ -16,8 +17,8 @@
 // Scalars between rows: rows begin in different banks, on 16 bytes.
 #define PITCH (32 + WIDE)
 
-// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends. Shared memory of a warp: a column,
-// the strengths, the sums.
+// charges: [n] or null; dipoles: [3][n]; derivatives: three lists, the end of each in ends. Shared
+// memory of a warp: a column, the strengths, the sums.
 extern "C" __global__ void p2m(const Cell* cells, u32 count, const Level* levels, const Point* sources,
                                const REAL* charges, const REAL* dipoles, u64 n, const REAL* diagonal, const REAL* columns,
                                u32 table_p, const Derivative* derivatives, u32 end_x, u32 end_y, u32 end_z) {

@@ -1,18 +1,19 @@
 // P2P: near pairs. CPU twin: crates/fmm/src/p2p.
 //
-// A warp takes up to 128 targets of one leaf and a run of near leaves. Its lanes make two groups of sixteen, or one where sums are
-// many: all groups hold the same targets in registers, up to eight a lane, and each takes every other source, so that leaves fill
-// lanes but for half a group.
-// Groups and warps that share a target add their sums atomically.
+// A warp takes up to 128 targets of one leaf and a run of near leaves. Its lanes make two groups of
+// sixteen, or one where sums are many: all groups hold the same targets in registers, up to eight a
+// lane, and each takes every other source, so that leaves fill lanes but for half a group. Groups
+// and warps that share a target add their sums atomically.
 //
-// In single precision some pairs are closer than relative coordinates can tell. In a leaf itself those are counted as if they were at
-// a threshold, with other leaves the squared distance is softened a little, at no price; p2p_close puts both right from a list of
-// such pairs. With dipoles, whose field at the threshold would drown the rest, they are left out instead. In double precision
-// such pairs are much rarer, and left out likewise.
+// In single precision some pairs are closer than relative coordinates can tell. In a leaf itself
+// those are counted as if they were at a threshold, with other leaves the squared distance is
+// softened a little, at no price; p2p_close puts both right from a list of such pairs. With
+// dipoles, whose field at the threshold would drown the rest, they are left out instead. In double
+// precision such pairs are much rarer, and left out likewise.
 #include "shared/near.cuh"
 
-// How many densities; whether there are charges and dipoles and gradients are asked for; whether all pairs of points are summed: most
-// leaves are apart then.
+// How many densities; whether there are charges and dipoles and gradients are asked for; whether
+// all pairs of points are summed: most leaves are apart then.
 #if !defined(DENSITIES) || !defined(CHARGES) || !defined(DIPOLES) || !defined(GRADIENT) || !defined(ALL_PAIRS)
 #error macros DENSITIES, CHARGES, DIPOLES, GRADIENT and ALL_PAIRS are needed
 #endif
@@ -20,8 +21,8 @@
 #define STRENGTHS (DENSITIES * (CHARGES + 3 * DIPOLES))
 #define SUMS (DENSITIES * (1 + 3 * GRADIENT))
 #define EXPANDED (ALL_PAIRS && PRECISION == 32 && !DIPOLES && !GRADIENT)
-// Lanes of a group, rows of targets, sources between two branches, sources in shared memory and blocks of a multiprocessor, as
-// measured best.
+// Lanes of a group, rows of targets, sources between two branches, sources in shared memory and
+// blocks of a multiprocessor, as measured best.
 #define GROUP (SUMS > 4 ? 32 : 16)
 #define WAYS (32 / GROUP)
 #if SUMS > 4
@@ -135,7 +136,8 @@ __device__ __forceinline__ void sum_stage(const Stage& stage, u32 count, REAL th
     }
 }
 
-// Brings sources begin .. begin + here of a leaf to shared memory, and more of no strength behind them.
+// Brings sources begin .. begin + here of a leaf to shared memory, and more of no strength behind
+// them.
 __device__ __forceinline__ void fill_stage(Stage& stage, const Leaf& leaf, u32 begin, u32 here, const Point* sources,
                                            const Strengths& strengths) {
     u32 lane = threadIdx.x & 31;
@@ -256,7 +258,8 @@ extern "C" __global__ void __launch_bounds__(WARPS * 32, BLOCKS)
     }
 }
 
-// Puts the close pairs right; squares: what the loop took the root of. Coincident points contribute nothing.
+// Puts the close pairs right; squares: what the loop took the root of. Coincident points contribute
+// nothing.
 extern "C" __global__ void p2p_close(const UnresolvedPair* pairs, u32 count, const float* squares, const REAL* charges,
                                      const REAL* dipoles, u64 n, REAL* potential, REAL* gradient, u64 m) {
     u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,15 +1,16 @@
-// Points relative to their leaves, and strengths and sums between the caller's order and Morton order. CPU twin:
-// crates/fmm/src/particles.rs.
+// Points relative to their leaves, and strengths and sums between the caller's order and Morton
+// order. CPU twin: crates/fmm/src/particles.rs.
 #include "shared/cell.cuh"
 
-// Squared distance below which single precision counts a pair as if it were that far apart; in double precision it is not used.
+// Squared distance below which single precision counts a pair as if it were that far apart; in
+// double precision it is not used.
 __device__ __forceinline__ REAL close_threshold(u32 level) {
     double d = CLOSE_SINGLE * side_of(level);
     return (REAL)(d * d);
 }
 
-// One warp a cell. out: [n], coordinates in units of the root's side relative to the leaf's centre; w: squared distance up to
-// which points of this leaf are close.
+// One warp a cell. out: [n], coordinates in units of the root's side relative to the leaf's centre;
+// w: squared distance up to which points of this leaf are close.
 extern "C" __global__ void particles_place(const Cell* cells, const double* centres, u32 count, u32 of_targets,
                                            const double* points, const u32* index, double side, Point* out) {
     u32 i = (blockIdx.x * THREADS + threadIdx.x) / 32;
@@ -30,7 +31,8 @@ extern "C" __global__ void particles_place(const Cell* cells, const double* cent
     }
 }
 
-// Raises *largest to the largest magnitude of the values, as the bits of a double, which are ordered as the numbers are.
+// Raises *largest to the largest magnitude of the values, as the bits of a double, which are
+// ordered as the numbers are.
 extern "C" __global__ void particles_largest(const double* values, u64 count, u64* largest) {
     u64 most = 0;
     for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS)
@@ -42,8 +44,8 @@ extern "C" __global__ void particles_largest(const double* values, u64 count, u6
 // Exponent of a positive number's leading bit; of zero one below all others.
 __device__ __forceinline__ int exponent_of(u64 bits) { return bits ? (int)(bits >> 52) - 1023 : -4000; }
 
-// Exponent of the largest strength of a density: charges as they are, dipoles in units of the root's side. largest: of charges, of
-// dipoles. CPU twin: crates/fmm/src/scale.rs.
+// Exponent of the largest strength of a density: charges as they are, dipoles in units of the
+// root's side. largest: of charges, of dipoles. CPU twin: crates/fmm/src/scale.rs.
 __device__ __forceinline__ int strength_exponent(const u64* largest, double side) {
     int dipoles = largest[1] ? exponent_of(largest[1]) - exponent_of((u64)__double_as_longlong(side)) : -4000;
     int most = max(exponent_of(largest[0]), dipoles);
@@ -54,7 +56,8 @@ __device__ __forceinline__ double power_of_two(int exponent) {
     return __longlong_as_double((u64)(1023 + exponent) << 52);
 }
 
-// from: [n][width] in the caller's order; to: [width][n] in Morton order, by the density's scale and over `unit`.
+// from: [n][width] in the caller's order; to: [width][n] in Morton order, by the density's scale
+// and over `unit`.
 extern "C" __global__ void particles_gather(const double* from, const u32* index, u32 n, u32 width, double unit,
                                             const u64* largest, double side, REAL* to) {
     u64 i = (u64)blockIdx.x * THREADS + threadIdx.x;
@@ -64,8 +67,9 @@ extern "C" __global__ void particles_gather(const double* from, const u32* index
     for (u32 k = 0; k < width; k++) to[k * (u64)n + i] = (REAL)(from[at + k] * scale / unit);
 }
 
-// Sums of one density to the caller's order, scale and units. itself: what single precision counted of each target with itself is taken
-// off, the targets being the sources with the given charges. potential, gradient: null if not asked for.
+// Sums of one density to the caller's order, scale and units. itself: what single precision counted
+// of each target with itself is taken off, the targets being the sources with the given charges.
+// potential, gradient: null if not asked for.
 extern "C" __global__ void particles_scatter(const u32* index, u32 m, double side, const Point* targets, u32 itself,
                                              const REAL* charges, const u64* largest, const REAL* potential,
                                              const REAL* gradient, double* potential_out, double* gradient_out) {

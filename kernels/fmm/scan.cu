@@ -1,4 +1,5 @@
-// Exclusive prefix sums of 32-bit numbers, in blocks of THREADS * ITEMS; the host goes up and down the levels.
+// Exclusive prefix sums of 32-bit numbers, in blocks of THREADS * ITEMS; the host goes up and down
+// the levels.
 #include "shared/real.cuh"
 
 // values: [n], replaced by prefix sums within each block; sums: one total a block.

@@ -1,5 +1,6 @@
-// Stable radix sort of keys (KEY) with values (VALUE), DIGIT_BITS a pass, least significant first. A pass counts the digits of each tile,
-// the host sums the counts (scan.cu), and each tile scatters its items.
+// Stable radix sort of keys (KEY) with values (VALUE), DIGIT_BITS a pass, least significant first.
+// A pass counts the digits of each tile, the host sums the counts (scan.cu), and each tile scatters
+// its items.
 #include "shared/real.cuh"
 
 #define DIGITS (1 << DIGIT_BITS)

@@ -1,14 +1,18 @@
-// M2M, M2L and L2L as products of a dense matrix, one for each translation vector, with the expansions of all pairs that share
-// it (docs/math.md, "Dense translations"). CPU twins: crates/fmm/src/m2m.rs, m2l.rs, l2l.rs.
+// M2M, M2L and L2L as products of a dense matrix, one for each translation vector, with the
+// expansions of all pairs that share it (docs/math.md, "Dense translations"). CPU twins:
+// crates/fmm/src/m2m.rs, m2l.rs, l2l.rs.
 //
-// A block makes a tile of some rows by BN pairs in registers and adds it to the target expansions atomically. In double precision a
-// warp takes sixteen rows and all pairs, on the tensor cores, whose products and sums are those of IEEE double precision. In single
-// precision a warp takes half of the rows and 32 pairs, on the tensor cores too, whose factors have eleven bits: each number is split
-// in two such parts, and three of the four products are summed, which leaves 2^-22 of a product. Their sums are cut, not rounded
-// (docs/performance.md, "GPU"). Matrix and expansions pass through shared memory in STAGES chunks of KC columns, copied asynchronously.
+// A block makes a tile of some rows by BN pairs in registers and adds it to the target expansions
+// atomically. In double precision a warp takes sixteen rows and all pairs, on the tensor cores,
+// whose products and sums are those of IEEE double precision. In single precision a warp takes half
+// of the rows and 32 pairs, on the tensor cores too, whose factors have eleven bits: each number is
+// split in two such parts, and three of the four products are summed, which leaves 2^-22 of a
+// product. Their sums are cut, not rounded (docs/performance.md, "GPU"). Matrix and expansions pass
+// through shared memory in STAGES chunks of KC columns, copied asynchronously.
 #include "shared/real.cuh"
 
-// One vector's pairs; the matrix is stored column by column, `lda` scalars apart, zero beyond its size.
+// One vector's pairs; the matrix is stored column by column, `lda` scalars apart, zero beyond its
+// size.
 struct __align__(16) Batch {
     u64 matrix;
     u64 from, to;               // addresses of the expansions of cell 0, were it of the level
@@ -18,7 +22,8 @@ struct __align__(16) Batch {
     u32 first_pair, pairs;
 };
 
-// What a block computes: pairs of a batch from `pair` on, and `rows` rows from `row` on, whole eights; sixteens in double precision.
+// What a block computes: pairs of a batch from `pair` on, and `rows` rows from `row` on, whole
+// eights; sixteens in double precision.
 struct __align__(16) Tile {
     u32 batch, pair, row, rows;
 };
@@ -113,15 +118,16 @@ __device__ __forceinline__ void split(float x, u32& high, u32& low) {
     low = __float_as_uint(x - __uint_as_float(high));
 }
 
-// Adds the product of A (16 x 8) and B (8 x 8). Lane l, g = l/4, t = l%4, has A[g][t], A[g+8][t], A[g][t+4], A[g+8][t+4], B[t][g],
-// B[t+4][g], C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1].
+// Adds the product of A (16 x 8) and B (8 x 8). Lane l, g = l/4, t = l%4, has A[g][t], A[g+8][t],
+// A[g][t+4], A[g+8][t+4], B[t][g], B[t+4][g], C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1].
 __device__ __forceinline__ void product(float* c, const u32* a, const u32* b) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// Products of a tile of up to 16 N rows: of each warp's eights of rows, the last may lie beyond the tile's.
+// Products of a tile of up to 16 N rows: of each warp's eights of rows, the last may lie beyond the
+// tile's.
 template <int N>
 __device__ __forceinline__ void multiply(const Batch& batch, const Staged& tile) {
     u32 lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -186,7 +192,8 @@ __device__ __forceinline__ void multiply(const Batch& batch, const Staged& tile)
         }
 }
 #else
-// Adds the product of A (8 x 4) and B (4 x 8): lane l has A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)] and the next.
+// Adds the product of A (8 x 4) and B (4 x 8): lane l has A[l/4][l%4], B[l%4][l/4], C[l/4][2 (l%4)]
+// and the next.
 __device__ __forceinline__ void product(double* c, double a, double b) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
                  : "+d"(c[0]), "+d"(c[1])

@@ -86,7 +86,8 @@ extern "C" __global__ void tree_split(Cell* cells, double* centres, u32 first, u
     }
 }
 
-// Children of one level by octant: pairs[octant][capacity] gets (child, parent), counts[octant] their number.
+// Children of one level by octant: pairs[octant][capacity] gets (child, parent), counts[octant]
+// their number.
 extern "C" __global__ void tree_families(const Cell* cells, u32 first, u32 count, uint2* pairs, u32 capacity,
                                          u32* counts) {
     u32 i = blockIdx.x * THREADS + threadIdx.x;

@@ -1,5 +1,5 @@
-// Errors of truncated translations, measured on pairs of the plan's own points (docs/math.md, "Truncation"). CPU twin:
-// crates/fmm/src/truncation/measure.rs.
+// Errors of truncated translations, measured on pairs of the plan's own points (docs/math.md,
+// "Truncation"). CPU twin: crates/fmm/src/truncation/measure.rs.
 #include "shared/cell.cuh"
 
 struct Sampled {
@@ -29,8 +29,8 @@ __device__ __forceinline__ u32 draws(double share, u64 hash) {
 
 __device__ __forceinline__ u64 hash_of(uint2 pair) { return mix((u64)pair.x << 32 | pair.y); }
 
-// A source of box s and a target of box t, drawn by `seed`, relative to the boxes' centres in units of the root's side; returns
-// how many such pairs there are.
+// A source of box s and a target of box t, drawn by `seed`, relative to the boxes' centres in units
+// of the root's side; returns how many such pairs there are.
 __device__ double draw(const Sampled& d, uint2 pair, u64 seed, double* source, double* target, double* between) {
     Cell s = d.cells[pair.x], t = d.cells[pair.y];
     u32 n = s.source_end - s.source_begin, m = t.target_end - t.target_begin;
@@ -50,14 +50,17 @@ __device__ double warp_sum(double v) {
     return v;
 }
 
-// One block per batch, about `samples` draws, at most CAPACITY. Which pairs are drawn depends on the pairs themselves, not on their order,
-// which changes from run to run. out: [batch][P_MAX + 3]: for p' = 1 .. P_MAX the sum over the batch's pairs of points of the
-// squared error of 1/r, at [p'], and the sums of 1/r^2 and 1/r^4 at [P_MAX + 1], [P_MAX + 2]. factors: sqrt((n+k)! ...) of a
-// translation along z for m <= k <= n < degrees, at most P_MAX, m after m. recurrence: what z times the harmonic of degree n - 1 and r^2 times that of
-// degree n - 2 count in the one of degree n, for m < n < degrees, m after m. Beyond `degrees` errors are not measured.
+// One block per batch, about `samples` draws, at most CAPACITY. Which pairs are drawn depends on
+// the pairs themselves, not on their order, which changes from run to run. out: [batch][P_MAX + 3]:
+// for p' = 1 .. P_MAX the sum over the batch's pairs of points of the squared error of 1/r, at
+// [p'], and the sums of 1/r^2 and 1/r^4 at [P_MAX + 1], [P_MAX + 2]. factors: sqrt((n+k)! ...) of a
+// translation along z for m <= k <= n < degrees, at most P_MAX, m after m. recurrence: what z times
+// the harmonic of degree n - 1 and r^2 times that of degree n - 2 count in the one of degree n, for
+// m < n < degrees, m after m. Beyond `degrees` errors are not measured.
 //
-// One thread per draw. Harmonics of one order m, of all degrees, lie in shared memory, [target, source][degree][thread], before what is drawn:
-// in a thread's own memory they would go through the L2 cache, three quarters of the time of this kernel.
+// One thread per draw. Harmonics of one order m, of all degrees, lie in shared memory, [target,
+// source][degree][thread], before what is drawn: in a thread's own memory they would go through the
+// L2 cache, three quarters of the time of this kernel.
 extern "C" __global__ void __launch_bounds__(THREADS)
     truncation_far(const Cell* cells, const double* centres, const double* source_points, const u32* source_index,
                    const double* target_points, const u32* target_index, double side, const uint2* pairs,
@@ -175,8 +178,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     for (u32 i = threadIdx.x; i < P_MAX + 3; i += THREADS) out[(u64)blockIdx.x * (P_MAX + 3) + i] = sums[i];
 }
 
-// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about as many draws as there are threads. out: [2],
-// zeros.
+// Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about as many draws as there
+// are threads. out: [2], zeros.
 extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const double* source_points,
                                            const u32* source_index, const double* target_points,
                                            const u32* target_index, double side, const uint2* pairs, u32 count,

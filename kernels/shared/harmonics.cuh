@@ -1,4 +1,5 @@
-// Regular solid harmonics column by column (docs/math.md, "Expansions"): for one order m, the degrees n = m .. p-1.
+// Regular solid harmonics column by column (docs/math.md, "Expansions"): for one order m, the
+// degrees n = m .. p-1.
 #pragma once
 #include "shared/real.cuh"
 

@@ -1,5 +1,5 @@
-// What P2P and the search for close pairs share: a warp goes through the near leaves of one item, 32 sources at a time, which
-// it keeps in shared memory in the frame of the targets' leaf.
+// What P2P and the search for close pairs share: a warp goes through the near leaves of one item,
+// 32 sources at a time, which it keeps in shared memory in the frame of the targets' leaf.
 #pragma once
 #include "shared/cell.cuh"
 
@@ -17,19 +17,20 @@ struct Near {
     double side;  // of the root
 };
 
-// Sides of the larger leaf below which coordinates relative to it have lost too many digits. CPU twin: close_sides in
-// crates/fmm/src/near.rs.
+// Sides of the larger leaf below which coordinates relative to it have lost too many digits. CPU
+// twin: close_sides in crates/fmm/src/near.rs.
 #if PRECISION == 32
 #define CLOSE CLOSE_SINGLE
 #else
 #define CLOSE CLOSE_DOUBLE
 #endif
 
-// Added to the squared distance of pairs in different leaves, as a share of the threshold: it changes those beyond the threshold by
-// less than rounding, and keeps the rest finite.
+// Added to the squared distance of pairs in different leaves, as a share of the threshold: it
+// changes those beyond the threshold by less than rounding, and keeps the rest finite.
 #define SOFTENING 1e-8f
 
-// A close pair: the displacement that double precision gives, and in single precision the one that P2P's loop used.
+// A close pair: the displacement that double precision gives, and in single precision the one that
+// P2P's loop used.
 struct __align__(16) UnresolvedPair {
     u32 target, source;
     REAL exact[3];

@@ -1,5 +1,6 @@
-// Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not. CPU twins:
-// crates/bem/src/integrals/pair.rs and edge.rs, whose names these are, and whose constants are macros.
+// Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not. CPU
+// twins: crates/bem/src/integrals/pair.rs and edge.rs, whose names these are, and whose constants
+// are macros.
 #pragma once
 #include "shared/triangle.cuh"
 
@@ -121,11 +122,13 @@ __device__ inline Piece plan_piece(double a, double b, const Singularities& s, d
     return {CUT_AT, 0, a + CUT * width};
 }
 
-// sum of w f(x) over the points that integrate along an edge, f being singular where the potential of `source` is.
+// sum of w f(x) over the points that integrate along an edge, f being singular where the potential
+// of `source` is.
 template <class F>
 __device__ inline double along_line(Vec start, Vec tangent, double length, const Triangle& source, double digits,
                                     u32 increment, const Rules& rules, F f) {
-    // Each cut leaves one piece for later; pieces shrink at least by 0.95, mostly by half, down to SMALLEST_PIECE.
+    // Each cut leaves one piece for later; pieces shrink at least by 0.95, mostly by half, down to
+    // SMALLEST_PIECE.
     const u32 DEPTH = 48;
     double left[DEPTH], right[DEPTH];
     double sum = 0.0;
@@ -183,7 +186,8 @@ __device__ __forceinline__ double slenderness(const Triangle& t) {
     return fmax(longest * longest / (4.0 * t.area), 1.0);
 }
 
-// The point o, which lies in the plane of t, and the height of the plane of s over it; 0 where the planes meet there.
+// The point o, which lies in the plane of t, and the height of the plane of s over it; 0 where the
+// planes meet there.
 struct Origin {
     Vec at;
     double height;
@@ -221,8 +225,9 @@ __device__ inline Origin choose_origin(const Triangle& s, const Triangle& t, dou
         }
     }
     if (best_edges != ~0u) return {best, 0.0};
-    // The point on the planes' common line nearest to the smaller triangle. The normals' difference has all its digits where they
-    // are almost the same; `across` is the part of t's normal in the plane of s, as long as the sine of the angle.
+    // The point on the planes' common line nearest to the smaller triangle. The normals' difference
+    // has all its digits where they are almost the same; `across` is the part of t's normal in the
+    // plane of s, as long as the sine of the angle.
     Vec from = s.area <= t.area ? s.c : t.c;
     Vec facing = dot(s.n, t.n) < 0.0 ? t.n * -1.0 : t.n;
     Vec apart = facing - s.n, across = apart - s.n * dot(apart, s.n);

@@ -1,5 +1,6 @@
-// What a matrix over panels has beyond potentials of panels without images: rows of other kinds, mirror images, needs of charges in
-// space. CPU twins: crates/bem/src/near/pairs.rs, geometry/panels.rs and near/needs.rs.
+// What a matrix over panels has beyond potentials of panels without images: rows of other kinds,
+// mirror images, needs of charges in space. CPU twins: crates/bem/src/near/pairs.rs,
+// geometry/panels.rs and near/needs.rs.
 #pragma once
 #include "shared/triangle.cuh"
 
@@ -60,7 +61,8 @@ __device__ __forceinline__ Corners image_of(const Rows* rows, u32 g, const Corne
 
 __device__ __forceinline__ Vec normal_of(const Corners& t) { return triangle_of(t).n; }
 
-// What an error of the entry of panel `row` with panel `column` counts; charges and parts as in panels.rs (weights).
+// What an error of the entry of panel `row` with panel `column` counts; charges and parts as in
+// panels.rs (weights).
 __device__ __forceinline__ double weight_of(const Rows* rows, const double* charges, const u32* parts, u32 row, u32 column) {
     const double* sizes = GENERAL && kind_of(rows, row) != SINGLE ? rows->areas : charges;
     double weight = parts[row] == parts[column] ? sqrt(sizes[row] * sizes[column]) : sizes[column];

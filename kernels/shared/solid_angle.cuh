@@ -1,6 +1,6 @@
-// The mean solid angle of one triangle seen from another, int_S Omega_T(x) dS_x: the double layer's Galerkin integral. CPU twin:
-// crates/bem/src/integrals/solid_angle.rs, whose names these are, and whose constants are macros; there pairs with a vertex in common
-// have rules of their own.
+// The mean solid angle of one triangle seen from another, int_S Omega_T(x) dS_x: the double layer's
+// Galerkin integral. CPU twin: crates/bem/src/integrals/solid_angle.rs, whose names these are, and
+// whose constants are macros; there pairs with a vertex in common have rules of their own.
 #pragma once
 #include "shared/pair.cuh"
 
@@ -45,7 +45,8 @@ __device__ inline double angles_by_rule(const Rules& rules, u32 degree, const Tr
     return s.area * sum;
 }
 
-// The solid angle, counted as positive, over a polygon on one side of the plane of t, by its edges; normal: around which its corners run.
+// The solid angle, counted as positive, over a polygon on one side of the plane of t, by its edges;
+// normal: around which its corners run.
 __device__ inline double angles_over_polygon(const Rules& rules, const Vec* corners, u32 count, Vec normal, const Triangle& t,
                                              double digits) {
     double highest = 0.0;

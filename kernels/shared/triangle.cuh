@@ -1,5 +1,5 @@
-// One flat triangle in double precision: geometry, closed-form potential, self integral, quadrature points. CPU twins:
-// crates/bem/src/geometry/triangle.rs and quadrature/sums.rs.
+// One flat triangle in double precision: geometry, closed-form potential, self integral, quadrature
+// points. CPU twins: crates/bem/src/geometry/triangle.rs and quadrature/sums.rs.
 #pragma once
 
 typedef unsigned int u32;
@@ -72,8 +72,9 @@ __device__ inline Triangle triangle_of(const Corners& corners) {
     return t;
 }
 
-// int_T dS_y / |x - y|. Not inlined: the compiler of CUDA 13.0 makes wrong code of it within loops (every pair integral was off, by up to
-// 274 times, without optimisation and out of line none). ON_EDGE keeps the logarithm finite on an edge.
+// int_T dS_y / |x - y|. Not inlined: the compiler of CUDA 13.0 makes wrong code of it within loops
+// (every pair integral was off, by up to 274 times, without optimisation and out of line none).
+// ON_EDGE keeps the logarithm finite on an edge.
 __device__ __noinline__ double potential(const Triangle& t, Vec x) {
     Vec a[3] = {t.v[0] - x, t.v[1] - x, t.v[2] - x};
     double r[3] = {norm(a[0]), norm(a[1]), norm(a[2])};
@@ -107,8 +108,8 @@ __device__ inline double self_integral(const Triangle& t) {
     return 4.0 / 3.0 * t.area * t.area * sum;
 }
 
-// Quadrature rules: of triangles by degree, nodes of barycentric coordinates and a weight; of the unit interval by number of
-// points, nodes of a place and a weight.
+// Quadrature rules: of triangles by degree, nodes of barycentric coordinates and a weight; of the
+// unit interval by number of points, nodes of a place and a weight.
 struct Rules {
     const double* triangle;  // [nodes][4]
     const u32* starts;       // [degrees + 1], in nodes
@@ -125,7 +126,8 @@ __device__ __forceinline__ const double* rule_nodes(const Rules& rules, u32 degr
     return rules.triangle + 4 * rules.starts[min(degree, rules.most_degree)];
 }
 
-// Node of a rule on a triangle; rounded as the CPU does it, so that points which coincide there coincide here.
+// Node of a rule on a triangle; rounded as the CPU does it, so that points which coincide there
+// coincide here.
 __device__ __forceinline__ Vec on(const Vec* v, const double* node) {
     double a = node[0], b = node[1], c = node[2];
     auto mix = [=](double x, double y, double z) {
@@ -134,7 +136,8 @@ __device__ __forceinline__ Vec on(const Vec* v, const double* node) {
     return {mix(v[0].x, v[1].x, v[2].x), mix(v[0].y, v[1].y, v[2].y), mix(v[0].z, v[1].z, v[2].z)};
 }
 
-// sum_pq v_p w_q / |x_p - y_q| over the points of two rules on two triangles; coincident points contribute nothing.
+// sum_pq v_p w_q / |x_p - y_q| over the points of two rules on two triangles; coincident points
+// contribute nothing.
 __device__ inline double sum_by_points(const Rules& rules, u32 outer, const Vec* s, u32 inner, const Vec* t) {
     const double *p = rule_nodes(rules, outer), *q = rule_nodes(rules, inner);
     u32 m = rule_length(rules, outer), n = rule_length(rules, inner);

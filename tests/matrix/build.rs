@@ -332,7 +332,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Distance from surfaces, in edges of the triangle that is nearest so measured; `x` keeps off planes too.
+    /// Distance from surfaces, in edges of the triangle that is nearest so measured; `x` keeps off
+    /// planes too.
     fn clearance(&self, x: Point) -> f64 {
         let pieces = self.bodies.iter().flat_map(|body| &body.pieces);
         let of = |corners: [Point; 3]| distance(x, corners) / norm(sub(corners[1], corners[0]));

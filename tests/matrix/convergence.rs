@@ -1,5 +1,5 @@
-//! Three meshes of random smooth bodies: results converge at second order, that of flat facets with vertices on the surface
-//! (docs/validation.md).
+//! Three meshes of random smooth bodies: results converge at second order, that of flat facets with
+//! vertices on the surface (docs/validation.md).
 
 use std::path::Path;
 
@@ -12,8 +12,9 @@ use super::vector::{Point, scaled};
 /// Triangles along an edge of an octant, on each of the meshes.
 const MESHES: [usize; 3] = [4, 8, 16];
 
-/// What the order may be. At h = radius / 4 the next term, of fourth order, is some percent of the change from the first mesh to the second,
-/// which takes a tenth off the order (measured: 1.79 to 1.94, median 1.88, in twelve cases).
+/// What the order may be. At h = radius / 4 the next term, of fourth order, is some percent of the
+/// change from the first mesh to the second, which takes a tenth off the order (measured: 1.79 to
+/// 1.94, median 1.88, in twelve cases).
 const ORDERS: std::ops::Range<f64> = 1.7..2.2;
 
 /// The order that one number shows.

@@ -180,7 +180,8 @@ impl Pairs {
     }
 }
 
-/// The features of the cases of a seed: of some random ones, each time those whose pairs have been rarest so far.
+/// The features of the cases of a seed: of some random ones, each time those whose pairs have been
+/// rarest so far.
 pub fn list(seed: u64, count: usize) -> Vec<Features> {
     let mut pairs = Pairs::new();
     let mut random = Random::new(seed);

@@ -142,7 +142,8 @@ struct Judge {
     scales: Scales,
 }
 
-/// A check to be done: what it is called, the name of its file, the case said another way, and how it is solved.
+/// A check to be done: what it is called, the name of its file, the case said another way, and how
+/// it is solved.
 struct Asked {
     name: &'static str,
     file: &'static str,

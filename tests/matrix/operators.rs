@@ -1,5 +1,6 @@
-//! Layer operators between constants (P0), linear functions (P1) and collocation on the meshes of random cases: the same at a
-//! tighter tolerance, turned, scaled, shifted and renumbered, and K' the transpose of K.
+//! Layer operators between constants (P0), linear functions (P1) and collocation on the meshes of
+//! random cases: the same at a tighter tolerance, turned, scaled, shifted and renumbered, and K'
+//! the transpose of K.
 
 use bem::{FunctionSpace, LinearOperator, Operator, OperatorOptions, Surface, Test};
 use mesh::Mesh;

@@ -49,8 +49,8 @@ pub struct Outcome {
     pub other_bodies: Vec<String>,
 }
 
-/// Self-checks that tell of a mesh too coarse for what is asked. The answers are then those of that mesh however they are asked, so
-/// they are compared.
+/// Self-checks that tell of a mesh too coarse for what is asked. The answers are then those of that
+/// mesh however they are asked, so they are compared.
 const OF_THE_MESH: &[&str] = &[
     "sign",
     "symmetry",
@@ -202,11 +202,13 @@ pub enum Quantity {
 #[derive(Clone, Debug)]
 pub struct Scales {
     volt: f64,
-    /// Of potentials at charges: what conductors make there is known to the tolerance of theirs, and a tenth of these is allowed.
+    /// Of potentials at charges: what conductors make there is known to the tolerance of theirs,
+    /// and a tenth of these is allowed.
     reaction: f64,
     force: f64,
-    /// At each probe. A potential that is known to some digits has a field known to these digits of it over the distance to the nearest
-    /// surface, since it is harmonic up to there; that, too, is allowed for a tenth of it.
+    /// At each probe. A potential that is known to some digits has a field known to these digits of
+    /// it over the distance to the nearest surface, since it is harmonic up to there; that, too, is
+    /// allowed for a tenth of it.
     fields: Vec<f64>,
     /// Charges of both signs may take each other's energy away.
     energy: f64,

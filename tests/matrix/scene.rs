@@ -58,7 +58,8 @@ pub struct Scene {
     /// The patch of each triangle.
     pub patch_of: Vec<usize>,
     pub patches: usize,
-    /// Relative permittivity on the side that each patch's normals point to, and behind it; inside of metal that of its other side.
+    /// Relative permittivity on the side that each patch's normals point to, and behind it; inside
+    /// of metal that of its other side.
     pub sides: Vec<[f64; 2]>,
     /// Whether media are given by these, in place of dielectrics.
     pub by_sides: bool,
@@ -108,7 +109,8 @@ impl Scene {
             .any(|t| self.corners(t).iter().any(|x| x[plane.axis] == plane.at))
     }
 
-    /// The same elsewhere; a field's potential is 0 at the origin, so potentials are those of the new place.
+    /// The same elsewhere; a field's potential is 0 at the origin, so potentials are those of the
+    /// new place.
     pub fn moved(&mut self, by: Point) {
         self.map(|x| add(x, by));
         for plane in &mut self.planes {

@@ -63,7 +63,8 @@ impl Body {
     }
 }
 
-/// An ellipsoid about the origin, of n^2 triangles an octant; cut, only where coordinates are not negative.
+/// An ellipsoid about the origin, of n^2 triangles an octant; cut, only where coordinates are not
+/// negative.
 pub struct Ellipsoid {
     pub axes: Point,
     pub centre: Point,
@@ -102,7 +103,8 @@ impl Ellipsoid {
     }
 }
 
-/// Cells of a box with walls at `walls` along each axis, each filled with something; faces between cells that differ.
+/// Cells of a box with walls at `walls` along each axis, each filled with something; faces between
+/// cells that differ.
 pub struct Cells {
     pub walls: [Vec<f64>; 3],
     /// Squares that the faces of each layer of cells are cut into, along each axis.
@@ -130,7 +132,8 @@ impl Cells {
         self.content[index]
     }
 
-    /// Whether each content, the surroundings among them, meets itself only in faces, and whether conductors keep apart.
+    /// Whether each content, the surroundings among them, meets itself only in faces, and whether
+    /// conductors keep apart.
     pub fn is_sound(&self) -> bool {
         let n: [i64; 3] = std::array::from_fn(|k| self.count(k) as i64);
         let all = (0..=n[0])
@@ -139,7 +142,8 @@ impl Cells {
             let cell =
                 |bits: usize| self.at(std::array::from_fn(|k| corner[k] - (bits >> k & 1) as i64));
             let around: [Label; 8] = std::array::from_fn(cell);
-            // Nor do cells of one content meet in an edge alone: those across one of the four about it.
+            // Nor do cells of one content meet in an edge alone: those across one of the four about
+            // it.
             for (axis, side) in (0..3).flat_map(|axis| [(axis, 0), (axis, 1usize)]) {
                 let (u, v) = (1 << ((axis + 1) % 3), 1 << ((axis + 2) % 3));
                 let at = side << axis;

@@ -1,5 +1,5 @@
-//! The same case said in other ways: as a whole without planes, turned, scaled, shifted, renumbered. Each comes with how to take
-//! its numbers back.
+//! The same case said in other ways: as a whole without planes, turned, scaled, shifted,
+//! renumbered. Each comes with how to take its numbers back.
 
 use std::collections::HashMap;
 
@@ -118,7 +118,8 @@ pub fn shifted(scene: &Scene, by: Point) -> Variant {
     Variant { scene: other, back: Box::new(back) }
 }
 
-/// Vertices and triangles in another order, and their corners too; some triangles run around the other way.
+/// Vertices and triangles in another order, and their corners too; some triangles run around the
+/// other way.
 pub fn renumbered(scene: &Scene, flip: bool, random: &mut Random) -> Variant {
     let mut other = scene.clone();
     let vertex = random.permutation(scene.vertices.len());
@@ -141,7 +142,8 @@ pub fn renumbered(scene: &Scene, flip: bool, random: &mut Random) -> Variant {
 pub fn relisted(scene: &Scene) -> Option<Variant> {
     let mut other = scene.clone();
     other.lists_all = !scene.lists_all;
-    // What a dielectric lists it is; what it does not list, but has in it, is part of it where forces are meant.
+    // What a dielectric lists it is; what it does not list, but has in it, is part of it where
+    // forces are meant.
     let changed: Vec<String> = scene
         .dielectrics
         .iter()
@@ -211,7 +213,8 @@ impl Mirrored {
         touched.map(|(k, _)| 1 << k).sum()
     }
 
-    /// The images of a body that are not one with an earlier one, being one across the planes of `one`.
+    /// The images of a body that are not one with an earlier one, being one across the planes of
+    /// `one`.
     fn classes(&self, one: Image) -> impl Iterator<Item = Image> {
         self.images().filter(move |g| g & one == 0)
     }
@@ -307,7 +310,8 @@ impl Mirrored {
         2.0f64.powi((planes().count() - own) as i32)
     }
 
-    /// The outcome of the part from that of the whole, whose conductors `of_part` lists for each of the part, with their images.
+    /// The outcome of the part from that of the whole, whose conductors `of_part` lists for each of
+    /// the part, with their images.
     fn back(&self, found: &Outcome, of_part: &[Vec<(usize, Image)>]) -> Outcome {
         let no_ground = |own: &&(usize, Image)| own.1 & self.ground == 0;
         let entry = |rows: &[(usize, Image)], columns: &[(usize, Image)]| -> f64 {
@@ -336,7 +340,8 @@ impl Mirrored {
         }
     }
 
-    /// What images in ground planes make at each charge of the part: in the whole they are charges of their own.
+    /// What images in ground planes make at each charge of the part: in the whole they are charges
+    /// of their own.
     fn ground_terms(&self) -> Vec<f64> {
         let at = |charge: &Charge| -> f64 {
             let here = self.image(charge.position, 0);

@@ -1,10 +1,12 @@
-//! What the reduced stencil and each truncation rule save or cost, as the Markdown table of docs/experiments.md.
+//! What the reduced stencil and each truncation rule save or cost, as the Markdown table of
+//! docs/experiments.md.
 //!
 //!     cargo run --release --manifest-path benches/Cargo.toml --bin ablation [tolerance]
 //!
-//! Two samples of 2^18 points with charges of random sign: a lattice whose octree is full, so that counts for an interior
-//! box can be compared with those of the literature, and a random cube. All rows of a sample share one leaf size, so they
-//! differ in the far field alone. Errors are relative L2 against direct sums in double precision at 2,000 targets.
+//! Two samples of 2^18 points with charges of random sign: a lattice whose octree is full, so that
+//! counts for an interior box can be compared with those of the literature, and a random cube. All
+//! rows of a sample share one leaf size, so they differ in the far field alone. Errors are relative
+//! L2 against direct sums in double precision at 2,000 targets.
 
 use std::process::ExitCode;
 
@@ -13,7 +15,8 @@ use fmm::{Densities, Info, Options, Plan, Potentials, Stencil, Truncation, direc
 
 type Outcome<T> = Result<T, fmm::Error>;
 
-/// Points along an edge of the lattice; 4 of them along an edge of a leaf make 16 leaves per axis: levels 0 to 4.
+/// Points along an edge of the lattice; 4 of them along an edge of a leaf make 16 leaves per axis:
+/// levels 0 to 4.
 const LATTICE: usize = 64;
 const LATTICE_LEAF: usize = 64;
 
@@ -63,10 +66,12 @@ fn lattice() -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// Translations into one box of the deepest level, its share of those that its parent receives from that level included.
+/// Translations into one box of the deepest level, its share of those that its parent receives from
+/// that level included.
 ///
-/// With targets in one box P of level 3 only, a tree that ends at level 4 has exactly these translations for the 8 children
-/// of P more than a tree that ends at level 3. Neighbours and their children exist on all sides of P.
+/// With targets in one box P of level 3 only, a tree that ends at level 4 has exactly these
+/// translations for the 8 children of P more than a tree that ends at level 3. Neighbours and their
+/// children exist on all sides of P.
 fn translations_of_an_interior_box(lattice: &[[f64; 3]], stencil: Stencil) -> Outcome<f64> {
     const BOX: std::ops::Range<f64> = 24.0..32.0;
     let targets: Vec<[f64; 3]> =

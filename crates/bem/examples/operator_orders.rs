@@ -35,8 +35,8 @@ fn apply(mut operator: Operator<'_>, x: &[f64]) -> Result<Vec<f64>, Error> {
     Ok(y)
 }
 
-/// Errors of the normal derivative by the direct and the indirect formulation, and of the potential at a point outside of the
-/// latter's density.
+/// Errors of the normal derivative by the direct and the indirect formulation, and of the potential
+/// at a point outside of the latter's density.
 fn errors(surface: &Surface, test: Test, trial: FunctionSpace) -> Result<[f64; 3], Error> {
     let options = OperatorOptions { tolerance: 1e-7, ..OperatorOptions::default() };
     let params = GmresParams { tolerance: 1e-7, ..GmresParams::default() };
@@ -96,7 +96,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     cube()
 }
 
-/// V and K of a smooth density on a cube, whose flat faces are exact, tested with a smooth function, against the finest mesh.
+/// V and K of a smooth density on a cube, whose flat faces are exact, tested with a smooth
+/// function, against the finest mesh.
 fn cube() -> Result<(), Box<dyn std::error::Error>> {
     let density = |[x, y, z]: [f64; 3]| (1.3 * x + 0.4).sin() * (0.9 * y - z).cos();
     let weight = |[x, y, z]: [f64; 3]| (0.7 * x - 1.1 * y).cos() * (0.8 * z).exp();

@@ -1,13 +1,16 @@
-//! Boundary element electrostatics: spaces, quadrature, operators, Krylov solvers, the physical problems. No files.
+//! Boundary element electrostatics: spaces, quadrature, operators, Krylov solvers, the physical
+//! problems. No files.
 //!
-//! [`capacitance`] solves the whole problem. Its parts, from the inside out: the closed-form potential of a [`Triangle`];
-//! integrals over pairs of them ([`PairQuadrature`]); the Galerkin matrix, dense or as a fast sum with a near-field
-//! correction; [`gmres`] over any [`LinearOperator`]; a preconditioner of overlapping local inverses below a coarse level.
+//! [`capacitance`] solves the whole problem. Its parts, from the inside out: the closed-form
+//! potential of a [`Triangle`]; integrals over pairs of them ([`PairQuadrature`]); the Galerkin
+//! matrix, dense or as a fast sum with a near-field correction; [`gmres`] over any
+//! [`LinearOperator`]; a preconditioner of overlapping local inverses below a coarse level.
 //!
-//! [`electrostatics`] does the same with dielectrics, point charges and fields. [`Surface`] has the layer operators for users who set up their own
-//! equations, and [`Operator`] combines them.
+//! [`electrostatics`] does the same with dielectrics, point charges and fields. [`Surface`] has the
+//! layer operators for users who set up their own equations, and [`Operator`] combines them.
 //!
-//! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a length times a potential, which is how capacitances come out.
+//! Kernels have no factor 1/(4 pi), except those of [`Surface`]: a charge q / (4 pi eps) is a
+//! length times a potential, which is how capacitances come out.
 
 mod constants;
 mod device;

@@ -30,7 +30,8 @@ pub struct SolveOptions {
     pub restart: usize,
     /// Iterations after which a solve is given up.
     pub max_iterations: usize,
-    /// Orders added to every quadrature rule (0 = as the accuracy asks), for checking that quadrature does not limit C.
+    /// Orders added to every quadrature rule (0 = as the accuracy asks), for checking that
+    /// quadrature does not limit C.
     pub quadrature_increment: usize,
     /// Bytes the solve may use; `None` = no limit.
     pub memory_limit: Option<u64>,
@@ -70,9 +71,11 @@ pub enum Stage {
 
 /// How a caller follows and stops a solve.
 pub trait Progress: Sync {
-    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in [`Error::Interrupted`](crate::Error::Interrupted).
+    /// Called as work advances; `total` 0 = unknown. Returns false to stop, which ends in
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
     fn advance(&self, stage: Stage, done: u64, total: u64) -> bool;
-    /// Called after each GMRES iteration with the largest relative residual of the columns still running.
+    /// Called after each GMRES iteration with the largest relative residual of the columns still
+    /// running.
     fn residual(&self, _iteration: usize, _relative: f64) {}
 }
 
@@ -95,10 +98,12 @@ pub struct Solve {
     pub iterations: usize,
     /// Why it stopped.
     pub reason: StopReason,
-    /// True residual at the end, relative to the excitation's potential: the largest over the conductors of the root mean
-    /// square over the conductor's area of b - A x, where b is 1 on the excited conductor and 0 on the others.
+    /// True residual at the end, relative to the excitation's potential: the largest over the
+    /// conductors of the root mean square over the conductor's area of b - A x, where b is 1 on the
+    /// excited conductor and 0 on the others.
     pub relative_residual: f64,
-    /// Relative residual after each iteration, beginning with 1: the root of the sum over the conductors of those squares.
+    /// Relative residual after each iteration, beginning with 1: the root of the sum over the
+    /// conductors of those squares.
     pub history: Vec<f64>,
 }
 

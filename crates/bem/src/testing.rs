@@ -3,8 +3,8 @@
 use mesh::Mesh;
 use mesh::generate::{Plate, Resolution};
 
-/// Unit squares over each other, `gap` apart, each turned in its own plane so that no two have their triangles over each other; each a
-/// group of its own.
+/// Unit squares over each other, `gap` apart, each turned in its own plane so that no two have
+/// their triangles over each other; each a group of its own.
 pub(crate) fn sheets(count: usize, elements: usize, gap: f64) -> Mesh {
     let resolution = Resolution::Elements(elements);
     let square = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();

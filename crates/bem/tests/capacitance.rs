@@ -168,8 +168,8 @@ fn size_and_place_change_nothing_but_rounding() {
         mesh.vertices.iter_mut().for_each(place);
         mesh
     };
-    // A shift of 1,000 sizes rounds the coordinates themselves to 1e-13 of the size. Rounding also moves points between the
-    // boxes of the fast sum, which changes it within its tolerance.
+    // A shift of 1,000 sizes rounds the coordinates themselves to 1e-13 of the size. Rounding also
+    // moves points between the boxes of the fast sum, which changes it within its tolerance.
     for (method, allowed) in [(Method::Dense, 1e-11), (Method::Fmm, 3e-9)] {
         let base = solve_with(&mesh, &options(method, 1e-8)).maxwell;
         for (scale, shift) in [(1e-9, 0.0), (1e9, 0.0), (1.0, 4500.0)] {
@@ -255,7 +255,8 @@ fn it_stops_when_asked_and_says_what_does_not_fit() {
     assert!(matches!(refused, Err(Error::Length { .. })));
 }
 
-/// Two plates of as many panels, one of them moved in its plane, with which of both each triangle is of.
+/// Two plates of as many panels, one of them moved in its plane, with which of both each triangle
+/// is of.
 fn plates(gap: f64, elements: usize) -> (Mesh, Vec<Option<u32>>) {
     let resolution = Resolution::Elements(elements);
     let mut mesh = Plate { width: 1.0, height: 1.0, grade: 1.0, resolution }.build().unwrap();
@@ -288,8 +289,8 @@ fn turned_plates_keep_their_capacitance() {
                     }
                 }
                 let found = difference(&straight, &solve(&turned));
-                // Rounding may give a pair the other of two rules, which are each good to 1e-5 of a distant entry; without the term
-                // that rounding once took away it is 1e-4 to 5e-2.
+                // Rounding may give a pair the other of two rules, which are each good to 1e-5 of a
+                // distant entry; without the term that rounding once took away it is 1e-4 to 5e-2.
                 let allowed = if method == Method::Dense { 3e-8 } else { 3e-9 };
                 assert!(found < allowed, "{method:?} gap {gap} turn {k}: {found:.1e}");
             }
@@ -297,7 +298,8 @@ fn turned_plates_keep_their_capacitance() {
     }
 }
 
-/// What else is in the case, however large, changes nothing of how exactly the capacitance of a conductor is found.
+/// What else is in the case, however large, changes nothing of how exactly the capacitance of a
+/// conductor is found.
 #[test]
 fn small_and_far_conductors_are_as_exact_as_others() {
     let placed = |radius: f64, x: f64, elements: usize| {
@@ -343,7 +345,8 @@ fn small_and_far_conductors_are_as_exact_as_others() {
             let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
             for i in 0..count {
                 for j in 0..count {
-                    // A residual of the tolerance on conductor i moves a charge of that times its own capacitance.
+                    // A residual of the tolerance on conductor i moves a charge of that times its
+                    // own capacitance.
                     let allowed = 2.0 * tolerance;
                     let found = (dense[i][j] - fast[i][j]).abs() / dense[i][i];
                     assert!(found < allowed, "{name} at {tolerance:e}: C{i}{j} {found:.1e}");
@@ -366,7 +369,8 @@ fn iterations_stay_few_where_a_mesh_by_gmsh_is_refined() {
     }
 }
 
-/// Faces of a plate do not carry the charges of each other, least of all beside a narrow gap: one of a hundredth of the width here.
+/// Faces of a plate do not carry the charges of each other, least of all beside a narrow gap: one
+/// of a hundredth of the width here.
 #[test]
 fn iterations_stay_few_where_plates_nearly_touch() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../meshes/capacitor.msh");
@@ -389,8 +393,9 @@ fn iterations_stay_few_where_plates_nearly_touch() {
     }
 }
 
-/// Eight sheets, each next one turned, an eighth and a twentieth of a triangle's side apart: errors of what the preconditioner takes for
-/// potentials must cancel as potentials do, and neighbourhoods reach over several triangles of each sheet.
+/// Eight sheets, each next one turned, an eighth and a twentieth of a triangle's side apart: errors
+/// of what the preconditioner takes for potentials must cancel as potentials do, and neighbourhoods
+/// reach over several triangles of each sheet.
 #[test]
 fn iterations_stay_few_where_many_sheets_face_each_other() {
     let resolution = Resolution::Elements(800);

@@ -59,7 +59,8 @@ fn concentric(inner: f64, outer: f64, elements: usize) -> Mesh {
         .unwrap()
 }
 
-/// By how much a sphere of so many facets is smaller than the one around it, as the radius of a sphere of the same volume.
+/// By how much a sphere of so many facets is smaller than the one around it, as the radius of a
+/// sphere of the same volume.
 fn facets(elements: usize) -> f64 {
     let mesh = sphere(1.0, elements);
     let six_volumes = |[a, b, c]: [[f64; 3]; 3]| {
@@ -128,7 +129,8 @@ fn coated_sphere_converges_with_second_order() {
     }
 }
 
-/// Iterations grow by no more than three, neither with refinement nor with the ratio of permittivities; docs/validation.md has more of both.
+/// Iterations grow by no more than three, neither with refinement nor with the ratio of
+/// permittivities; docs/validation.md has more of both.
 #[test]
 fn iterations_hardly_grow() {
     let mut least = usize::MAX;
@@ -182,7 +184,8 @@ fn a_thin_spherical_membrane_keeps_its_accuracy() {
     for (k, l, sign) in [(0, 0, 1.0), (0, 1, -1.0), (1, 0, -1.0)] {
         let error = answer.responses[l].conductor_charge[k] / (sign * exact) - 1.0;
         println!("{k} {l}: {error:.2e}");
-        // Nothing but the facets: area falls as the square of the radius, and the distance between the faces with it.
+        // Nothing but the facets: area falls as the square of the radius, and the distance between
+        // the faces with it.
         assert!(error.abs() < facets(160), "{error:.2e}");
     }
 }
@@ -273,8 +276,9 @@ fn spheres_in_a_uniform_field() {
 
 #[test]
 fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
-    // A neutral sphere takes the potential that the charge has at its centre; with charge Q, Q/a more. Held at 0 it takes the
-    // image charge -q a/d. (Jackson, Classical Electrodynamics, section 2.2.)
+    // A neutral sphere takes the potential that the charge has at its centre; with charge Q, Q/a
+    // more. Held at 0 it takes the image charge -q a/d. (Jackson, Classical Electrodynamics,
+    // section 2.2.)
     let mesh = sphere(1.0, 1280);
     let d = 3.0;
     let source = PointCharge { position: [d, 0.0, 0.0], charge: 2.0, permittivity: 1.0 };
@@ -303,8 +307,8 @@ fn a_floating_sphere_takes_the_potential_of_a_charge_outside() {
     }
 }
 
-/// A prepared solver is asked for a charge close to metal after one far away, and for the metal at 1 V with it: what its near field was
-/// chosen for does not show.
+/// A prepared solver is asked for a charge close to metal after one far away, and for the metal at
+/// 1 V with it: what its near field was chosen for does not show.
 #[test]
 fn charges_may_come_close_to_prepared_metal() {
     let close = [0.21, 0.13, 1.0 + 1e-4];
@@ -337,7 +341,8 @@ fn charges_may_come_close_to_prepared_metal() {
     let found = prepared.solve(&sources(close), &Quiet).unwrap();
     let (found_there, exact_there) = (reaction(&found), reaction(&dense));
     assert!((found_there / exact_there - 1.0).abs() < 2e-6, "{found_there} {exact_there}");
-    // Next to the charge the metal is at 1 V as well as elsewhere, whose panels are 1e4 times as large.
+    // Next to the charge the metal is at 1 V as well as elsewhere, whose panels are 1e4 times as
+    // large.
     let unit = SurfaceCharge::new(&mesh, &found.responses[0].charge).potential(close);
     let exact = SurfaceCharge::new(&mesh, &dense.responses[0].charge).potential(close);
     assert!((unit - exact).abs() < 1e-5, "{unit} {exact}");
@@ -346,8 +351,8 @@ fn charges_may_come_close_to_prepared_metal() {
     assert!((induced + unit).abs() < 1e-5, "{induced} {unit}");
 }
 
-/// Tolerances far below the default one: dense and fast against dense at 1e-12, for a metal core in a dielectric shell with a charge and a
-/// field outside, and for conductors in one medium.
+/// Tolerances far below the default one: dense and fast against dense at 1e-12, for a metal core in
+/// a dielectric shell with a charge and a field outside, and for conductors in one medium.
 #[test]
 fn tolerances_are_kept_down_to_1e_10() {
     let mesh = concentric(0.6, 1.0, 160);
@@ -414,7 +419,8 @@ fn tolerances_are_kept_down_to_1e_10() {
     }
 }
 
-/// Errors of the solid angles of all pairs of a row add up: 5e-6 on so many triangles, if each is good to the tolerance alone.
+/// Errors of the solid angles of all pairs of a row add up: 5e-6 on so many triangles, if each is
+/// good to the tolerance alone.
 #[test]
 fn dense_rows_are_as_exact_as_the_tolerance() {
     let sphere = Sphere {

@@ -113,8 +113,9 @@ fn fast_values_are_those_of_closed_forms() {
     }
 }
 
-/// A sphere at potential 1: inside, the error of the potential is largest on the surface, however near to it one comes; the field
-/// outside is nearly that of the exact sphere, without the jumps that constant densities make.
+/// A sphere at potential 1: inside, the error of the potential is largest on the surface, however
+/// near to it one comes; the field outside is nearly that of the exact sphere, without the jumps
+/// that constant densities make.
 #[test]
 fn values_far_away_are_those_of_the_whole_charge() {
     let mesh = sphere(320);
@@ -134,8 +135,8 @@ fn values_far_away_are_those_of_the_whole_charge() {
             let along: f64 = (0..3).map(|k| dipole[k] * x[k] / r).sum();
             let field = values.field[0];
             let outward: f64 = (0..3).map(|k| field[k] * x[k] / r).sum();
-            // A quadrupole of about the whole charge times the radius squared is left out; averaging at vertices moves the
-            // dipole by the size of a triangle.
+            // A quadrupole of about the whole charge times the radius squared is left out;
+            // averaging at vertices moves the dipole by the size of a triangle.
             let bound = 2.0 / (r * r) + 0.1 / r + 1e-11;
             let potential = values.potential[0] * r / total;
             assert!((potential - 1.0 - along / (r * total)).abs() < bound, "{r}: {potential}");
@@ -211,8 +212,8 @@ fn values_next_to_the_surface_are_as_good_as_on_it() {
     }
 }
 
-/// Fields just above centres, edges and vertices of a sphere at potential 1: neither arbitrary on edges nor growing toward them,
-/// and better on a finer mesh.
+/// Fields just above centres, edges and vertices of a sphere at potential 1: neither arbitrary on
+/// edges nor growing toward them, and better on a finer mesh.
 #[test]
 fn fields_next_to_edges_and_vertices_are_those_of_the_smooth_surface() {
     let mut before: Option<[f64; 3]> = None;
@@ -349,8 +350,9 @@ fn the_torque_of_a_field_is_that_on_the_dipole_moment() {
     }
 }
 
-/// 24 charges of both signs 2.3 under a sphere of R = 11: outside, external and induced charge cancel some twentyfold, and what is left
-/// shows how well the density within triangles is recovered.
+/// 24 charges of both signs 2.3 under a sphere of R = 11: outside, external and induced charge
+/// cancel some twentyfold, and what is left shows how well the density within triangles is
+/// recovered.
 #[test]
 fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
     let (radius, depth) = (11.0, 2.3);
@@ -413,7 +415,8 @@ fn potentials_outside_of_a_molecule_are_as_good_as_its_energy() {
             errors.push((error / size).sqrt());
         }
         println!("{inside} in {outside}: {errors:?}");
-        // At 1,280 within a percent, as linear elements of the direct formulation are; the second order of flat facets.
+        // At 1,280 within a percent, as linear elements of the direct formulation are; the second
+        // order of flat facets.
         assert!(errors[0] < 1e-2, "{inside} {outside}: {errors:?}");
         let order = (errors[0] / errors[1]).log2();
         assert!((1.6..3.0).contains(&order), "{inside} {outside}: {errors:?}");

@@ -18,7 +18,8 @@ enum Second {
     Dielectric(f64),
 }
 
-/// Two unit spheres in vacuum and the force on each, the first at 1 V; the tolerance is that of the fast method, none is dense.
+/// Two unit spheres in vacuum and the force on each, the first at 1 V; the tolerance is that of the
+/// fast method, none is dense.
 fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [Force; 2] {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(640));
     let mesh: Mesh = TwoSpheres { radius: 1.0, distance, base, resolution }.build().unwrap();
@@ -76,8 +77,9 @@ fn force_on_spheres(distance: f64, second: Second, tolerance: Option<f64>) -> [F
     [found[0], found[1]]
 }
 
-/// The field of the first sphere polarises the second, which is pulled by a force that falls as the fifth power of the distance, far
-/// below what a residual relative to the first sphere's potential would leave of it.
+/// The field of the first sphere polarises the second, which is pulled by a force that falls as the
+/// fifth power of the distance, far below what a residual relative to the first sphere's potential
+/// would leave of it.
 #[test]
 fn forces_on_what_is_far_away_are_as_exact_as_the_tolerance() {
     for second in [Second::Floating, Second::Dielectric(5.0)] {
@@ -87,8 +89,8 @@ fn forces_on_what_is_far_away_are_as_exact_as_the_tolerance() {
                 Second::Floating => 1.0,
                 Second::Dielectric(permittivity) => (permittivity - 1.0) / (permittivity + 2.0),
             };
-            // A charge of 1 and the dipole that it induces; the next term is of second order in 1/distance. Facets take 4 %
-            // of the volume, and 1 % of the charge, which counts twice.
+            // A charge of 1 and the dipole that it induces; the next term is of second order in
+            // 1/distance. Facets take 4 % of the volume, and 1 % of the charge, which counts twice.
             let series = -2.0 * polarisability / f64::powi(distance, 5);
             let ratio = dense[1].force[0] / series;
             assert!((0.92..1.03).contains(&ratio), "{second:?} {distance}: {ratio}");
@@ -108,8 +110,8 @@ fn forces_on_what_is_far_away_are_as_exact_as_the_tolerance() {
     }
 }
 
-/// Two unit spheres: of the charges on one next to nothing is left at the other. A net charge is none but an error to ten tolerances, but
-/// never more than a hundredth.
+/// Two unit spheres: of the charges on one next to nothing is left at the other. A net charge is
+/// none but an error to ten tolerances, but never more than a hundredth.
 #[test]
 fn a_body_without_action_has_no_force_and_a_net_charge_is_no_error() {
     let (base, resolution, distance) = (SphereBase::Icosahedron, Resolution::Elements(640), 5.0);
@@ -136,7 +138,8 @@ fn a_body_without_action_has_no_force_and_a_net_charge_is_no_error() {
     {
         let found = forces(&mesh, &charge(second), &sources, &bodies(own)).unwrap();
         assert_eq!([found[0].is_resolved, found[1].is_resolved], [true, resolved], "{second}");
-        // The field at the surface of a charge of 1, against half of itself everywhere; flat triangles have less area.
+        // The field at the surface of a charge of 1, against half of itself everywhere; flat
+        // triangles have less area.
         let stress = found[0].stress * 2.0;
         assert!((1.0..1.05).contains(&stress), "{stress}");
     }
@@ -147,8 +150,9 @@ fn a_body_without_action_has_no_force_and_a_net_charge_is_no_error() {
     }
 }
 
-/// A charge and its opposite under the surface of a sphere: at a distance fields are a small part of what triangles add up, whose
-/// integrals have to be that much better for the sphere that is there.
+/// A charge and its opposite under the surface of a sphere: at a distance fields are a small part
+/// of what triangles add up, whose integrals have to be that much better for the sphere that is
+/// there.
 #[test]
 fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     let (base, resolution, distance) = (SphereBase::Icosahedron, Resolution::Elements(640), 4.0);
@@ -184,8 +188,8 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     }
 }
 
-/// Over triangles next to other charges the field is not smooth: what the rule leaves is told. Splitting all triangles, with their charge,
-/// changes nothing else.
+/// Over triangles next to other charges the field is not smooth: what the rule leaves is told.
+/// Splitting all triangles, with their charge, changes nothing else.
 #[test]
 fn what_is_left_of_the_field_over_triangles_near_others_is_told() {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(640));

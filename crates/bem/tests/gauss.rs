@@ -1,5 +1,5 @@
-//! Gauss's law where interfaces meet in walls or are partly covered by metal, at permittivity ratios of 1e4 and more: what is amplified
-//! there by the ratio has to be exact.
+//! Gauss's law where interfaces meet in walls or are partly covered by metal, at permittivity
+//! ratios of 1e4 and more: what is amplified there by the ratio has to be exact.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
@@ -48,7 +48,8 @@ fn height(mesh: &Mesh, t: usize) -> f64 {
     mesh.corners(t).iter().map(|v| v[2]).sum::<f64>() / 3.0
 }
 
-/// Concentric spheres, and between their equators a wall, whose normals point up: the mesh and the number of triangles of the spheres.
+/// Concentric spheres, and between their equators a wall, whose normals point up: the mesh and the
+/// number of triangles of the spheres.
 fn walled(elements: usize) -> (Mesh, usize) {
     let (resolution, base) = (Resolution::Elements(elements), SphereBase::Octahedron);
     let spheres = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
@@ -93,7 +94,8 @@ fn walled(elements: usize) -> (Mesh, usize) {
     (mesh, of_spheres)
 }
 
-/// A conducting sphere under two half-shells that share a wall. The capacitance is that of a coat of something between them.
+/// A conducting sphere under two half-shells that share a wall. The capacitance is that of a coat
+/// of something between them.
 #[test]
 fn half_shells_that_share_a_wall() {
     let (upper, lower) = (1e4, 2e4);
@@ -161,8 +163,9 @@ fn a_body_that_metal_covers_in_part() {
     }
 }
 
-/// A shell of high permittivity with the same metal on parts of its two sides is as good as one of metal, and a conductor in its cavity
-/// sees no more. What the two sides' free charges differ by is eps times a field in the shell that is next to none.
+/// A shell of high permittivity with the same metal on parts of its two sides is as good as one of
+/// metal, and a conductor in its cavity sees no more. What the two sides' free charges differ by is
+/// eps times a field in the shell that is next to none.
 #[test]
 fn a_shell_that_metal_covers_in_part_on_both_sides() {
     let (mesh, each) = nested(&[0.5, 1.0, 2.0], 512);
@@ -227,7 +230,8 @@ fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
     (mesh, [first, second], wall)
 }
 
-/// A charge beside two boxes that share a wall: they carry no charge in all, whatever their permittivities.
+/// A charge beside two boxes that share a wall: they carry no charge in all, whatever their
+/// permittivities.
 #[test]
 fn boxes_that_share_a_wall_stay_neutral() {
     let (mesh, [first, second], wall) = boxes();
@@ -252,7 +256,8 @@ fn boxes_that_share_a_wall_stay_neutral() {
     }
 }
 
-/// Concentric spheres of these radii, normals outward, as one mesh with the number of triangles of each.
+/// Concentric spheres of these radii, normals outward, as one mesh with the number of triangles of
+/// each.
 fn nested(radii: &[f64], elements: usize) -> (Mesh, usize) {
     let mut all: Option<Mesh> = None;
     for &radius in radii {
@@ -274,8 +279,9 @@ fn nested(radii: &[f64], elements: usize) -> (Mesh, usize) {
     (all, each)
 }
 
-/// Concentric layers around a charge or a conductor, with media that differ by up to 1e7 from layer to layer. Dense matrices show what
-/// the equations give; the fast method may differ by what its products are wrong by, which no permittivity may amplify.
+/// Concentric layers around a charge or a conductor, with media that differ by up to 1e7 from layer
+/// to layer. Dense matrices show what the equations give; the fast method may differ by what its
+/// products are wrong by, which no permittivity may amplify.
 #[test]
 fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
     let layers: [(&[f64], &[f64]); 6] = [
@@ -300,8 +306,9 @@ fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
             let outside = surface.evaluate(&excitation, &[[3.0, 1.0, -2.0]], false).unwrap();
             [surface.potential(at), outside.potential[0]]
         });
-        // Outside, the best conducting layer leaves one charge at the centre and, of higher moments, what its permittivity is above
-        // that of the next. Entries are exact to 1e-5 of what the charge alone makes in its own medium, most of which cancels.
+        // Outside, the best conducting layer leaves one charge at the centre and, of higher
+        // moments, what its permittivity is above that of the next. Entries are exact to 1e-5 of
+        // what the charge alone makes in its own medium, most of which cancels.
         let exact = 1.0 / (14f64.sqrt() * eps[eps.len() - 1]);
         let leaks = eps.windows(2).map(|pair| pair[1] / pair[0]).fold(1.0, f64::min);
         let error = (dense[1] / exact - 1.0).abs();
@@ -341,8 +348,8 @@ fn layers_of_any_permittivity_around_a_charge_or_a_conductor() {
     }
 }
 
-/// A dielectric on a grounded or a symmetry plane is half of one with its image: triangle by triangle the same charge, whatever rounding
-/// makes of areas.
+/// A dielectric on a grounded or a symmetry plane is half of one with its image: triangle by
+/// triangle the same charge, whatever rounding makes of areas.
 #[test]
 fn a_body_on_a_plane_is_half_of_the_whole() {
     for (edge, shift) in [(2.0, 0.0), (1.6, 0.0), (0.74, 0.3), (3.3, -1.7)] {
@@ -395,8 +402,9 @@ fn a_body_on_a_plane_is_half_of_the_whole() {
     }
 }
 
-/// Metal on one face of a box of high permittivity that touches another box: free charge on the metal is the flux through
-/// the box, or that out of both boxes, told by Gauss's law, not the small difference of large numbers.
+/// Metal on one face of a box of high permittivity that touches another box: free charge on the
+/// metal is the flux through the box, or that out of both boxes, told by Gauss's law, not the small
+/// difference of large numbers.
 #[test]
 fn metal_on_a_body_that_touches_another() {
     let (mesh, [first, second], wall) = boxes();
@@ -421,8 +429,8 @@ fn metal_on_a_body_that_touches_another() {
     }
 }
 
-/// A metal box beside one of `inside`, in `outside`; metal's own inside is said to be of `within`. In `pieces` no two triangles of the metal
-/// have an edge in common.
+/// A metal box beside one of `inside`, in `outside`; metal's own inside is said to be of `within`.
+/// In `pieces` no two triangles of the metal have an edge in common.
 fn metal_beside(inside: f64, outside: f64, within: Option<f64>, pieces: bool) -> f64 {
     let (mut mesh, [metal, second], _) = boxes();
     let is_wall = |t: u32| second.contains(&t);
@@ -448,8 +456,9 @@ fn metal_beside(inside: f64, outside: f64, within: Option<f64>, pieces: bool) ->
     response.conductor_charge[0]
 }
 
-/// There is no field in metal: its charge is the same whatever medium its inside is said to be of, and whether its surface is joined
-/// or consists of pieces. With permittivity times charge in place of fields it was 5 % off where media are on both sides alike.
+/// There is no field in metal: its charge is the same whatever medium its inside is said to be of,
+/// and whether its surface is joined or consists of pieces. With permittivity times charge in place
+/// of fields it was 5 % off where media are on both sides alike.
 #[test]
 fn the_medium_inside_of_metal_is_of_no_account() {
     for (inside, outside, others) in [
@@ -465,12 +474,14 @@ fn the_medium_inside_of_metal_is_of_no_account() {
     }
 }
 
-/// A capacitor filled with a high permittivity beside a small metal box: what this one induces on each plate is a small difference of
-/// fields times the permittivity, and what the plates induce on it is not.
+/// A capacitor filled with a high permittivity beside a small metal box: what this one induces on
+/// each plate is a small difference of fields times the permittivity, and what the plates induce on
+/// it is not.
 #[test]
 fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
     let (mut mesh, [first, second], wall) = boxes();
-    // The second plate beside the body, which is the second box, is a copy of the first; its wall is there.
+    // The second plate beside the body, which is the second box, is a copy of the first; its wall
+    // is there.
     let far_side = wall + 2.0;
     let is_far = |mesh: &Mesh, t: u32| {
         mesh.corners(t as usize).iter().all(|v| (v[0] - far_side).abs() < 1e-9)
@@ -540,7 +551,8 @@ fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
                 .sum();
             assert!((sum / c(i, 2) - 1.0).abs() < 1e-9, "{sum} {}", c(i, 2));
         }
-        // Gauss's law holds on plates and body together, by their rows and by that of the small box: to the tolerance of its charge.
+        // Gauss's law holds on plates and body together, by their rows and by that of the small
+        // box: to the tolerance of its charge.
         let by_rows: f64 = answer.replaced.iter().map(|entry| entry.was).sum();
         let by_column = c(2, 0) + c(2, 1);
         let off = (by_rows - by_column).abs();
@@ -550,8 +562,9 @@ fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
     }
 }
 
-/// Unit cubes of metal (M) and bodies (1, 2) at places in a grid, each square face in 4 x 4 x 2 triangles with normals along the axes:
-/// the mesh, and what is in front of and behind each triangle (0 for what is around).
+/// Unit cubes of metal (M) and bodies (1, 2) at places in a grid, each square face in 4 x 4 x 2
+/// triangles with normals along the axes: the mesh, and what is in front of and behind each
+/// triangle (0 for what is around).
 fn cubes(cells: &[([i32; 3], char)]) -> (Mesh, Vec<[char; 2]>) {
     const PARTS: i32 = 4;
     let at = |cell: [i32; 3]| cells.iter().find(|(c, _)| *c == cell).map_or('0', |(_, what)| *what);

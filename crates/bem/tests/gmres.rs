@@ -242,8 +242,9 @@ impl LinearOperator for Inexact {
     }
 }
 
-/// Errors that grow as the residual falls cost no iteration, and true residuals, which are exact, meet the tolerance.
-/// What is measured may be larger than the norm that is minimised: then the norm is made smaller.
+/// Errors that grow as the residual falls cost no iteration, and true residuals, which are exact,
+/// meet the tolerance. What is measured may be larger than the norm that is minimised: then the
+/// norm is made smaller.
 #[test]
 fn a_measure_beyond_the_norm_is_met() {
     let n = 40;

@@ -56,8 +56,9 @@ fn difference(found: &[f64], expected: &[f64]) -> f64 {
     found.iter().zip(expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) / largest
 }
 
-/// By how much the charge of a triangle may differ: densely only by rounding, and by which of two equally good rules a pair of triangles
-/// gets; fast sums leave errors of quadrature that are not mirrored, and single charges are good to 1e-5.
+/// By how much the charge of a triangle may differ: densely only by rounding, and by which of two
+/// equally good rules a pair of triangles gets; fast sums leave errors of quadrature that are not
+/// mirrored, and single charges are good to 1e-5.
 fn allowed(method: Method) -> f64 {
     if method == Method::Dense { 1e-7 } else { 1e-5 }
 }
@@ -94,7 +95,8 @@ fn an_eighth_of_a_coated_sphere_and_a_charge_equals_the_whole() {
     }
 }
 
-/// A dielectric sphere that stands half in a grounded plane, a conductor above it that a plane of symmetry cuts, and a field.
+/// A dielectric sphere that stands half in a grounded plane, a conductor above it that a plane of
+/// symmetry cuts, and a field.
 #[test]
 fn grounded_and_symmetric_planes_equal_the_whole() {
     let mut both = octahedral(1.0, 512);
@@ -133,7 +135,8 @@ fn grounded_and_symmetric_planes_equal_the_whole() {
     }
 }
 
-/// Charge and force against the series of a sphere over a plane, whose image is a sphere of opposite charge.
+/// Charge and force against the series of a sphere over a plane, whose image is a sphere of
+/// opposite charge.
 #[test]
 fn sphere_over_a_grounded_plane() {
     let height = 1.5;
@@ -173,7 +176,8 @@ fn sphere_over_a_grounded_plane() {
     }
 }
 
-/// Half a gap over a ground plane: charges of both signs nearly cancel, densely and by the fast sum.
+/// Half a gap over a ground plane: charges of both signs nearly cancel, densely and by the fast
+/// sum.
 #[test]
 fn a_plate_close_over_ground() {
     use mesh::generate::Plate;
@@ -204,7 +208,8 @@ fn a_plate_close_over_ground() {
             answer.responses[0].conductor_charge[0]
         };
         let (dense, fast) = (solve(Method::Dense), solve(Method::Fmm));
-        // The formula of wide plates, and the share of the stray field at the edges of a thin plate of width 1 over ground.
+        // The formula of wide plates, and the share of the stray field at the edges of a thin plate
+        // of width 1 over ground.
         let pi = std::f64::consts::PI;
         let ideal = 1.0 / (4.0 * pi * height);
         let stray = 4.0 * height / pi * (1.0 + (pi / (2.0 * height)).ln());
@@ -276,7 +281,8 @@ fn polarisability_does_not_depend_on_the_place() {
         neutral_dipole_moment(&mesh, &state.charge, tolerance)
     };
     let at_origin = along_x(0.0);
-    // Of a conducting sphere of radius 1 under a coat to b = 1.5: b^3 (3 b^3 + 9) / (6 b^3 + 6). Facets take 3 % of the volume.
+    // Of a conducting sphere of radius 1 under a coat to b = 1.5: b^3 (3 b^3 + 9) / (6 b^3 + 6).
+    // Facets take 3 % of the volume.
     let cube = 1.5f64.powi(3);
     let exact = cube * (3.0 * cube + 9.0) / (6.0 * cube + 6.0);
     assert!((0.94..1.0).contains(&(at_origin[0] / exact)), "{at_origin:?} {exact}");

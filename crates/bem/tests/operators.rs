@@ -1,4 +1,5 @@
-//! Layer operators as a library user meets them: identities of potential theory, and Dirichlet problems solved both ways.
+//! Layer operators as a library user meets them: identities of potential theory, and Dirichlet
+//! problems solved both ways.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
@@ -32,7 +33,8 @@ fn constants_have_the_double_layer_of_half_a_solid_angle() {
         let surface = Surface::new(&mesh);
         let k = surface.double_layer(&OperatorOptions::default()).unwrap();
         for value in apply(k, &vec![1.0; surface.len()]) {
-            // Exact for a closed polyhedron; the fast sums are good to 1e-6 of the root mean square, and quadrature to 1e-5.
+            // Exact for a closed polyhedron; the fast sums are good to 1e-6 of the root mean
+            // square, and quadrature to 1e-5.
             assert!((value + 0.5).abs() < 2e-5, "{value}");
         }
     }
@@ -90,8 +92,9 @@ fn sums_products_and_blocks_are_those_of_matrices() {
     assert!(Operator::identity(2).apply(&[1.0; 3], &mut [0.0; 2], 1).is_err());
 }
 
-/// The exterior Dirichlet problem for the potential of a point charge inside, by Green's representation,
-/// V psi = (K - 1/2) g, and by a density, V s = g with psi = (K' - 1/2) s. The normal derivative psi is known.
+/// The exterior Dirichlet problem for the potential of a point charge inside, by Green's
+/// representation, V psi = (K - 1/2) g, and by a density, V s = g with psi = (K' - 1/2) s. The
+/// normal derivative psi is known.
 #[test]
 fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
     let at = [0.3, -0.4, 0.5];
@@ -135,7 +138,8 @@ fn direct_and_indirect_formulations_agree_with_the_exact_derivative() {
         errors.push(both);
     }
     for k in 0..3 {
-        // Piecewise constants: first order in h at least, which halves from one mesh to the next; a tenth at 1,280 triangles.
+        // Piecewise constants: first order in h at least, which halves from one mesh to the next; a
+        // tenth at 1,280 triangles.
         assert!(errors[1][k] < 0.6 * errors[0][k], "{errors:?}");
         assert!(errors[1][k] < 0.1, "{errors:?}");
     }
@@ -157,7 +161,8 @@ fn constants_have_the_same_double_layer_in_all_spaces() {
             ] {
                 let k = surface.double_layer_between(test, trial, &options).unwrap();
                 for value in apply(k, &one) {
-                    // Exact for a closed polyhedron; fast sums are good to 1e-6 of the root mean square, quadrature to 1e-5.
+                    // Exact for a closed polyhedron; fast sums are good to 1e-6 of the root mean
+                    // square, quadrature to 1e-5.
                     assert!((value + 0.5).abs() < 3e-5, "{test:?} {trial:?}: {value}");
                 }
                 for value in apply(surface.mass(test, trial), &one) {
@@ -168,8 +173,8 @@ fn constants_have_the_same_double_layer_in_all_spaces() {
     }
 }
 
-/// The single layer is symmetric, the adjoint is the transposed double layer, in all pairs of spaces; and constants are the
-/// same function in both.
+/// The single layer is symmetric, the adjoint is the transposed double layer, in all pairs of
+/// spaces; and constants are the same function in both.
 #[test]
 fn layers_between_spaces_are_transposed_and_nested() {
     let mesh = cube(300);
@@ -197,7 +202,8 @@ fn layers_between_spaces_are_transposed_and_nested() {
         let (left, right) = (inner(a, &u, &forth), inner(b, &v, &back));
         assert!((left - right).abs() < 3e-7 * size, "{a:?} {b:?}: {left} {right}");
     }
-    // The constant 1 in either space has one potential, and its mean over a vertex's triangles is theirs, weighted.
+    // The constant 1 in either space has one potential, and its mean over a vertex's triangles is
+    // theirs, weighted.
     let one = |space| vec![1.0; surface.dimension(space)];
     let v = |test, trial| {
         apply(surface.single_layer_between(test, trial, &options).unwrap(), &one(trial))
@@ -225,8 +231,8 @@ fn layers_between_spaces_are_transposed_and_nested() {
     assert!(surface.norm(FunctionSpace::Linear, &[1.0]).is_err());
 }
 
-/// Direct and indirect formulations of the exterior Dirichlet problem in linear functions, and by collocation, as the test
-/// above has them in constants. On flat facets both are of second order.
+/// Direct and indirect formulations of the exterior Dirichlet problem in linear functions, and by
+/// collocation, as the test above has them in constants. On flat facets both are of second order.
 #[test]
 fn formulations_agree_in_linear_functions_and_by_collocation() {
     let at = [0.3, -0.4, 0.5];

@@ -1,4 +1,5 @@
-//! Pair integrals against reference values, and against themselves: the whole is the sum of its parts.
+//! Pair integrals against reference values, and against themselves: the whole is the sum of its
+//! parts.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
@@ -117,8 +118,9 @@ fn to_segment(x: Point, a: Point, b: Point) -> f64 {
     dot(off, off).sqrt()
 }
 
-/// The closed potential of `t` over `s` by Gauss's rule in both directions of parts that are a quarter as large as their
-/// distance from the edges of `t`, where the potential is not smooth: nothing of what the library does with pairs.
+/// The closed potential of `t` over `s` by Gauss's rule in both directions of parts that are a
+/// quarter as large as their distance from the edges of `t`, where the potential is not smooth:
+/// nothing of what the library does with pairs.
 fn by_parts(s: [Point; 3], t: [Point; 3]) -> f64 {
     // Eight points of Gauss on [-1, 1].
     const NODES: [(f64, f64); 4] = [
@@ -164,7 +166,8 @@ fn by_parts(s: [Point; 3], t: [Point; 3]) -> f64 {
     sum
 }
 
-/// Sheets at every angle from none through those of rounding to a visible one, turned, moved and scaled.
+/// Sheets at every angle from none through those of rounding to a visible one, turned, moved and
+/// scaled.
 #[test]
 fn integrals_are_continuous_in_the_angle_between_the_planes() {
     let mut random = numbers(7);

@@ -9,7 +9,8 @@ use bem::{
 use mesh::Mesh;
 use mesh::generate::{Bus, ConcentricSpheres, Molecule, Resolution, SphereBase};
 
-/// Iterations, residual and conductor charges of each excitation, and a number for each that sees every charge.
+/// Iterations, residual and conductor charges of each excitation, and a number for each that sees
+/// every charge.
 #[derive(Debug)]
 struct Outcome {
     solves: Vec<(usize, f64)>,
@@ -22,8 +23,8 @@ fn options(tolerance: f64, relax: bool) -> SolveOptions {
     SolveOptions { method, tolerance, relax, ..SolveOptions::default() }
 }
 
-/// The residual is that of the tight sums: it holds without relaxing too. Answers agree to the tolerance (times what the
-/// operator's inverse makes of it), and differ, or nothing was relaxed.
+/// The residual is that of the tight sums: it holds without relaxing too. Answers agree to the
+/// tolerance (times what the operator's inverse makes of it), and differ, or nothing was relaxed.
 fn compare(name: &str, tolerance: f64, solve: impl Fn(&SolveOptions) -> Outcome) {
     let [tight, relaxed] = [false, true].map(|relax| solve(&options(tolerance, relax)));
     for (a, b) in tight.solves.iter().zip(&relaxed.solves) {

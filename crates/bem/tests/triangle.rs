@@ -27,25 +27,29 @@ fn potential_and_solid_angle_match_the_reference() {
             t.potential(x) / phi - 1.0,
             t.solid_angle(x) - omega
         );
-        // Rounding of sums of a few terms of the triangle's size; needles cancel by their aspect ratio.
+        // Rounding of sums of a few terms of the triangle's size; needles cancel by their aspect
+        // ratio.
         assert!((t.potential(x) / phi - 1.0).abs() < 1e-12, "{case}: {}", t.potential(x));
         assert!((t.solid_angle(x) - omega).abs() < 1e-12, "{case}: {}", t.solid_angle(x));
     }
 }
 
-/// Potential and solid angle are harmonic and the normal derivative jumps: here, that of a far point is that of a charge.
+/// Potential and solid angle are harmonic and the normal derivative jumps: here, that of a far
+/// point is that of a charge.
 #[test]
 fn far_potential_is_that_of_the_area() {
     let t = Triangle::new([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     let x = [1000.0 / 3.0_f64.sqrt() + 1.0 / 3.0; 3];
     let r = ((x[0] - 1.0 / 3.0).powi(2) * 2.0 + x[2] * x[2]).sqrt();
-    // The next term is a quadrupole, (size / r)^2; cancellation of terms of size r against A / r costs r^2 roundings.
+    // The next term is a quadrupole, (size / r)^2; cancellation of terms of size r against A / r
+    // costs r^2 roundings.
     assert!((t.potential(x) * r / t.area() - 1.0).abs() < 1e-6);
 }
 
 #[test]
 fn self_integral_of_needles() {
-    // 4/3 A^2 sum_i ln(P / (P - 2 l_i)) / l_i for the right triangle with legs 1 and 1e-6, differences worked by hand.
+    // 4/3 A^2 sum_i ln(P / (P - 2 l_i)) / l_i for the right triangle with legs 1 and 1e-6,
+    // differences worked by hand.
     let t = Triangle::new([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1e-6, 0.0]]);
     let (a, w) = (0.5e-6, 1e-6f64);
     let c = (1.0 + w * w).sqrt();
@@ -83,7 +87,8 @@ fn gradient_is_the_slope_of_the_potential() {
                 y[axis] += steps * h;
                 t.potential(y)
             };
-            // Fourth order: h^4 times a fifth derivative (at most about 1e5 at a distance of 0.1), and rounding over h.
+            // Fourth order: h^4 times a fifth derivative (at most about 1e5 at a distance of 0.1),
+            // and rounding over h.
             let slope = (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h);
             assert!(
                 (gradient[axis] - slope).abs() < 1e-10,
@@ -94,7 +99,8 @@ fn gradient_is_the_slope_of_the_potential() {
     }
 }
 
-/// Means over the 4^levels congruent parts of a triangle, by the midpoint rule with the errors of h^2 and h^4 taken out.
+/// Means over the 4^levels congruent parts of a triangle, by the midpoint rule with the errors of
+/// h^2 and h^4 taken out.
 fn integral(v: [[f64; 3]; 3], f: &dyn Fn([f64; 3]) -> f64) -> f64 {
     fn sum(v: [[f64; 3]; 3], levels: usize, f: &dyn Fn([f64; 3]) -> f64) -> f64 {
         let mean = |points: &[[f64; 3]]| -> [f64; 3] {
@@ -149,7 +155,8 @@ fn linear_densities_match_quadrature() {
                 compared.push((potentials.gradient[k][axis], integral(v, &slope(axis))));
             }
             for (value, expected) in compared {
-                // Three levels of extrapolation leave (h/distance)^8: (1/128/0.1)^8 at the nearest point.
+                // Three levels of extrapolation leave (h/distance)^8: (1/128/0.1)^8 at the nearest
+                // point.
                 assert!((value - expected).abs() < 1e-8, "{x:?} {k}: {value} {expected}");
             }
         }

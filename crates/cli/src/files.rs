@@ -1,4 +1,5 @@
-//! Atomic writing of files: never half of one, never over another by accident, and nothing left behind.
+//! Atomic writing of files: never half of one, never over another by accident, and nothing left
+//! behind.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -12,7 +13,8 @@ use crate::terminal::exit::{Exit, Failure};
 /// What temporary names begin with.
 const TEMPORARY: &str = ".farad-tmp-";
 
-/// Temporary files and folders that exist now: they are removed when the process is asked to end at once.
+/// Temporary files and folders that exist now: they are removed when the process is asked to end at
+/// once.
 static LEFT: Mutex<Vec<(PathBuf, Removal)>> = Mutex::new(Vec::new());
 
 /// How far the removal of a temporary goes.
@@ -27,12 +29,14 @@ enum Removal {
 /// Held while files get their final names.
 static FINISHING: Mutex<()> = Mutex::new(());
 
-/// Keeps [`remove_temporaries_and_exit`] waiting while files get their final names. To be held for moments only.
+/// Keeps [`remove_temporaries_and_exit`] waiting while files get their final names. To be held for
+/// moments only.
 pub(crate) fn finishing() -> MutexGuard<'static, ()> {
     FINISHING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that matters.
+/// An unpredictable name, short enough for every file system. `owner` marks whose it is, if that
+/// matters.
 pub(crate) fn temporary_name(owner: Option<u64>) -> String {
     // The keys of a hasher are random numbers of the operating system.
     let random = RandomState::new().hash_one(std::process::id());
@@ -210,7 +214,8 @@ pub(crate) fn special(found: &fs::Metadata) -> Option<&'static str> {
     Some(if kind.is_dir() { "a folder" } else { "no file" })
 }
 
-/// Writes `path` under a temporary name in the same folder and renames it; a file that lay there is replaced.
+/// Writes `path` under a temporary name in the same folder and renames it; a file that lay there is
+/// replaced.
 pub(crate) fn replace(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-/// `target` as seen from `folder`, with forward slashes; absolute where there is no way (another drive).
+/// `target` as seen from `folder`, with forward slashes; absolute where there is no way (another
+/// drive).
 ///
 /// Neither needs to exist; symbolic links are resolved as far as they do.
 pub(crate) fn relative(folder: &Path, target: &Path) -> String {

@@ -1,4 +1,5 @@
-//! Compiled kernels under the user's cache folder. The cache is a convenience: whatever fails here only costs a compilation.
+//! Compiled kernels under the user's cache folder. The cache is a convenience: whatever fails here
+//! only costs a compilation.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,8 +31,8 @@ impl Key<'_> {
         format!("{}-{first:016x}{second:016x}.cubin", self.name.replace(['.', '/'], "_"))
     }
 
-    /// What stands before a kernel in its file: a kernel that was damaged, cut off or put under another's name does not agree with
-    /// it, and would be machine code that does anything.
+    /// What stands before a kernel in its file: a kernel that was damaged, cut off or put under
+    /// another's name does not agree with it, and would be machine code that does anything.
     fn header(&self, image: &[u8]) -> [u8; HEADER] {
         let [first, second] = hashes(&(self, image)).map(u64::to_le_bytes);
         let mut header = [0; HEADER];

@@ -10,7 +10,8 @@ use libloading::Library;
 use crate::cache::Key;
 use crate::{Error, library};
 
-/// Stack of the thread that compiles: the compiler recurses deeper than the two megabytes that a thread usually has.
+/// Stack of the thread that compiles: the compiler recurses deeper than the two megabytes that a
+/// thread usually has.
 const STACK: usize = 64 << 20;
 
 /// A kernel file and the headers that it may include, by the names in its `#include` lines.
@@ -22,7 +23,8 @@ pub struct Source<'a> {
     pub text: &'a str,
     /// Names and texts of headers.
     pub headers: &'a [(&'a str, &'a str)],
-    /// Names and values of the constants that the file shares with the code that starts its kernels: macros of every compilation.
+    /// Names and values of the constants that the file shares with the code that starts its
+    /// kernels: macros of every compilation.
     pub constants: &'a [(&'a str, Constant)],
 }
 
@@ -63,7 +65,8 @@ macro_rules! kernel_headers {
     };
 }
 
-/// Machine code of `source` for `capability`, from the cache or the compiler; `defines` are NAME=VALUE.
+/// Machine code of `source` for `capability`, from the cache or the compiler; `defines` are
+/// NAME=VALUE.
 pub(crate) fn compile(
     source: &Source<'_>,
     defines: &[String],
@@ -140,8 +143,8 @@ fn run(source: &Source<'_>, options: &[String]) -> Result<Vec<u8>, Error> {
     let pointers = |s: &[CString]| s.iter().map(|s| s.as_ptr()).collect::<Vec<*const c_char>>();
     let (names, bodies) = (pointers(&names), pointers(&bodies));
     let mut program = ptr::null_mut();
-    // SAFETY: every pointer is to a NUL-terminated string that lives until the end of this function, and the two arrays
-    // have as many elements as stated.
+    // SAFETY: every pointer is to a NUL-terminated string that lives until the end of this
+    // function, and the two arrays have as many elements as stated.
     let answer = unsafe {
         sys::nvrtcCreateProgram(
             &raw mut program,

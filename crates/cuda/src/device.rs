@@ -53,7 +53,7 @@ pub fn count(n: usize) -> u32 {
 }
 
 impl Grid {
-    /// Blocks of `threads` that cover `count` elements, one a thread.
+    /// Blocks of `threads` that cover `count` elements, one per thread.
     pub fn covering(count: usize, threads: u32) -> Self {
         Self::new(count.div_ceil(threads as usize), threads)
     }
@@ -117,8 +117,8 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Function {
-    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since all users of the kernel share the
-    /// limit.
+    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since
+    /// all users of the kernel share the limit.
     ///
     /// # Errors
     /// [`Error::Driver`] when the device has less.
@@ -140,11 +140,12 @@ impl Function {
         })
     }
 
-    /// Puts a launch on `stream`, with each argument in the front bytes of a word; a grid without blocks does nothing.
+    /// Puts a launch on `stream`, with each argument in the front bytes of a word; a grid without
+    /// blocks does nothing.
     ///
     /// # Safety
-    /// The arguments are those that the kernel declares, and its accesses stay inside buffers that live, as this function does, until it
-    /// has run.
+    /// The arguments are those that the kernel declares, and its accesses stay inside buffers that
+    /// live, as this function does, until it has run.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -177,7 +178,8 @@ impl Function {
 /// Modules by file name and macros.
 type Modules = HashMap<(String, Vec<String>), Arc<Module>>;
 
-/// A GPU in use. Clones share context, main stream and compiled modules; those that are opened apart share all but the stream.
+/// A GPU in use. Clones share context, main stream and compiled modules; those that are opened
+/// apart share all but the stream.
 #[derive(Clone, Debug)]
 pub struct Device {
     info: Arc<DeviceInfo>,
@@ -186,8 +188,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens GPU `index`, with a main stream of its own. Opening one takes some tenths of a second the first time; it stays open as long
-    /// as the process runs.
+    /// Opens GPU `index`, with a main stream of its own. Opening one takes some tenths of a second
+    /// the first time; it stays open as long as the process runs.
     ///
     /// # Errors
     /// Those of [`devices`], [`Error::NoSuchDevice`], [`Error::DeviceTooOld`], [`Error::Driver`].
@@ -223,8 +225,8 @@ impl Device {
         let raw = unsafe { result::primary_ctx::retain(device) }.map_err(fail)?;
         let context = Arc::new(Context { raw, device });
         context.bind()?;
-        // Freed memory stays with the process for the next plan, instead of going back to the driver.
-        // SAFETY: the device is valid; the attribute is a 64-bit number.
+        // Freed memory stays with the process for the next plan, instead of going back to the
+        // driver. SAFETY: the device is valid; the attribute is a 64-bit number.
         unsafe {
             let pool = result::device::get_default_mem_pool(device).map_err(fail)?;
             let mut keep = u64::MAX;
@@ -236,8 +238,8 @@ impl Device {
         Ok(Self { info: Arc::new(info), main, modules: Arc::default() })
     }
 
-    /// The same GPU with a main stream of its own: who uses it waits for nobody else's work, and a graph that is recorded there
-    /// holds nobody else's.
+    /// The same GPU with a main stream of its own: who uses it waits for nobody else's work, and a
+    /// graph that is recorded there holds nobody else's.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -333,7 +335,8 @@ impl Device {
         }
         let image = compiler::compile(source, defines, self.info.capability)?;
         self.main.context.bind()?;
-        // SAFETY: the image is a complete cubin: from the compiler, or from the cache, which checks that it is what the compiler gave.
+        // SAFETY: the image is a complete cubin: from the compiler, or from the cache, which checks
+        // that it is what the compiler gave.
         let raw = unsafe { result::module::load_data(image.as_ptr().cast()) }
             .map_err(|error| failure("loading a kernel", error))?;
         let module = Arc::new(Module {
@@ -341,7 +344,8 @@ impl Device {
             name: source.name.to_owned(),
             context: self.main.context.clone(),
         });
-        // Should another thread have been faster, its module stays: recorded graphs rely on it, and it must not be unloaded.
+        // Should another thread have been faster, its module stays: recorded graphs rely on it, and
+        // it must not be unloaded.
         Ok(known().entry(key).or_insert(module).clone())
     }
 }

@@ -61,7 +61,8 @@ pub enum Error {
         /// Bytes free.
         free: u64,
     },
-    /// Any other failure that the driver reports; after a failed kernel nothing more works in this process.
+    /// Any other failure that the driver reports; after a failed kernel nothing more works in this
+    /// process.
     #[error("the GPU failed in {what}: {reason}")]
     Driver {
         /// What was being done.

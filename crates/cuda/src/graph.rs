@@ -7,7 +7,8 @@ use cudarc::driver::{result, sys};
 use crate::device::Context;
 use crate::{Error, Stream, check, failure};
 
-/// A recorded graph. The buffers that its kernels use must outlive it, which is the recorder's duty.
+/// A recorded graph. The buffers that its kernels use must outlive it, which is the recorder's
+/// duty.
 #[derive(Debug)]
 pub struct Graph {
     graph: sys::CUgraph,
@@ -20,7 +21,8 @@ unsafe impl Send for Graph {}
 // SAFETY: nothing is done through a shared reference.
 unsafe impl Sync for Graph {}
 
-/// A stream that records instead of running; it runs again at the end of the scope, even if that comes by a panic.
+/// A stream that records instead of running; it runs again at the end of the scope, even if that
+/// comes by a panic.
 struct Capture<'a> {
     stream: &'a Stream,
     open: bool,
@@ -58,7 +60,8 @@ impl Drop for Capture<'_> {
 }
 
 impl Graph {
-    /// Records what `work` puts on `stream`, and on streams that it makes wait for events of `stream`, without running it.
+    /// Records what `work` puts on `stream`, and on streams that it makes wait for events of
+    /// `stream`, without running it.
     ///
     /// # Errors
     /// What `work` returns; [`Error::Driver`].

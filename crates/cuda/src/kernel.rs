@@ -1,5 +1,5 @@
-//! Kernels with the arguments that they take: types and names that the compiler checks on this side, and a test compares with the
-//! CUDA source.
+//! Kernels with the arguments that they take: types and names that the compiler checks on this
+//! side, and a test compares with the CUDA source.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -90,7 +90,8 @@ pub struct Parameter {
 /// One parameter of a kernel or several that follow one another.
 ///
 /// # Safety
-/// [`Self::words`] adds one word for each of [`Self::parameters`]: a value of that type in its front bytes.
+/// [`Self::words`] adds one word for each of [`Self::parameters`]: a value of that type in its
+/// front bytes.
 pub unsafe trait Argument: Copy {
     /// Adds what a kernel declares for it; `name` is that of a single parameter.
     fn parameters(name: &'static str, to: &mut Vec<Parameter>);
@@ -102,7 +103,8 @@ pub unsafe trait Argument: Copy {
 macro_rules! scalars {
     ($($type:ty, $c:literal, $word:expr;)*) => {
         $(
-            // SAFETY: little-endian, as every host of an NVIDIA GPU: a shorter value is the front of its word.
+            // SAFETY: little-endian, as every host of an NVIDIA GPU: a shorter value is the front
+            // of its word.
             unsafe impl Argument for $type {
                 fn parameters(name: &'static str, to: &mut Vec<Parameter>) {
                     to.push(Parameter { name, types: &[$c], pointer: false });
@@ -157,7 +159,8 @@ impl<A> Clone for Kernel<A> {
 }
 
 impl<A: Arguments> Kernel<A> {
-    /// The kernel for `device`, compiled with the macros `defines` (NAME=VALUE) and the constants of its file.
+    /// The kernel for `device`, compiled with the macros `defines` (NAME=VALUE) and the constants
+    /// of its file.
     ///
     /// # Errors
     /// [`Error::NoCompiler`], [`Error::Compile`], [`Error::Driver`].
@@ -166,8 +169,8 @@ impl<A: Arguments> Kernel<A> {
         Ok(Self { function, arguments: PhantomData })
     }
 
-    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since all users of the kernel share the
-    /// limit.
+    /// Allows launches with up to `bytes` of dynamic shared memory; never fewer than before, since
+    /// all users of the kernel share the limit.
     ///
     /// # Errors
     /// [`Error::Driver`] when the device has less.
@@ -185,12 +188,14 @@ impl<A: Arguments> Kernel<A> {
     pub unsafe fn launch(&self, stream: &Stream, grid: Grid, arguments: A) -> Result<(), Error> {
         let mut words = Vec::with_capacity(32);
         arguments.words(&mut words);
-        // SAFETY: the words are the arguments that the kernel declares; the rest is the caller's promise.
+        // SAFETY: the words are the arguments that the kernel declares; the rest is the caller's
+        // promise.
         unsafe { self.function.launch(stream, grid, &mut words) }
     }
 }
 
-/// Declares arguments that follow one another in several kernels: their names are those of the parameters there.
+/// Declares arguments that follow one another in several kernels: their names are those of the
+/// parameters there.
 #[macro_export]
 macro_rules! arguments {
     ($(
@@ -218,10 +223,11 @@ macro_rules! arguments {
     };
 }
 
-/// Declares the kernels of a file under the workspace's `kernels/`, which is embedded: the constants that it shares with this side,
-/// which every compilation gets as macros, and for each kernel a struct of its arguments. The names of fields are those of the kernel's
-/// parameters; fields that are structs of [`arguments!`](crate::arguments) stand for several. A test is made that compares names, types
-/// and order with the file.
+/// Declares the kernels of a file under the workspace's `kernels/`, which is embedded: the
+/// constants that it shares with this side, which every compilation gets as macros, and for each
+/// kernel a struct of its arguments. The names of fields are those of the kernel's parameters;
+/// fields that are structs of [`arguments!`](crate::arguments) stand for several. A test is made
+/// that compares names, types and order with the file.
 ///
 /// ```no_run
 /// mod scan {

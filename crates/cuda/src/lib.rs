@@ -1,7 +1,9 @@
-//! CUDA devices for Farad: probing, kernels compiled at run time and cached, memory, streams, graphs. No numerics.
+//! CUDA devices for Farad: probing, kernels compiled at run time and cached, memory, streams,
+//! graphs. No numerics.
 //!
-//! Driver and run-time compiler are loaded when first asked for, so a program that uses this crate starts on any machine;
-//! without them every entry point returns an [`Error`] that says what is missing.
+//! Driver and run-time compiler are loaded when first asked for, so a program that uses this crate
+//! starts on any machine; without them every entry point returns an [`Error`] that says what is
+//! missing.
 
 mod cache;
 mod compiler;

@@ -1,6 +1,7 @@
 //! The vendor's libraries, loaded once and never unloaded.
 //!
-//! To ask cudarc whether a library is there loads and unloads it each time, while other threads may be inside of it.
+//! To ask cudarc whether a library is there loads and unloads it each time, while other threads may
+//! be inside of it.
 
 use libloading::Library;
 

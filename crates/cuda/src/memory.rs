@@ -119,7 +119,8 @@ impl<T: Plain> Buffer<T> {
         self.zero_on(&self.stream)
     }
 
-    /// Sets all bytes to zero, on `stream`; what the main stream is given before and after keeps its order with that.
+    /// Sets all bytes to zero, on `stream`; what the main stream is given before and after keeps
+    /// its order with that.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -128,14 +129,16 @@ impl<T: Plain> Buffer<T> {
             return Ok(());
         }
         stream.in_order_with(&self.stream, || {
-            // SAFETY: within the allocation, which is freed in the order of the main stream, after this.
+            // SAFETY: within the allocation, which is freed in the order of the main stream, after
+            // this.
             check("clearing memory", unsafe {
                 result::memset_d8_async(self.raw, 0, self.len * size_of::<T>(), stream.raw)
             })
         })
     }
 
-    /// Copies `values` to the front of the buffer, on the main stream; returns when `values` may change again.
+    /// Copies `values` to the front of the buffer, on the main stream; returns when `values` may
+    /// change again.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -158,8 +161,8 @@ impl<T: Plain> Buffer<T> {
         self.stream.synchronize()
     }
 
-    /// Copies the first `count` elements of `other`, on the main stream; `other` may be used on its own stream, or dropped, at
-    /// once: that keeps its order with the copy.
+    /// Copies the first `count` elements of `other`, on the main stream; `other` may be used on its
+    /// own stream, or dropped, at once: that keeps its order with the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -171,8 +174,8 @@ impl<T: Plain> Buffer<T> {
         self.copy(self.raw, other.raw, count, &other.stream)
     }
 
-    /// Copies the first `count` elements to the front of `other`, on this buffer's main stream; as for [`Self::copy_from`], what is
-    /// done with `other` keeps its order with the copy.
+    /// Copies the first `count` elements to the front of `other`, on this buffer's main stream; as
+    /// for [`Self::copy_from`], what is done with `other` keeps its order with the copy.
     ///
     /// # Errors
     /// [`Error::Driver`].
@@ -184,7 +187,8 @@ impl<T: Plain> Buffer<T> {
         self.copy(other.raw, self.raw, count, &other.stream)
     }
 
-    /// Copies `count` elements on this buffer's stream, one side being this buffer's and the other one's of stream `other`.
+    /// Copies `count` elements on this buffer's stream, one side being this buffer's and the other
+    /// one's of stream `other`.
     fn copy(
         &self,
         to: sys::CUdeviceptr,
@@ -197,7 +201,8 @@ impl<T: Plain> Buffer<T> {
             return Ok(());
         }
         self.stream.in_order_with(other, || {
-            // SAFETY: the caller checked both lengths; each buffer is freed in the order of its stream, after this.
+            // SAFETY: the caller checked both lengths; each buffer is freed in the order of its
+            // stream, after this.
             check("copying on the GPU", unsafe {
                 result::memcpy_dtod_async(to, from, bytes, self.stream.raw)
             })
@@ -228,7 +233,8 @@ impl<T: Plain> Buffer<T> {
         }
         self.stream.context.bind()?;
         let from = self.raw + (first * size_of::<T>()) as u64;
-        // SAFETY: the length was checked, there is room by the caller's promise, and the copy is waited for.
+        // SAFETY: the length was checked, there is room by the caller's promise, and the copy is
+        // waited for.
         check("copying from the GPU", unsafe {
             sys::cuMemcpyDtoHAsync_v2(values.cast(), from, bytes, self.stream.raw).result()
         })?;

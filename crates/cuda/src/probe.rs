@@ -11,7 +11,8 @@ use crate::{Error, failure, library};
 /// CUDA version whose symbols this program binds, as the driver counts: 1000 major + 10 minor.
 const NEEDED_DRIVER: i32 = 12_080;
 
-/// Oldest compute capability: asynchronous copies and double-precision atomics, and what `.ci` compiles for.
+/// Oldest compute capability: asynchronous copies and double-precision atomics, and what `.ci`
+/// compiles for.
 pub(crate) const NEEDED_CAPABILITY: (i32, i32) = (8, 0);
 
 /// What is known about a GPU without using it.
@@ -41,7 +42,8 @@ fn load() -> Result<(), Error> {
         return Err(Error::NoDriver);
     }
     let mut version = 0;
-    // SAFETY: the one call that is allowed before cuInit and that every driver has; it writes one integer.
+    // SAFETY: the one call that is allowed before cuInit and that every driver has; it writes one
+    // integer.
     let answer = unsafe { sys::cuDriverGetVersion(&raw mut version).result() };
     answer.map_err(|error| failure("asking the driver's version", error))?;
     if version < NEEDED_DRIVER {

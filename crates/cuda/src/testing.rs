@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::{Arguments, Device, Error, Parameter, Source};
 
-/// The GPU that `open` gives, or none after saying why `test` is skipped; says how many ran and were skipped so far.
+/// The GPU that `open` gives, or none after saying why `test` is skipped; says how many ran and
+/// were skipped so far.
 ///
 /// # Errors
 /// Why there is none, where FARAD_REQUIRE_GPU=1.
@@ -42,7 +43,8 @@ pub fn signature<A: Arguments>() -> Signature {
     (A::NAME, parameters)
 }
 
-/// Compares the kernels that a file has with those that are declared for it: names, and each parameter's name and type.
+/// Compares the kernels that a file has with those that are declared for it: names, and each
+/// parameter's name and type.
 ///
 /// # Panics
 /// When they differ.
@@ -73,7 +75,8 @@ pub fn compare(source: &Source<'_>, declared: &[Signature]) {
     }
 }
 
-/// The kernels of a CUDA source: name, and for each parameter its type, without `const`, and its name.
+/// The kernels of a CUDA source: name, and for each parameter its type, without `const`, and its
+/// name.
 fn kernels(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     const START: &str = "extern \"C\" __global__ void";
     let code: Vec<&str> =

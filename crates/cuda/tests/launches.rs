@@ -79,7 +79,8 @@ fn copies_between_streams_keep_their_order() {
     let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
     let other = device.with_own_stream().unwrap();
     let beside = device.new_stream().unwrap();
-    // Large enough for the copy to be under way when the source is gone and its memory given to another.
+    // Large enough for the copy to be under way when the source is gone and its memory given to
+    // another.
     let count = 8 << 20;
     let values: Vec<u64> = (0..count as u64).collect();
     for _ in 0..8 {

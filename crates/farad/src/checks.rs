@@ -1,7 +1,8 @@
-//! Self-checks at the end of every solve: properties that exact results have are measured on the computed ones and judged.
+//! Self-checks at the end of every solve: properties that exact results have are measured on the
+//! computed ones and judged.
 //!
-//! `bem` measures; this module decides what is a warning and what an error. docs/math.md, "Self-checks",
-//! says where the promises come from, docs/results.md what a user reads.
+//! `bem` measures; this module decides what is a warning and what an error. docs/math.md,
+//! "Self-checks", says where the promises come from, docs/results.md what a user reads.
 
 use std::collections::HashMap;
 
@@ -16,14 +17,17 @@ use crate::state;
 /// A result that misses its promise by more than this factor is an error.
 const ERROR: f64 = 10.0;
 
-/// Factor by which the residual at a sample of panels may exceed the tolerance: few panels stand for all, and the solve's own residual
-/// was computed with a fast sum that may be off by a third of the tolerance.
+/// Factor by which the residual at a sample of panels may exceed the tolerance: few panels stand
+/// for all, and the solve's own residual was computed with a fast sum that may be off by a third of
+/// the tolerance.
 const RESIDUAL_SHARE: f64 = 5.0;
 
-/// The same for a fast sum's error, which is measured at a sample of points; its tolerance is for all points together.
+/// The same for a fast sum's error, which is measured at a sample of points; its tolerance is for
+/// all points together.
 const FMM_SHARE: f64 = 3.0;
 
-/// Gauss's law is enforced in each product. The correction hides a defect of quadrature or sums, which must be small compared with the charge.
+/// Gauss's law is enforced in each product. The correction hides a defect of quadrature or sums,
+/// which must be small compared with the charge.
 const GAUSS: f64 = 1e-2;
 
 /// Relative error of charges induced on conductors, in one medium: a few tolerances.
@@ -32,8 +36,8 @@ const INDUCED: f64 = 10.0;
 /// The same in several media, where the error of the mesh dominates.
 const INDUCED_BY_MESH: f64 = 0.1;
 
-/// Share of the forces that may be left of their sum where action is reaction: quadrature of the field of close bodies, well below
-/// what the mesh leaves.
+/// Share of the forces that may be left of their sum where action is reaction: quadrature of the
+/// field of close bodies, well below what the mesh leaves.
 const BALANCE: f64 = 1e-3;
 
 /// A broken promise.
@@ -97,8 +101,9 @@ pub(crate) struct Measured {
 #[derive(Clone, Debug)]
 pub(crate) struct Induced {
     by: bem::Reciprocity,
-    /// Magnitudes of what has errors of the tolerance and is no part of it: charges that potentials hold there, which the induced one comes
-    /// in addition to; and among dielectrics the sources times 1 V, since these may shield a conductor's potential from the sources.
+    /// Magnitudes of what has errors of the tolerance and is no part of it: charges that potentials
+    /// hold there, which the induced one comes in addition to; and among dielectrics the sources
+    /// times 1 V, since these may shield a conductor's potential from the sources.
     besides: f64,
 }
 
@@ -114,8 +119,8 @@ impl Measured {
     }
 }
 
-/// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are each conductor in turn at 1 V, and those
-/// with sources come after.
+/// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are
+/// each conductor in turn at 1 V, and those with sources come after.
 #[tracing::instrument(level = "debug", skip_all, name = "self-checks")]
 pub(crate) fn measure(
     problem: &Problem,
@@ -134,8 +139,9 @@ pub(crate) fn measure(
     Ok(Measured { residuals, induced: Vec::new(), gauss_defect })
 }
 
-/// Green's reciprocity between conductors and the sources of `excitation`, whose answer is `driven`: that of which results are made. The
-/// first answers are those of each conductor in turn at 1 V.
+/// Green's reciprocity between conductors and the sources of `excitation`, whose answer is
+/// `driven`: that of which results are made. The first answers are those of each conductor in turn
+/// at 1 V.
 pub(crate) fn reciprocity(
     problem: &Problem,
     media: bem::Media<'_>,
@@ -147,7 +153,8 @@ pub(crate) fn reciprocity(
     if units.is_empty() || problem.media.is_some() && excitation.field != [0.0; 3] {
         return Ok(Vec::new());
     }
-    // The induced charge alone: without the charge of conductors that are not at 0 V in this excitation.
+    // The induced charge alone: without the charge of conductors that are not at 0 V in this
+    // excitation.
     let held = |k: usize| {
         let each = units.iter().zip(&driven.potentials);
         each.map(move |(unit, volt)| unit.conductor_charge[k] * volt)
@@ -179,7 +186,8 @@ pub(crate) fn judge(
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
     if problem.notes.iter().any(|note| matches!(note, Note::ThroughItself { .. })) {
-        // Gauss's law does not hold on such a surface, and a note has said that values near the crossing are in doubt.
+        // Gauss's law does not hold on such a surface, and a note has said that values near the
+        // crossing are in doubt.
         warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
     warnings.extend(matrix(names, answer, problem.media.is_none()));
@@ -189,7 +197,8 @@ pub(crate) fn judge(
     warnings
 }
 
-/// Action and reaction: the bodies' forces, and their torques, add up to nothing where nothing else acts.
+/// Action and reaction: the bodies' forces, and their torques, add up to nothing where nothing else
+/// acts.
 pub(crate) fn balance(found: Balance) -> Option<Warning> {
     let value = if found.torque > found.force { found.torque } else { found.force };
     (ratio(value, BALANCE) > 1.0).then(|| {
@@ -254,8 +263,8 @@ fn residual(
     Some(Warning::new("residual", excitation, [worst.relative, promise], message).with(remedy))
 }
 
-/// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it does to the equations, if
-/// charges nearly cancel its error relative to what is left says little.
+/// The fast sum against direct sums. One whose tolerance follows the solver's is judged by what it
+/// does to the equations, if charges nearly cancel its error relative to what is left says little.
 fn fmm_error(
     is_asked_for: bool,
     answer: &bem::Capacitance,
@@ -349,8 +358,9 @@ fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> W
     }
 }
 
-/// Gauss's law in the products of the fast method. Dense matrices are put right column by column: what one facet's charge lacks
-/// there says nothing of the charges that were found, and rows of whole integrals are all there is.
+/// Gauss's law in the products of the fast method. Dense matrices are put right column by column:
+/// what one facet's charge lacks there says nothing of the charges that were found, and rows of
+/// whole integrals are all there is.
 fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     let (defect, promise) = (defect?, GAUSS.max(answer.tolerance));
     answer.fmm.as_ref()?;
@@ -364,7 +374,8 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     })
 }
 
-/// Charge that point charges and field induce on conductors, against the potentials that these conductors make there.
+/// Charge that point charges and field induce on conductors, against the potentials that these
+/// conductors make there.
 fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
     let c = &answer.maxwell;
     let own = |k: usize| c[k][k].abs();
@@ -394,8 +405,9 @@ fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> O
 mod tests {
     use crate::{Amount, Charge, Conductor, Description, Dielectric, Problem, Setting, testing};
 
-    /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes hardly anything. The charge that the solver's
-    /// tolerance leaves is more than what is induced, and is no fault.
+    /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes
+    /// hardly anything. The charge that the solver's tolerance leaves is more than what is induced,
+    /// and is no fault.
     #[test]
     fn what_is_induced_on_shielded_metal_is_known_to_the_tolerance() {
         for tolerance in [1e-3, 1e-4, 1e-5] {

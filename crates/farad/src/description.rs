@@ -1,11 +1,14 @@
-//! The description of a problem: conductors, media, charges, planes, fields, and the results that are wanted. Independent of the mesh.
+//! The description of a problem: conductors, media, charges, planes, fields, and the results that
+//! are wanted. Independent of the mesh.
 
 use crate::fault::Fault;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// A problem: its media, what is in them, and the results that are wanted. Groups are named as the mesh's physical groups are.
+/// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
+/// mesh's physical groups are.
 ///
-/// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components, without groups) are conductors.
+/// [`Description::default`] is a mesh in metres, in vacuum, all of whose groups (or components,
+/// without groups) are conductors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Description {
     /// The unit of the mesh's coordinates, and of all coordinates here.
@@ -34,8 +37,9 @@ pub struct Description {
     pub forces: bool,
     /// Whether the polarisability tensor is wanted.
     pub polarisability: bool,
-    /// Whether values on each triangle are wanted that nothing else needs: [`crate::State::potential`], which takes as long to evaluate on
-    /// interfaces as some products of the solve, and [`crate::Solution::all_charge`].
+    /// Whether values on each triangle are wanted that nothing else needs:
+    /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some products
+    /// of the solve, and [`crate::Solution::all_charge`].
     pub surface_values: bool,
 }
 
@@ -271,7 +275,8 @@ pub(crate) fn plane_name(mirror: &bem::Mirror) -> String {
 }
 
 impl Description {
-    /// Whether potentials, charges or a field are set, so that there is a state to solve for in addition to the capacitance matrix.
+    /// Whether potentials, charges or a field are set, so that there is a state to solve for in
+    /// addition to the capacitance matrix.
     pub fn has_state(&self) -> bool {
         self.has_sources() || self.conductors.iter().any(|c| c.setting.is_some())
     }

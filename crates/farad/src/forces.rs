@@ -20,17 +20,19 @@ pub struct Force {
     pub about: [f64; 3],
 }
 
-/// Violation of action = reaction: the sums of forces and of torques of a system on which nothing else acts, which are 0 in theory.
+/// Violation of action = reaction: the sums of forces and of torques of a system on which nothing
+/// else acts, which are 0 in theory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Balance {
     /// Size of the sum of all forces, over the sum of their sizes.
     pub force: f64,
-    /// Size of the sum of all torques about the middle of everything, over that sum times the largest distance from there.
+    /// Size of the sum of all torques about the middle of everything, over that sum times the
+    /// largest distance from there.
     pub torque: f64,
 }
 
-/// Forces below this share of those on the parts of bodies are raised to it before they are compared: where bodies shield each other they
-/// are only rounding and quadrature errors.
+/// Forces below this share of those on the parts of bodies are raised to it before they are
+/// compared: where bodies shield each other they are only rounding and quadrature errors.
 const LEFT: f64 = 1e-3;
 
 /// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
@@ -50,8 +52,8 @@ fn parts(problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
     bodies.iter().map(is_part).collect()
 }
 
-/// The balance of forces, if nothing but the bodies themselves acts on them: no field, no planes, no charge outside of the bodies, one
-/// surrounding medium.
+/// The balance of forces, if nothing but the bodies themselves acts on them: no field, no planes,
+/// no charge outside of the bodies, one surrounding medium.
 fn balance(
     problem: &Problem,
     charge: &[f64],
@@ -102,8 +104,9 @@ fn balance(
         .then(|| Balance { force: norm(force) / scale, torque: norm(torque) / (scale * lever) })
 }
 
-/// Forces on every body that lies in one medium and is not shielded from all others, and their balance, for these surface charges
-/// (over 4 pi eps0), known to `tolerance`, and sources. A body that a plane of symmetry cuts includes its images across it.
+/// Forces on every body that lies in one medium and is not shielded from all others, and their
+/// balance, for these surface charges (over 4 pi eps0), known to `tolerance`, and sources. A body
+/// that a plane of symmetry cuts includes its images across it.
 pub(crate) fn forces(
     problem: &Problem,
     charge: &[f64],
@@ -118,8 +121,8 @@ pub(crate) fn forces(
     let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
-    // A force is what charges leave that are known to the tolerance; on a part of another body that is little of what its own charge
-    // would exert by itself.
+    // A force is what charges leave that are known to the tolerance; on a part of another body that
+    // is little of what its own charge would exert by itself.
     let known_to = |force: &bem::Force, is_part: bool| {
         let of = if is_part { force.size.max(force.stress) } else { force.size };
         tolerance * of + force.quadrature_error
@@ -138,7 +141,8 @@ pub(crate) fn forces(
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 
-/// A body of these triangles and sources, with its images across planes that it touches; `None` if one of them is grounded.
+/// A body of these triangles and sources, with its images across planes that it touches; `None` if
+/// one of them is grounded.
 fn body(
     problem: &Problem,
     triangles: &[u32],

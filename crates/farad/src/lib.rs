@@ -1,9 +1,11 @@
-//! Problems of electrostatics as one describes them, and their answers in SI units: conductors, dielectrics, charges, planes and
-//! fields on triangle meshes. It knows no case files, opens no files and prints nothing; [`fastcap`] and [`pqr`] read the content of files
-//! that the caller loads.
+//! Problems of electrostatics as one describes them, and their answers in SI units: conductors,
+//! dielectrics, charges, planes and fields on triangle meshes. It knows no case files, opens no
+//! files and prints nothing; [`fastcap`] and [`pqr`] read the content of files that the caller
+//! loads.
 //!
-//! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a [`Solver`] keeps what several solves of
-//! one geometry have in common. A metal sphere in a coat of glass, at 1 kV:
+//! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a
+//! [`Solver`] keeps what several solves of one geometry have in common. A metal sphere in a coat of
+//! glass, at 1 kV:
 //!
 //! ```
 //! use farad::mesh::generate::{ConcentricSpheres, Resolution, SphereBase};
@@ -11,7 +13,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(2000));
-//! let mesh = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution }.build()?;
+//! let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution };
+//! let mesh = shells.build()?;
 //! let description = Description {
 //!     unit: LengthUnit::Millimetre,
 //!     conductors: vec![Conductor::new("inner").with(Setting::Potential(1e3))],

@@ -24,7 +24,8 @@ pub struct Media {
     pub permittivity: Vec<[f64; 2]>,
     /// The surrounding medium, then the dielectrics in the order of the description.
     pub summaries: Vec<Summary>,
-    /// The space that each dielectric's surface encloses, or each cell between surfaces, in the mesh with all its images.
+    /// The space that each dielectric's surface encloses, or each cell between surfaces, in the
+    /// mesh with all its images.
     pub regions: Vec<Region>,
 }
 
@@ -85,8 +86,8 @@ fn check_space(dielectrics: &[Dielectric], regions: &[Region]) -> Result<(), Vec
     Ok(())
 }
 
-/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its images. `is_conductor` takes triangles
-/// of the mesh; `sources` are the point charges.
+/// The media of a problem on its mesh, whose dielectrics fill `regions` of that mesh with all its
+/// images. `is_conductor` takes triangles of the mesh; `sources` are the point charges.
 pub(crate) fn find(
     description: &Description,
     mesh: &Mesh,
@@ -118,7 +119,8 @@ pub(crate) fn find(
     }
 }
 
-/// Gives surfaces of solid metal the surrounding medium on both sides: there is no field inside, so that the medium there does not matter.
+/// Gives surfaces of solid metal the surrounding medium on both sides: there is no field inside, so
+/// that the medium there does not matter.
 fn bury(
     permittivity: &mut [[f64; 2]],
     whole: &Mesh,
@@ -151,7 +153,8 @@ fn bury(
     }
 }
 
-/// The media on the sides of the surfaces that are listed; the surrounding medium is on both sides of all others.
+/// The media on the sides of the surfaces that are listed; the surrounding medium is on both sides
+/// of all others.
 pub(crate) fn by_surfaces(
     description: &Description,
     mesh: &Mesh,

@@ -8,7 +8,8 @@ use mesh::vector::{cross, dot, norm, sub};
 /// Number of triangles of each component from which straight lines are drawn.
 const SAMPLES: usize = 3;
 
-/// A corner of a triangle at an edge: the edge's vertices in order, whether the triangle runs along it in that order, the triangle.
+/// A corner of a triangle at an edge: the edge's vertices in order, whether the triangle runs along
+/// it in that order, the triangle.
 type Side = ([u32; 2], bool, usize);
 
 /// Two triangles that have different media on sides which face each other.
@@ -22,8 +23,9 @@ pub(crate) struct Contradiction {
     pub(crate) meet: bool,
 }
 
-/// A contradiction of the media on the front and the back of each triangle, if there is one: first where surfaces meet, then across
-/// the space between them. `keep` selects the triangles that count.
+/// A contradiction of the media on the front and the back of each triangle, if there is one: first
+/// where surfaces meet, then across the space between them. `keep` selects the triangles that
+/// count.
 pub(crate) fn find(
     mesh: &Mesh,
     permittivity: &[[f64; 2]],
@@ -38,7 +40,8 @@ pub(crate) fn find(
         Some(Contradiction { triangles, place, meet: true })
     });
     met.or_else(|| {
-        // Where an interface ends, both its media meet in the space beyond its rim: lines across space prove nothing.
+        // Where an interface ends, both its media meet in the space beyond its rim: lines across
+        // space prove nothing.
         let ends =
             |around: &[Side]| around.len() == 1 && around.iter().any(|side| !is_conductor(side.2));
         let any_ends = sides.chunk_by(|a, b| a.0 == b.0).any(ends);
@@ -77,7 +80,8 @@ fn at_edge(
     (counts(s) && counts(t) && permittivity[s] != other).then_some((edge, [s, t]))
 }
 
-/// The same where three triangles or more meet: each sector between two of them has one medium, unless it is the inside of metal.
+/// The same where three triangles or more meet: each sector between two of them has one medium,
+/// unless it is the inside of metal.
 fn around_edge(
     mesh: &Mesh,
     around: &[Side],
@@ -101,7 +105,8 @@ fn around_edge(
     })
 }
 
-/// The angle of a triangle about one of its edges, in a frame that is the same for all triangles at this edge.
+/// The angle of a triangle about one of its edges, in a frame that is the same for all triangles at
+/// this edge.
 fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
     let place = |v: u32| mesh.vertices[v as usize];
     let along = sub(place(edge[1]), place(edge[0]));
@@ -116,8 +121,8 @@ fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
     dot(arm, v).atan2(dot(arm, u))
 }
 
-/// Lines from both sides of some triangles of every component to what they meet first: between interfaces, or an interface and
-/// metal, there is one medium.
+/// Lines from both sides of some triangles of every component to what they meet first: between
+/// interfaces, or an interface and metal, there is one medium.
 fn across_space(
     mesh: &Mesh,
     kept: Vec<u32>,
@@ -185,7 +190,8 @@ mod tests {
         let found = find(&mesh, &media, |_| true, |_| false).unwrap();
         let is_inner = found.triangles.map(|t| t < inner);
         assert!(!found.meet && is_inner[0] != is_inner[1], "{found:?}");
-        // Within metal there is no medium, and nothing is said where an interface counts for nothing.
+        // Within metal there is no medium, and nothing is said where an interface counts for
+        // nothing.
         let outside = |t: usize| if t < inner { [2.0, 2.0] } else { [1.0, 1.0] };
         let media: Vec<[f64; 2]> = (0..mesh.triangles.len()).map(outside).collect();
         assert!(find(&mesh, &media, |_| true, |_| true).is_none());

@@ -12,9 +12,10 @@ use crate::description::Description;
 use crate::fault::{Fault, Note, Touching};
 use crate::media;
 
-/// Refuses surfaces of different bodies that go through each other, and parts of one dielectric's surface that do. Within one
-/// conductor they do no more harm than making some of its surface an inner one. A part that intersects itself, as molecular
-/// surfaces sometimes do, is returned as a note.
+/// Refuses surfaces of different bodies that go through each other, and parts of one dielectric's
+/// surface that do. Within one conductor they do no more harm than making some of its surface an
+/// inner one. A part that intersects itself, as molecular surfaces sometimes do, is returned as a
+/// note.
 pub(crate) fn check_crossings(
     description: &Description,
     mesh: &Mesh,
@@ -79,7 +80,8 @@ pub(crate) fn check_crossings(
     Ok(description.dielectrics.iter().filter_map(|d| through_itself(&d.name)).collect())
 }
 
-/// Refuses conductors that touch along a line, whose mutual capacitance has no bound; contacts at points are returned as a note.
+/// Refuses conductors that touch along a line, whose mutual capacitance has no bound; contacts at
+/// points are returned as a note.
 pub(crate) fn check_contacts(
     description: &Description,
     mesh: &Mesh,

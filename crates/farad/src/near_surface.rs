@@ -1,4 +1,5 @@
-//! How close point charges are to surfaces, and whether the mesh follows the surfaces closely enough for them.
+//! How close point charges are to surfaces, and whether the mesh follows the surfaces closely
+//! enough for them.
 
 use bem::checks::ratio;
 use mesh::Mesh;
@@ -10,16 +11,16 @@ use crate::checks::Warning;
 use crate::problem::Problem;
 use crate::sources::Source;
 
-/// Facets under a charge may be this many times as large as their distance from it: beyond that the charge that it induces is
-/// narrower than the facets, which carry one density each.
+/// Facets under a charge may be this many times as large as their distance from it: beyond that the
+/// charge that it induces is narrower than the facets, which carry one density each.
 const FACETS_OVER_DISTANCE: f64 = 2.0;
 
-/// Facets of a curved surface may be off from it by this share of a charge's distance: its energy, which goes with one over the distance,
-/// is off by as much.
+/// Facets of a curved surface may be off from it by this share of a charge's distance: its energy,
+/// which goes with one over the distance, is off by as much.
 const SAGITTA_OVER_DISTANCE: f64 = 0.1;
 
-/// The place nearest to each charge of the surfaces that carry charge, conductors and interfaces; `None` without such surfaces. `surfaces`
-/// are all there are.
+/// The place nearest to each charge of the surfaces that carry charge, conductors and interfaces;
+/// `None` without such surfaces. `surfaces` are all there are.
 pub(crate) fn find(
     mesh: &Mesh,
     surfaces: &Locator,
@@ -79,7 +80,8 @@ impl Found {
     }
 }
 
-/// The charge for which a length of the triangle nearest to it is largest, relative to its distance.
+/// The charge for which a length of the triangle nearest to it is largest, relative to its
+/// distance.
 fn worst(
     problem: &Problem,
     mesh: &Mesh,
@@ -117,7 +119,8 @@ mod tests {
     use crate::units::{self, LengthUnit};
     use crate::{Amount, Charge, Conductor, Description, Setting, testing};
 
-    /// A grounded sphere of radius 1, with a charge at this distance from it: energy relative to the exact one, and warnings.
+    /// A grounded sphere of radius 1, with a charge at this distance from it: energy relative to
+    /// the exact one, and warnings.
     fn charge_at(distance: f64) -> (f64, Vec<Warning>) {
         let direction = [0.48, 0.6, 0.64];
         let position = direction.map(|u| u * (1.0 + distance));

@@ -29,7 +29,8 @@ pub(crate) enum Side {
 }
 
 impl Symmetry {
-    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor` selects those that are metal.
+    /// Looks at the surfaces that `keep` holds for, by their triangles' index; `is_conductor`
+    /// selects those that are metal.
     pub(crate) fn find(
         description: &Description,
         mesh: &Mesh,
@@ -98,7 +99,8 @@ impl Symmetry {
         x
     }
 
-    /// The images that are one with what is there across planes that `touches` holds for, by their index: one body with it.
+    /// The images that are one with what is there across planes that `touches` holds for, by their
+    /// index: one body with it.
     pub(crate) fn joined(&self, touches: impl Fn(usize) -> bool) -> Vec<usize> {
         let across = |g: usize, k: usize| g >> k & 1 == 1;
         (0..self.images.count())

@@ -1,9 +1,11 @@
 //! PQR files: atoms with charges and radii.
 //!
-//! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a chain, residue number, x, y,
-//! z, charge and radius. Lengths are in angstrom, charges in elementary charges. Other records (REMARK, TER, END, ...) are
-//! skipped. Refused are atoms that lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
-//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR molecular structure format".
+//! A line `ATOM` or `HETATM` holds, with blanks between: serial number, atom, residue, optionally a
+//! chain, residue number, x, y, z, charge and radius. Lengths are in angstrom, charges in
+//! elementary charges. Other records (REMARK, TER, END, ...) are skipped. Refused are atoms that
+//! lie upon each other: those of a second MODEL, alternate locations, copies; and PDB files, whose
+//! occupancies would be taken for charges. Format: APBS and PDB2PQR documentation, "PQR molecular
+//! structure format".
 //!
 //! [`charges`] makes point charges of them, [`crate::Atom::from_pqr`] atoms of a dielectric.
 
@@ -25,7 +27,8 @@ const SKIPPED: [&str; 22] = [
 /// Atoms nearer to each other than this, in angstrom and each coordinate, are at one place.
 const ONE_PLACE: f64 = 0.01;
 
-/// Atoms of one name, residue and number within this of each other, in angstrom and each coordinate, are one: no bond is so short.
+/// Atoms of one name, residue and number within this of each other, in angstrom and each
+/// coordinate, are one: no bond is so short.
 const ONE_ATOM: f64 = 0.3;
 
 /// So are those whose residues' names differ in the letter of an alternate location, within this.
@@ -101,7 +104,8 @@ pub fn charges(atoms: &[Atom], unit: LengthUnit) -> Vec<Charge> {
     atoms.iter().map(charge).collect()
 }
 
-/// Writes atoms so that [`parse`] gives them back: coordinates to 1e-3 angstrom, charges and radii to four digits.
+/// Writes atoms so that [`parse`] gives them back: coordinates to 1e-3 angstrom, charges and radii
+/// to four digits.
 ///
 /// # Errors
 /// Those of `out`.
@@ -160,7 +164,8 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Atom>, FormatError> {
     Ok(atoms)
 }
 
-/// Whether a line has an occupancy for a charge and a temperature factor for a radius: from 0 to 1, two decimals, in PDB's columns.
+/// Whether a line has an occupancy for a charge and a temperature factor for a radius: from 0 to 1,
+/// two decimals, in PDB's columns.
 fn is_like_pdb(line: &[u8], atom: &Atom) -> bool {
     let two_decimals = |columns: std::ops::Range<usize>| {
         let field = line.get(columns.clone()).unwrap_or_default();
@@ -356,12 +361,14 @@ END
             let message = parse(text.as_bytes()).unwrap_err().to_string();
             assert!(message.starts_with("line 3: ") && message.contains(part), "{message}");
         }
-        // Numbers that begin again, in another molecule; a bond's length away; two atoms of one residue.
+        // Numbers that begin again, in another molecule; a bond's length away; two atoms of one
+        // residue.
         for fine in [
             "ATOM 2 CA ALA A 7 9.0 2.0 3.0 0.5 1.9\n",
             "ATOM 2 H1 HOH B 7 1.96 2.0 3.0 0.5 1.9\n",
             "ATOM 2 CB ALA A 7 1.5 2.1 2.7 0.5 1.9\n",
-            // Programs that do not know names and numbers write the same for all: a bond's length away.
+            // Programs that do not know names and numbers write the same for all: a bond's length
+            // away.
             "ATOM 2 CA ALA A 7 1.5 2.1 2.7 0.5 1.9\n",
         ] {
             assert_eq!(parse(format!("{one}{fine}").as_bytes()).unwrap().len(), 2, "{fine}");

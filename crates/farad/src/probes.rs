@@ -4,7 +4,8 @@ use crate::description::{Description, Probe};
 use crate::fault::Error;
 use crate::problem::Problem;
 
-/// Bytes per point at the peak: places, values, and the memory for evaluating and writing them (measured).
+/// Bytes per point at the peak: places, values, and the memory for evaluating and writing them
+/// (measured).
 const POINT: u64 = 250;
 
 /// Values of one probe, in SI units.
@@ -34,7 +35,8 @@ impl Description {
     }
 }
 
-/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to `tolerance`, and sources; 0 behind grounded planes.
+/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
+/// `tolerance`, and sources; 0 behind grounded planes.
 pub(crate) fn find(
     problem: &Problem,
     charge: &[f64],

@@ -14,15 +14,18 @@ use crate::near_surface;
 use crate::planes::Symmetry;
 use crate::sources::{self, Source};
 
-/// Triangles are split where the longest side of one is more than this times its distance from a point charge: the charge that it induces
-/// there changes more within the triangle than from triangle to triangle.
+/// Triangles are split where the longest side of one is more than this times its distance from a
+/// point charge: the charge that it induces there changes more within the triangle than from
+/// triangle to triangle.
 const COARSE_FOR_CHARGES: f64 = 2.0;
 
-/// Then sides of triangles are at most this times their distance from that charge: constant densities on such triangles give
-/// the energy of a charge over a plane to 1 % (1.6 % where they are as long as their distance).
+/// Then sides of triangles are at most this times their distance from that charge: constant
+/// densities on such triangles give the energy of a charge over a plane to 1 % (1.6 % where they
+/// are as long as their distance).
 const CHARGE_SIDES: f64 = 0.7;
 
-/// Share of the surface's size: charges closer to the surface than this need no smaller triangles than charges at this distance.
+/// Share of the surface's size: charges closer to the surface than this need no smaller triangles
+/// than charges at this distance.
 const CHARGE_FLOOR: f64 = 1e-6;
 
 /// Triangles that a mesh may have after this.
@@ -41,13 +44,15 @@ pub struct Problem {
     /// The place nearest to each of them of the surfaces that carry charge.
     pub(crate) nearest: Vec<Option<Nearest>>,
     pub(crate) notes: Vec<Note>,
-    /// The mesh as it was given, and the places nearest to charges on it, if triangles were split next to point charges.
+    /// The mesh as it was given, and the places nearest to charges on it, if triangles were split
+    /// next to point charges.
     given: Option<(Mesh, Vec<Option<Nearest>>)>,
 }
 
 impl Problem {
-    /// Checks the mesh and finds its conductors and media. Triangles that are large compared with their distance from a point charge are
-    /// halved, since constant densities on them cannot resolve the charge that it induces.
+    /// Checks the mesh and finds its conductors and media. Triangles that are large compared with
+    /// their distance from a point charge are halved, since constant densities on them cannot
+    /// resolve the charge that it induces.
     ///
     /// # Errors
     /// [`Error::Faults`], as many as are found at once.

@@ -30,8 +30,8 @@ pub struct Solution {
     pub gauss_defect: Option<f64>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,
-    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in coulomb; empty without dielectrics, or
-    /// unless wanted.
+    /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
+    /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
     /// Wall seconds of the self-checks.
     pub check_seconds: f64,
@@ -48,8 +48,9 @@ impl Solution {
         Matrices::new(&self.answer.maxwell, self.relative_permittivity, self.unit)
     }
 
-    /// The capacitance matrix in a surrounding medium of another permittivity, where that is all that changes: charges at 1 V per
-    /// permittivity are the same in any one medium. `None` with dielectrics, a state or a polarisability.
+    /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
+    /// that changes: charges at 1 V per permittivity are the same in any one medium. `None` with
+    /// dielectrics, a state or a polarisability.
     pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
         let is_one_medium = self.gauss_defect.is_none();
         let alone = is_one_medium && self.state.is_none() && self.polarisability.is_none();
@@ -116,7 +117,8 @@ pub struct State {
     pub charge: Vec<f64>,
     /// Free charge of each triangle in coulomb.
     pub free_charge: Vec<f64>,
-    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface; `None` unless wanted.
+    /// Potential of each triangle in volt, NaN where there is neither conductor nor interface;
+    /// `None` unless wanted.
     pub potential: Option<Vec<f64>>,
     /// Values at each of the description's probes.
     pub probes: Vec<Probed>,
@@ -150,12 +152,15 @@ pub struct Solvation {
     pub molecules: Vec<Molecule>,
 }
 
-/// Parts of the electrostatic energy of point charges, without that of each charge in its own field, in joule.
+/// Parts of the electrostatic energy of point charges, without that of each charge in its own
+/// field, in joule.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energies {
-    /// Half the charges times the potentials of the other charges, each over the permittivity of its own medium.
+    /// Half the charges times the potentials of the other charges, each over the permittivity of
+    /// its own medium.
     pub coulomb_j: f64,
-    /// Half the charges times the potentials of all surface charge, that on grounded planes included: the solvation energy.
+    /// Half the charges times the potentials of all surface charge, that on grounded planes
+    /// included: the solvation energy.
     pub reaction_j: f64,
 }
 
@@ -184,14 +189,16 @@ pub struct Molecule {
 /// Dipole moment of all bodies together over a uniform field, conductors uncharged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Polarisability {
-    /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along axis k.
+    /// Over 4 pi eps0, in the cube of the problem's unit: column k is the moment in a field along
+    /// axis k.
     pub over_4pi_eps0: [[f64; 3]; 3],
 }
 
 /// Hydrodynamic properties of a body whose surface is all conductors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hydrodynamics {
-    /// C/(4 pi eps0) of all conductors at one potential, in the problem's unit; also the hydrodynamic radius.
+    /// C/(4 pi eps0) of all conductors at one potential, in the problem's unit; also the
+    /// hydrodynamic radius.
     pub capacity: f64,
     /// m^2/s.
     pub diffusion: f64,
@@ -211,7 +218,8 @@ pub struct Matrices {
 }
 
 impl Matrices {
-    /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this relative permittivity.
+    /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this
+    /// relative permittivity.
     pub fn new(over_4pi_eps: &[Vec<f64>], permittivity: f64, unit: LengthUnit) -> Self {
         let each = |rows: &[Vec<f64>], f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
             rows.iter().map(|row| row.iter().map(|&value| f(value)).collect()).collect()

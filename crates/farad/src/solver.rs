@@ -12,8 +12,8 @@ use crate::solution::Solution;
 use crate::state;
 use crate::units;
 
-/// Solves problems one after the other. Consecutive problems that differ only in permittivities, charges and fields share one near field
-/// and one plan of the fast sums.
+/// Solves problems one after the other. Consecutive problems that differ only in permittivities,
+/// charges and fields share one near field and one plan of the fast sums.
 #[derive(Default)]
 pub struct Solver {
     cache: Option<GeometryCache>,
@@ -73,11 +73,13 @@ impl Solver {
         self.times
     }
 
-    /// Solves a problem: each conductor in turn at 1 V, then the sources and the further results that the description wants. A solve that does
-    /// not converge is no error here: see [`Solution::converged`], and [`Solution::warnings`] for what self-checks found.
+    /// Solves a problem: each conductor in turn at 1 V, then the sources and the further results
+    /// that the description wants. A solve that does not converge is no error here: see
+    /// [`Solution::converged`], and [`Solution::warnings`] for what self-checks found.
     ///
     /// # Errors
-    /// [`Error::Solve`]: memory, a GPU that is not there, interrupted by `progress`; [`Error::Probes`].
+    /// [`Error::Solve`]: memory, a GPU that is not there, interrupted by `progress`;
+    /// [`Error::Probes`].
     pub fn solve(
         &mut self,
         problem: &Problem,
@@ -128,7 +130,8 @@ impl Solver {
         found(problem, options, answer, &measured, check_seconds)
     }
 
-    /// The prepared operators for this problem: those of the last solve if the geometry is the same.
+    /// The prepared operators for this problem: those of the last solve if the geometry is the
+    /// same.
     fn prepared(
         &mut self,
         problem: &Problem,

@@ -9,7 +9,8 @@ use crate::fault::{ChargeFault, Fault, Misplaced};
 use crate::planes::{Side, Symmetry};
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
-/// Atoms closer to a surface than this, in angstrom, make no sense in a model of surfaces without thickness.
+/// Atoms closer to a surface than this, in angstrom, make no sense in a model of surfaces without
+/// thickness.
 const NEAREST_ATOM: f64 = 0.1;
 
 /// Other charges must keep this distance from surfaces, relative to the mesh's size.
@@ -24,7 +25,8 @@ pub struct Source {
     pub coulomb: f64,
     /// Of the medium around it.
     pub relative_permittivity: f64,
-    /// The dielectric whose atom it is, in the order of the description; `None` for a charge that is no atom.
+    /// The dielectric whose atom it is, in the order of the description; `None` for a charge that
+    /// is no atom.
     pub molecule: Option<usize>,
     /// Name of the atom; empty for a charge that is no atom.
     pub atom: String,

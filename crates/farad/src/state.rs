@@ -1,4 +1,5 @@
-//! From solves for unit excitations to the state that potentials, charges and field make, in SI units.
+//! From solves for unit excitations to the state that potentials, charges and field make, in SI
+//! units.
 
 use std::time::Instant;
 
@@ -18,8 +19,8 @@ const SOURCES: &str = "sources";
 /// The name of the solve that refines the state alone.
 pub(crate) const STATE: &str = "state";
 
-/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along the axes if wanted; those
-/// through planes of symmetry come after them ([`across_planes`]).
+/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along
+/// the axes if wanted; those through planes of symmetry come after them ([`across_planes`]).
 pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
     let mut all: Vec<bem::Excitation> = (0..count)
@@ -51,9 +52,11 @@ fn unit_field(axis: usize, conductors: usize) -> bem::Excitation {
     }
 }
 
-/// The potential of an excitation's field at the centre of each conductor. At that potential a conductor carries only the charge that the
-/// field moves on it, however far from the origin it lies; its 1 V excitation, scaled, takes it from there to its own potential. Solved at 0 V
-/// instead, the large charge due to its distance from the origin would appear twice, with opposite signs and errors in proportion.
+/// The potential of an excitation's field at the centre of each conductor. At that potential a
+/// conductor carries only the charge that the field moves on it, however far from the origin it
+/// lies; its 1 V excitation, scaled, takes it from there to its own potential. Solved at 0 V
+/// instead, the large charge due to its distance from the origin would appear twice, with opposite
+/// signs and errors in proportion.
 fn field_at_conductors(problem: &Problem, excitation: &bem::Excitation) -> Vec<f64> {
     let count = problem.conductors.names.len();
     let mut sums = vec![([0.0; 3], 0.0); count];
@@ -83,8 +86,9 @@ fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
     (0..3).partition(|axis| !crossed(axis))
 }
 
-/// The solves for polarisability in fields through a plane of symmetry. Such a field induces opposite charges in the image, so that plane is
-/// odd here, for images and excitation. Conductors that it cuts, or that are one with their image, are therefore at 0 V; all are uncharged.
+/// The solves for polarisability in fields through a plane of symmetry. Such a field induces
+/// opposite charges in the image, so that plane is odd here, for images and excitation. Conductors
+/// that it cuts, or that are one with their image, are therefore at 0 V; all are uncharged.
 pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitation)> {
     if !problem.description.polarisability {
         return Vec::new();
@@ -103,7 +107,8 @@ pub(crate) fn across_planes(problem: &Problem) -> Vec<(bem::Images, bem::Excitat
 }
 
 impl Problem {
-    /// The name of a solve by its index: a conductor at 1 V, the sources, a field along an axis, the state.
+    /// The name of a solve by its index: a conductor at 1 V, the sources, a field along an axis,
+    /// the state.
     pub fn excitation_name(&self, index: usize) -> String {
         let names = &self.conductors.names;
         let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
@@ -152,7 +157,8 @@ fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     problem.conductors.names.iter().map(condition).collect()
 }
 
-/// The index of the excitation that the state is built on, if there is one: the refined state, or else the sources.
+/// The index of the excitation that the state is built on, if there is one: the refined state, or
+/// else the sources.
 fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
     let count = problem.conductors.names.len();
     let first = count + usize::from(problem.description.has_sources());
@@ -163,8 +169,9 @@ fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
     problem.description.has_sources().then_some(count)
 }
 
-/// Whether the state is refined until each body's charge is accurate relative to what acts on it. Forces need that; so do charges and
-/// energies with sources, since some conductors may be at potentials compared with which all that acts on the others is small.
+/// Whether the state is refined until each body's charge is accurate relative to what acts on it.
+/// Forces need that; so do charges and energies with sources, since some conductors may be at
+/// potentials compared with which all that acts on the others is small.
 fn is_refined(problem: &Problem) -> bool {
     let has_both = problem.description.has_sources() && !problem.conductors.names.is_empty();
     problem.description.has_state() && (problem.description.forces || has_both)
@@ -272,7 +279,8 @@ fn solvation(
     let in_ground = sources.with_images(images, |g| images.is_of_ground(g));
     let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
     let reaction_v = surface.evaluate(&in_ground, &places, false)?.potential;
-    // Images in planes of symmetry are as real as what is there; a charge's own image in the plane that it lies in is itself.
+    // Images in planes of symmetry are as real as what is there; a charge's own image in the plane
+    // that it lies in is itself.
     let real = sources.with_images(images, |g| !images.is_of_ground(g)).charges;
     let coulomb_v = bem::coulomb_potentials(&real, &places)?;
     let copies = |x: [f64; 3]| images.copies() as f64 / images.coincident(x) as f64;
@@ -369,7 +377,8 @@ fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64], tolerance: f6
     bem::neutral_dipole_moment(&images.mesh(mesh), &images.charges(charge), tolerance)
 }
 
-/// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi eps) being a length.
+/// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi
+/// eps) being a length.
 pub(crate) fn hydrodynamics(
     diffusion: &Diffusion,
     unit: LengthUnit,

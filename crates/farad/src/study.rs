@@ -73,8 +73,9 @@ impl Study {
         self.others.push(quantities.collect());
     }
 
-    /// Every entry of the matrix on and above its diagonal, below which it is the same but for the solver's error, and all other
-    /// quantities. With a `gap` that the finest mesh does not resolve, nothing is estimated.
+    /// Every entry of the matrix on and above its diagonal, below which it is the same but for the
+    /// solver's error, and all other quantities. With a `gap` that the finest mesh does not
+    /// resolve, nothing is estimated.
     pub fn entries(&self, gap: Option<Gap>) -> Vec<Entry> {
         let mut entries = self.of_matrix();
         entries.extend(self.of_others());
@@ -90,14 +91,16 @@ impl Study {
         pairs
             .map(|(i, j)| {
                 let values = self.matrices.iter().map(|matrix| matrix[i][j]).collect();
-                // The residual is that of potentials: charges follow with the conductors' own capacitances.
+                // The residual is that of potentials: charges follow with the conductors' own
+                // capacitances.
                 let solver_error = self.tolerance * last[i][i].abs().max(last[j][j].abs());
                 entry(entry_name(&self.names, i, j), "F", values, solver_error)
             })
             .collect()
     }
 
-    /// Quantities on all meshes; what is a sum that cancels has the error of the largest in its unit.
+    /// Quantities on all meshes; what is a sum that cancels has the error of the largest in its
+    /// unit.
     fn of_others(&self) -> Vec<Entry> {
         let Some(first) = self.others.first() else { return Vec::new() };
         let largest = |unit: &str| {
@@ -143,8 +146,8 @@ impl Entry {
 }
 
 impl Problem {
-    /// The narrowest gap between conductors, or between one and a grounded plane, for the size of the facets that face it, if that is
-    /// too large to resolve what happens there.
+    /// The narrowest gap between conductors, or between one and a grounded plane, for the size of
+    /// the facets that face it, if that is too large to resolve what happens there.
     pub fn unresolved_gap(&self) -> Option<Gap> {
         let mesh = &self.mesh;
         let owner = &self.conductors.of_triangle;
@@ -200,7 +203,8 @@ mod tests {
             assert!((entry.extrapolated - 3.0).abs() < 1e-4, "{entry:?}");
         }
         assert_eq!(entries[1].verdict, Verdict::Of(Range::Constant));
-        // The residual is that of potentials: the coupling has the error of the larger self-capacitance.
+        // The residual is that of potentials: the coupling has the error of the larger
+        // self-capacitance.
         assert_eq!(entries[1].solver_error, 1e-6 * value(3));
         let gap = Some(Gap { width: 1.0, facets: 3.0 });
         let taken_back = &study.entries(gap)[0];

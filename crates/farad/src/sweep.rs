@@ -1,4 +1,5 @@
-//! Quantities that change from run to run of a sweep: permittivities, and the places of bodies with all that is in them.
+//! Quantities that change from run to run of a sweep: permittivities, and the places of bodies with
+//! all that is in them.
 
 use mesh::Mesh;
 use mesh::transform::{Motion, moved};
@@ -64,7 +65,8 @@ impl Change {
         !matches!(self, Self::Permittivity { .. })
     }
 
-    /// The description with the value of this index: atoms go with the surface of their molecule, if all of it moves.
+    /// The description with the value of this index: atoms go with the surface of their molecule,
+    /// if all of it moves.
     pub fn describe(&self, index: usize, description: &mut Description) {
         if let Self::Permittivity { dielectric, values } = self {
             let named = |d: &&mut Dielectric| Some(&d.name) == dielectric.as_ref();
@@ -117,7 +119,8 @@ impl Change {
     }
 }
 
-/// All combinations of one index below each count; the last index varies fastest. `None` where there are more than `most`.
+/// All combinations of one index below each count; the last index varies fastest. `None` where
+/// there are more than `most`.
 pub fn combinations(lengths: &[usize], most: usize) -> Option<Vec<Vec<usize>>> {
     let count = lengths.iter().try_fold(1usize, |count, length| count.checked_mul(*length));
     let count = count.filter(|count| *count <= most)?;

@@ -25,7 +25,8 @@ pub(crate) fn cube(at: [f64; 3]) -> Mesh {
     moved(&mesh, |_| true, &Motion::along(at))
 }
 
-/// Surfaces in one mesh: their groups keep their names, or are called after the surface where these are taken.
+/// Surfaces in one mesh: their groups keep their names, or are called after the surface where these
+/// are taken.
 pub(crate) fn joined<const N: usize>(parts: [(&str, Mesh); N]) -> Mesh {
     mesh::join::joined(parts.into_iter().map(|(name, mesh)| (name.to_owned(), mesh)).collect())
 }

@@ -102,8 +102,8 @@ pub fn kilocalorie_per_mole(joule: f64) -> f64 {
     kilojoule_per_mole(joule) / CALORIE
 }
 
-/// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and Einstein: k T / (6 pi eta R), with
-/// kelvin and pascal seconds.
+/// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and
+/// Einstein: k T / (6 pi eta R), with kelvin and pascal seconds.
 pub fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
     BOLTZMANN * temperature / (6.0 * PI * viscosity * radius)
 }

@@ -108,7 +108,8 @@ fn conductors_are_named_within_their_chain() {
     assert_eq!(report.quality.bounding_box, [[0.0; 3], [7.0, 6.0, 1.0]]);
 }
 
-/// N lines name a conductor of the whole chain, as FastCap2 and FasterCap have it: what files before have of it too.
+/// N lines name a conductor of the whole chain, as FastCap2 and FasterCap have it: what files
+/// before have of it too.
 #[test]
 fn renames_hold_in_the_chain_of_plus_and_end_with_it() {
     let (first, second) = (cube("c"), cube("c") + "N c NETA\n");
@@ -145,7 +146,8 @@ fn renames_hold_in_the_chain_of_plus_and_end_with_it() {
     refused(&[("a.lst", "C 1.qui 1 0 0 0\n"), ("1.qui", &wrong)], &parts);
 }
 
-/// As 40,000 conductors, list lines or N lines are: each in a time that does not grow with those before.
+/// As 40,000 conductors, list lines or N lines are: each in a time that does not grow with those
+/// before.
 #[test]
 fn many_conductors_and_lines_take_linear_time() {
     const COUNT: usize = 40_000;
@@ -164,7 +166,8 @@ fn many_conductors_and_lines_take_linear_time() {
     let one = "0 t\nT c 0 0 0 1 0 0 0 1 0\n";
     let model = read(&[("a.lst", &list), ("one.qui", one)]);
     assert_eq!(model.mesh.groups.len(), COUNT);
-    // Tenths of a second; with comparisons of each to all it was a minute (release, each on a machine of its own).
+    // Tenths of a second; with comparisons of each to all it was a minute (release, each on a
+    // machine of its own).
     let took = start.elapsed().as_secs_f64();
     assert!(cfg!(debug_assertions) || took < 15.0, "{took} s");
 }
@@ -304,8 +307,8 @@ fn files_of_a_list_are_found_next_to_it_on_the_disk() {
     );
 }
 
-/// Two squares that touch nowhere, the second of two triangles that share an edge and with a name, in cards as PATRAN writes
-/// them: columns without blanks where numbers are negative.
+/// Two squares that touch nowhere, the second of two triangles that share an edge and with a name,
+/// in cards as PATRAN writes them: columns without blanks where numbers are negative.
 const NEUTRAL: &str = "25       0       0       1\nTwo squares\n\
 26       0       0       1       8       3       0       0       0\n01-JAN-92   00:00:00         2.4\n \
 1       1       0       2\n-0.100000000E+01-0.100000000E+01-0.100000000E+01\n1G       6       0       0  000000\n \
@@ -340,8 +343,8 @@ fn neutral_files_give_conductors_by_connection() {
     refused(&[("n.neu", &wrong)], &["expected a coordinate, found \"abc\""]);
 }
 
-/// Three patches of a quadrilateral each, as PATRAN meshes them: with nodes of their own. Two share a grid point, or two grid points
-/// at one place; the third lies apart.
+/// Three patches of a quadrilateral each, as PATRAN meshes them: with nodes of their own. Two share
+/// a grid point, or two grid points at one place; the third lies apart.
 fn patches(second_grid: &str) -> String {
     let mut text = "25       0       0       1\nPatches\n26       0       0       1      12       3\n01-JAN-92\n".to_owned();
     for (k, x) in [0, 1, 5].into_iter().enumerate() {
@@ -382,7 +385,8 @@ fn patches(second_grid: &str) -> String {
 
 #[test]
 fn patches_of_neutral_files_are_joined_by_their_grid_points() {
-    // The sphere of eight patches of FastCap's own examples is one conductor by this rule, not eight.
+    // The sphere of eight patches of FastCap's own examples is one conductor by this rule, not
+    // eight.
     let model = read(&[("p.neu", &patches("1.5"))]);
     assert_eq!(conductors(&model), ["LEFT", "1", "2"]);
     for place in ["1.0", "1.000000001"] {
@@ -423,7 +427,8 @@ proptest! {
     }
 }
 
-/// No diagonal cuts such a panel in two: half of its area would count twice, the other half not at all.
+/// No diagonal cuts such a panel in two: half of its area would count twice, the other half not at
+/// all.
 #[test]
 fn crossed_quadrangles_are_refused_with_their_line() {
     let bowtie = "0 x\nQ c 0 0 0 1 0 0 1 1 0 0 1 0\nQ c 0 0 5 1 1 5 1 0 5 0 1 5\n";

@@ -1,6 +1,7 @@
 //! Problems with closed forms, described and solved without any case file.
 //!
-//! Meshes have facets of the spheres' volume, so that capacitances, energies and forces of some hundred triangles are right to 1e-4.
+//! Meshes have facets of the spheres' volume, so that capacitances, energies and forces of some
+//! hundred triangles are right to 1e-4.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 

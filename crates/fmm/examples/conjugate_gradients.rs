@@ -1,10 +1,12 @@
-//! Fast sums under an iterative solver of one's own: 19,683 small metal balls that fill a cube, wired together.
+//! Fast sums under an iterative solver of one's own: 19,683 small metal balls that fill a cube,
+//! wired together.
 //!
 //!     cargo run --release --example conjugate_gradients
 //!
-//! Outside of itself a charged ball of radius a acts like a point, so ball i is at the potential q_i / a + sum_j q_j / |x_i - x_j|
-//! over the others. All are to be at 1, which is A q = 1; A is symmetric and, balls not overlapping, positive definite. The sum of
-//! all q is the capacitance: the metal cube that they fill has 0.6607.
+//! Outside of itself a charged ball of radius a acts like a point, so ball i is at the potential
+//! q_i / a + sum_j q_j / |x_i - x_j| over the others. All are to be at 1, which is A q = 1; A is
+//! symmetric and, balls not overlapping, positive definite. The sum of all q is the capacitance:
+//! the metal cube that they fill has 0.6607.
 
 #![allow(clippy::print_stdout)] // a program
 

@@ -1,10 +1,11 @@
 //! Close pairs: those that P2P's vector loop leaves out.
 //!
-//! In single precision a coordinate relative to its leaf is good to 1e-7 of the leaf's side, in double precision to 1e-16, which
-//! ruins the distance of points much closer than that side: a small body far from the rest, in a leaf as small as leaves get,
-//! may be any part of it. Pairs closer than [`close_sides`] sides are therefore found once for a plan and kept with the displacement that
-//! double precision gives; the vector loop leaves out exactly these. Pairs of leaves without any, nearly all, are summed
-//! without asking.
+//! In single precision a coordinate relative to its leaf is good to 1e-7 of the leaf's side, in
+//! double precision to 1e-16, which ruins the distance of points much closer than that side: a
+//! small body far from the rest, in a leaf as small as leaves get, may be any part of it. Pairs
+//! closer than [`close_sides`] sides are therefore found once for a plan and kept with the
+//! displacement that double precision gives; the vector loop leaves out exactly these. Pairs of
+//! leaves without any, nearly all, are summed without asking.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -45,7 +46,8 @@ pub(crate) struct CloseRows<T> {
 /// One set of points: as the loops see them, their order, as the caller gave them.
 type PointSet<'a, T> = (&'a Particles<T>, &'a MortonOrder, &'a [[f64; 3]]);
 
-/// The close pairs of every P2P job whose vector loop works in `N`; `particles`: sources and, if they are others, targets.
+/// The close pairs of every P2P job whose vector loop works in `N`; `particles`: sources and, if
+/// they are others, targets.
 pub(crate) fn find_close<N: Real, T: Real>(
     simd: Level,
     geometry: &Geometry,
@@ -175,12 +177,13 @@ struct Leaves<'a, T> {
     bounds: [Bounds<T>; 2],
 }
 
-/// Fine coordinates move a squared distance at the threshold by less than this part of it, rounding by much less.
+/// Fine coordinates move a squared distance at the threshold by less than this part of it, rounding
+/// by much less.
 const FINE_PART: f64 = 1e-4;
 
 impl<T: Real> Leaves<'_, T> {
-    /// Calls `put(target, source)` for every pair within the threshold: the pairs that the vector loop leaves out, decided by the
-    /// same arithmetic.
+    /// Calls `put(target, source)` for every pair within the threshold: the pairs that the vector
+    /// loop leaves out, decided by the same arithmetic.
     #[inline(always)]
     fn close_pairs<V: Simd<Scalar = T>, const FINE: bool>(
         &self,
@@ -232,7 +235,8 @@ impl<T: Real> Leaves<'_, T> {
         };
         let end = self.range.end;
         for first in self.range.clone().step_by(V::LANES) {
-            // Each point of a vector with all later ones, lane by lane; those past the end of the leaf may be close by chance.
+            // Each point of a vector with all later ones, lane by lane; those past the end of the
+            // leaf may be close by chance.
             let own = self.targets.lanes::<V>(first);
             let mut least = threshold.add(threshold);
             for j in first + 1..end {
@@ -248,7 +252,8 @@ impl<T: Real> Leaves<'_, T> {
         }
     }
 
-    /// Calls `put(target, source)` for source `j` and those of the targets `range` within its threshold.
+    /// Calls `put(target, source)` for source `j` and those of the targets `range` within its
+    /// threshold.
     #[inline(always)]
     fn compare<V: Simd<Scalar = T>, const FINE: bool>(
         &self,
@@ -321,7 +326,8 @@ fn beyond<V: Simd>([x, y, z]: [V; 3], middle: [V; 3], half: [V; 3]) -> V {
     x.max(y).max(z)
 }
 
-/// Adds the pairs that the vector loop left out at one leaf's targets, the first of which is `first`.
+/// Adds the pairs that the vector loop left out at one leaf's targets, the first of which is
+/// `first`.
 ///
 /// # Safety
 /// No other job has part in these targets.

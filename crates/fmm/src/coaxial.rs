@@ -1,8 +1,10 @@
-//! Translations along the z-axis: the C of RCR (docs/math.md, "Translations"; [Gumerov2008], eqs 16 to 19).
+//! Translations along the z-axis: the C of RCR (docs/math.md, "Translations"; [Gumerov2008], eqs 16
+//! to 19).
 //!
-//! They keep m, and the same matrix over `(n, n')` serves sines and cosines. Expansions are stored in units of their box:
-//! a multipole of a box with side s holds `sum q C(y / s)`, a local expansion stands for `(1 / s) sum L C(x / s)`, so the
-//! matrices depend on ratios alone and one table serves all levels.
+//! They keep m, and the same matrix over `(n, n')` serves sines and cosines. Expansions are stored
+//! in units of their box: a multipole of a box with side s holds `sum q C(y / s)`, a local
+//! expansion stands for `(1 / s) sum L C(x / s)`, so the matrices depend on ratios alone and one
+//! table serves all levels.
 
 use crate::harmonics::parity;
 use crate::simd::Real;
@@ -11,15 +13,17 @@ use crate::simd::Real;
 #[derive(Clone, Debug)]
 pub(crate) struct Coaxial<T> {
     p: usize,
-    /// For each m a matrix over n = m .. p (rows, of the result) and n' = m .. p (columns), row-major.
+    /// For each m a matrix over n = m .. p (rows, of the result) and n' = m .. p (columns),
+    /// row-major.
     matrices: Vec<T>,
 }
 
 impl<T: Real> Coaxial<T> {
-    /// Multipole to local: a target box of side `target` at distance `distance` along +z from a source box of side `source`.
+    /// Multipole to local: a target box of side `target` at distance `distance` along +z from a
+    /// source box of side `source`.
     ///
-    /// `(-1)^(n+m) (n+n')! / (t^(n+n'+1) sqrt((n-m)! (n+m)! (n'-m)! (n'+m)!))` in units of the boxes. A further `(-1)^m` undoes
-    /// the sign of the way back (module `rotation`).
+    /// `(-1)^(n+m) (n+n')! / (t^(n+n'+1) sqrt((n-m)! (n+m)! (n'-m)! (n'+m)!))` in units of the
+    /// boxes. A further `(-1)^m` undoes the sign of the way back (module `rotation`).
     pub(crate) fn m2l(p: usize, source: f64, target: f64, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         let (a, b) = (target / distance, source / distance);
@@ -30,7 +34,8 @@ impl<T: Real> Coaxial<T> {
         })
     }
 
-    /// A child's multipole to its parent's, times `(-1)^m`, the child's centre at `distance` (in units of the parent's side) along +z.
+    /// A child's multipole to its parent's, times `(-1)^m`, the child's centre at `distance` (in
+    /// units of the parent's side) along +z.
     pub(crate) fn m2m(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {
@@ -42,7 +47,8 @@ impl<T: Real> Coaxial<T> {
         })
     }
 
-    /// A parent's local expansion to its child's, times `(-1)^m`, the child's centre at `distance` (in units of the parent's side) along +z.
+    /// A parent's local expansion to its child's, times `(-1)^m`, the child's centre at `distance`
+    /// (in units of the parent's side) along +z.
     pub(crate) fn l2l(p: usize, distance: f64) -> Self {
         let binomial = Binomials::new(2 * p);
         Self::build(p, |m, n, k| {

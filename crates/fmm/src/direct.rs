@@ -6,7 +6,8 @@ use crate::{Densities, Error, Potentials};
 
 /// Sums `densities` over all `sources` at `targets` in double precision, O(n m).
 ///
-/// Shapes as in [`Densities`] and [`Potentials`]; a source at a target's very place contributes nothing.
+/// Shapes as in [`Densities`] and [`Potentials`]; a source at a target's very place contributes
+/// nothing.
 ///
 /// # Errors
 /// [`Error::Length`] when an array does not fit.

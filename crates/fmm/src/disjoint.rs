@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// An array lent to parallel jobs. The boxes of a job are scattered over several arrays, one for each level, density and
-/// axis; slices for all of them, cut beforehand, would be allocated in every `apply`.
+/// An array lent to parallel jobs. The boxes of a job are scattered over several arrays, one for
+/// each level, density and axis; slices for all of them, cut beforehand, would be allocated in
+/// every `apply`.
 #[derive(Debug)]
 pub(crate) struct DisjointSlice<'a, T> {
     start: *mut T,
@@ -12,7 +13,8 @@ pub(crate) struct DisjointSlice<'a, T> {
     array: PhantomData<&'a mut [T]>,
 }
 
-// SAFETY: it gives out parts of a `&mut [T]`, by a method whose callers see to it that they do not overlap.
+// SAFETY: it gives out parts of a `&mut [T]`, by a method whose callers see to it that they do not
+// overlap.
 unsafe impl<T: Send> Sync for DisjointSlice<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Send for DisjointSlice<'_, T> {}

@@ -1,7 +1,8 @@
 //! The stages of one `apply`, in one floating-point format.
 //!
-//! P2M on the leaves, M2M, M2L and L2L (module `translations`), then L2P and P2P on the leaves. Each parallel job owns a
-//! contiguous run of boxes of one level (or of targets), so no two jobs write the same memory.
+//! P2M on the leaves, M2M, M2L and L2L (module `translations`), then L2P and P2P on the leaves.
+//! Each parallel job owns a contiguous run of boxes of one level (or of targets), so no two jobs
+//! write the same memory.
 
 use std::time::Instant;
 
@@ -198,8 +199,8 @@ impl<T: Real> Engine<T> {
         }
     }
 
-    /// Brings the sums into the caller's order and units. Scales and sides are divided by one after the other: their product, or
-    /// the square of a side, may be beyond what a number can hold.
+    /// Brings the sums into the caller's order and units. Scales and sides are divided by one after
+    /// the other: their product, or the square of a side, may be beyond what a number can hold.
     fn scatter(&self, potentials: Potentials<'_>) {
         let places = &self.places;
         let m = places.len();

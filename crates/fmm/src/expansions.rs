@@ -1,4 +1,5 @@
-//! Where the expansions of all boxes lie: an array for each level, in it density by density, box by box.
+//! Where the expansions of all boxes lie: an array for each level, in it density by density, box by
+//! box.
 
 use std::ops::Range;
 
@@ -41,7 +42,8 @@ impl<T: Real> Expansions<T> {
         for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
             let length = k * cells * stride::<T>(p);
             if length > level.len() {
-                // Such memory is had from the system when it is first written: by all threads, in the first sum.
+                // Such memory is had from the system when it is first written: by all threads, in
+                // the first sum.
                 *level = vec![T::default(); length];
             }
             level.truncate(length);
@@ -74,7 +76,8 @@ impl<T: Real> Expansions<T> {
         Level { values: &self.levels[level], stride, step: self.shapes[level].1 * stride }
     }
 
-    /// Level `level` for reading and level `level + 1` for writing, or the other way round if not `down`.
+    /// Level `level` for reading and level `level + 1` for writing, or the other way round if not
+    /// `down`.
     pub(crate) fn neighbours(
         &mut self,
         level: usize,
@@ -93,7 +96,8 @@ impl<T: Real> Expansions<T> {
         )
     }
 
-    /// Fills the levels of one density, one after another, from the ranges of one array that holds them in turn.
+    /// Fills the levels of one density, one after another, from the ranges of one array that holds
+    /// them in turn.
     pub(crate) fn load(&mut self, mut load: impl FnMut(&mut [T], Range<usize>)) {
         let mut begin = 0;
         for level in &mut self.levels {
@@ -103,7 +107,8 @@ impl<T: Real> Expansions<T> {
         }
     }
 
-    /// Hands the levels of one density out, one after another, with their ranges in one array that holds them in turn.
+    /// Hands the levels of one density out, one after another, with their ranges in one array that
+    /// holds them in turn.
     pub(crate) fn store(&self, mut store: impl FnMut(&[T], Range<usize>)) {
         let mut begin = 0;
         for level in &self.levels {

@@ -1,4 +1,5 @@
-//! Everything of a plan that depends on the points alone: order, boxes, interaction lists and truncation numbers.
+//! Everything of a plan that depends on the points alone: order, boxes, interaction lists and
+//! truncation numbers.
 
 use crate::lists::Lists;
 use crate::morton::Sample;

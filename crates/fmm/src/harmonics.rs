@@ -1,16 +1,20 @@
 //! Real solid harmonics in the normalisation of all expansions.
 //!
-//! With `Q(n,m) = sqrt((n-m)!/(n+m)!) r^n P(n,m)(cos theta) e^(i m phi)` (no Condon-Shortley sign) the regular harmonics are
-//! `C(n,0) = Q(n,0)`, `C(n,m) = sqrt(2) Re Q(n,m)` and `S(n,m) = sqrt(2) Im Q(n,m)` for `m >= 1`. They are polynomials of
-//! degree n (docs/math.md, "Expansions"; the recursions of [Gumerov2008], eq. 15, renormalised so that rotations are orthogonal
-//! matrices and single precision neither overflows nor underflows), and
+//! With `Q(n,m) = sqrt((n-m)!/(n+m)!) r^n P(n,m)(cos theta) e^(i m phi)` (no Condon-Shortley sign)
+//! the regular harmonics are `C(n,0) = Q(n,0)`, `C(n,m) = sqrt(2) Re Q(n,m)` and
+//! `S(n,m) = sqrt(2) Im Q(n,m)` for `m >= 1`. They are polynomials of degree n (docs/math.md,
+//! "Expansions"; the recursions of [Gumerov2008], eq. 15, renormalised so that rotations are
+//! orthogonal matrices and single precision neither overflows nor underflows), and
 //!
 //! ```text
-//! 1/|x - y| = sum(n) sum(m) [ C(n,m)(y) C(n,m)(x) + S(n,m)(y) S(n,m)(x) ] / |x|^(2n+1),    |y| < |x|.
+//! 1/|x - y| = sum(n) sum(m) [ C(n,m)(y) C(n,m)(x) + S(n,m)(y) S(n,m)(x) ] / |x|^(2n+1)
+//!
+//! for |y| < |x|.
 //! ```
 //!
-//! An expansion with truncation number p keeps `n < p`: p^2 coefficients, degree by degree, within a degree the sines
-//! `S(n,1) ... S(n,n)` first, then the cosines `C(n,0) ... C(n,n)`; so a lower truncation number is a prefix.
+//! An expansion with truncation number p keeps `n < p`: p^2 coefficients, degree by degree, within
+//! a degree the sines `S(n,1) ... S(n,n)` first, then the cosines `C(n,0) ... C(n,n)`; so a lower
+//! truncation number is a prefix.
 
 use crate::simd::{Real, Simd};
 
@@ -37,7 +41,8 @@ pub(crate) fn parity(n: usize) -> f64 {
     if n.is_multiple_of(2) { 1.0 } else { -1.0 }
 }
 
-/// Scalars between the starts of two stored expansions with truncation number `p`: whole cache lines.
+/// Scalars between the starts of two stored expansions with truncation number `p`: whole cache
+/// lines.
 pub(crate) const fn stride<T: Real>(p: usize) -> usize {
     (p * p).next_multiple_of(T::MAX_LANES)
 }
@@ -72,8 +77,9 @@ impl<T: Real> Harmonics<T> {
         Self { p, diagonal, columns }
     }
 
-    /// Hands regular harmonics of `n < p` at one point a lane to `visitor`, order by order; p is at most the table's. What is done
-    /// with them takes place beside the recursion, so that they never go through memory.
+    /// Hands regular harmonics of `n < p` at one point a lane to `visitor`, order by order; p is at
+    /// most the table's. What is done with them takes place beside the recursion, so that they
+    /// never go through memory.
     #[inline(always)]
     pub(crate) fn walk<V: Simd<Scalar = T>, const B: usize>(
         &self,
@@ -141,7 +147,8 @@ impl<T: Real> Harmonics<T> {
         self.walk(p, &[[x], [y], [z]], &mut Keep(out));
     }
 
-    /// For tests: singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the inverted point, over r. Zero at the origin.
+    /// For tests: singular harmonics `C / r^(2n+1)`, `S / r^(2n+1)`: the regular ones of the
+    /// inverted point, over r. Zero at the origin.
     #[cfg(test)]
     pub(crate) fn singular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
         let r2 = z.mul_add(z, y.mul_add(y, x.mul(x)));
@@ -155,11 +162,12 @@ impl<T: Real> Harmonics<T> {
     }
 }
 
-/// The gradient of the regular harmonics as three sparse operators: each derivative of a harmonic of degree n is a sum of at
-/// most two harmonics of degree n - 1 (docs/math.md, "Gradients").
+/// The gradient of the regular harmonics as three sparse operators: each derivative of a harmonic
+/// of degree n is a sum of at most two harmonics of degree n - 1 (docs/math.md, "Gradients").
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient<T> {
-    /// For x, y, z: `(row, column, factor)` with `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
+    /// For x, y, z: `(row, column, factor)` with
+    /// `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
     entries: [Vec<(u32, u32, T)>; 3],
 }
 
@@ -183,7 +191,8 @@ impl<T: Real> Gradient<T> {
                     }
                 }
                 if m == 0 {
-                    // Q(n,0) is real: d/dx and d/dy are the real and imaginary parts of (dx + i dy).
+                    // Q(n,0) is real: d/dx and d/dy are the real and imaginary parts of (dx + i
+                    // dy).
                     if n >= 2 {
                         let factor = T::of(-root(n * (n - 1)) / 2f64.sqrt());
                         entries[0].push((cosine_row, cosine(n - 1, 1) as u32, factor));
@@ -229,8 +238,8 @@ impl<T: Real> Gradient<T> {
         &entries[begin..end]
     }
 
-    /// Expansions of the three derivatives of a local expansion with truncation number `p`, of one degree less: coefficient `i` of
-    /// axis `a` is added to `derivatives[i * step + a]`.
+    /// Expansions of the three derivatives of a local expansion with truncation number `p`, of one
+    /// degree less: coefficient `i` of axis `a` is added to `derivatives[i * step + a]`.
     pub(crate) fn differentiate(&self, p: usize, local: &[T], derivatives: &mut [T], step: usize) {
         for (axis, entries) in self.entries.iter().enumerate() {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {
@@ -239,8 +248,8 @@ impl<T: Real> Gradient<T> {
         }
     }
 
-    /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of their components: moment `i` of
-    /// axis `a` is `moments[i * step + a]`.
+    /// Adds the multipole moments of dipoles, `sum d . grad`, from the regular moments of each of
+    /// their components: moment `i` of axis `a` is `moments[i * step + a]`.
     pub(crate) fn accumulate(&self, p: usize, moments: &[T], step: usize, multipole: &mut [T]) {
         for (axis, entries) in self.entries.iter().enumerate() {
             for &(row, column, factor) in entries.iter().take_while(|e| (e.0 as usize) < p * p) {

@@ -1,9 +1,11 @@
-//! Which coefficients of a rotated frame a coaxial M2L can do without (docs/math.md, "Translations").
+//! Which coefficients of a rotated frame a coaxial M2L can do without (docs/math.md,
+//! "Translations").
 //!
 //! Between degrees n and n' a coaxial M2L weakens with the order: against m = 0 by
-//! `sqrt((n!)^2 / ((n-m)! (n+m)!))`, about `exp(-m^2 / 2n)`, and by as much for n'. Terms of high order are therefore far smaller than
-//! those of low order and degree p that truncation leaves out anyway. The frame keeps degrees up to `p - m^2 / p` of order m, and
-//! rotation, translation and rotation back work on no others: two thirds of the multiply-adds.
+//! `sqrt((n!)^2 / ((n-m)! (n+m)!))`, about `exp(-m^2 / 2n)`, and by as much for n'. Terms of high
+//! order are therefore far smaller than those of low order and degree p that truncation leaves out
+//! anyway. The frame keeps degrees up to `p - m^2 / p` of order m, and rotation, translation and
+//! rotation back work on no others: two thirds of the multiply-adds.
 
 /// The coefficients kept for one truncation number.
 #[derive(Clone, Debug)]

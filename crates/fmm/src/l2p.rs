@@ -1,4 +1,5 @@
-//! L2P: a leaf's local expansion at its targets, `phi(x) = (1/s) sum L(n,m) C(n,m)(x/s)` (docs/math.md, "L2P").
+//! L2P: a leaf's local expansion at its targets, `phi(x) = (1/s) sum L(n,m) C(n,m)(x/s)`
+//! (docs/math.md, "L2P").
 
 use crate::expansions::Expansions;
 use crate::geometry::Geometry;
@@ -10,7 +11,8 @@ use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
 use crate::tree::{Cell, side};
 
-/// Adds up `C` components' coefficients times the harmonics of `B` vectors of points. Those of one place are `step` apart.
+/// Adds up `C` components' coefficients times the harmonics of `B` vectors of points. Those of one
+/// place are `step` apart.
 struct Values<'a, V: Simd, const B: usize, const C: usize> {
     coefficients: &'a [V::Scalar],
     step: usize,
@@ -59,8 +61,8 @@ pub(crate) struct L2pJob<'a, T> {
 struct Leaf<'a, T> {
     cell: &'a Cell,
     p: usize,
-    /// Of each density the potential's coefficients and, if asked for, its derivatives': component `i` of harmonic `place` at
-    /// `coefficients[place * step + i]`.
+    /// Of each density the potential's coefficients and, if asked for, its derivatives': component
+    /// `i` of harmonic `place` at `coefficients[place * step + i]`.
     coefficients: &'a [T],
     step: usize,
     components: usize,

@@ -1,4 +1,5 @@
-//! Fast sums over points in space: `phi(x) = sum_j q_j / |x - y_j|`, its gradient, charges and dipoles.
+//! Fast sums over points in space: `phi(x) = sum_j q_j / |x - y_j|`, its gradient, charges and
+//! dipoles.
 //!
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).

@@ -1,12 +1,15 @@
-//! Which box interacts with which: one acceptance rule, applied in a traversal of pairs of boxes from the root down.
+//! Which box interacts with which: one acceptance rule, applied in a traversal of pairs of boxes
+//! from the root down.
 //!
-//! A pair is translated (M2L) when `eta = max(R1,R2) / (D - min(R1,R2)) <= eta*`, with R the half diagonals, D the distance of
-//! the centres and `eta* = sqrt(3)/(4 - sqrt(3))` that of two equal boxes with one box between ([Gumerov2008], eqs 20 to 23). Of
-//! a pair that is not accepted the larger box is split, the source's first when both are equal; so a child's multipole
-//! may go straight to its neighbour's parent, which is the reduced stencil of [Gumerov2008], section 2.2.3, and adaptivity comes
-//! with it. Two leaves that are not accepted are summed directly (P2P). So are boxes two levels apart or more with few points,
-//! one of which is a leaf then: at a rim where the cloud of points ends, a coarse leaf's few points would ask for the largest
-//! truncation numbers of all.
+//! A pair is translated (M2L) when `eta = max(R1,R2) / (D - min(R1,R2)) <= eta*`, with R the half
+//! diagonals, D the distance of the centres and `eta* = sqrt(3)/(4 - sqrt(3))` that of two equal
+//! boxes with one box between ([Gumerov2008], eqs 20 to 23). Of a pair that is not accepted the
+//! larger box is split, the source's first when both are equal; so a child's multipole may go
+//! straight to its neighbour's parent, which is the reduced stencil of [Gumerov2008], section
+//! 2.2.3, and adaptivity comes with it. Two leaves that are not accepted are summed directly (P2P).
+//! So are boxes two levels apart or more with few points, one of which is a leaf then: at a rim
+//! where the cloud of points ends, a coarse leaf's few points would ask for the largest truncation
+//! numbers of all.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -18,14 +21,17 @@ use crate::translate::Vector;
 use crate::tree::{Cell, Tree};
 use crate::vectors::{VectorTable, coarser_target, unpack};
 
-/// Level differences beyond this are split further instead of translated, so that a vector's offset fits its key.
+/// Level differences beyond this are split further instead of translated, so that a vector's offset
+/// fits its key.
 pub(crate) const MAX_LEVEL_DIFFERENCE: u32 = 14;
 
-/// Smallest accepted squared distance of centres for boxes whose levels differ by 0, 1, ..., in half sides of the smaller box.
+/// Smallest accepted squared distance of centres for boxes whose levels differ by 0, 1, ..., in
+/// half sides of the smaller box.
 ///
-/// `D >= R1 + R2/eta*` with `R1 = sqrt(3)/2`, `R2 = 2^k sqrt(3)/2` reads `(2D)^2 >= (sqrt(3) + 2^k (4 - sqrt(3)))^2`: exactly
-/// 16 for equal boxes, where the closest accepted pair sits, and irrational otherwise. The shortest stencil takes boxes of
-/// neighbouring levels at `(5, 3, 1)`, too, with eta = 0.83.
+/// `D >= R1 + R2/eta*` with `R1 = sqrt(3)/2`, `R2 = 2^k sqrt(3)/2` reads
+/// `(2D)^2 >= (sqrt(3) + 2^k (4 - sqrt(3)))^2`: exactly 16 for equal boxes, where the closest
+/// accepted pair sits, and irrational otherwise. The shortest stencil takes boxes of neighbouring
+/// levels at `(5, 3, 1)`, too, with eta = 0.83.
 pub(crate) fn acceptance(stencil: Stencil) -> [i64; MAX_LEVEL_DIFFERENCE as usize + 1] {
     std::array::from_fn(|k| {
         if k == 0 {
@@ -63,7 +69,8 @@ pub(crate) struct Batch {
     pub pairs: Range<u32>,
 }
 
-/// A run of target boxes of one level whose local expansions fit the cache, with everything that is translated to them.
+/// A run of target boxes of one level whose local expansions fit the cache, with everything that is
+/// translated to them.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetBlock {
     pub level: u8,
@@ -115,12 +122,14 @@ struct Found {
     near: Rows,
     /// Source-target pairs of points in near leaves.
     near_pairs: u64,
-    /// For each target box what is left to its children: where it begins in `left`, and the end of the last.
+    /// For each target box what is left to its children: where it begins in `left`, and the end of
+    /// the last.
     begins: Vec<u32>,
     left: Vec<u32>,
 }
 
-/// What is accepted for one block, in the order of the targets; blocks use the memory one after another.
+/// What is accepted for one block, in the order of the targets; blocks use the memory one after
+/// another.
 #[derive(Default)]
 struct Far {
     /// Number of the vector, source.
@@ -176,8 +185,8 @@ struct Rule<'a> {
 }
 
 impl Lists {
-    /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are summed directly; a block has up to
-    /// `block_size` target boxes.
+    /// Traverses `tree`; boxes two levels apart or more with up to `direct` pairs of points are
+    /// summed directly; a block has up to `block_size` target boxes.
     pub(crate) fn new(tree: &Tree, stencil: Stencil, direct: u64, block_size: usize) -> Self {
         let boxes: Vec<BoxKey> = tree.cells.par_iter().with_min_len(4096).map(BoxKey::of).collect();
         let rule = Rule { tree, boxes: &boxes, stencil, acceptance: acceptance(stencil), direct };
@@ -249,7 +258,8 @@ impl Lists {
 }
 
 impl Rule<'_> {
-    /// Settles what it can between target box `index` and the boxes on `stack`; the rest is left to its children.
+    /// Settles what it can between target box `index` and the boxes on `stack`; the rest is left to
+    /// its children.
     fn visit(&self, index: usize, stack: &mut Vec<u32>, far: &mut Far, found: &mut Found) {
         let targets = self.tree.cells[index].targets.len();
         if targets == 0 {
@@ -311,8 +321,8 @@ impl Rule<'_> {
         }
     }
 
-    /// As [`Self::visit`] of one pair of equal boxes: most of all pairs. Children are told apart without branches, which no
-    /// processor would foresee.
+    /// As [`Self::visit`] of one pair of equal boxes: most of all pairs. Children are told apart
+    /// without branches, which no processor would foresee.
     #[inline(always)]
     fn settle_equal(
         &self,
@@ -364,8 +374,8 @@ impl Rule<'_> {
     }
 }
 
-/// Brings a block's pairs together by vector, in the order of the targets. Returns the block and the packed vector of each
-/// batch.
+/// Brings a block's pairs together by vector, in the order of the targets. Returns the block and
+/// the packed vector of each batch.
 fn group(tree: &Tree, cells: Range<usize>, far: &Far) -> (TargetBlock, Vec<u64>) {
     let level = tree.cells[cells.start].level;
     let mut vectors = far.vectors.keys();

@@ -1,5 +1,5 @@
-//! M2L: multipole expansions to the local expansions of one block of target boxes, batch by batch (docs/math.md,
-//! "Translations").
+//! M2L: multipole expansions to the local expansions of one block of target boxes, batch by batch
+//! (docs/math.md, "Translations").
 
 use std::ops::Range;
 
@@ -12,14 +12,15 @@ use crate::translate::{Batch, Tables, TranslateJob};
 /// Pairs a batch below which its lanes carry several densities: a few blocks' worth.
 const SMALL_BATCH: usize = 24;
 
-/// Whether the lanes of a block's batches should carry several densities. Other blocks do better with one density after the
-/// other, each of which then fits the cache.
+/// Whether the lanes of a block's batches should carry several densities. Other blocks do better
+/// with one density after the other, each of which then fits the cache.
 pub(crate) fn is_mixed(block: &TargetBlock) -> bool {
     block.pairs.len() < SMALL_BATCH * block.batches.len()
 }
 
-/// All translations to `block` of a run of densities. `locals` are the local expansions of the block's level, which begins with box
-/// `level_begin` of the tree; `tables` those of the plan's vectors.
+/// All translations to `block` of a run of densities. `locals` are the local expansions of the
+/// block's level, which begins with box `level_begin` of the tree; `tables` those of the plan's
+/// vectors.
 ///
 /// # Safety
 /// No other job has part in the block's boxes.

@@ -1,7 +1,7 @@
 //! Morton keys, and points sorted by them.
 //!
-//! The sort is a parallel radix sort from the top: keys are spread over buckets by their highest bits, so that buckets fit the
-//! cache and are sorted there, each on its own.
+//! The sort is a parallel radix sort from the top: keys are spread over buckets by their highest
+//! bits, so that buckets fit the cache and are sorted there, each on its own.
 
 use rayon::prelude::*;
 
@@ -10,7 +10,8 @@ use crate::tree::Root;
 /// Deepest level: 21 bits an axis fill a 64-bit Morton key.
 pub(crate) const MAX_DEPTH: usize = 21;
 
-/// Bits that one pass of the sort spreads by, at most: as many buckets as a core can write to at once.
+/// Bits that one pass of the sort spreads by, at most: as many buckets as a core can write to at
+/// once.
 const PASS_BITS: u32 = 12;
 
 /// Items that a comparison sort handles faster than another pass.
@@ -19,8 +20,9 @@ const FEW: usize = 16;
 /// Items that one thread sorts, in its cache.
 const OWN: usize = 1 << 14;
 
-/// A point's Morton key with the point's index in place of the lowest digits. Boxes that the remaining digits do not divide far
-/// enough, 2^-14 of the root's side for a million points, are rare and sorted by whole keys at last.
+/// A point's Morton key with the point's index in place of the lowest digits. Boxes that the
+/// remaining digits do not divide far enough, 2^-14 of the root's side for a million points, are
+/// rare and sorted by whole keys at last.
 type Item = u64;
 
 /// Where keys begin and how finely they divide.
@@ -56,8 +58,8 @@ fn spread(x: u64) -> u64 {
     (x | x << 2) & 0x1249_2492_4924_9249
 }
 
-/// Points in Morton order: keys and the points' indices. Boxes of at most `enough` points are left unsorted within, and the
-/// low digits of their keys mean nothing: 0 sorts wholly.
+/// Points in Morton order: keys and the points' indices. Boxes of at most `enough` points are left
+/// unsorted within, and the low digits of their keys mean nothing: 0 sorts wholly.
 pub(crate) fn sorted(root: &Root, points: &[[f64; 3]], enough: usize) -> (Vec<u64>, Vec<u32>) {
     let n = points.len();
     let set = Set { keys: Keys::new(root), points, enough, index_mask: index_mask(n) };
@@ -108,7 +110,8 @@ fn index_mask(points: usize) -> u64 {
     (1 << bits) - 1
 }
 
-/// Bits of a pass over many items: whole levels, and buckets of a few hundred items if they fill evenly.
+/// Bits of a pass over many items: whole levels, and buckets of a few hundred items if they fill
+/// evenly.
 fn pass_bits(items: usize) -> u32 {
     (items / 256).max(8).ilog2().min(PASS_BITS) / 3 * 3
 }
@@ -132,7 +135,8 @@ impl Set<'_> {
         }
     }
 
-    /// The highest bits in which some items differ from the first, rounded up to a whole level; 0 where their digits do not.
+    /// The highest bits in which some items differ from the first, rounded up to a whole level; 0
+    /// where their digits do not.
     fn top(&self, differing: u64) -> u32 {
         let differing = differing & !self.index_mask;
         (u64::BITS - differing.leading_zeros()).next_multiple_of(3)
@@ -229,7 +233,8 @@ impl Set<'_> {
         }
     }
 
-    /// Takes indices out of sorted items, whole boxes of them, and sorts by whole keys where digits did not divide enough.
+    /// Takes indices out of sorted items, whole boxes of them, and sorts by whole keys where digits
+    /// did not divide enough.
     fn finish(&self, items: &mut [Item], index: &mut [u32]) {
         for (index, item) in index.iter_mut().zip(&*items) {
             *index = (item & self.index_mask) as u32;
@@ -264,8 +269,8 @@ impl Set<'_> {
     }
 }
 
-/// Spreads `items` over buckets by the bits of their keys from bit `shift` on; `counts` has the size of each bucket's part for
-/// each `block` of items. Returns where each bucket ends.
+/// Spreads `items` over buckets by the bits of their keys from bit `shift` on; `counts` has the
+/// size of each bucket's part for each `block` of items. Returns where each bucket ends.
 fn spread_by(
     items: &[Item],
     to: &mut [Item],
@@ -324,8 +329,8 @@ impl Sample {
         Self { keys, count: n }
     }
 
-    /// Mean number of other points in the box at `level` of a point: two points drawn at random share a box with the
-    /// probability `sum (n_box / n)^2`.
+    /// Mean number of other points in the box at `level` of a point: two points drawn at random
+    /// share a box with the probability `sum (n_box / n)^2`.
     pub(crate) fn occupancy(&self, level: usize) -> f64 {
         let shift = 3 * (MAX_DEPTH - level);
         let drawn = self.keys.len() as f64;
@@ -361,7 +366,8 @@ mod tests {
         for distribution in Distribution::ALL {
             for n in [0, 1, FEW + 1, 1000, OWN, OWN + 1, 200_000] {
                 let mut points = distribution.points(n, &mut Random::new(n as u64 + 1));
-                // A far outlier puts all others into one bucket; every third point lies where its neighbour does.
+                // A far outlier puts all others into one bucket; every third point lies where its
+                // neighbour does.
                 if n > 3 {
                     points[1] = [1e7, 0.0, 0.0];
                     (3..n).step_by(3).for_each(|i| points[i] = points[i - 1]);
@@ -382,7 +388,8 @@ mod tests {
         for distribution in Distribution::ALL {
             for (n, outlier) in [(100, 0.0), (5_000, 1e4), (100_000, 0.0), (100_000, 1e4)] {
                 let mut points = distribution.points(n, &mut Random::new(2));
-                // Seen from far away the others crowd into boxes smaller than the items' digits tell apart.
+                // Seen from far away the others crowd into boxes smaller than the items' digits
+                // tell apart.
                 points[7][1] += outlier;
                 let root = Root::around(&[&points]);
                 let order = MortonOrder::new(&root, &points);
@@ -408,7 +415,8 @@ mod tests {
         let root = Root { corner: [0.0; 3], side: 1.0 };
         let sample = Sample::new(&root, &points);
         for level in 1..5 {
-            // Uniform: the others in a box number (n - 1) / 8^level; the sample's pairs at level 4 are some 39,000.
+            // Uniform: the others in a box number (n - 1) / 8^level; the sample's pairs at level 4
+            // are some 39,000.
             let expected = (points.len() - 1) as f64 / f64::from(1u32 << (3 * level));
             let found = sample.occupancy(level);
             assert!((found / expected - 1.0).abs() < 0.03, "{level}: {found} {expected}");

@@ -15,7 +15,8 @@ pub(crate) struct NearLeaf<T> {
     pub threshold: T,
     /// Whether there is any such pair; if not, no lane is asked.
     pub masked: bool,
-    /// Whether the boxes share a face or more: most pairs that need fine coordinates are of such boxes.
+    /// Whether the boxes share a face or more: most pairs that need fine coordinates are of such
+    /// boxes.
     pub touching: bool,
 }
 
@@ -38,7 +39,8 @@ impl<'a> TargetLeaf<'a> {
         Self { tree, root, index, centre, level: leaf.level, scale, close }
     }
 
-    /// Box `source` seen from here; only a box seen from itself is taken to hold pairs to leave out.
+    /// Box `source` seen from here; only a box seen from itself is taken to hold pairs to leave
+    /// out.
     #[inline(always)]
     pub(crate) fn of<T: Real>(&self, source: u32) -> NearLeaf<T> {
         let masked = source == self.index;
@@ -57,7 +59,8 @@ impl<'a> TargetLeaf<'a> {
     }
 }
 
-/// Sides of the larger leaf below which sums keep a pair apart whose coordinates are in single precision, or in double precision.
+/// Sides of the larger leaf below which sums keep a pair apart whose coordinates are in single
+/// precision, or in double precision.
 pub(crate) const CLOSE_SINGLE: f64 = 1.0 / 32.0;
 pub(crate) const CLOSE_DOUBLE: f64 = 1.0 / 1024.0;
 
@@ -65,7 +68,8 @@ pub(crate) const CLOSE_DOUBLE: f64 = 1.0 / 1024.0;
 pub(crate) fn close_sides<N: Real, T: Real>(derivatives: bool) -> f64 {
     match (N::IS_SINGLE, T::IS_SINGLE) {
         (true, true) => CLOSE_SINGLE,
-        // Fine coordinates make distances good however small; but the closest pairs are most of a gradient.
+        // Fine coordinates make distances good however small; but the closest pairs are most of a
+        // gradient.
         (true, false) if derivatives => 1.0 / 8.0,
         (true, false) => 1.0 / 64.0,
         // What coordinates relative to a leaf lose is 2e-16 of its side: 2e-13 of such a distance.

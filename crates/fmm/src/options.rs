@@ -20,11 +20,13 @@ pub enum Backend {
     Hybrid,
     /// A GPU, all of it.
     Cuda,
-    /// A GPU where there is one and it pays, CPU cores otherwise; [`Info`](crate::Info) says which and why.
+    /// A GPU where there is one and it pays, CPU cores otherwise; [`Info`](crate::Info) says which
+    /// and why.
     Auto,
 }
 
-/// Floating-point format of near field and expansions. Coincidence of points is always decided in double precision.
+/// Floating-point format of near field and expansions. Coincidence of points is always decided in
+/// double precision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// 32-bit, for tolerances down to about 1e-5.
@@ -36,11 +38,13 @@ pub enum Precision {
 /// Which pairs of boxes the far field translates between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stencil {
-    /// Boxes of one level only: 189 translations an interior box on a full tree.
+    /// Boxes of one level only: 189 translations per interior box on a full tree.
     Full,
-    /// A child's multipole may go to its neighbour's parent's local expansion: 119 ([Gumerov2008], section 2.2.3).
+    /// A child's multipole may go to its neighbour's parent's local expansion: 119
+    /// (\[Gumerov2008\], section 2.2.3).
     Reduced,
-    /// Likewise, and also where the two are a little closer than the rule for equal boxes allows, with larger truncation numbers: 77.
+    /// Likewise, and also where the two are a little closer than the rule for equal boxes allows,
+    /// with larger truncation numbers: 77.
     Shortest,
 }
 
@@ -56,12 +60,14 @@ pub enum Truncation {
     Measured,
 }
 
-/// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost model.
+/// Choices for one [`Plan`](crate::Plan); `Default` asks for 1e-6 and leaves the rest to the cost
+/// model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random sign, 1e-13 ..= 0.5.
-    /// Below about 1e-11 strongly clustered points may miss it: truncation numbers end at 60. A lone charge, or a few, at the corner of
-    /// a box may miss it by a fifth, with a GPU by more: such charges feel single translations, whose mean errors are bounded.
+    /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
+    /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it: truncation
+    /// numbers end at 60. A lone charge, or a few, at the corner of a box may miss it by a fifth,
+    /// with a GPU by more: such charges feel single translations, whose mean errors are bounded.
     pub tolerance: f64,
     /// Floating-point format; `None` takes single precision where the tolerance allows it.
     pub precision: Option<Precision>,
@@ -69,9 +75,11 @@ pub struct Options {
     pub mode: Mode,
     /// Most points that a leaf may hold; `None` asks the cost model.
     pub leaf_size: Option<usize>,
-    /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the tolerance.
+    /// Largest truncation number p (p^2 coefficients), 1 ..= 60; `None` takes it from the
+    /// tolerance.
     pub truncation_number: Option<usize>,
-    /// Which pairs of boxes are translated between; `None`: on a CPU the shortest in single precision from a tolerance of 1e-5 on, else the reduced one.
+    /// Which pairs of boxes are translated between; `None`: on a CPU the shortest in single
+    /// precision from a tolerance of 1e-5 on, else the reduced one.
     pub stencil: Option<Stencil>,
     /// How p' of each translation is chosen.
     pub truncation: Truncation,

@@ -1,4 +1,5 @@
-//! P2M: the multipole expansion of a leaf, `M(n,m) = sum q C(n,m)(y/s)` (docs/math.md, "P2M"; [Gumerov2008], eq. 14).
+//! P2M: the multipole expansion of a leaf, `M(n,m) = sum q C(n,m)(y/s)` (docs/math.md, "P2M";
+//! [Gumerov2008], eq. 14).
 
 use std::ops::Range;
 
@@ -17,8 +18,8 @@ pub(crate) struct Tables<'a, T> {
     pub gradient: &'a Gradient<T>,
 }
 
-/// How many of the components that are left (densities, axes of dipoles, derivatives) share the harmonics: their sums and `B`
-/// vectors of points fit the registers.
+/// How many of the components that are left (densities, axes of dipoles, derivatives) share the
+/// harmonics: their sums and `B` vectors of points fit the registers.
 pub(crate) const fn together(left: usize) -> usize {
     match left {
         0 | 1 => 1,
@@ -27,7 +28,8 @@ pub(crate) const fn together(left: usize) -> usize {
     }
 }
 
-/// Adds up `C` components' strengths times the harmonics of `B` vectors of points: `sums[place][component]`.
+/// Adds up `C` components' strengths times the harmonics of `B` vectors of points:
+/// `sums[place][component]`.
 struct Moments<'a, V, const B: usize, const C: usize> {
     strengths: [[V; B]; C],
     sums: &'a mut [[V; C]],
@@ -45,7 +47,8 @@ impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Moments<'_, V, B, 
     }
 }
 
-/// The expansions of a run of boxes of one level; those of boxes that are not leaves are zeroed for M2M.
+/// The expansions of a run of boxes of one level; those of boxes that are not leaves are zeroed for
+/// M2M.
 pub(crate) struct P2mJob<'a, T> {
     pub(crate) tables: Tables<'a, T>,
     pub(crate) p: usize,
@@ -72,8 +75,8 @@ impl<T: Real> P2mJob<'_, T> {
         }
     }
 
-    /// Moments of `C` components from `first` on of a leaf's points: of component `i` and harmonic `place` at
-    /// `moments[place * components + i]`.
+    /// Moments of `C` components from `first` on of a leaf's points: of component `i` and harmonic
+    /// `place` at `moments[place * components + i]`.
     #[inline(always)]
     fn leaf<V: Simd<Scalar = T>, const B: usize, const C: usize>(
         &self,

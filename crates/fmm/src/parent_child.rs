@@ -81,7 +81,8 @@ pub(crate) fn translate_batches<T: Real>(
             order: order_in.max(order_out),
             mixed: false,
         };
-        // SAFETY: a box has one parent and one child an octant, and batches are runs of boxes that do not overlap.
+        // SAFETY: a box has one parent and one child an octant, and batches are runs of boxes that
+        // do not overlap.
         unsafe { job.run(simd) };
     });
 }

@@ -1,10 +1,12 @@
 //! Points in Morton order, each relative to the centre of its leaf in units of the root's side.
 //!
-//! Relative coordinates keep single precision exact to 1e-7 of a leaf, where global ones would lose the gradient of close
-//! pairs. Points that coincide have the same relative coordinates in every format, so their distance is exactly zero.
+//! Relative coordinates keep single precision exact to 1e-7 of a leaf, where global ones would lose
+//! the gradient of close pairs. Points that coincide have the same relative coordinates in every
+//! format, so their distance is exactly zero.
 //!
-//! Fine coordinates come in two parts: one on a grid of which all differences between near boxes are exact, and the rest. The
-//! difference of two points is that of the first parts plus that of the rests, to working precision however close they are.
+//! Fine coordinates come in two parts: one on a grid of which all differences between near boxes
+//! are exact, and the rest. The difference of two points is that of the first parts plus that of
+//! the rests, to working precision however close they are.
 
 use rayon::prelude::*;
 
@@ -13,7 +15,8 @@ use crate::scale::Scale;
 use crate::simd::{Real, Simd};
 use crate::tree::{MortonOrder, Root, Tree, side};
 
-/// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact, larger ones relatively good.
+/// Grid of fine coordinates in sides of a leaf: with 24 bits differences up to two sides are exact,
+/// larger ones relatively good.
 const GRID: f64 = 1.0 / (1u64 << 23) as f64;
 
 /// Points fetched from the caller's array at a time.
@@ -56,7 +59,8 @@ impl<T: Real> Particles<T> {
             let relative = |point: &[f64; 3]| -> [f64; 3] {
                 std::array::from_fn(|axis| (point[axis] - centre[axis]) * scale)
             };
-            // Added and taken off again, it leaves a number on the grid: the spacing of doubles there.
+            // Added and taken off again, it leaves a number on the grid: the spacing of doubles
+            // there.
             let grid = GRID * side(leaf.level) * (1.5 / f64::EPSILON);
             let mut rests = fine.then(|| {
                 // SAFETY: as above.
@@ -139,7 +143,8 @@ impl<T: Real> Particles<T> {
 pub(crate) struct Strengths<T> {
     /// k arrays of charges, or none.
     pub charges: Vec<Vec<T>>,
-    /// k dipole moments, axis by axis, or none; in units of the root's side, so that they combine with the charges.
+    /// k dipole moments, axis by axis, or none; in units of the root's side, so that they combine
+    /// with the charges.
     pub dipoles: Vec<[Vec<T>; 3]>,
     /// What each density was multiplied by, if it was gathered.
     pub scales: Vec<Scale>,

@@ -18,7 +18,8 @@ pub struct Densities<'a> {
     pub dipoles: Option<&'a [f64]>,
 }
 
-/// Where one `apply` writes its sums: k densities at m targets, in the caller's order; what was there is overwritten.
+/// Where one `apply` writes its sums: k densities at m targets, in the caller's order; what was
+/// there is overwritten.
 #[derive(Debug, Default)]
 pub struct Potentials<'a> {
     /// Potential, shape (k, m).
@@ -62,7 +63,8 @@ pub struct Info {
     pub memory_bytes: u64,
 }
 
-/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: theirs are the times that each took alone, once.
+/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: theirs are the times
+/// that each took alone, once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageSeconds {
     /// Particles to multipoles.
@@ -218,7 +220,8 @@ impl Plan {
         })
     }
 
-    /// Sums `densities` into `potentials`. The number of densities k follows from the arrays' lengths.
+    /// Sums `densities` into `potentials`. The number of densities k follows from the arrays'
+    /// lengths.
     ///
     /// # Errors
     /// [`Error::Length`] when an array does not fit, [`Error::NotPlanned`].
@@ -249,7 +252,8 @@ impl Plan {
         Ok(())
     }
 
-    /// The GPU in whose memory everything of this plan is, with the stream that its sums run on; none if cores take part.
+    /// The GPU in whose memory everything of this plan is, with the stream that its sums run on;
+    /// none if cores take part.
     pub fn device(&self) -> Option<cuda::Device> {
         match &self.engine {
             Engine::Gpu(engine) => engine.whole_device(),
@@ -257,8 +261,8 @@ impl Plan {
         }
     }
 
-    /// Potentials, gradients or both of `densities` densities of charges, all in the memory of [`Plan::device`], shapes (k, n), (k, m)
-    /// and (k, m, 3). Returns when they are there.
+    /// Potentials, gradients or both of `densities` densities of charges, all in the memory of
+    /// [`Plan::device`], shapes (k, n), (k, m) and (k, m, 3). Returns when they are there.
     ///
     /// # Errors
     /// [`Error::NotPlanned`] without such a device, [`Error::Length`], [`Error::Gpu`].

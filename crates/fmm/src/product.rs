@@ -1,7 +1,7 @@
 //! Small dense matrices times vectors of lanes: the inner loop of rotations and translations.
 //!
-//! A block of up to six rows keeps its sums in registers, so each matrix entry is read once and each operand once for six
-//! multiply-adds a vector: the loop is bound by arithmetic, not by loads.
+//! A block of up to six rows keeps its sums in registers, so each matrix entry is read once and
+//! each operand once for six multiply-adds a vector: the loop is bound by arithmetic, not by loads.
 
 use crate::simd::{Call, Simd};
 
@@ -17,7 +17,8 @@ pub(crate) type Lanes<V, const B: usize> = [V; B];
 /// Rows whose sums fit the registers beside their operands: 12 of AVX2's 16.
 const ROWS: usize = 6;
 
-/// Rows of the next block for so many rows left: as equal as possible, since short blocks leave the multipliers waiting.
+/// Rows of the next block for so many rows left: as equal as possible, since short blocks leave the
+/// multipliers waiting.
 const NEXT: [u8; 64] = {
     let mut next = [0; 64];
     let mut left = 1;
@@ -93,7 +94,8 @@ impl<V: Simd, const B: usize> Call for Product<'_, V, B> {
 /// `R` rows of [`product()`].
 ///
 /// # Safety
-/// `values` has `R` rows of `columns` scalars, `stride` apart; `x` and `y` reach the entries that the steps lead to.
+/// `values` has `R` rows of `columns` scalars, `stride` apart; `x` and `y` reach the entries that
+/// the steps lead to.
 #[inline(always)]
 unsafe fn product_rows<V: Simd, const B: usize, const R: usize>(
     values: *const V::Scalar,
@@ -149,7 +151,8 @@ mod tests {
     use super::*;
     use crate::simd::{Level, Task, dispatch, scalars_mut};
 
-    /// Every shape up to 14 x 14 with gaps between rows and operands; the sums, and what lies between them.
+    /// Every shape up to 14 x 14 with gaps between rows and operands; the sums, and what lies
+    /// between them.
     struct Shapes<const B: usize>;
 
     impl<const B: usize> Task<f64> for Shapes<B> {

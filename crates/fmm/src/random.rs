@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn the_sequence_is_the_published_one() {
-        // First outputs for the seed 1234567, from the reference implementation at prng.di.unimi.it.
+        // First outputs for the seed 1234567, from the reference implementation at
+        // prng.di.unimi.it.
         let mut random = Random::new(1_234_567);
         let expected =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];

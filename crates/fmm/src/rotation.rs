@@ -1,9 +1,10 @@
 //! Rotations of expansions: the R of RCR (docs/math.md, "Rotations"; [Gumerov2008], section 2.2.2).
 //!
-//! A translation along `t` turns the frame about z until t lies in the xz-plane, then about y until t is the z-axis. About z
-//! each pair `C(n,m), S(n,m)` turns by m times the azimuth. About y, cosines mix with cosines and sines with sines of the same
-//! degree, by orthogonal matrices; the way back is the transpose, which equals the matrix itself between factors `(-1)^m`,
-//! so that one matrix serves both ways.
+//! A translation along `t` turns the frame about z until t lies in the xz-plane, then about y until
+//! t is the z-axis. About z each pair `C(n,m), S(n,m)` turns by m times the azimuth. About y,
+//! cosines mix with cosines and sines with sines of the same degree, by orthogonal matrices; the
+//! way back is the transpose, which equals the matrix itself between factors `(-1)^m`, so that one
+//! matrix serves both ways.
 
 use crate::harmonics::{Gradient, cosine, sine};
 use crate::simd::Real;
@@ -13,7 +14,8 @@ use crate::simd::Real;
 pub(crate) struct Azimuth<T> {
     /// `cos(m phi), sin(m phi)` for m = 0 .. p.
     pub forward: Vec<[T; 2]>,
-    /// The way back: opposite angles, times `(-1)^m` as is left of the transpose of the rotation about y.
+    /// The way back: opposite angles, times `(-1)^m` as is left of the transpose of the rotation
+    /// about y.
     pub backward: Vec<[T; 2]>,
 }
 
@@ -35,10 +37,12 @@ impl<T: Real> Azimuth<T> {
     }
 }
 
-/// The rotation about y that takes the direction `(sin theta, 0, cos theta)` to the z-axis, for all degrees below p.
+/// The rotation about y that takes the direction `(sin theta, 0, cos theta)` to the z-axis, for all
+/// degrees below p.
 #[derive(Clone, Debug)]
 pub(crate) struct Polar<T> {
-    /// For each degree n the matrix of the cosines, (n+1) x (n+1), then that of the sines, n x n; row-major.
+    /// For each degree n the matrix of the cosines, (n+1) x (n+1), then that of the sines, n x n;
+    /// row-major.
     pub blocks: Vec<T>,
 }
 
@@ -71,11 +75,13 @@ impl<T: Real> Polar<T> {
 
 /// The rotation of degree n from that of degree n - 1.
 ///
-/// Multiplying a harmonic of degree n - 1 by a coordinate gives, up to a multiple of r^2, `1/(2n-1)` times the transposed
-/// gradient applied to degree n. So with the rotated coordinates `x' = cos x - sin z`, `y' = y`, `z' = sin x + cos z` a row of
-/// order m follows from the row of order m by `sqrt(n^2-m^2) Q(n,m) = (2n-1) z' Q(n-1,m)`, or from that of order m - 1 by
-/// `sqrt((n+m)(n+m-1)) Q(n,m) = (2n-1) (x' + i y') Q(n-1,m-1)`. Either divides by the smaller a root the farther it is
-/// taken from its end of the orders; with the better of the two, errors stay below 1e-13 up to degree 50 and 1e-12 up to 60.
+/// Multiplying a harmonic of degree n - 1 by a coordinate gives, up to a multiple of r^2,
+/// `1/(2n-1)` times the transposed gradient applied to degree n. So with the rotated coordinates
+/// `x' = cos x - sin z`, `y' = y`, `z' = sin x + cos z` a row of order m follows from the row of
+/// order m by `sqrt(n^2-m^2) Q(n,m) = (2n-1) z' Q(n-1,m)`, or from that of order m - 1 by
+/// `sqrt((n+m)(n+m-1)) Q(n,m) = (2n-1) (x' + i y') Q(n-1,m-1)`. Either divides by the smaller a
+/// root the farther it is taken from its end of the orders; with the better of the two, errors stay
+/// below 1e-13 up to degree 50 and 1e-12 up to 60.
 fn next_degree(
     n: usize,
     previous: &[Vec<f64>],

@@ -1,4 +1,5 @@
-//! Points and charges that fast sums are tested and timed on: fixed by their seed, the same on every machine.
+//! Points and charges that fast sums are tested and timed on: fixed by their seed, the same on
+//! every machine.
 
 use std::f64::consts::TAU;
 
@@ -10,7 +11,8 @@ const GRADING: f64 = 1000.0;
 /// Thickness of the plate, whose sides have length 1: about the finest spacing.
 const THICKNESS: f64 = 1e-3;
 
-/// Share of a Plummer model's mass that is kept: it has no edge, and the last thousandth reaches far out.
+/// Share of a Plummer model's mass that is kept: it has no edge, and the last thousandth reaches
+/// far out.
 const PLUMMER_MASS: f64 = 0.999;
 
 /// How points are spread.
@@ -77,8 +79,8 @@ fn graded_plate(random: &mut Random) -> [f64; 3] {
     [x, y, if random.uniform() < 0.5 { 0.0 } else { THICKNESS }]
 }
 
-/// A coordinate in [0, 1] whose density is inverse to d + d0, d being the distance to the nearer end: the spacing then
-/// grows linearly with d, by [`GRADING`] in all.
+/// A coordinate in [0, 1] whose density is inverse to d + d0, d being the distance to the nearer
+/// end: the spacing then grows linearly with d, by [`GRADING`] in all.
 fn graded(random: &mut Random) -> f64 {
     let closest = 0.5 / (GRADING - 1.0);
     let distance = closest * (GRADING.powf(random.uniform()) - 1.0);
@@ -146,7 +148,8 @@ mod tests {
 
     #[test]
     fn half_the_plummer_mass_is_within_its_half_mass_radius() {
-        // r_h = (2^(2/3) - 1)^(-1/2) for the whole; the cut at 0.999 shifts it by less than the sample's spread.
+        // r_h = (2^(2/3) - 1)^(-1/2) for the whole; the cut at 0.999 shifts it by less than the
+        // sample's spread.
         let half_mass = (2f64.powf(2.0 / 3.0) - 1.0).powf(-0.5);
         let inside = sample(Distribution::Plummer).iter().filter(|p| radius(p) < half_mass).count();
         // Four standard deviations of a binomial of 20,000: 283.

@@ -1,13 +1,13 @@
 //! Strengths of any size as numbers of about 1.
 //!
-//! Sums are linear, so strengths may be multiplied by a power of two, without rounding, and the sums divided by it. Otherwise
-//! charges of 1e39 would be infinite in single precision, and those of 1e-50 zero. CPU twin of `strength_exponent` in
-//! kernels/fmm/particles.cu.
+//! Sums are linear, so strengths may be multiplied by a power of two, without rounding, and the
+//! sums divided by it. Otherwise charges of 1e39 would be infinite in single precision, and those
+//! of 1e-50 zero. CPU twin of `strength_exponent` in kernels/fmm/particles.cu.
 
 use rayon::prelude::*;
 
-/// Exponents beyond this one are cut off: 2^1000 and 2^-1000 are both normal numbers, and what is left of the range of double
-/// precision fits single precision.
+/// Exponents beyond this one are cut off: 2^1000 and 2^-1000 are both normal numbers, and what is
+/// left of the range of double precision fits single precision.
 const MOST: i32 = 1000;
 
 /// A power of two that one density's strengths are multiplied by.
@@ -18,7 +18,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// Brings the largest strength to between 1 and 2: charges as they are, components of dipoles in units of `side`.
+    /// Brings the largest strength to between 1 and 2: charges as they are, components of dipoles
+    /// in units of `side`.
     pub(crate) fn of(charges: &[f64], dipoles: &[f64], side: f64) -> Self {
         let charges = exponent(largest(charges));
         let dipoles = exponent(largest(dipoles)).map(|e| e - exponent(side).unwrap_or(0));
@@ -65,7 +66,8 @@ mod tests {
             for strengths in [[largest, -0.1 * largest], [0.3 * largest, -largest]] {
                 let scale = Scale::of(&strengths, &[], 1.0);
                 let scaled = strengths.map(|q| scale.apply(q));
-                // Subnormal numbers and the largest ones come within single precision's range, if not to 1.
+                // Subnormal numbers and the largest ones come within single precision's range, if
+                // not to 1.
                 let most = scaled[0].abs().max(scaled[1].abs());
                 assert!((1e-24..1e8).contains(&most), "{largest:e}: {most:e}");
                 assert!((1e-300..1e300).contains(&largest) <= (1.0..2.0).contains(&most));

@@ -1,4 +1,5 @@
-//! Buffers of vectors that a thread keeps from job to job, so that `apply` allocates nothing once it is warm.
+//! Buffers of vectors that a thread keeps from job to job, so that `apply` allocates nothing once
+//! it is warm.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -46,7 +47,8 @@ impl<V: Simd> Deref for Scratch<V> {
 
     #[inline(always)]
     fn deref(&self) -> &[V] {
-        // SAFETY: the lines are aligned and long enough (`new`), and a vector is plain lanes, of which every bit pattern is valid.
+        // SAFETY: the lines are aligned and long enough (`new`), and a vector is plain lanes, of
+        // which every bit pattern is valid.
         unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast(), self.length) }
     }
 }

@@ -35,7 +35,8 @@ impl<'a, T> Sums<'a, T> {
         unsafe { self.potential.slice(base + range.start..base + range.end) }
     }
 
-    /// One axis of the gradients of one density at a run of targets; empty when no gradient is asked.
+    /// One axis of the gradients of one density at a run of targets; empty when no gradient is
+    /// asked.
     ///
     /// # Safety
     /// No other slice of these targets' gradients is alive.

@@ -1,7 +1,8 @@
 //! M2M, M2L and L2L of one plan, with the expansions that they translate.
 //!
-//! M2M goes level by level upward, M2L over blocks of target boxes, L2L level by level downward. Each parallel job owns a
-//! contiguous run of boxes of one level, so no two jobs write the same memory.
+//! M2M goes level by level upward, M2L over blocks of target boxes, L2L level by level downward.
+//! Each parallel job owns a contiguous run of boxes of one level, so no two jobs write the same
+//! memory.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -71,7 +72,8 @@ impl<T: Real> Translations<T> {
         self.locals.resize(k);
     }
 
-    /// Makes the local expansions of k densities from the multipole expansions of the leaves, and adds the times of the stages.
+    /// Makes the local expansions of k densities from the multipole expansions of the leaves, and
+    /// adds the times of the stages.
     pub(crate) fn run(&mut self, geometry: &Geometry, k: usize, seconds: &mut StageSeconds) {
         timed(&mut seconds.m2m, || self.m2m(geometry, k));
         timed(&mut seconds.m2l, || self.m2l(geometry, k));

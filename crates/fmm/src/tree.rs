@@ -1,7 +1,8 @@
 //! The adaptive octree over Morton-ordered points.
 //!
-//! Coordinates inside the FMM are relative to the root cube, whose side is 1. Sources and targets share the boxes; a box
-//! splits while it holds more than `leaf_size` of either. Boxes without points do not exist.
+//! Coordinates inside the FMM are relative to the root cube, whose side is 1. Sources and targets
+//! share the boxes; a box splits while it holds more than `leaf_size` of either. Boxes without
+//! points do not exist.
 
 use std::ops::Range;
 
@@ -72,7 +73,8 @@ impl Root {
             return Self { corner: [0.0; 3], side: 1.0 };
         }
         let extent = (0..3).map(|i| high[i] - low[i]).fold(0.0, f64::max);
-        // A single point, or points that coincide, still get a cube; the largest coordinate is inside, not on the face.
+        // A single point, or points that coincide, still get a cube; the largest coordinate is
+        // inside, not on the face.
         let side = if extent > 0.0 { extent * (1.0 + 1e-12) } else { 1.0 };
         Self { corner: std::array::from_fn(|i| 0.5 * (low[i] + high[i]) - 0.5 * side), side }
     }
@@ -82,8 +84,8 @@ impl Root {
         Self { side: factor * self.side, ..self }
     }
 
-    /// Centre of a box in the caller's coordinates. Points and boxes near it are subtracted from this very number, so that
-    /// small differences stay exact where scaled coordinates would round.
+    /// Centre of a box in the caller's coordinates. Points and boxes near it are subtracted from
+    /// this very number, so that small differences stay exact where scaled coordinates would round.
     pub(crate) fn centre(&self, cell: &Cell) -> [f64; 3] {
         let centre = cell.centre();
         std::array::from_fn(|i| self.corner[i] + self.side * centre[i])
@@ -104,7 +106,8 @@ impl MortonOrder {
         Self::of_leaves(root, points, 0)
     }
 
-    /// As [`Self::new`], but for the order within boxes of at most `leaf_size` points: enough for a tree of these points alone.
+    /// As [`Self::new`], but for the order within boxes of at most `leaf_size` points: enough for a
+    /// tree of these points alone.
     pub(crate) fn of_leaves(root: &Root, points: &[[f64; 3]], leaf_size: usize) -> Self {
         let (keys, index) = morton::sorted(root, points, leaf_size);
         Self { keys, index }
@@ -124,7 +127,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none, they are the sources.
+    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none,
+    /// they are the sources.
     pub(crate) fn new(
         sources: &MortonOrder,
         targets: Option<&MortonOrder>,

@@ -4,7 +4,8 @@ use crate::morton::{MAX_DEPTH, Sample};
 use crate::truncation::expected;
 use crate::{Options, Precision, Stencil};
 
-/// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7 to 6e-7.
+/// Single precision reaches this relative error with a margin of three: rounding alone leaves 3e-7
+/// to 6e-7.
 const SINGLE_TOLERANCE: f64 = 2e-6;
 
 /// The format of near field and expansions.
@@ -16,8 +17,9 @@ pub(crate) fn precision(options: &Options) -> Precision {
     })
 }
 
-/// From these tolerances on near pairs of sums in double precision are worked in single precision: they leave 3e-8 to 5e-8 of
-/// potentials, of which they are a small part, and some 6e-8 of derivatives, of which they are most.
+/// From these tolerances on near pairs of sums in double precision are worked in single precision:
+/// they leave 3e-8 to 5e-8 of potentials, of which they are a small part, and some 6e-8 of
+/// derivatives, of which they are most.
 const NEAR_SINGLE_TOLERANCE: f64 = 2e-7;
 const NEAR_SINGLE_GRADIENT_TOLERANCE: f64 = 5e-7;
 const NEAR_SINGLE_DIPOLE_TOLERANCE: f64 = 1e-6;
@@ -33,7 +35,8 @@ pub(crate) fn near_precision(options: &Options, precision: Precision) -> Precisi
     if single { Precision::Single } else { precision }
 }
 
-/// From this tolerance on the shortest stencil pays; below it, truncation numbers outgrow what fewer translations save.
+/// From this tolerance on the shortest stencil pays; below it, truncation numbers outgrow what
+/// fewer translations save.
 const SHORTEST_TOLERANCE: f64 = 1e-5;
 
 /// The stencil on a CPU.
@@ -44,8 +47,9 @@ pub(crate) fn stencil(options: &Options, precision: Precision) -> Stencil {
     })
 }
 
-/// Time of one near pair in units of the time of one multiply-add of a translation, gathering and scattering included: ratios
-/// of kernels measured on AVX2, at the leaf sizes where whole sums were fastest.
+/// Time of one near pair in units of the time of one multiply-add of a translation, gathering and
+/// scattering included: ratios of kernels measured on AVX2, at the leaf sizes where whole sums were
+/// fastest.
 fn pair_cost(precision: Precision, near: Precision) -> f64 {
     match (precision, near) {
         (Precision::Single, _) => 2.4,
@@ -54,15 +58,15 @@ fn pair_cost(precision: Precision, near: Precision) -> f64 {
     }
 }
 
-/// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its share, 136 / n, of the
-/// translations of all levels (docs/math.md, "Cost model").
+/// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its
+/// share, 136 / n, of the translations of all levels (docs/math.md, "Cost model").
 pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
     let p = expected::mean(options.tolerance).max(2.0);
     (136.0 * rotated_cost(p) / (27.0 * cost_of_pair(options, precision))).sqrt().clamp(12.0, 512.0)
 }
 
-/// Pairs of points that cost as much as one translation with the largest truncation number; none where pairs are less exact than
-/// translations, which charges that cancel would feel from afar.
+/// Pairs of points that cost as much as one translation with the largest truncation number; none
+/// where pairs are less exact than translations, which charges that cancel would feel from afar.
 pub(crate) fn direct_pairs(options: &Options, precision: Precision) -> u64 {
     if near_precision(options, precision) != precision {
         return 0;
@@ -76,7 +80,8 @@ pub(crate) fn rotated_cost(p: f64) -> f64 {
     2.0 * p * p * p + 10.0 * p * p + 30.0
 }
 
-/// Multiply-adds of a translation by a dense product, in whole rows of eight, with the sum at its target.
+/// Multiply-adds of a translation by a dense product, in whole rows of eight, with the sum at its
+/// target.
 pub(crate) fn dense_cost(p: f64) -> f64 {
     let p2 = p * p;
     (p2 + 4.0) * (p2 + 30.0)
@@ -86,13 +91,15 @@ pub(crate) fn dense_cost(p: f64) -> f64 {
 fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
     let dipoles = if options.dipoles { 1.05 } else { 1.0 };
     let gradient = if options.gradient { 1.1 } else { 1.0 };
-    // k densities share a distance, which is three quarters of a pair; they share nothing of a translation.
+    // k densities share a distance, which is three quarters of a pair; they share nothing of a
+    // translation.
     let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
     pair_cost(precision, near_precision(options, precision)) * dipoles * gradient * shared
 }
 
-/// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` points:
-/// occupancies jump by 8 (by 4 on surfaces) from level to level otherwise. 1 = the smallest cube is right already.
+/// How much larger than the smallest cube the root should be, so that boxes of some level hold
+/// about `occupancy` points: occupancies jump by 8 (by 4 on surfaces) from level to level
+/// otherwise. 1 = the smallest cube is right already.
 pub(crate) fn enlargement(sample: &Sample, occupancy: f64) -> f64 {
     let n = sample.count() as f64;
     if n <= 2.0 * occupancy {
@@ -104,7 +111,8 @@ pub(crate) fn enlargement(sample: &Sample, occupancy: f64) -> f64 {
         if here <= occupancy {
             let dimension = (above / here).log2().clamp(1.0, 3.0);
             let factor = (occupancy / here).powf(1.0 / dimension);
-            // A whole number of boxes along the side: none lies partly outside of points that fill a cube.
+            // A whole number of boxes along the side: none lies partly outside of points that fill
+            // a cube.
             let boxes = (1u64 << level) as f64;
             return if (1.08..1.9).contains(&factor) {
                 boxes / (boxes / factor).round()

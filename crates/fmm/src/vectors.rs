@@ -1,8 +1,10 @@
-//! The distinct vectors of a traversal's translations: numbers while they are found, packed keys to merge and sort them by.
+//! The distinct vectors of a traversal's translations: numbers while they are found, packed keys to
+//! merge and sort them by.
 
 use crate::translate::{Kind, Vector};
 
-/// Numbers of distinct vectors: short ones have fixed numbers, others get theirs as they come, by a hash with linear probing.
+/// Numbers of distinct vectors: short ones have fixed numbers, others get theirs as they come, by a
+/// hash with linear probing.
 pub(crate) struct VectorTable {
     /// How often each number was asked for.
     pub(crate) counts: Vec<u32>,
@@ -34,8 +36,9 @@ impl VectorTable {
         self.slots.fill(0);
     }
 
-    /// The number of a vector; `coarser_target` = level of the source minus level of the target. Offsets are all even between equal
-    /// boxes and all odd from one level to the next, so that their halves, rounded down, tell them apart.
+    /// The number of a vector; `coarser_target` = level of the source minus level of the target.
+    /// Offsets are all even between equal boxes and all odd from one level to the next, so that
+    /// their halves, rounded down, tell them apart.
     #[inline(always)]
     pub(crate) fn number(&mut self, coarser_target: i32, offset: [i32; 3]) -> u32 {
         let levels = (coarser_target + 1) as u32;

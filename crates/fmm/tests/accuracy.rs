@@ -74,10 +74,12 @@ fn measure(case: &Case<'_>, options: &Options) -> (f64, f64) {
     worst
 }
 
-/// How far below the tolerance the worst error of a sum may be: beyond that it takes longer than the caller asked for.
+/// How far below the tolerance the worst error of a sum may be: beyond that it takes longer than
+/// the caller asked for.
 const OVER_ACCURACY: f64 = 30.0;
 
-/// Asserts that the errors of one sum are at most the tolerance, and the worst of them not far below it.
+/// Asserts that the errors of one sum are at most the tolerance, and the worst of them not far
+/// below it.
 fn assert_keeps(what: &str, errors: &[f64], tolerance: f64) {
     assert_at_most(what, errors, tolerance);
     let worst = errors.iter().copied().fold(0.0, f64::max);
@@ -88,9 +90,10 @@ fn assert_keeps(what: &str, errors: &[f64], tolerance: f64) {
     );
 }
 
-/// Asserts that the errors of one sum are at most the tolerance, where they may be far smaller: few points, all pairs of which are
-/// near; sums with derivatives or dipoles of random strengths, whose norm the closest pairs make up, which are exact to rounding,
-/// while truncation numbers are those of the far part; and targets or charges apart from the rest.
+/// Asserts that the errors of one sum are at most the tolerance, where they may be far smaller: few
+/// points, all pairs of which are near; sums with derivatives or dipoles of random strengths, whose
+/// norm the closest pairs make up, which are exact to rounding, while truncation numbers are those
+/// of the far part; and targets or charges apart from the rest.
 fn assert_at_most(what: &str, errors: &[f64], tolerance: f64) {
     for error in errors {
         assert!(*error <= tolerance, "{what}: {error:.2e}, more than {tolerance:.0e}");
@@ -149,7 +152,8 @@ fn near_pairs_in_single_precision_keep_the_tolerance() {
         let mut random = Random::new(23);
         let points = distribution.points(9000, &mut random);
         let apart: Vec<[f64; 3]> = points[..6000].iter().map(|x| x.map(|c| c + 1e-3)).collect();
-        // As many as pass P2P in groups of eight, of four and alone; the last one's neighbours nearly cancel.
+        // As many as pass P2P in groups of eight, of four and alone; the last one's neighbours
+        // nearly cancel.
         let mut charges: Vec<f64> =
             (0..12).flat_map(|_| ChargeKind::Mixed.charges(&points, &mut random)).collect();
         let wave = points.iter().map(|x| (200.0 * x[0]).cos() + (200.0 * x[1]).sin());
@@ -245,8 +249,8 @@ fn charges_that_lie_together_keep_the_tolerance() {
 
 #[test]
 fn a_large_box_beside_a_tiny_one_leaves_no_trace_in_it() {
-    // A cluster 1e-4 of the rest in size: scaled to its boxes, the points that follow in memory are beyond single precision once
-    // raised to the truncation number.
+    // A cluster 1e-4 of the rest in size: scaled to its boxes, the points that follow in memory are
+    // beyond single precision once raised to the truncation number.
     let mut random = Random::new(31);
     let mut points = Distribution::Cube.points(2000, &mut random);
     let cluster = Distribution::Cube.points(2000, &mut random);

@@ -1,4 +1,5 @@
-//! The direct sum, which everything else is measured against, against sums known in closed form and another order of summation.
+//! The direct sum, which everything else is measured against, against sums known in closed form and
+//! another order of summation.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -34,7 +35,8 @@ fn assert_close<const N: usize>(found: [f64; N], exact: [f64; N], bound: f64) {
 fn single_sources_at_whole_distances() {
     let here = [1.0, -2.0, 0.5];
     let from = |d: [f64; 3]| [here[0] + d[0], here[1] + d[1], here[2] + d[2]];
-    // Distances 3, 7, 9: all terms are ratios of whole numbers. A few roundings of half an epsilon each.
+    // Distances 3, 7, 9: all terms are ratios of whole numbers. A few roundings of half an epsilon
+    // each.
     for d in [[1.0f64, 2.0, 2.0], [-2.0, 3.0, 6.0], [4.0, -4.0, 7.0]] {
         let r = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
         assert_eq!(r, r.round());
@@ -42,7 +44,8 @@ fn single_sources_at_whole_distances() {
         let exact =
             [5.0 / r, -5.0 * d[0] / r.powi(3), -5.0 * d[1] / r.powi(3), -5.0 * d[2] / r.powi(3)];
         assert_close(charge, exact, 4.0 * f64::EPSILON);
-        // A dipole along x: phi = d_x x / r^3, its derivatives (r^2 - 3 x^2, -3 x y, -3 x z) d_x / r^5.
+        // A dipole along x: phi = d_x x / r^3, its derivatives (r^2 - 3 x^2, -3 x y, -3 x z)
+        // d_x / r^5.
         let dipole = at(&[here], None, Some(&[2.0, 0.0, 0.0]), from(d));
         let r5 = r.powi(5);
         let exact = [
@@ -70,8 +73,9 @@ fn a_ring_has_the_potential_of_its_charge_on_the_axis() {
         })
         .collect();
     let n = N as f64;
-    // All sources are at distance 1. The same term N times rounds in the same direction as long as the partial sum keeps its
-    // exponent: a quarter of an epsilon for each at worst, a twentieth on average here.
+    // All sources are at distance 1. The same term N times rounds in the same direction as long as
+    // the partial sum keeps its exponent: a quarter of an epsilon for each at worst, a twentieth on
+    // average here.
     let bound = 0.15 * n * f64::EPSILON;
     assert_close(at(&ring, Some(&[1.0; N]), None, [0.0, 0.0, z]), [n, 0.0, 0.0, -n * z], bound);
     // Dipoles along the axis: N z; derivative N (1 - 3 z^2).
@@ -82,8 +86,9 @@ fn a_ring_has_the_potential_of_its_charge_on_the_axis() {
 
 #[test]
 fn rock_salt_has_madelungs_constant() {
-    // Evjen's cubes: charges on faces, edges and corners count by half, a quarter, an eighth, so that cubes are neutral and have
-    // no moments below the fourth: the error falls with the fourth power of the size.
+    // Evjen's cubes: charges on faces, edges and corners count by half, a quarter, an eighth, so
+    // that cubes are neutral and have no moments below the fourth: the error falls with the fourth
+    // power of the size.
     const MADELUNG: f64 = -1.747_564_594_633_182_2;
     let sum = |size: i32| {
         let (mut points, mut charges) = (Vec::new(), Vec::new());
@@ -171,7 +176,8 @@ fn another_order_of_summation_gives_the_same() {
                 let [exact, size] = compensated(terms(component));
                 let found =
                     if component == 0 { potential[i] } else { gradient[3 * i + component - 1] };
-                // N roundings of partial sums, which walk at random: sqrt(N) halves of an epsilon; and a few of each term.
+                // N roundings of partial sums, which walk at random: sqrt(N) halves of an epsilon;
+                // and a few of each term.
                 let bound = 0.5 * f64::EPSILON * ((N as f64).sqrt() + 10.0) * size;
                 let error = (found - exact).abs();
                 assert!(error <= bound, "target {i}, {component}: {error:e}, at most {bound:e}");

@@ -37,7 +37,8 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
     let mut random = Random::new(42);
     let charges = ChargeKind::Mixed.charges(&points, &mut random);
     let dipoles: Vec<f64> = (0..3 * points.len()).map(|_| random.uniform() - 0.5).collect();
-    // Powers of two, so that sums scale without rounding: 1e-50, 1e39, and beyond what squares can hold.
+    // Powers of two, so that sums scale without rounding: 1e-50, 1e39, and beyond what squares can
+    // hold.
     let factors = [-166, 130, -600, 600].map(|exponent| 2f64.powi(exponent));
     for (tolerance, precision) in [(1e-4, None), (1e-4, Some(Precision::Double)), (1e-6, None)] {
         for (with_charges, with_dipoles) in [(true, false), (false, true), (true, true)] {
@@ -65,7 +66,8 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
                 assert!(plain.iter().all(|v| v.is_finite() && *v != 0.0));
                 for (scaled, factor) in scaled.chunks(plain.len()).zip(factors) {
                     let unscaled: Vec<f64> = scaled.iter().map(|v| v / factor).collect();
-                    // Groups of densities are added in different orders: rounding of working precision.
+                    // Groups of densities are added in different orders: rounding of working
+                    // precision.
                     let error = error(&unscaled, plain);
                     let what = format!("{tolerance:e} {precision:?} {with_charges} {with_dipoles}");
                     assert!(error < 2e-6, "{what} {factor:e}: {error:.2e}");
@@ -77,7 +79,8 @@ fn strengths_of_any_size_give_the_sums_of_small_ones() {
 
 #[test]
 fn strengths_and_sides_of_any_size_go_together() {
-    // Dipoles weigh by the side of the root: small moments of tiny bodies and large ones of huge bodies.
+    // Dipoles weigh by the side of the root: small moments of tiny bodies and large ones of huge
+    // bodies.
     let unit = Distribution::Cube.points(2000, &mut Random::new(43));
     let mut random = Random::new(44);
     let moments: Vec<f64> = (0..3 * unit.len()).map(|_| random.uniform() - 0.5).collect();
@@ -99,8 +102,8 @@ fn strengths_and_sides_of_any_size_go_together() {
 
 #[test]
 fn clusters_however_far_apart_keep_every_tolerance() {
-    // Two bodies with the distance between them in units of their size. Beyond 2^21 the octree cannot divide them, and
-    // coordinates relative to its boxes lose what those of the caller hold.
+    // Two bodies with the distance between them in units of their size. Beyond 2^21 the octree
+    // cannot divide them, and coordinates relative to its boxes lose what those of the caller hold.
     let mut random = Random::new(45);
     let one = Distribution::Sphere.points(400, &mut random);
     let other = Distribution::Cube.points(300, &mut random);

@@ -1,7 +1,7 @@
 //! A binary tree of boxes around triangles.
 //!
-//! Triangles are split at the median of their centres along the longest side of the box, so that the depth is the logarithm of
-//! their number wherever they lie; building takes O(n log n).
+//! Triangles are split at the median of their centres along the longest side of the box, so that
+//! the depth is the logarithm of their number wherever they lie; building takes O(n log n).
 
 use crate::vector::Vector;
 use rayon::prelude::*;
@@ -123,7 +123,8 @@ impl Bvh {
         labels
     }
 
-    /// Everything that `visit` adds for the pairs of leaves whose boxes overlap, a leaf with itself included; in no order.
+    /// Everything that `visit` adds for the pairs of leaves whose boxes overlap, a leaf with itself
+    /// included; in no order.
     pub fn overlapping_leaves<T: Send>(
         &self,
         visit: impl Fn(&Node, &Node, &mut Vec<T>) + Sync,
@@ -164,7 +165,8 @@ impl Bvh {
         found
     }
 
-    /// Puts the pairs of children of two nodes that overlap on `open`, or returns the nodes if they are leaves.
+    /// Puts the pairs of children of two nodes that overlap on `open`, or returns the nodes if they
+    /// are leaves.
     fn opened(
         &self,
         (a, b): (u32, u32),
@@ -188,8 +190,8 @@ impl Bvh {
     }
 }
 
-/// The tree over some triangles, which are put in its order and begin at `start` in that of the whole: children come after their
-/// parents, both next to each other.
+/// The tree over some triangles, which are put in its order and begin at `start` in that of the
+/// whole: children come after their parents, both next to each other.
 fn build(boxes: &[Box3], order: &mut [u32], start: usize) -> Vec<Node> {
     let joined = |sum: Box3, &member: &u32| sum.joined(&boxes[member as usize]);
     if order.len() <= SEQUENTIAL {

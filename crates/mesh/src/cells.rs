@@ -1,8 +1,9 @@
 //! The cells into which surfaces divide space, from the triangles around every edge.
 //!
-//! Each triangle has two sides. Around an edge, in the order of their angles, the side of one triangle and the facing side of the next
-//! look into the same cell; sides joined in this way are the boundary of one cell. A cell whose boundary has several parts, as a shell
-//! has, comes as one closed surface for each part.
+//! Each triangle has two sides. Around an edge, in the order of their angles, the side of one
+//! triangle and the facing side of the next look into the same cell; sides joined in this way are
+//! the boundary of one cell. A cell whose boundary has several parts, as a shell has, comes as one
+//! closed surface for each part.
 
 use crate::disjoint::DisjointSets;
 use crate::regions::Region;
@@ -10,8 +11,9 @@ use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::{cross, dot, norm, scale, sub};
 
-/// The bounded cells of the surface of the triangles that `keep` selects by index, each by the part of its boundary that encloses it.
-/// Surfaces must meet in common edges. A sheet that ends within a cell is no part of its boundary.
+/// The bounded cells of the surface of the triangles that `keep` selects by index, each by the part
+/// of its boundary that encloses it. Surfaces must meet in common edges. A sheet that ends within a
+/// cell is no part of its boundary.
 pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();

@@ -10,7 +10,8 @@ use crate::wording::counted;
 use rayon::prelude::*;
 use std::fmt;
 
-/// A triangle whose height is less than this times its longest side counts as one without area: its shape is rounding noise.
+/// A triangle whose height is less than this times its longest side counts as one without area: its
+/// shape is rounding noise.
 const DEGENERATE: f64 = 1e-12;
 
 /// Vertices closer than this times the mesh's diagonal are the same point.
@@ -191,7 +192,8 @@ pub enum Warning {
         /// Number of vertices that another one lies on.
         vertices: usize,
     },
-    /// Most bodies of a mesh without groups are single triangles, so that none of them can be taken for a conductor.
+    /// Most bodies of a mesh without groups are single triangles, so that none of them can be taken
+    /// for a conductor.
     Loose(Loose),
 }
 
@@ -277,13 +279,15 @@ impl Report {
         })
     }
 
-    /// Whether the bodies of a mesh without groups are single triangles, which cannot be conductors.
+    /// Whether the bodies of a mesh without groups are single triangles, which cannot be
+    /// conductors.
     pub fn loose(&self) -> Option<Loose> {
         let bodies = self.components.iter().map(|body| body.part.triangles);
         if self.groups.is_empty() { Loose::among(bodies) } else { None }
     }
 
-    /// Notes for people: about each group, or each component if there are no groups, and about the whole.
+    /// Notes for people: about each group, or each component if there are no groups, and about the
+    /// whole.
     pub fn warnings(&self) -> Vec<Warning> {
         let parts = if self.groups.is_empty() { &self.components } else { &self.groups };
         let mut warnings: Vec<Warning> = self.loose().map(Warning::Loose).into_iter().collect();

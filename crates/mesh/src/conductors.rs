@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// The name by which requests and `ignore` refer to the triangles in no physical group, unless a group has that name.
+/// The name by which requests and `ignore` refer to the triangles in no physical group, unless a
+/// group has that name.
 pub const UNGROUPED: &str = "ungrouped";
 
 /// Number of errors for which similar names are looked up.
@@ -184,9 +185,10 @@ fn list(names: &[String]) -> String {
 
 /// Gives each triangle to at most one conductor.
 ///
-/// With no requests each physical group is a conductor (`group_<tag>` if unnamed), and in a mesh without groups each component
-/// joined by shared edges is one (`body_<n>`, from 1). Triangles of no conductor must be in a group on the `ignore` list
-/// ([`UNGROUPED`] stands for triangles in no group), and a triangle in an ignored group is ignored unless a conductor claims it.
+/// With no requests each physical group is a conductor (`group_<tag>` if unnamed), and in a mesh
+/// without groups each component joined by shared edges is one (`body_<n>`, from 1). Triangles of
+/// no conductor must be in a group on the `ignore` list ([`UNGROUPED`] stands for triangles in no
+/// group), and a triangle in an ignored group is ignored unless a conductor claims it.
 ///
 /// # Errors
 /// All problems found, not only the first.
@@ -244,7 +246,8 @@ enum Verdict {
     Shared(Vec<u32>),
 }
 
-/// Triangles that do not belong to exactly one conductor; where there are none, conductors without triangles.
+/// Triangles that do not belong to exactly one conductor; where there are none, conductors without
+/// triangles.
 fn unassigned(
     mesh: &Mesh,
     labels: &[String],
@@ -415,7 +418,8 @@ fn by_component(mesh: &Mesh, ignore: &[String]) -> Result<Assignment, Vec<Error>
 
 /// The error that there is no such group; `before` is the number of errors found before it.
 fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before: usize) -> Error {
-    // A typing error changes up to a third of the letters or so. Each look-up takes time, and nobody reads very many.
+    // A typing error changes up to a third of the letters or so. Each look-up takes time, and
+    // nobody reads very many.
     let looked_at = if before < SUGGESTED { &labels[..] } else { &[] };
     let suggestion = looked_at
         .iter()
@@ -431,7 +435,8 @@ fn unknown(group: &str, conductor: Option<&str>, labels: &Arc<[String]>, before:
     }
 }
 
-/// Number of insertions, deletions and substitutions between two names; differences of case are free.
+/// Number of insertions, deletions and substitutions between two names; differences of case are
+/// free.
 fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

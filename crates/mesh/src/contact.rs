@@ -1,8 +1,10 @@
-//! Where different conductors touch: along lines, where their mutual capacitance has no bound, or at points.
+//! Where different conductors touch: along lines, where their mutual capacitance has no bound, or
+//! at points.
 //!
-//! The charge between two conductors at different potentials that meet in a line grows like one over the distance from it, and
-//! its integral like the logarithm of the element size: refinement has no limit. At a point that two corners share the integral
-//! is finite. Vertices need not be shared: hanging nodes, walls that stand on plates and the like are found too.
+//! The charge between two conductors at different potentials that meet in a line grows like one
+//! over the distance from it, and its integral like the logarithm of the element size: refinement
+//! has no limit. At a point that two corners share the integral is finite. Vertices need not be
+//! shared: hanging nodes, walls that stand on plates and the like are found too.
 
 use crate::bvh::{Box3, Bvh, MIXED};
 use crate::locate::distance_squared;
@@ -11,10 +13,12 @@ use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
 use rayon::prelude::*;
 
-/// Surfaces touch that are closer than this times the size of the smaller triangle, or than coordinates are rounded by.
+/// Surfaces touch that are closer than this times the size of the smaller triangle, or than
+/// coordinates are rounded by.
 const TOUCHING: f64 = 1e-9;
 
-/// A contact at least this many times as long as that distance is a line; shorter ones are points where surfaces meet at a flat angle.
+/// A contact at least this many times as long as that distance is a line; shorter ones are points
+/// where surfaces meet at a flat angle.
 const LINE: f64 = 1e4;
 
 /// How two triangles touch.
@@ -37,10 +41,12 @@ pub struct Contact {
     pub place: [f64; 3],
 }
 
-/// Finds the contacts between triangles of different conductors of a valid mesh ([`Mesh::validate`]), lines first, each sort in the
-/// order of triangles. `conductor_of` has an entry for each triangle, `None` for those that are in no conductor.
+/// Finds the contacts between triangles of different conductors of a valid mesh
+/// ([`Mesh::validate`]), lines first, each sort in the order of triangles. `conductor_of` has an
+/// entry for each triangle, `None` for those that are in no conductor.
 ///
-/// Surfaces that go through each other are not looked for: [`crate::intersect`] does that. O(n log n) for surfaces.
+/// Surfaces that go through each other are not looked for: [`crate::intersect`] does that. O(n log
+/// n) for surfaces.
 pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let members: Vec<(u32, u32)> =
         (0..).zip(conductor_of).filter_map(|(t, owner)| Some((t, (*owner)?))).collect();
@@ -127,7 +133,8 @@ impl Face {
     }
 }
 
-/// The middle of the part of a segment that lies within `near` of a triangle's plane and sides, if that is a line.
+/// The middle of the part of a segment that lies within `near` of a triangle's plane and sides, if
+/// that is a line.
 fn shared([p, q]: [Vector; 2], [a, b, c]: [Vector; 3], near: f64) -> Option<Vector> {
     let along = sub(q, p);
     let normal = cross(sub(b, a), sub(c, a));
@@ -182,7 +189,8 @@ mod tests {
     use crate::generate::{Cube, Plate, Resolution};
     use crate::join::joined;
 
-    /// Two bodies, the second moved, as two conductors; and the same at other sizes and places, where nothing may change.
+    /// Two bodies, the second moved, as two conductors; and the same at other sizes and places,
+    /// where nothing may change.
     fn touches(first: &Mesh, second: &Mesh, shift: Vector) -> Option<Touch> {
         let mut other = second.clone();
         for vertex in &mut other.vertices {

@@ -6,8 +6,8 @@ use crate::vector::{Vector, add, cross, max_norm, norm, scale, sub};
 use rayon::prelude::*;
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
-/// Triangles around a vertex that are compared with each other by their boxes; the boxes of all of them meet, so that of more the
-/// directions are compared.
+/// Triangles around a vertex that are compared with each other by their boxes; the boxes of all of
+/// them meet, so that of more the directions are compared.
 const FAN: u32 = 32;
 
 /// More than directions are off by rounding.
@@ -31,12 +31,14 @@ pub struct Intersection {
     pub meeting: Meeting,
 }
 
-/// Finds the pairs of triangles of a valid mesh ([`Mesh::validate`]) that cross or overlap, in the order of their indices.
+/// Finds the pairs of triangles of a valid mesh ([`Mesh::validate`]) that cross or overlap, in the
+/// order of their indices.
 ///
-/// Signs are exact (J. Shewchuk's adaptive predicates), so that neighbours and bodies that merely touch are never reported, and
-/// sheets that overlap are reported where their coordinates put them in one plane exactly. Two triangles with the same corners are not
-/// looked for here: [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of triangles around a
-/// vertex.
+/// Signs are exact (J. Shewchuk's adaptive predicates), so that neighbours and bodies that merely
+/// touch are never reported, and sheets that overlap are reported where their coordinates put them
+/// in one plane exactly. Two triangles with the same corners are not looked for here:
+/// [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of
+/// triangles around a vertex.
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
     let corners = |t: usize| Box3::around(&mesh.corners(t));
     let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(corners).collect();
@@ -86,8 +88,8 @@ fn pairs(tree: &Bvh, a: &Node, b: &Node, mut visit: impl FnMut(u32, u32)) {
     }
 }
 
-/// For each triangle the vertex around which it is one of a fan, `MIXED` where there is none: of its vertices with many triangles
-/// that with the most.
+/// For each triangle the vertex around which it is one of a fan, `MIXED` where there is none: of
+/// its vertices with many triangles that with the most.
 fn hubs(mesh: &Mesh) -> Vec<u32> {
     let mut uses = vec![0u32; mesh.vertices.len()];
     mesh.triangles.as_flattened().iter().for_each(|&v| uses[v as usize] += 1);
@@ -107,8 +109,9 @@ fn fans(hubs: &[u32]) -> Vec<Vec<u32>> {
     fans.map(|fan| fan.iter().map(|member| member.1).collect()).collect()
 }
 
-/// A box around the directions in which a triangle is seen from one of its corners. The boxes of all triangles around a vertex meet
-/// there, but what two of them share beyond it lies in directions that they share.
+/// A box around the directions in which a triangle is seen from one of its corners. The boxes of
+/// all triangles around a vertex meet there, but what two of them share beyond it lies in
+/// directions that they share.
 fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
     let corners = mesh.triangles[triangle as usize].map(|v| mesh.vertices[v as usize]);
     let at = mesh.vertices[hub as usize];
@@ -125,7 +128,8 @@ fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
         // A triangle without area is seen as a line or a point; others may share any of that.
         return Box3 { low: [-1.0; 3], high: [1.0; 3] };
     }
-    // Between them directions are on an arc, which leaves its chord by as much as the middle is nearer than 1.
+    // Between them directions are on an arc, which leaves its chord by as much as the middle is
+    // nearer than 1.
     let [a, b] = ends;
     let margin = 1.0 - 0.5 * norm(add(a, b)) + ROUNDING;
     let Box3 { low, high } = Box3::around(&ends);
@@ -149,7 +153,8 @@ fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
 
 /// On which side of a triangle's plane a point lies: 1, -1, or 0 in it.
 fn side([a, b, c]: [Vector; 3], point: Vector) -> i8 {
-    // Exact arithmetic is slow to find the 0 of a shared corner, which most pairs of triangles have.
+    // Exact arithmetic is slow to find the 0 of a shared corner, which most pairs of triangles
+    // have.
     if [a, b, c].contains(&point) {
         return 0;
     }
@@ -161,18 +166,21 @@ fn apart(sides: [i8; 3]) -> bool {
     sides == [1; 3] || sides == [-1; 3]
 }
 
-/// Whether the insides of two triangles whose planes meet have a segment of the planes' line in common.
+/// Whether the insides of two triangles whose planes meet have a segment of the planes' line in
+/// common.
 ///
-/// Each triangle that the other's plane cuts takes an interval of the line, and the ends of intervals are compared by four of the
-/// corners each (P. Guigue & O. Devillers, J. Graphics Tools 8 (2003) 25), so that sides which meet sides are handled alike: two
-/// surfaces that mirror each other meet only in such points.
+/// Each triangle that the other's plane cuts takes an interval of the line, and the ends of
+/// intervals are compared by four of the corners each (P. Guigue & O. Devillers, J. Graphics Tools
+/// 8 (2003) 25), so that sides which meet sides are handled alike: two surfaces that mirror each
+/// other meet only in such points.
 fn crosses(s: [Vector; 3], sides_of_s: [i8; 3], t: [Vector; 3], sides_of_t: [i8; 3]) -> bool {
     let (Some((mut s, s_side)), Some((mut t, t_side))) =
         (one_apart(s, sides_of_s), one_apart(t, sides_of_t))
     else {
         return false;
     };
-    // Both first corners on the side that `side` calls 1, which depends on the way around the other triangle.
+    // Both first corners on the side that `side` calls 1, which depends on the way around the other
+    // triangle.
     if s_side < 0 {
         t.swap(1, 2);
     }
@@ -183,7 +191,8 @@ fn crosses(s: [Vector; 3], sides_of_s: [i8; 3], t: [Vector; 3], sides_of_t: [i8;
     sign(orient3d(v, u, p, q)) > 0 && sign(orient3d(w, u, r, p)) > 0
 }
 
-/// The triangle begun at a corner that is alone on its side of a plane, and that side; `None` if the plane does not cut it.
+/// The triangle begun at a corner that is alone on its side of a plane, and that side; `None` if
+/// the plane does not cut it.
 fn one_apart([a, b, c]: [Vector; 3], sides: [i8; 3]) -> Option<([Vector; 3], i8)> {
     if !(sides.contains(&1) && sides.contains(&-1)) {
         return None;
@@ -222,7 +231,8 @@ fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
     };
     let centre = |[a, b, c]: [Vector; 3]| flat(scale(1.0 / 3.0, add(add(a, b), c)));
     let next = |i: usize| (i + 1) % 3;
-    // Sides that cut, a corner inside the other, or, where corners lie on sides, a centre inside the other.
+    // Sides that cut, a corner inside the other, or, where corners lie on sides, a centre inside
+    // the other.
     (0..3).any(|i| {
         (0..3).any(|j| cut(flat_s[i], flat_s[next(i)], flat_t[j], flat_t[next(j)]))
             || inside(flat_s, flat_t[i])
@@ -282,7 +292,8 @@ mod tests {
 
     #[test]
     fn bodies_that_touch_do_not_intersect() {
-        // Face to face with the same triangles, seen from both sides: those are duplicates, which are found elsewhere.
+        // Face to face with the same triangles, seen from both sides: those are duplicates, which
+        // are found elsewhere.
         let found = intersections(&joined(cube(), &cube(), [0.0, 0.0, 2.0]));
         assert_eq!(found, []);
         let edge_to_edge = joined(cube(), &cube(), [1.0, 1.0, 0.0]);
@@ -357,8 +368,8 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
-        // In space, where sectors cross along rays, in a plane, where they overlap, and of slivers and wide triangles; next to
-        // them, a few triangles of another place.
+        // In space, where sectors cross along rays, in a plane, where they overlap, and of slivers
+        // and wide triangles; next to them, a few triangles of another place.
         let kinds = [([1.0, 1.0, 1.0], 0.5), ([1.0, 1.0, 0.0], 0.1), ([1.0, 1.0, 1e-3], 4.0)];
         for (flat, spread) in kinds {
             let hub = [300.0, -20.0, 0.0];
@@ -390,8 +401,8 @@ mod tests {
         }
     }
 
-    /// Every two of their boxes meet, but few of their directions do: 100,000 take a fraction of a second where all pairs take
-    /// half an hour.
+    /// Every two of their boxes meet, but few of their directions do: 100,000 take a fraction of a
+    /// second where all pairs take half an hour.
     #[test]
     fn large_fans_take_no_time_of_pairs() {
         let count = 100_000u32;

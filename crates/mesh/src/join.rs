@@ -2,10 +2,11 @@
 
 use crate::surface::{Mesh, PhysicalGroup};
 
-/// Puts surfaces into one mesh, without joining vertices. `parts` are their names and valid meshes ([`Mesh::validate`]).
+/// Puts surfaces into one mesh, without joining vertices. `parts` are their names and valid meshes
+/// ([`Mesh::validate`]).
 ///
-/// Groups keep their names; those of a later surface that are taken get its name before theirs, `water` of `b` becoming
-/// `b_water`. Triangles in no group become a group named after the surface.
+/// Groups keep their names; those of a later surface that are taken get its name before theirs,
+/// `water` of `b` becoming `b_water`. Triangles in no group become a group named after the surface.
 pub fn joined(parts: Vec<(String, Mesh)>) -> Mesh {
     let mut all = Mesh { memberships: vec![vec![]], ..Mesh::default() };
     for (name, part) in parts {

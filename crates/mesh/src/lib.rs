@@ -1,8 +1,8 @@
 //! Triangle surfaces: readers, generators, topology and quality checks. No physics.
 //!
-//! A [`Mesh`] comes from [`files::read`] or from a generator such as [`generate::Sphere`]. [`check::Report`] describes
-//! it, [`conductors::assign`] gives each triangle its conductor. All tolerances are relative to the mesh's size, so that the unit of length
-//! does not matter.
+//! A [`Mesh`] comes from [`files::read`] or from a generator such as [`generate::Sphere`].
+//! [`check::Report`] describes it, [`conductors::assign`] gives each triangle its conductor. All
+//! tolerances are relative to the mesh's size, so that the unit of length does not matter.
 
 mod bvh;
 pub mod cells;

@@ -1,10 +1,11 @@
-//! Local refinement: triangles next to some points are split into four until they are small enough, those around them so that the mesh
-//! stays conforming.
+//! Local refinement: triangles next to some points are split into four until they are small enough,
+//! those around them so that the mesh stays conforming.
 //!
-//! Red-green refinement (Bank, Sherman, Weiser, in: Scientific Computing, IMACS 1983): a triangle of which two sides are halved, or
-//! one side twice, is split into four like it; what is left with one halved side is cut in two. The result is the smallest such mesh:
-//! it does not depend on the order of triangles, and turns and moves with the surface. Triangles that are cut in two are not split again,
-//! so angles are bounded from below however deep the splitting goes.
+//! Red-green refinement (Bank, Sherman, Weiser, in: Scientific Computing, IMACS 1983): a triangle
+//! of which two sides are halved, or one side twice, is split into four like it; what is left with
+//! one halved side is cut in two. The result is the smallest such mesh: it does not depend on the
+//! order of triangles, and turns and moves with the surface. Triangles that are cut in two are not
+//! split again, so angles are bounded from below however deep the splitting goes.
 
 use std::collections::HashMap;
 
@@ -21,9 +22,11 @@ const EQUAL: f64 = 1.0 + 1e-9;
 /// How small triangles have to be next to points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sizes {
-    /// A point calls for smaller triangles if the longest side of some triangle is more than this times its distance from the point.
+    /// A point calls for smaller triangles if the longest side of some triangle is more than this
+    /// times its distance from the point.
     pub coarse: f64,
-    /// Then all triangles are split whose longest side is more than this times their distance from that point.
+    /// Then all triangles are split whose longest side is more than this times their distance from
+    /// that point.
     pub ratio: f64,
     /// The least distance that counts, in the mesh's unit: closer points count as this far away.
     pub floor: f64,
@@ -31,8 +34,8 @@ pub struct Sizes {
     pub most: usize,
 }
 
-/// The mesh with small triangles next to those `points` that call for them; unchanged where none does. Groups are inherited, and the
-/// surface stays as it is.
+/// The mesh with small triangles next to those `points` that call for them; unchanged where none
+/// does. Groups are inherited, and the surface stays as it is.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -107,7 +110,8 @@ impl Splitting {
         })
     }
 
-    /// Splits a triangle into four, and others until none has two halved sides, or one that is halved twice.
+    /// Splits a triangle into four, and others until none has two halved sides, or one that is
+    /// halved twice.
     fn split(&mut self, first: u32) {
         let mut waiting = vec![first];
         while let Some(t) = waiting.pop() {
@@ -141,13 +145,15 @@ impl Splitting {
                 let beside: Vec<u32> =
                     beside.filter(|&other| self.has_to_be_split(other)).collect();
                 waiting.extend(beside);
-                // A triangle that has this side as half of one of its own would have that one halved twice: it is the one at the longer side.
+                // A triangle that has this side as half of one of its own would have that one
+                // halved twice: it is the one at the longer side.
                 waiting.extend(self.over(side));
             }
         }
     }
 
-    /// Triangles not split of which `side` is half a side: one end of it is then the middle of theirs.
+    /// Triangles not split of which `side` is half a side: one end of it is then the middle of
+    /// theirs.
     fn over(&self, side: [u32; 2]) -> Vec<u32> {
         let whole = side.iter().filter_map(|middle| self.parents.get(middle));
         let whole = whole.filter(|whole| side.iter().any(|end| whole.contains(end)));
@@ -196,11 +202,13 @@ struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    /// For triangles of `mesh` and their parts, and points next to which these are long by `ratio` or more.
+    /// For triangles of `mesh` and their parts, and points next to which these are long by `ratio`
+    /// or more.
     fn new(mesh: &Mesh, points: &'a [[f64; 3]], ratio: f64) -> Self {
         let triangles = (0..mesh.triangles.len()).into_par_iter();
         let longest = triangles.map(|t| longest_side(mesh.corners(t))).reduce(|| 0.0, f64::max);
-        // A triangle reaches as far as its longest side, and points matter as far as that over the ratio.
+        // A triangle reaches as far as its longest side, and points matter as far as that over the
+        // ratio.
         let cell = longest * (1.0 + 1.0 / ratio);
         let cell = if cell > 0.0 { cell } else { 1.0 };
         let mut cells: HashMap<[i64; 3], Vec<u32>> = HashMap::new();
@@ -213,7 +221,8 @@ impl<'a> Points<'a> {
         Self { points, cell, cells }
     }
 
-    /// Points next to which the longest side of a triangle is more than `ratio` times its distance from them.
+    /// Points next to which the longest side of a triangle is more than `ratio` times its distance
+    /// from them.
     fn reaching(&self, corners: [Vector; 3], ratio: f64, floor: f64) -> Vec<u32> {
         let longest = longest_side(corners);
         let cell = corners[0].map(|x| (x / self.cell).floor() as i64);
@@ -284,7 +293,8 @@ mod tests {
             assert_eq!(topology.components.len(), 1);
             let volume = |mesh: &Mesh| Topology::of(mesh).whole.signed_volume;
             assert!((volume(&fine) / volume(&mesh) - 1.0).abs() < 1e-12);
-            // Cutting the side next to the smallest angle of a right isosceles triangle leaves atan(1/3) of its 45 degrees.
+            // Cutting the side next to the smallest angle of a right isosceles triangle leaves
+            // atan(1/3) of its 45 degrees.
             let bound = (1.0f64 / 3.0).atan() / 45f64.to_radians();
             let (fine, mesh) = (smallest_angle(&fine), smallest_angle(&mesh));
             assert!(fine > 0.99 * bound * mesh, "{fine} {mesh}");

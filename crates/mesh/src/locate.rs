@@ -9,7 +9,8 @@ use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 /// A part of the surface counts as one dipole at distances above this times its radius.
 const FAR: f64 = 3.0;
 
-/// A point is inside if its winding number is at least this; exact ones of a closed surface are whole.
+/// A point is inside if its winding number is at least this; exact ones of a closed surface are
+/// whole.
 const INSIDE: f64 = 0.5;
 
 /// A line that meets a triangle at a barycentric coordinate below this may miss it.
@@ -27,9 +28,10 @@ struct Moment {
 
 /// A surface, or a part of one, in which points are looked up.
 ///
-/// Inside is decided by the generalised winding number (A. Jacobson, L. Kavan, O. Sorkine-Hornung, Robust inside-outside
-/// segmentation using generalized winding numbers, 2013), summed over a tree with dipoles for what is far away (G. Barill and
-/// others, Fast winding numbers for soups and clouds, 2018): small gaps and overlaps of the surface do not change the answer.
+/// Inside is decided by the generalised winding number (A. Jacobson, L. Kavan, O. Sorkine-Hornung,
+/// Robust inside-outside segmentation using generalized winding numbers, 2013), summed over a tree
+/// with dipoles for what is far away (G. Barill and others, Fast winding numbers for soups and
+/// clouds, 2018): small gaps and overlaps of the surface do not change the answer.
 #[derive(Clone, Debug)]
 pub struct Locator {
     /// Corners of the triangles.
@@ -64,8 +66,9 @@ impl Locator {
         Self { corners, triangles, tree, moments }
     }
 
-    /// How many times the surface goes round a point: 1 inside a closed surface with normals outward, -1 with normals inward,
-    /// 0 outside; something between for open surfaces. Exact to about 0.02 away from the surface.
+    /// How many times the surface goes round a point: 1 inside a closed surface with normals
+    /// outward, -1 with normals inward, 0 outside; something between for open surfaces. Exact to
+    /// about 0.02 away from the surface.
     pub fn winding_number(&self, point: [f64; 3]) -> f64 {
         let mut sum = 0.0;
         let mut stack = Vec::with_capacity(64);
@@ -142,8 +145,9 @@ pub struct Hit {
 }
 
 impl Locator {
-    /// The first place where a line from a point in a direction of any length meets the surface, `except` for one triangle; `None`
-    /// if it meets none, or the first of them so near to its rim that another might be meant.
+    /// The first place where a line from a point in a direction of any length meets the surface,
+    /// `except` for one triangle; `None` if it meets none, or the first of them so near to its rim
+    /// that another might be meant.
     pub fn first_hit(&self, from: [f64; 3], direction: [f64; 3], except: u32) -> Option<Hit> {
         let mut best: Option<(Hit, bool)> = None;
         let mut stack = Vec::with_capacity(64);
@@ -178,7 +182,8 @@ impl Locator {
 }
 
 impl Locator {
-    /// How many triangles a line from a point meets, `except` for one; `None` if it comes near the rim of any.
+    /// How many triangles a line from a point meets, `except` for one; `None` if it comes near the
+    /// rim of any.
     pub(crate) fn crossings(
         &self,
         from: [f64; 3],
@@ -211,8 +216,8 @@ impl Locator {
     }
 }
 
-/// Where a line meets a triangle, or passes it so near that rounding decides: how far along it, and the least barycentric coordinate
-/// there. T. Möller and B. Trumbore, 1997.
+/// Where a line meets a triangle, or passes it so near that rounding decides: how far along it, and
+/// the least barycentric coordinate there. T. Möller and B. Trumbore, 1997.
 fn meeting(from: Vector, direction: Vector, [a, b, c]: [Vector; 3]) -> Option<(f64, f64)> {
     let (ab, ac) = (sub(b, a), sub(c, a));
     let p = cross(direction, ac);
@@ -263,7 +268,8 @@ fn moments(tree: &Bvh, corners: &[[Vector; 3]]) -> Vec<Moment> {
         .collect()
 }
 
-/// The solid angle under which a point sees a triangle, positive from behind: A. van Oosterom and J. Strackee, 1983.
+/// The solid angle under which a point sees a triangle, positive from behind: A. van Oosterom and
+/// J. Strackee, 1983.
 fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
     let [a, b, c] = corners.map(|corner| sub(corner, point));
     let (la, lb, lc) = (norm(a), norm(b), norm(c));
@@ -359,7 +365,8 @@ mod tests {
         assert_eq!(distance_squared([1.0, 0.0, 3.0], flat), 9.0);
     }
 
-    /// A line through the edge between two triangles meets one of them or none for sure, but never what is behind them.
+    /// A line through the edge between two triangles meets one of them or none for sure, but never
+    /// what is behind them.
     #[test]
     fn no_line_slips_through_an_edge() {
         let resolution = Resolution::Elements(48);

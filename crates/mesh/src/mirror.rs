@@ -1,7 +1,8 @@
 //! Mirror images of surfaces in planes that are perpendicular to the axes.
 //!
-//! A mesh on one side of some planes stands for itself and all its images. Image g of the mesh, g = 0 .. 2^planes, is mirrored in
-//! those planes k whose bit 2^k is set in g; its triangles follow those of image g - 1, in the same order.
+//! A mesh on one side of some planes stands for itself and all its images. Image g of the mesh,
+//! g = 0 .. 2^planes, is mirrored in those planes k whose bit 2^k is set in g; its triangles follow
+//! those of image g - 1, in the same order.
 
 use thiserror::Error;
 
@@ -44,7 +45,8 @@ pub enum Error {
 /// Where the triangles of a surface lie that has an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// 1 if they lie where the coordinate is larger than the plane's, -1 if where it is less; 0 without triangles.
+    /// 1 if they lie where the coordinate is larger than the plane's, -1 if where it is less; 0
+    /// without triangles.
     pub side: f64,
     /// A length below which a point lies in the plane.
     pub tolerance: f64,
@@ -82,8 +84,8 @@ pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result
     Ok(placed)
 }
 
-/// The mesh with all its images, which share the vertices that lie in a plane: 2^planes times as many triangles, normals mirrored
-/// too.
+/// The mesh with all its images, which share the vertices that lie in a plane: 2^planes times as
+/// many triangles, normals mirrored too.
 pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
     let tolerance = weld::tolerance(&mesh.vertices, IN_PLANE);
     let mut whole = mesh.clone();

@@ -1,4 +1,5 @@
-//! Which way normals point, found by geometry: which bodies enclose which, and surfaces turned to face out.
+//! Which way normals point, found by geometry: which bodies enclose which, and surfaces turned to
+//! face out.
 
 use crate::bvh::Box3;
 use crate::locate::Locator;
@@ -25,7 +26,8 @@ pub struct Enclosure {
 pub enum Facing {
     /// Out of the space that each closed component encloses.
     Outward,
-    /// Out of a solid: outward at depth 0, inward at depth 1, which bounds a cavity, outward again at depth 2, and so on.
+    /// Out of a solid: outward at depth 0, inward at depth 1, which bounds a cavity, outward again
+    /// at depth 2, and so on.
     OutOfSolid,
 }
 
@@ -40,9 +42,11 @@ pub struct Faced {
     pub unorientable: Vec<u32>,
 }
 
-/// Finds which components of a valid mesh ([`Mesh::validate`]) enclose which, in the order of [`Topology::components`].
+/// Finds which components of a valid mesh ([`Mesh::validate`]) enclose which, in the order of
+/// [`Topology::components`].
 ///
-/// Triangles of a component must face one side ([`face`] makes them), no matter which. Components must not intersect ([`crate::intersect`]); they may touch. A component that lies on another
+/// Triangles of a component must face one side ([`face`] makes them), no matter which. Components
+/// must not intersect ([`crate::intersect`]); they may touch. A component that lies on another
 /// one's surface altogether is not enclosed by it.
 pub fn enclosures(mesh: &Mesh, topology: &Topology) -> Vec<Enclosure> {
     let count = topology.components.len();
@@ -88,7 +92,8 @@ fn volume(part: &Part) -> f64 {
     if part.closed { part.signed_volume.abs() } else { 0.0 }
 }
 
-/// Whether a component lies within the surface of another: the one of its corners that is furthest from it does.
+/// Whether a component lies within the surface of another: the one of its corners that is furthest
+/// from it does.
 pub(crate) fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f64) -> bool {
     let step = (members.len() / TRIED).max(1);
     let corners = members.iter().step_by(step).flat_map(|&t| mesh.corners(t as usize));
@@ -105,8 +110,8 @@ pub(crate) fn is_within(mesh: &Mesh, members: &[u32], surface: &Locator, size: f
 
 /// Turns the triangles of each closed component of a valid mesh so that they face the wanted side.
 ///
-/// Components of which more than two triangles meet at an edge, as dielectrics that share a wall, have no outside in this sense
-/// and are left as they are, and so are open ones.
+/// Components of which more than two triangles meet at an edge, as dielectrics that share a wall,
+/// have no outside in this sense and are left as they are, and so are open ones.
 pub fn face(mesh: &mut Mesh, facing: Facing) -> Faced {
     face_and_connect(mesh, facing).0
 }
@@ -158,7 +163,8 @@ fn turn(mesh: &mut Mesh, which: &[bool]) {
     }
 }
 
-/// Finds which triangles to turn so that neighbours face one side; the components where that cannot be.
+/// Finds which triangles to turn so that neighbours face one side; the components where that cannot
+/// be.
 fn align(mesh: &Mesh, topology: &Topology, turned: &mut [bool]) -> Vec<u32> {
     let sides = Sides::of(mesh);
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); mesh.triangles.len()];

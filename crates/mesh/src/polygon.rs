@@ -2,21 +2,25 @@
 
 use crate::vector::{Vector, cross, dot, norm, sub};
 
-/// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a regular grid.
+/// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a
+/// regular grid.
 const SHORTER: f64 = 1.0 - 1e-10;
 
-/// A quadrangle of which less than this share is folded back has rounded corners, as in files of five digits, and is accepted.
+/// A quadrangle of which less than this share is folded back has rounded corners, as in files of
+/// five digits, and is accepted.
 const ROUNDED: f64 = 1e-3;
 
-/// The two triangles that a diagonal cuts a quadrangle into: the shorter one, from the first corner if they are alike, unless it
-/// runs outside, as one of a quadrangle with a notch does. `None` if both do: then sides cross.
+/// The two triangles that a diagonal cuts a quadrangle into: the shorter one, from the first corner
+/// if they are alike, unless it runs outside, as one of a quadrangle with a notch does. `None` if
+/// both do: then sides cross.
 pub(crate) fn split_quadrangle(
     vertices: &[Vector],
     [a, b, c, d]: [u32; 4],
 ) -> Option<[[u32; 3]; 2]> {
     let along = |p: u32, q: u32| sub(vertices[q as usize], vertices[p as usize]);
     let squared = |p: u32, q: u32| dot(along(p, q), along(p, q));
-    // Whether one of the triangles lies on the other or has no area, and how small the smaller one is.
+    // Whether one of the triangles lies on the other or has no area, and how small the smaller one
+    // is.
     let folded = |halves: [[u32; 3]; 2]| {
         let [m, n] = halves.map(|[p, q, r]| cross(along(p, q), along(p, r)));
         let (m_size, n_size) = (norm(m), norm(n));

@@ -46,7 +46,8 @@ pub struct Quality {
     pub triangle_area: Statistics,
     /// Each triangle's smallest angle, in degrees: 60 at best.
     pub min_angle: Statistics,
-    /// Longest side over the inscribed circle's diameter, scaled to 1 for the equilateral triangle; infinite for zero area.
+    /// Longest side over the inscribed circle's diameter, scaled to 1 for the equilateral triangle;
+    /// infinite for zero area.
     pub aspect_ratio: Statistics,
 }
 
@@ -75,13 +76,14 @@ impl Quality {
     }
 }
 
-/// Triangles that meet at an edge are parts of one curved surface where the cosine of the angle between their normals is at least this
-/// (40 degrees).
+/// Triangles that meet at an edge are parts of one curved surface where the cosine of the angle
+/// between their normals is at least this (40 degrees).
 const SMOOTH: f64 = 0.766;
 
-/// How far the curved surface that a mesh stands for is from the middle of each of these `triangles`, in the mesh's unit, about: a third of
-/// the height over each side times the angle to the triangle beyond it. That is exact for triangles of equal sides on a sphere, and 8/3 of
-/// it for strips on a cylinder. Sides at which a surface ends, or has an edge, count as flat.
+/// How far the curved surface that a mesh stands for is from the middle of each of these
+/// `triangles`, in the mesh's unit, about: a third of the height over each side times the angle to
+/// the triangle beyond it. That is exact for triangles of equal sides on a sphere, and 8/3 of it
+/// for strips on a cylinder. Sides at which a surface ends, or has an edge, count as flat.
 pub fn sagittas(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
     let side = |[a, b]: [u32; 2]| [a.min(b), a.max(b)];
     let sides = |t: u32| {

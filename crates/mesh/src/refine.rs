@@ -20,14 +20,17 @@ pub enum Error {
 /// [`Error::TooMany`].
 pub fn count_after(mesh: &Mesh, times: u32) -> Result<usize, Error> {
     let count = 4u64.saturating_pow(times).saturating_mul(mesh.triangles.len() as u64);
-    // A surface has about half as many vertices as triangles, and never more than three times as many.
+    // A surface has about half as many vertices as triangles, and never more than three times as
+    // many.
     if count >= u64::from(u32::MAX) / 3 { Err(Error::TooMany(count)) } else { Ok(count as usize) }
 }
 
-/// Splits each triangle of a valid mesh ([`Mesh::validate`]) into four like it; groups are inherited.
+/// Splits each triangle of a valid mesh ([`Mesh::validate`]) into four like it; groups are
+/// inherited.
 ///
-/// Children of triangle t are 4 t to 4 t + 3, the last one in the middle. The surface stays as it is: new vertices lie on flat
-/// sides. For a curved body pass each new vertex through `place`, with the triangle it was made for.
+/// Children of triangle t are 4 t to 4 t + 3, the last one in the middle. The surface stays as it
+/// is: new vertices lie on flat sides. For a curved body pass each new vertex through `place`, with
+/// the triangle it was made for.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -66,8 +69,9 @@ pub struct OnSpheres {
     pub flat: Vec<NoSphere>,
 }
 
-/// As [`uniform`], with new vertices of components that are spheres ([`crate::spheres`]) put onto the sphere. Those whose facets have
-/// the sphere's volume ([`crate::generate::with_volumes`]) keep it.
+/// As [`uniform`], with new vertices of components that are spheres ([`crate::spheres`]) put onto
+/// the sphere. Those whose facets have the sphere's volume ([`crate::generate::with_volumes`]) keep
+/// it.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -159,7 +163,8 @@ mod tests {
         }
     }
 
-    /// From 32 triangles each on; refined as often as anyone can, what comes out must be what is made at once.
+    /// From 32 triangles each on; refined as often as anyone can, what comes out must be what is
+    /// made at once.
     #[test]
     fn coarse_spheres_and_those_of_equal_volume_are_refined_as_spheres() {
         let base = SphereBase::Octahedron;
@@ -191,7 +196,8 @@ mod tests {
                     let exact = 4.0 / 3.0 * std::f64::consts::PI;
                     assert!((volume / exact - 1.0).abs() < 1e-9, "{elements} {grade}: {volume}");
                 }
-                // Facets of 16 times as many are above the sphere by no more than they are below it.
+                // Facets of 16 times as many are above the sphere by no more than they are below
+                // it.
                 let most = equal.vertices.iter().map(|[x, y, z]| norm([x.abs() - 1.5, *y, *z]));
                 let most = most.fold(0.0, f64::max);
                 assert!(most > 1.0 && most < 1.06, "{elements} {grade}: {most}");
@@ -199,7 +205,8 @@ mod tests {
         }
     }
 
-    /// Polyhedra whose corners lie on a sphere are refined flat, and the caller gets a note where that is not obvious.
+    /// Polyhedra whose corners lie on a sphere are refined flat, and the caller gets a note where
+    /// that is not obvious.
     #[test]
     fn polyhedra_are_refined_flat_and_told() {
         let base = SphereBase::Octahedron;

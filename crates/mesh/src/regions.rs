@@ -1,7 +1,8 @@
 //! Regions of space bounded by closed surfaces: which region lies on either side of each triangle.
 //!
-//! Stored orientations are not trusted: surfaces are turned by what they enclose ([`crate::orient`]), and what lies inside is
-//! decided by winding numbers ([`crate::locate`]). Surfaces must not go through each other ([`crate::intersect`]).
+//! Stored orientations are not trusted: surfaces are turned by what they enclose
+//! ([`crate::orient`]), and what lies inside is decided by winding numbers ([`crate::locate`]).
+//! Surfaces must not go through each other ([`crate::intersect`]).
 
 use std::sync::Arc;
 
@@ -14,7 +15,8 @@ use crate::topology::{Sides, components_where};
 use crate::vector::{add, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
-/// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they meet no regular mesh's edges.
+/// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they
+/// meet no regular mesh's edges.
 const TILTS: [[f64; 2]; 8] = [
     [0.137, 0.291],
     [-0.307, 0.113],
@@ -70,7 +72,8 @@ pub enum Position {
     },
 }
 
-/// The space that a closed surface bounds; the surface may have several parts, some of them cavities.
+/// The space that a closed surface bounds; the surface may have several parts, some of them
+/// cavities.
 #[derive(Clone, Debug)]
 pub struct Region {
     /// The boundary's triangles, and whether their normals point into the region.
@@ -105,9 +108,10 @@ impl Region {
         Ok(Self::of(mesh, triangles, &own, topology.whole.signed_volume))
     }
 
-    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have no edges in common: as panels of other
-    /// programs. A triangle's inner side is that from which lines meet an odd number of the others. `None` if these
-    /// do not tell it, or if the surface is open.
+    /// The region that `triangles` of a valid mesh bound if they leave no gap, though they may have
+    /// no edges in common: as panels of other programs. A triangle's inner side is that from which
+    /// lines meet an odd number of the others. `None` if these do not tell it, or if the surface is
+    /// open.
     pub fn of_pieces(mesh: &Mesh, triangles: &[u32]) -> Option<Self> {
         let locator = Locator::of_part(mesh, triangles.to_vec());
         let mut own = part(mesh, triangles);
@@ -158,8 +162,9 @@ impl Region {
         }
     }
 
-    /// The region that a closed surface bounds whose triangles are known to face one side, `true` for normals that point inward: also where
-    /// it touches itself along an edge, so that it would not tell by itself how it faces. Turned where normals point into it.
+    /// The region that a closed surface bounds whose triangles are known to face one side, `true`
+    /// for normals that point inward: also where it touches itself along an edge, so that it would
+    /// not tell by itself how it faces. Turned where normals point into it.
     pub fn faced(mesh: &Mesh, boundary: &[(u32, bool)]) -> Self {
         let triangles: Vec<u32> = boundary.iter().map(|&(t, _)| t).collect();
         let mut own = part(mesh, &triangles);
@@ -182,7 +187,8 @@ impl Region {
         self.surface.nearest(x).map_or(f64::INFINITY, |nearest| nearest.distance)
     }
 
-    /// Where each triangle of the mesh lies; triangles joined by edges, other than edges of the boundary, lie on one side.
+    /// Where each triangle of the mesh lies; triangles joined by edges, other than edges of the
+    /// boundary, lie on one side.
     pub fn positions(&self, mesh: &Mesh) -> Vec<Position> {
         let mut positions = vec![Position::Outside; mesh.triangles.len()];
         for &(triangle, inward) in &self.boundary {
@@ -206,10 +212,12 @@ impl Region {
     }
 }
 
-/// The connected parts of a surface, in the order of their first triangles, each with the region that it encloses if taken alone
-/// (cavities count as bodies); `None` if it is open or cannot face one side.
+/// The connected parts of a surface, in the order of their first triangles, each with the region
+/// that it encloses if taken alone (cavities count as bodies); `None` if it is open or cannot face
+/// one side.
 ///
-/// `keep` selects the triangles of the surface by index. Regions that are `known` are taken where a part is all of their boundary.
+/// `keep` selects the triangles of the surface by index. Regions that are `known` are taken where a
+/// part is all of their boundary.
 pub fn parts(
     mesh: &Mesh,
     keep: impl Fn(usize) -> bool,
@@ -254,8 +262,9 @@ pub fn enclosed(mesh: &Mesh, boundaries: &[Vec<u32>]) -> Result<Vec<Region>, (us
     boundaries.iter().enumerate().map(region).collect()
 }
 
-/// The region on either side of each triangle: first that to which its normal points, then the other. Of several regions around
-/// a place the smallest counts, so that nested ones need no order; `None` = in no region.
+/// The region on either side of each triangle: first that to which its normal points, then the
+/// other. Of several regions around a place the smallest counts, so that nested ones need no order;
+/// `None` = in no region.
 pub fn on_both_sides(mesh: &Mesh, regions: &[Region]) -> Vec<[Option<u32>; 2]> {
     let mut sides = vec![[None; 2]; mesh.triangles.len()];
     let mut order: Vec<usize> = (0..regions.len()).collect();
@@ -345,7 +354,8 @@ mod tests {
     fn nested_regions_need_no_order() {
         let mesh = concentric();
         let (inner, outer) = (group(&mesh, 0), group(&mesh, 1));
-        // Normals point away from the centre; the core is region `core`, what lies around it region `coat`.
+        // Normals point away from the centre; the core is region `core`, what lies around it region
+        // `coat`.
         for (boundaries, core, coat) in
             [([inner.clone(), outer.clone()], 0, 1), ([outer.clone(), inner.clone()], 1, 0)]
         {

@@ -1,8 +1,8 @@
 //! Components that are spheres but for their facets.
 //!
 //! Their vertices lie on the sphere, or above it by as much as gives the facets the sphere's volume
-//! ([`crate::generate::with_volumes`]). Polyhedra may have their corners on a sphere too: three triangles in one plane, or too few
-//! corners, make a component none.
+//! ([`crate::generate::with_volumes`]). Polyhedra may have their corners on a sphere too: three
+//! triangles in one plane, or too few corners, make a component none.
 
 use crate::generate::with_volumes;
 use crate::surface::{Mesh, PhysicalGroup};
@@ -21,10 +21,12 @@ const RESEMBLES: f64 = 0.1;
 /// With fewer vertices a sphere cannot be distinguished from a polyhedron: an icosahedron has 12.
 const FEWEST: usize = 13;
 
-/// Up to so many vertices there may be no two triangles in one plane: from here on, spheres of planar quadrangles occur.
+/// Up to so many vertices there may be no two triangles in one plane: from here on, spheres of
+/// planar quadrangles occur.
 const FEWEST_WITH_QUADRANGLES: usize = 32;
 
-/// Triangles at an edge are in one plane if the sine of the angle between their normals is below this.
+/// Triangles at an edge are in one plane if the sine of the angle between their normals is below
+/// this.
 const FLAT: f64 = 1e-6;
 
 /// Steps toward the centre of a sphere with raised vertices, at most.
@@ -44,7 +46,8 @@ pub struct Ball {
 pub struct Sphere {
     /// The sphere.
     pub ball: Ball,
-    /// Whether vertices are raised above it so that the facets have its volume; otherwise they lie on it.
+    /// Whether vertices are raised above it so that the facets have its volume; otherwise they lie
+    /// on it.
     pub raised: bool,
 }
 
@@ -147,8 +150,8 @@ fn flat_sides(mesh: &Mesh) -> Vec<u8> {
     flat
 }
 
-/// The best sphere through points, and their distance from it relative to its radius: |x|^2 = 2 c . x + d, by least squares about
-/// their mean.
+/// The best sphere through points, and their distance from it relative to its radius: |x|^2 = 2 c .
+/// x + d, by least squares about their mean.
 fn fit(points: &[Vector]) -> Option<(Ball, f64)> {
     let sum = points.iter().fold([0.0; 3], |sum, point| add(sum, *point));
     let mean = scale(1.0 / points.len() as f64, sum);
@@ -175,8 +178,8 @@ fn fit(points: &[Vector]) -> Option<(Ball, f64)> {
     Some((Ball { centre, radius }, off / radius))
 }
 
-/// The sphere whose vertices, raised to its volume, are those of the component; `ball` is one next to them. Gauss-Newton steps for
-/// the centre; the radius is that of the volume.
+/// The sphere whose vertices, raised to its volume, are those of the component; `ball` is one next
+/// to them. Gauss-Newton steps for the centre; the radius is that of the volume.
 fn fit_raised(mesh: &Mesh, triangles: &[u32], ball: Ball, volume: f64) -> Option<Ball> {
     let radius = (0.75 * volume.abs() / std::f64::consts::PI).cbrt();
     let mut ball = Ball { centre: ball.centre, radius };
@@ -209,7 +212,8 @@ fn fit_raised(mesh: &Mesh, triangles: &[u32], ball: Ball, volume: f64) -> Option
     None
 }
 
-/// The vertices of a component of `triangles` that lies on a sphere, raised so that its facets have the sphere's volume.
+/// The vertices of a component of `triangles` that lies on a sphere, raised so that its facets have
+/// the sphere's volume.
 pub(crate) fn raised(mesh: &Mesh, triangles: &[u32], ball: Ball) -> Vec<(u32, Vector)> {
     let (vertices, own) = mesh_of(mesh, triangles);
     let raised = with_volumes(own, &[(ball.centre, ball.radius)]);
@@ -239,7 +243,8 @@ fn mesh_of(mesh: &Mesh, triangles: &[u32]) -> (Vec<u32>, Mesh) {
     (vertices, own)
 }
 
-/// Solves a symmetric 3 by 3 system by Cramer's rule; `None` if it is singular, as for points in a plane.
+/// Solves a symmetric 3 by 3 system by Cramer's rule; `None` if it is singular, as for points in a
+/// plane.
 fn solve(a: [[f64; 3]; 3], b: Vector) -> Option<Vector> {
     let determinant = |m: [[f64; 3]; 3]| {
         m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])

@@ -1,7 +1,8 @@
 //! Joins triangles that have separate vertices where they should share them.
 //!
-//! Some programs write every facet with its own three vertices, or every patch with its own rim. Only edges are joined that lie on each
-//! other and at which the surface would end otherwise; bodies that touch have no such edges and stay apart.
+//! Some programs write every facet with its own three vertices, or every patch with its own rim.
+//! Only edges are joined that lie on each other and at which the surface would end otherwise;
+//! bodies that touch have no such edges and stay apart.
 
 use crate::check::coincident;
 use crate::surface::Mesh;
@@ -12,7 +13,8 @@ use std::collections::HashMap;
 /// Stands for a vertex that is not at an open edge.
 const NONE: u32 = u32::MAX;
 
-/// Merges the vertices at the ends of open edges that lie on each other; the number of such edges, 0 if nothing changed.
+/// Merges the vertices at the ends of open edges that lie on each other; the number of such edges,
+/// 0 if nothing changed.
 ///
 /// For valid meshes ([`Mesh::validate`]). O(n).
 pub fn stitch(mesh: &mut Mesh) -> usize {

@@ -23,13 +23,15 @@ impl PhysicalGroup {
 
 /// A triangle surface in the unit of its file.
 ///
-/// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are dropped by the readers.
-/// The readers and generators return valid meshes; check a mesh made by hand with [`Mesh::validate`].
+/// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are
+/// dropped by the readers. The readers and generators return valid meshes; check a mesh made by
+/// hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
     pub vertices: Vec<[f64; 3]>,
-    /// Vertex indices, counter-clockwise seen from the side the normal points to, shape (triangles, 3).
+    /// Vertex indices, counter-clockwise seen from the side the normal points to, shape (triangles,
+    /// 3).
     pub triangles: Vec<[u32; 3]>,
     /// The surface's physical groups (dimension 2), in order of first appearance.
     pub groups: Vec<PhysicalGroup>,
@@ -98,13 +100,15 @@ impl Mesh {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
     }
 
-    /// The groups that a triangle belongs to, as sorted indices into `groups`; none where `membership` says nothing of it.
+    /// The groups that a triangle belongs to, as sorted indices into `groups`; none where
+    /// `membership` says nothing of it.
     pub fn groups_of(&self, triangle: usize) -> &[u32] {
         let set = self.membership.get(triangle).and_then(|&set| self.memberships.get(set as usize));
         set.map_or(&[], Vec::as_slice)
     }
 
-    /// Checks that indices are in range and coordinates are usable, as all functions that take a mesh require.
+    /// Checks that indices are in range and coordinates are usable, as all functions that take a
+    /// mesh require.
     ///
     /// # Errors
     /// [`InvalidMesh`], the first that is found.

@@ -82,7 +82,8 @@ fn edges_of(range: &[Side]) -> impl Iterator<Item = &[Side]> {
     range.chunk_by(|a, b| (a.low, a.high) == (b.low, b.high))
 }
 
-/// The sides of triangles, which are numbered from `first` on; a side from a vertex to itself is none.
+/// The sides of triangles, which are numbered from `first` on; a side from a vertex to itself is
+/// none.
 fn sides_of(triangles: &[[u32; 3]], first: usize) -> impl Iterator<Item = Side> {
     triangles.iter().enumerate().flat_map(move |(k, &[a, b, c])| {
         [(a, b), (b, c), (c, a)].into_iter().filter(|(p, q)| p != q).map(move |(p, q)| Side {
@@ -105,11 +106,13 @@ pub struct Part {
     pub boundary_edges: usize,
     /// Edges of more than two triangles of the part, as where sheets meet in a T.
     pub non_manifold_edges: usize,
-    /// Edges that as many triangles should run through one way as the other, but do not: normals flip sides there.
+    /// Edges that as many triangles should run through one way as the other, but do not: normals
+    /// flip sides there.
     pub flipped_edges: usize,
     /// Whether every edge has an even number of triangles, so that the part encloses space.
     pub closed: bool,
-    /// Volume enclosed, positive if normals point outward, in the cube of the mesh's unit; meaningful if closed and consistent.
+    /// Volume enclosed, positive if normals point outward, in the cube of the mesh's unit;
+    /// meaningful if closed and consistent.
     pub signed_volume: f64,
 }
 
@@ -151,7 +154,8 @@ impl Part {
         self.signed_volume += other.signed_volume;
     }
 
-    /// Adds one edge, of which `uses` triangles of this part run through forward minus backward = `balance` times.
+    /// Adds one edge, of which `uses` triangles of this part run through forward minus
+    /// backward = `balance` times.
     fn add_edge(&mut self, uses: usize, balance: isize) {
         self.edges += 1;
         self.boundary_edges += usize::from(uses == 1);
@@ -262,7 +266,8 @@ impl Counts {
     }
 }
 
-/// `count` parts of a valid mesh, described as in [`Topology`] but without volumes; `part_of` gives the part of a triangle, if it is in one.
+/// `count` parts of a valid mesh, described as in [`Topology`] but without volumes; `part_of` gives
+/// the part of a triangle, if it is in one.
 pub fn parts(
     mesh: &Mesh,
     count: usize,
@@ -315,7 +320,8 @@ fn enclose(mesh: &Mesh, members: impl Iterator<Item = (usize, usize)>, parts: &m
 
 /// For each triangle of a valid mesh the component it belongs to, and the number of components.
 ///
-/// Triangles are joined by shared edges; components are numbered in the order of their first triangles.
+/// Triangles are joined by shared edges; components are numbered in the order of their first
+/// triangles.
 pub fn components(mesh: &Mesh) -> (Vec<u32>, usize) {
     label_components(mesh, &Sides::of(mesh), |_| true)
 }

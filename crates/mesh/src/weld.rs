@@ -18,8 +18,8 @@ pub(crate) fn bounds(points: &[Vector]) -> [Vector; 2] {
     })
 }
 
-/// A length below which points count as one: `relative` times the diagonal of their bounding box, but no less than what
-/// coordinates far from the origin are rounded by.
+/// A length below which points count as one: `relative` times the diagonal of their bounding box,
+/// but no less than what coordinates far from the origin are rounded by.
 pub(crate) fn tolerance(points: &[Vector], relative: f64) -> f64 {
     let [low, high] = bounds(points);
     let rounding = ROUNDINGS * f64::EPSILON * max_norm(low).max(max_norm(high));
@@ -29,11 +29,12 @@ pub(crate) fn tolerance(points: &[Vector], relative: f64) -> f64 {
 /// The end of a cell's list.
 const END: u32 = u32::MAX;
 
-/// For each point the index of the point that stands for it: the first earlier one that stands for itself and lies within `tolerance` in
-/// every coordinate, or else the point itself.
+/// For each point the index of the point that stands for it: the first earlier one that stands for
+/// itself and lies within `tolerance` in every coordinate, or else the point itself.
 ///
-/// Equal points always get the same one. O(n): points that stand for themselves are more than a tolerance apart, so that a cell of the grid
-/// holds few, and with cells eight tolerances wide most points search one cell or two.
+/// Equal points always get the same one. O(n): points that stand for themselves are more than a
+/// tolerance apart, so that a cell of the grid holds few, and with cells eight tolerances wide most
+/// points search one cell or two.
 pub fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     if tolerance == 0.0 {
         // All points are at the origin.
@@ -43,7 +44,8 @@ pub fn first_at(points: &[Vector], tolerance: f64) -> Vec<u32> {
     let grid = || Grid { low, tolerance, width: 8.0 * tolerance, hasher: RandomState::new() };
     let mut welded: Vec<u32> = (0..points.len() as u32).collect();
     let places = |of: &[u32]| -> Vec<Vector> { of.iter().map(|&i| points[i as usize]).collect() };
-    // Only points that share a cell or a list are compared: usually there are none. A second hash separates those that only share lists.
+    // Only points that share a cell or a list are compared: usually there are none. A second hash
+    // separates those that only share lists.
     let crowded = grid().crowded(points);
     let again = grid().crowded(&places(&crowded));
     let crowded: Vec<u32> = again.iter().map(|&k| crowded[k as usize]).collect();
@@ -66,7 +68,8 @@ impl Grid {
         ((x - self.low[i]) / self.width + 0.5).floor() as i64
     }
 
-    /// The list of `lists` (a power of two) that a cell's points are in. Cells of one hash share a list.
+    /// The list of `lists` (a power of two) that a cell's points are in. Cells of one hash share a
+    /// list.
     fn list_of(&self, cell: [i64; 3], lists: usize) -> usize {
         self.hasher.hash_one(cell) as usize & (lists - 1)
     }
@@ -84,8 +87,9 @@ impl Grid {
         }
     }
 
-    /// Points that share a cell with others, or a list with a cell of others, in increasing order: all that are within a tolerance of
-    /// another are among them, since the cell of the one is around the other.
+    /// Points that share a cell with others, or a list with a cell of others, in increasing order:
+    /// all that are within a tolerance of another are among them, since the cell of the one is
+    /// around the other.
     fn crowded(&self, points: &[Vector]) -> Vec<u32> {
         /// Bits of a list: some cell of it was met, and again.
         const MET: u8 = 1;
@@ -116,8 +120,8 @@ impl Grid {
 
     /// As [`first_at`], one point after the other.
     fn first_of_each(&self, points: &[Vector]) -> Vec<u32> {
-        // Kept points by the hash of their cell, as lists: the last one of each here, those before it in `before`. Distances tell
-        // the points of cells that share a list apart.
+        // Kept points by the hash of their cell, as lists: the last one of each here, those before
+        // it in `before`. Distances tell the points of cells that share a list apart.
         let mut last_in: Vec<u32> = vec![END; (2 * points.len()).next_power_of_two()];
         let mut before: Vec<u32> = vec![END; points.len()];
         let mut welded: Vec<u32> = Vec::with_capacity(points.len());

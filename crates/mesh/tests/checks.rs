@@ -1,4 +1,5 @@
-//! Topology, defects and conductors on meshes with known faults, at every scale and far from the origin.
+//! Topology, defects and conductors on meshes with known faults, at every scale and far from the
+//! origin.
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
@@ -68,7 +69,8 @@ fn sound_meshes_are_sound_at_every_scale() {
 fn defects_are_found_at_every_scale() {
     let mut mesh = cube(1000.0);
     let count = mesh.triangles.len() as u32;
-    // The first triangle again, turned; a copy of the second with vertices of its own; a line; a point.
+    // The first triangle again, turned; a copy of the second with vertices of its own; a line; a
+    // point.
     let [a, b, c] = mesh.triangles[0];
     let [d, e, f] = mesh.triangles[1].map(|v| mesh.vertices[v as usize]);
     let next = mesh.vertices.len() as u32;
@@ -190,7 +192,8 @@ fn conductors_follow_requests_groups_or_components() {
 fn what_is_in_no_group_can_be_one_conductor() {
     let mut mesh = spheres();
     let half = mesh.triangles.len() / 2;
-    // One of the bodies in a group, the other in none; then both in none, as in a file of another format.
+    // One of the bodies in a group, the other in none; then both in none, as in a file of another
+    // format.
     mesh.membership[half..].fill(0);
     let requests = [request("a", &["left"]), request("b", &[UNGROUPED])];
     let found = assign(&mesh, &requests, &[]).unwrap();

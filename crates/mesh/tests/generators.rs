@@ -277,8 +277,8 @@ fn facets_can_have_the_volume_of_the_sphere() {
     }
 }
 
-/// Fine facets are raised as little as fine facets need, however coarse the mesh is elsewhere: scaled as a whole, these spheres
-/// would reach into each other.
+/// Fine facets are raised as little as fine facets need, however coarse the mesh is elsewhere:
+/// scaled as a whole, these spheres would reach into each other.
 #[test]
 fn facets_of_the_spheres_volume_leave_gaps_open() {
     let (resolution, base) = (Resolution::Elements(640), SphereBase::Icosahedron);
@@ -298,7 +298,8 @@ fn facets_of_the_spheres_volume_leave_gaps_open() {
     assert!(matches!(shape(2.005).build_with_volumes(1.0), Err(Error::Intersecting { .. })));
 }
 
-/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each other.
+/// The same surface at all resolutions, good triangles, atoms inside of it and apart from each
+/// other.
 #[test]
 fn molecules() {
     for (count, elements) in [(1, 320), (30, 2000), (300, 8000), (1000, 20_480)] {

@@ -24,7 +24,8 @@ fn fine(text: &str) -> (Mesh, ReadReport) {
     gmsh::parse(text.as_bytes()).unwrap()
 }
 
-/// Triangles as points in a canonical order that keeps orientation, with the labels of their groups.
+/// Triangles as points in a canonical order that keeps orientation, with the labels of their
+/// groups.
 fn content(mesh: &Mesh) -> BTreeSet<String> {
     (0..mesh.triangles.len())
         .map(|t| {

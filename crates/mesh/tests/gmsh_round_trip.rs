@@ -216,8 +216,8 @@ proptest! {
     }
 }
 
-/// Large binary files are read on all cores: to the same mesh as text, and with the same complaints as big-endian ones, which are
-/// read number by number.
+/// Large binary files are read on all cores: to the same mesh as text, and with the same complaints
+/// as big-endian ones, which are read number by number.
 #[test]
 fn large_files_are_read_as_small_ones() {
     let resolution = Resolution::Elements(20_000);

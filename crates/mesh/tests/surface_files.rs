@@ -1,4 +1,5 @@
-//! OFF, PLY, STL and MSMS: what is read, what is refused and where, and that no bytes break a reader.
+//! OFF, PLY, STL and MSMS: what is read, what is refused and where, and that no bytes break a
+//! reader.
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
@@ -181,7 +182,8 @@ fn stl_corners_are_one_within_the_tolerance_and_two_beyond() {
     assert_eq!(pair(3e-6), 6);
 }
 
-/// Marching cubes make such edges: their two ends share a cell of the welding grid, and each has to be found there again.
+/// Marching cubes make such edges: their two ends share a cell of the welding grid, and each has to
+/// be found there again.
 #[test]
 fn ends_of_short_edges_are_two_points_and_the_surface_stays_closed() {
     let mut mesh = sphere();
@@ -218,7 +220,8 @@ fn ends_of_short_edges_are_two_points_and_the_surface_stays_closed() {
     }
 }
 
-/// Every facet with vertices of its own, in the formats that number vertices: the same surface as with shared ones.
+/// Every facet with vertices of its own, in the formats that number vertices: the same surface as
+/// with shared ones.
 #[test]
 fn surfaces_whose_facets_share_no_vertices_are_joined() {
     let whole = sphere();
@@ -300,7 +303,8 @@ fn off_allows_what_programs_write() {
                        3 0 2 1 255 0 0\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
     let mesh = parse(Format::Off, tetrahedron);
     assert!((Report::of(&mesh).unwrap().whole.signed_volume - 1.0 / 6.0).abs() < 1e-15);
-    // Without the keyword, with a quadrangle whose other diagonal is shorter, a line and a vertex that nothing uses.
+    // Without the keyword, with a quadrangle whose other diagonal is shorter, a line and a vertex
+    // that nothing uses.
     let (mesh, reading) =
         files::parse(Format::Off, b"5 2 0\n0 0 0\n3 0 0\n3 1 0\n1 1 0\n9 9 9\n4 0 1 2 3\n2 0 1\n")
             .unwrap()

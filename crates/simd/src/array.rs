@@ -1,4 +1,5 @@
-//! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without AVX2.
+//! Vectors without intrinsics: one lane as the twin for tests, a few lanes for processors without
+//! AVX2.
 
 use crate::{Call, Real, Simd};
 

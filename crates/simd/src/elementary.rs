@@ -4,22 +4,24 @@ use crate::Simd;
 
 /// Vectors of double precision, with elementary functions.
 pub trait Elementary: Simd<Scalar = f64> {
-    /// 1/sqrt of each number above 0, 0 of the others; to a relative error of 1e-13 from 1e-38 to 1e38.
+    /// 1/sqrt of each number above 0, 0 of the others; to a relative error of 1e-13 from 1e-38 to
+    /// 1e38.
     #[inline(always)]
     fn rsqrt_or_zero(self) -> Self {
         let [root] = Self::rsqrts_or_zero([self]);
         root
     }
 
-    /// The same of several vectors, each step for all of them before the next: a processor looks ahead no farther than a few of
-    /// these chains.
+    /// The same of several vectors, each step for all of them before the next: a processor looks
+    /// ahead no farther than a few of these chains.
     #[inline(always)]
     fn rsqrts_or_zero<const B: usize>(numbers: [Self; B]) -> [Self; B] {
         let mut roots = numbers;
         for b in 0..B {
             roots[b] = numbers[b].rsqrt_guess();
         }
-        // Newton: the error e of a guess becomes 3/2 e^2, from 4e-4 to 3e-7 to 1.5e-13, from which rounding hides little.
+        // Newton: the error e of a guess becomes 3/2 e^2, from 4e-4 to 3e-7 to 1.5e-13, from which
+        // rounding hides little.
         for _ in 0..2 {
             let mut factors = numbers;
             for b in 0..B {
@@ -48,14 +50,15 @@ pub trait Elementary: Simd<Scalar = f64> {
         sum
     }
 
-    /// ln(numerator / denominator) of positive normal numbers, to about 2 units in the last place of the larger of the
-    /// result and 1/2.
+    /// ln(numerator / denominator) of positive normal numbers, to about 2 units in the last place
+    /// of the larger of the result and 1/2.
     ///
     /// With the power of two taken out, the quotient is within a factor of sqrt 2 of 1, and
     /// ln q = 2 artanh((q - 1) / (q + 1)): one division.
     #[inline(always)]
     fn ln_ratio(numerator: Self, denominator: Self) -> Self {
-        /// 2 artanh(s) / s in s^2 <= (3 - 2 sqrt 2)^2: interpolated at Chebyshev points, relative error 2e-18.
+        /// 2 artanh(s) / s in s^2 <= (3 - 2 sqrt 2)^2: interpolated at Chebyshev points, relative
+        /// error 2e-18.
         const ARTANH: [f64; 8] = [
             2.0,
             0.666_666_666_666_676_5,
@@ -80,11 +83,13 @@ pub trait Elementary: Simd<Scalar = f64> {
         exponent.mul_add(Self::splat(std::f64::consts::LN_2), tail)
     }
 
-    /// The angle of (x, y), y >= 0, in [0, pi], 0 at the origin, to about 2 units in the last place.
+    /// The angle of (x, y), y >= 0, in [0, pi], 0 at the origin, to about 2 units in the last
+    /// place.
     #[inline(always)]
     fn atan2_above(y: Self, x: Self) -> Self {
         use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
-        /// atan(u) / u in u^2 <= tan(pi / 8)^2: interpolated at Chebyshev points, relative error 3e-18.
+        /// atan(u) / u in u^2 <= tan(pi / 8)^2: interpolated at Chebyshev points, relative error
+        /// 3e-18.
         const ATAN: [f64; 12] = [
             1.0,
             -0.333_333_333_333_331_2,
@@ -104,7 +109,8 @@ pub trait Elementary: Simd<Scalar = f64> {
         let size = x.abs();
         // Not 0 at the origin either.
         let (short, long) = (size.min(y), size.max(y).max(Self::splat(f64::MIN_POSITIVE)));
-        // atan(short / long) in [0, pi / 4]; its upper half by atan t = pi / 4 + atan((t - 1) / (t + 1)).
+        // atan(short / long) in [0, pi / 4]; its upper half by atan
+        // t = pi / 4 + atan((t - 1) / (t + 1)).
         let bound = long.mul(tan_pi_8);
         let numerator = short.where_above(bound, short.sub(long), short);
         let denominator = short.where_above(bound, short.add(long), long);

@@ -28,7 +28,8 @@ pub enum Error {
     },
 }
 
-/// An instruction set that loops are compiled for and that the processor at hand has: no level can be made that it lacks.
+/// An instruction set that loops are compiled for and that the processor at hand has: no level can
+/// be made that it lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub(crate) Set);
 
@@ -42,14 +43,17 @@ pub(crate) enum Set {
 }
 
 impl Level {
-    /// One lane, without intrinsics: the twin that tests compare with. [`testing::dispatch`](crate::testing::dispatch) alone has code
-    /// for it; elsewhere it is the baseline.
+    /// One lane, without intrinsics: the twin that tests compare with.
+    /// [`testing::dispatch`](crate::testing::dispatch) alone has code for it; elsewhere it is the
+    /// baseline.
     pub const SCALAR: Self = Self(Set::Scalar);
-    /// What every x86-64 (or any other processor) has: 16 bytes of lanes that the compiler vectorises.
+    /// What every x86-64 (or any other processor) has: 16 bytes of lanes that the compiler
+    /// vectorises.
     pub const BASELINE: Self = Self(Set::Baseline);
 
-    /// The level that loops use: the one that [`VARIABLE`] names, else the best of the processor. What it was when first asked
-    /// for stays. A level that is unknown or that the processor lacks counts as none here; [`check`] refuses it.
+    /// The level that loops use: the one that [`VARIABLE`] names, else the best of the processor.
+    /// What it was when first asked for stays. A level that is unknown or that the processor lacks
+    /// counts as none here; [`check`] refuses it.
     #[inline]
     pub fn chosen() -> Self {
         static CHOSEN: OnceLock<Level> = OnceLock::new();

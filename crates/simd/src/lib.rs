@@ -1,8 +1,9 @@
 //! Vectors of floating-point lanes, with the instruction set chosen at run time.
 //!
-//! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`run`] compiles it for each instruction set and runs
-//! it with the widest vectors that the processor at hand has, or those that [`VARIABLE`] names. [`Elementary`] has functions of
-//! double-precision lanes. One lane without intrinsics ([`One`]) is the twin that tests compare with ([`testing`]).
+//! Every hot loop is written once, generic over [`Simd`], as a [`Task`]; [`run`] compiles it for
+//! each instruction set and runs it with the widest vectors that the processor at hand has, or
+//! those that [`VARIABLE`] names. [`Elementary`] has functions of double-precision lanes. One lane
+//! without intrinsics ([`One`]) is the twin that tests compare with ([`testing`]).
 
 mod array;
 mod elementary;
@@ -19,8 +20,8 @@ pub use level::{Error, Level, VARIABLE, check};
 use std::fmt::Debug;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// Work that is generic over the vector type. Implementations mark `run` as `#[inline(always)]`, so that it is compiled with
-/// the instruction set of its caller.
+/// Work that is generic over the vector type. Implementations mark `run` as `#[inline(always)]`, so
+/// that it is compiled with the instruction set of its caller.
 pub trait Task<T: Real> {
     /// What it returns.
     type Output;
@@ -28,7 +29,8 @@ pub trait Task<T: Real> {
     fn run<V: Simd<Scalar = T>>(self) -> Self::Output;
 }
 
-/// A function and its arguments, whose vector type is known beforehand, for [`Simd::call`]. Inlined as a [`Task`] is.
+/// A function and its arguments, whose vector type is known beforehand, for [`Simd::call`]. Inlined
+/// as a [`Task`] is.
 pub trait Call {
     /// What it returns.
     type Output;
@@ -77,7 +79,8 @@ pub trait Real:
 {
     /// Known before code is made, so that what one precision alone needs is made for it alone.
     const IS_SINGLE: bool = size_of::<Self>() == 4;
-    /// Lanes of the widest vector, which fill a cache line. The number of lanes of every vector divides it.
+    /// Lanes of the widest vector, which fill a cache line. The number of lanes of every vector
+    /// divides it.
     const MAX_LANES: usize = 64 / size_of::<Self>();
     /// The number closest to `value`.
     fn of(value: f64) -> Self;
@@ -142,11 +145,13 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     fn max(self, other: Self) -> Self;
     /// The smaller of two.
     fn min(self, other: Self) -> Self;
-    /// `1 / sqrt(self)` of positive numbers from 1e-38 to 1e38, to a relative error of 4e-4; of others anything.
+    /// `1 / sqrt(self)` of positive numbers from 1e-38 to 1e38, to a relative error of 4e-4; of
+    /// others anything.
     fn rsqrt_guess(self) -> Self;
     /// `yes` where `self > other`, `no` elsewhere.
     fn where_above(self, other: Self, yes: Self, no: Self) -> Self;
-    /// `self` where `x > threshold`, 0 elsewhere: on AVX2 one instruction less than [`Self::where_above`].
+    /// `self` where `x > threshold`, 0 elsewhere: on AVX2 one instruction less than
+    /// [`Self::where_above`].
     fn zero_unless_above(self, x: Self, threshold: Self) -> Self;
     /// Whether any lane is at most `threshold`.
     fn any_at_most(self, threshold: Self) -> bool;
@@ -155,8 +160,8 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     /// Difference of the binary exponents of positive normal numbers.
     fn exponent_less(self, other: Self) -> Self;
 
-    /// Calls a function, compiled with the instruction set of these vectors and apart from its caller: the compiler's time grows
-    /// faster than the size of a function.
+    /// Calls a function, compiled with the instruction set of these vectors and apart from its
+    /// caller: the compiler's time grows faster than the size of a function.
     fn call<C: Call>(call: C) -> C::Output;
     /// Runs a task with these vectors, by [`Self::call`].
     #[inline(always)]
@@ -164,16 +169,18 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
         Self::call(TaskWith::<Self, K>(task, std::marker::PhantomData))
     }
 
-    /// What [`Self::inverse_roots`] are multiplied by if not `FULL`: a factor that the refinement of a guess would spend a
-    /// multiplication on.
+    /// What [`Self::inverse_roots`] are multiplied by if not `FULL`: a factor that the refinement
+    /// of a guess would spend a multiplication on.
     const ROOT_SCALE: f64 =
         if Self::Scalar::IS_SINGLE && !Self::GUESS_IS_EXACT { 2.0 } else { 1.0 };
-    /// `1 / sqrt(x)` of each of `B` vectors of positive lanes, step by step side by side, so that the steps of one hide the
-    /// latency of another. To nearly working precision, or, if not `FULL`, times [`Self::ROOT_SCALE`] and to a relative error
-    /// of 2e-7 in single and 1.3e-10 in double precision. Lanes that are 0 give anything.
+    /// `1 / sqrt(x)` of each of `B` vectors of positive lanes, step by step side by side, so that
+    /// the steps of one hide the latency of another. To nearly working precision, or, if not
+    /// `FULL`, times [`Self::ROOT_SCALE`] and to a relative error of 2e-7 in single and 1.3e-10 in
+    /// double precision. Lanes that are 0 give anything.
     #[inline(always)]
     fn inverse_roots<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
-        // By `map`: after a loop the compiler interleaves what follows worse (AVX2, double precision: P2P takes 8 % longer).
+        // By `map`: after a loop the compiler interleaves what follows worse (AVX2, double
+        // precision: P2P takes 8 % longer).
         let guesses = x.map(|x| x.rsqrt_guess());
         match (Self::GUESS_IS_EXACT, Self::Scalar::IS_SINGLE, FULL) {
             (true, _, _) => guesses,

@@ -2,7 +2,8 @@
 
 use crate::{Real, Simd};
 
-/// `2 / sqrt(x)` from estimates, by one Newton step: the error of an estimate is squared, times 3/2.
+/// `2 / sqrt(x)` from estimates, by one Newton step: the error of an estimate is squared, times
+/// 3/2.
 #[inline(always)]
 pub(crate) fn newton<V: Simd, const B: usize>(x: [V; B], mut roots: [V; B]) -> [V; B] {
     let three = V::splat(V::Scalar::of(3.0));
@@ -19,7 +20,8 @@ pub(crate) fn newton<V: Simd, const B: usize>(x: [V; B], mut roots: [V; B]) -> [
     roots
 }
 
-/// `1 / sqrt(x)` from estimates y: with h = 1 - x y^2 it is y (1 + h/2 + 3/8 h^2 + 5/16 h^3 + ...); `ORDER` terms after the 1.
+/// `1 / sqrt(x)` from estimates y: with h = 1 - x y^2 it is y (1 + h/2 + 3/8 h^2 + 5/16 h^3 + ...);
+/// `ORDER` terms after the 1.
 #[inline(always)]
 pub(crate) fn series<V: Simd, const B: usize, const ORDER: usize>(
     x: [V; B],

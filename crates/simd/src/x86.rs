@@ -1,5 +1,7 @@
-//! AVX2 and AVX-512 vectors. The intrinsics are sound because these types are private, so that they reach other code only as the
-//! vector type of a task, which [`Real::dispatch`](crate::Real::dispatch) runs at a [`Level`](crate::Level) that the processor has.
+//! AVX2 and AVX-512 vectors. The intrinsics are sound because these types are private, so that they
+//! reach other code only as the vector type of a task, which
+//! [`Real::dispatch`](crate::Real::dispatch) runs at a [`Level`](crate::Level) that the processor
+//! has.
 
 use std::arch::x86_64::*;
 
@@ -139,7 +141,8 @@ macro_rules! vector {
 
             #[inline(always)]
             fn exponent_less(self, other: Self) -> Self {
-                /// Its last bit counts as 1: with an exponent for its mantissa, it is more by the exponent.
+                /// Its last bit counts as 1: with an exponent for its mantissa, it is more by the
+                /// exponent.
                 const ZERO: $scalar = (1u64 << $mantissa_bits) as $scalar;
                 // SAFETY: module documentation.
                 unsafe {

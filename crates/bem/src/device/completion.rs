@@ -126,7 +126,8 @@ impl DeviceCompletion {
         self.add(&laws.shifts, false, &shifts, y, columns)
     }
 
-    /// to += A from for each column, or with `absolute` the sums of |from_j| over the entries of each row.
+    /// to += A from for each column, or with `absolute` the sums of |from_j| over the entries of
+    /// each row.
     fn add(
         &self,
         a: &DeviceEntries,

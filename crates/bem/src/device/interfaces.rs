@@ -1,5 +1,5 @@
-//! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device: the twin of
-//! `precondition::interfaces`.
+//! Conductors by local inverses over a coarse level, interfaces by their diagonals, on the device:
+//! the twin of `precondition::interfaces`.
 
 use cuda::{Buffer, Pointer};
 
@@ -84,7 +84,8 @@ impl DevicePreconditioner {
         Ok(Self { panels: n, conductors, interfaces: Some(interfaces) })
     }
 
-    /// For these media: what a normal derivative on panel i counts in its row, and the row's diagonal.
+    /// For these media: what a normal derivative on panel i counts in its row, and the row's
+    /// diagonal.
     ///
     /// # Errors
     /// The GPU's.

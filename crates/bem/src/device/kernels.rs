@@ -34,8 +34,9 @@ impl<A: Arguments> Kernel<A> {
     /// Starts `blocks` blocks for each of `columns`.
     pub(super) fn blocks(&self, blocks: usize, columns: usize, arguments: A) -> Result<(), Error> {
         let grid = Grid { blocks: [blocks as u32, columns as u32], ..Grid::new(1, self.threads) };
-        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file states, in buffers that live until the
-        // stream has passed the launch; the tests run under compute-sanitizer check that (docs/performance.md, "GPU").
+        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file
+        // states, in buffers that live until the stream has passed the launch; the tests run under
+        // compute-sanitizer check that (docs/performance.md, "GPU").
         unsafe { self.kernel.launch(self.device.stream(), grid, arguments) }
     }
 }

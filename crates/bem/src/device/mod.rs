@@ -1,7 +1,8 @@
-//! Near field, preconditioner, products and Krylov vectors on a GPU, beside the fast sum that is there.
+//! Near field, preconditioner, products and Krylov vectors on a GPU, beside the fast sum that is
+//! there.
 //!
-//! The kernels compute what this crate's modules compute on processor cores, in double precision; geometry goes to the
-//! device once, and after that a solve moves numbers, not vectors.
+//! The kernels compute what this crate's modules compute on processor cores, in double precision;
+//! geometry goes to the device once, and after that a solve moves numbers, not vectors.
 
 mod backend;
 mod completion;
@@ -80,8 +81,8 @@ struct Rules {
 }
 
 impl DeviceGeometry {
-    /// Brings panels to the device, with rows of these kinds (none of them [`RowKind::Double`]); each looks for others within
-    /// `diameters` of its own.
+    /// Brings panels to the device, with rows of these kinds (none of them [`RowKind::Double`]);
+    /// each looks for others within `diameters` of its own.
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if near field and preconditioner would not fit.

@@ -176,7 +176,8 @@ impl DeviceNear {
         })
     }
 
-    /// Some of its rows and columns, for panels with this geometry; `index` of each panel among them, or [`u32::MAX`].
+    /// Some of its rows and columns, for panels with this geometry; `index` of each panel among
+    /// them, or [`u32::MAX`].
     pub(super) fn between(
         &self,
         geometry: DeviceGeometry,
@@ -210,7 +211,8 @@ impl DeviceNear {
         })
     }
 
-    /// Of some rows the entries off the diagonal in the columns that have an `index`, by which they are renamed.
+    /// Of some rows the entries off the diagonal in the columns that have an `index`, by which they
+    /// are renamed.
     pub(super) fn part(
         &self,
         chosen: &Buffer<u32>,

@@ -121,8 +121,8 @@ impl DeviceProduct {
         Ok(self.near.multiply_add(x, y, columns)?)
     }
 
-    /// What the first column of the last product has at some points, and the sums over all pairs there. None before the first
-    /// product, or if no row asks for it.
+    /// What the first column of the last product has at some points, and the sums over all pairs
+    /// there. None before the first product, or if no row asks for it.
     ///
     /// # Errors
     /// The GPU's.

@@ -1,4 +1,5 @@
-//! What a matrix over panels has beyond potentials of panels without images, as `kernels/shared/rows.cuh` declares it.
+//! What a matrix over panels has beyond potentials of panels without images, as
+//! `kernels/shared/rows.cuh` declares it.
 
 use cuda::{Buffer, Device, Error, Pointer};
 
@@ -8,7 +9,8 @@ use crate::geometry::panels::Panels;
 use crate::near::Needs;
 use crate::near::pairs::RowKind;
 
-/// Kinds of rows, mirror images, needs. Where there is nothing of it, kernels without all that are compiled.
+/// Kinds of rows, mirror images, needs. Where there is nothing of it, kernels without all that are
+/// compiled.
 #[derive(Debug)]
 pub(super) struct Rows {
     macros: Vec<String>,

@@ -1,5 +1,5 @@
-//! Kernels against what processor cores compute. They skip with a printed reason where there is no GPU, unless
-//! FARAD_REQUIRE_GPU=1.
+//! Kernels against what processor cores compute. They skip with a printed reason where there is no
+//! GPU, unless FARAD_REQUIRE_GPU=1.
 
 use std::sync::Arc;
 
@@ -143,7 +143,8 @@ fn near_field_and_preconditioner_match_the_processors() {
             preconditioner.apply_on_device(&potentials, &charges, 2).unwrap();
             charges.read(0, &mut found).unwrap();
             let off = relative(&found, &expected);
-            // Rounding of sums in another order: 1.3e-9 on an H200. Of the few pairs that one of the two may have alone each changes more.
+            // Rounding of sums in another order: 1.3e-9 on an H200. Of the few pairs that one of
+            // the two may have alone each changes more.
             let bound = if single == 0 { 4e-9 } else { 1e-4 };
             println!("preconditioner off by {off:e}, {single} of {common} pairs in one alone");
             assert!(off < bound, "preconditioner off by {off:e}");
@@ -312,7 +313,8 @@ fn compare_rows(
                 continue;
             };
             common += 1;
-            // Potentials are the same integrals; solid angles are integrated in other ways, each to its accuracy.
+            // Potentials are the same integrals; solid angles are integrated in other ways, each to
+            // its accuracy.
             let smaller = panels.areas()[i].min(panels.areas()[j]);
             let both = panels.areas()[i] * panels.areas()[j];
             let images = (panels.total() / panels.len()) as f64;
@@ -468,7 +470,8 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
         for (a, b) in cpu.responses.iter().zip(&cuda.responses) {
             let off = relative(&b.charge, &a.charge);
             println!("{name}: {off:.1e}, {} and {} iterations", a.iterations, b.iterations);
-            // Both solved to 1e-6; charges of single triangles where a charge is close are good to some times that.
+            // Both solved to 1e-6; charges of single triangles where a charge is close are good to
+            // some times that.
             assert!(off < 5e-6, "{name}: charges off by {off:.1e}");
             assert!(a.iterations.abs_diff(b.iterations) <= 1, "{name}");
             // All of one sign, or those of a field, which cancel.

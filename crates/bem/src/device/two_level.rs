@@ -20,7 +20,8 @@ use crate::precondition::gradients::{Gradients, touching, touching_unions};
 use crate::precondition::local_inverse::{LocalInverse, NEIGHBOURS, NEIGHBOURS_OF_FACING, POINTS};
 use crate::solve::cholesky::Factor;
 
-/// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of panels, by warps of a block.
+/// Macros of the kernels for a near field with entries of this type: rows of S with some numbers of
+/// panels, by warps of a block.
 fn macros(value: &[String], rows: Range<usize>, warps: u32, points: usize) -> Vec<String> {
     let (least, most) = (rows.start, rows.end);
     let sizes = format!("LEAST={least} MOST={most} LOCAL_WARPS={warps} POINTS_OF_PANEL={points}");
@@ -32,7 +33,8 @@ fn usual_macros(value: &[String]) -> Vec<String> {
     macros(value, 0..NEIGHBOURS, THREADS / 32, 1)
 }
 
-/// Rows of S and the coarse level: the device's twin of [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
+/// Rows of S and the coarse level: the device's twin of
+/// [`TwoLevel`](crate::precondition::local_inverse::TwoLevel).
 #[derive(Debug)]
 pub(crate) struct DeviceTwoLevel {
     device: Device,
@@ -117,7 +119,8 @@ impl DeviceTwoLevel {
             local_columns: columns.pointer(),
             local_values: values.pointer(),
         };
-        // A warp each; the larger neighbourhoods by a kernel of their own, of which a block has room for one.
+        // A warp each; the larger neighbourhoods by a kernel of their own, of which a block has
+        // room for one.
         Kernel::new(&device, &usual, THREADS)?.over(32 * n, 1, inverses)?;
         if some_face {
             let macros = macros(&near.value, neighbours..NEIGHBOURS_OF_FACING, 1, POINTS);
@@ -214,7 +217,8 @@ impl DeviceTwoLevel {
 }
 
 impl DeviceCoarse {
-    /// `None` if there are too few panels for a coarse level, or if its matrix is not positive definite.
+    /// `None` if there are too few panels for a coarse level, or if its matrix is not positive
+    /// definite.
     fn new(
         near: &DeviceNear,
         panels: &Panels,
@@ -385,7 +389,8 @@ impl Cells {
         })
     }
 
-    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of [`Entries`](crate::precondition::entries::Entries).
+    /// Entries of these pairs of clusters, or of unions of them, or of all: the twin of
+    /// [`Entries`](crate::precondition::entries::Entries).
     fn entries(
         &self,
         near: &DeviceNear,

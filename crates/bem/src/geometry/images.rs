@@ -1,7 +1,8 @@
 //! Mirror images: what lies on one side of some planes stands for itself and all its images.
 //!
-//! An odd plane is a grounded one, an image in it has the opposite charge; in an even plane, a plane of symmetry, it has the same.
-//! Image g is mirrored in those planes k whose bit 2^k is set in g; image 0 is what is there.
+//! An odd plane is a grounded one, an image in it has the opposite charge; in an even plane, a
+//! plane of symmetry, it has the same. Image g is mirrored in those planes k whose bit 2^k is set
+//! in g; image 0 is what is there.
 
 use mesh::Mesh;
 use mesh::mirror::{self, Plane};

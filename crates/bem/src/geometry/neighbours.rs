@@ -39,14 +39,16 @@ impl Node {
 }
 
 impl<'a> Neighbours<'a> {
-    /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels) and the reach of each.
+    /// Over centroids in the order of [`Panels`](crate::geometry::panels::Panels) and the reach of
+    /// each.
     pub(crate) fn new(centroids: &'a [Vec3], reach: &'a [f64]) -> Self {
         let mut search = Self { centroids, reach, nodes: Vec::new() };
         search.build(0, centroids.len());
         search
     }
 
-    /// Appends the nodes of a range, children after their parent; returns the first one's box and reach.
+    /// Appends the nodes of a range, children after their parent; returns the first one's box and
+    /// reach.
     fn build(&mut self, start: usize, end: usize) -> (Vec3, Vec3, f64) {
         let index = self.nodes.len();
         let (mut low, mut high) = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
@@ -126,7 +128,8 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// A search that keeps the leaves around its last panel's leaf: its next panel is most often in the same one.
+/// A search that keeps the leaves around its last panel's leaf: its next panel is most often in the
+/// same one.
 pub(crate) struct Walk<'a> {
     search: &'a Neighbours<'a>,
     leaf: Range<usize>,

@@ -1,5 +1,5 @@
-//! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an order in which
-//! neighbours in space are neighbours in memory.
+//! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an
+//! order in which neighbours in space are neighbours in memory.
 
 use mesh::Mesh;
 use rayon::prelude::*;
@@ -16,7 +16,8 @@ const SEQUENTIAL: usize = 4096;
 /// Panels longer than so many widths are slivers.
 const SLIVER: f64 = 30.0;
 
-/// Many slivers lie in line, as along a needle, where errors of pairs have one sign: so many add up.
+/// Many slivers lie in line, as along a needle, where errors of pairs have one sign: so many add
+/// up.
 const ALIKE: f64 = 8.0;
 
 /// Panels at which the potential of a part is looked at.
@@ -34,8 +35,8 @@ pub(crate) struct Panels {
     /// Distances from centroids to the farthest vertex.
     radii: Vec<f64>,
     areas: Vec<f64>,
-    /// Which part of the surface each panel belongs to, and the charge on it in a density that gives its part a potential of 1,
-    /// about.
+    /// Which part of the surface each panel belongs to, and the charge on it in a density that
+    /// gives its part a potential of 1, about.
     part: Vec<u32>,
     charges: Vec<f64>,
     /// Index of each panel's triangle in the mesh.
@@ -82,8 +83,8 @@ impl Image {
 }
 
 impl Panels {
-    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest side of their bounding box; parts are
-    /// what hangs together.
+    /// The triangles of `mesh` that `keep` accepts (by their index), scaled by half the longest
+    /// side of their bounding box; parts are what hangs together.
     pub(crate) fn new(mesh: &Mesh, keep: impl Fn(usize) -> bool + Sync) -> Self {
         let panels = Self::without_parts(mesh, keep);
         let part = connected(mesh, &panels.triangle);
@@ -149,8 +150,9 @@ impl Panels {
         self
     }
 
-    /// The even density, in units of that on a sphere as large as all panels' box, that gives these panels a mean potential of 1: the
-    /// larger, the finer their shape. Never less than 1, which is what large surfaces without gaps have.
+    /// The even density, in units of that on a sphere as large as all panels' box, that gives these
+    /// panels a mean potential of 1: the larger, the finer their shape. Never less than 1, which is
+    /// what large surfaces without gaps have.
     fn density(&self, members: &[u32]) -> f64 {
         let area: f64 = members.iter().map(|&i| self.areas[i as usize]).sum();
         // The mean over a few panels, evenly over the area.
@@ -218,7 +220,8 @@ impl Panels {
         self.vertices.len()
     }
 
-    /// The sum over another point and its images, with their signs, of what `f` makes of the square of the distance.
+    /// The sum over another point and its images, with their signs, of what `f` makes of the square
+    /// of the distance.
     pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
         let one = |image: &Image| image.sign * f((x - image.reflect(y)).norm_squared());
         self.images.iter().map(one).sum()
@@ -278,16 +281,17 @@ impl Panels {
         self.scale
     }
 
-    /// Scaled areas, one a panel.
+    /// Scaled areas, one per panel.
     pub(crate) fn areas(&self) -> &[f64] {
         &self.areas
     }
 
-    /// What an error of the potential of a unit charge on panel `j` counts on panel `i`, and the other way around.
+    /// What an error of the potential of a unit charge on panel `j` counts on panel `i`, and the
+    /// other way around.
     ///
-    /// It is multiplied by the charge that is there while the panel's part has the potential 1. Within a part errors matter by
-    /// their mean square over it, so between functions of unit norm; to a part that is small beside a panel of
-    /// another, that panel's error is everywhere.
+    /// It is multiplied by the charge that is there while the panel's part has the potential 1.
+    /// Within a part errors matter by their mean square over it, so between functions of unit norm;
+    /// to a part that is small beside a panel of another, that panel's error is everywhere.
     pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.charges[i], self.charges[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
@@ -299,7 +303,8 @@ impl Panels {
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }
     }
 
-    /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a multiple.
+    /// Part of each panel, and the charge on it while its part has the potential 1, of slivers a
+    /// multiple.
     pub(crate) fn parts(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.charges)
     }
@@ -340,7 +345,8 @@ impl Panels {
 
     /// Coordinates of all vertices but those of images, shape (panels, 3, 3).
     pub(crate) fn coordinates(&self) -> &[f64] {
-        // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the length is counted in those.
+        // SAFETY: a `Vec3` is three numbers in a row, `#[repr(C)]` with nothing between them; the
+        // length is counted in those.
         unsafe { std::slice::from_raw_parts(self.vertices.as_ptr().cast(), 9 * self.len()) }
     }
 

@@ -1,7 +1,9 @@
-//! One flat triangle with uniform density: geometry, closed-form potential, solid angle, self integral.
+//! One flat triangle with uniform density: geometry, closed-form potential, solid angle, self
+//! integral.
 //!
-//! With a_i = v_i - x the vertices seen from the point x, edge i from v_i to v_(i+1) with unit tangent t_i, in-plane
-//! outward normal m_i and length l_i, z the height of x above the plane and A the area:
+//! With a_i = v_i - x the vertices seen from the point x, edge i from v_i to v_(i+1) with unit
+//! tangent t_i, in-plane outward normal m_i and length l_i, z the height of x above the plane and A
+//! the area:
 //!
 //! ```text
 //! Phi(x) = int_T dS_y / |x - y| = sum_i d_i L_i - |z| |Omega|,             d_i = a_i . m_i
@@ -10,8 +12,8 @@
 //! grad Phi(x) = - sum_i m_i L_i - n Omega,                                 Omega of the sign of z
 //! ```
 //!
-//! (Wilton et al., IEEE Trans. Antennas Propag. 32 (1984) 276; Van Oosterom & Strackee, IEEE Trans. Biomed. Eng. 30
-//! (1983) 125.) No factor 1/(4 pi).
+//! (Wilton et al., IEEE Trans. Antennas Propag. 32 (1984) 276; Van Oosterom & Strackee, IEEE Trans.
+//! Biomed. Eng. 30 (1983) 125.) No factor 1/(4 pi).
 
 use nalgebra::Vector3;
 
@@ -45,7 +47,8 @@ fn edges(v: &[Vec3; 3]) -> [Vec3; 3] {
     [v[1] - v[0], v[2] - v[1], v[0] - v[2]]
 }
 
-/// Twice the area along the normal, from the two shorter edges, which span the plane with the least cancellation.
+/// Twice the area along the normal, from the two shorter edges, which span the plane with the least
+/// cancellation.
 fn twice_area(edges: &[Vec3; 3]) -> Vec3 {
     let squares = edges.map(|e| e.norm_squared());
     let longest = (0..3).fold(0, |k, i| if squares[i] > squares[k] { i } else { k });
@@ -101,7 +104,8 @@ impl Triangle {
         (longest * longest / (4.0 * self.area)).max(1.0)
     }
 
-    /// Potential of unit density: int_T dS_y / |x - y|, a length. Valid everywhere, on the triangle too.
+    /// Potential of unit density: int_T dS_y / |x - y|, a length. Valid everywhere, on the triangle
+    /// too.
     #[inline]
     pub fn potential(&self, x: [f64; 3]) -> f64 {
         self.potential_at(&Vec3::from(x))
@@ -119,8 +123,9 @@ impl Triangle {
         sum - z * self.solid_angle_magnitude(&a, &r, z)
     }
 
-    /// Gradient of [`Triangle::potential`] at x: -sum_i m_i L_i - n Omega. In the triangle's plane the normal part is the
-    /// principal value 0; on an edge the tangential part is infinite, and finite but arbitrary here.
+    /// Gradient of [`Triangle::potential`] at x: -sum_i m_i L_i - n Omega. In the triangle's plane
+    /// the normal part is the principal value 0; on an edge the tangential part is infinite, and
+    /// finite but arbitrary here.
     pub fn potential_gradient(&self, x: [f64; 3]) -> [f64; 3] {
         self.gradient_at(&Vec3::from(x)).into()
     }
@@ -130,8 +135,8 @@ impl Triangle {
         self.rounded_gradient_at(x, &[0.0; 3])
     }
 
-    /// The same where the fold at edge i is rounded off to the square `rounding[i]` of a radius: nearer to the edge's line than
-    /// that, L_i stays what it is there.
+    /// The same where the fold at edge i is rounded off to the square `rounding[i]` of a radius:
+    /// nearer to the edge's line than that, L_i stays what it is there.
     #[inline]
     pub(crate) fn rounded_gradient_at(&self, x: &Vec3, rounding: &[f64; 3]) -> Vec3 {
         let (a, r) = self.seen_from(x);
@@ -175,8 +180,8 @@ impl Triangle {
         ((r[i] + r[j] + self.lengths[i]) / (before + after)).ln()
     }
 
-    /// Solid angle that the triangle fills seen from x: int_T n . (x - y) / |x - y|^3 dS_y, positive on the normal's side
-    /// and 0 (the principal value) in the plane.
+    /// Solid angle that the triangle fills seen from x: int_T n . (x - y) / |x - y|^3 dS_y,
+    /// positive on the normal's side and 0 (the principal value) in the plane.
     pub fn solid_angle(&self, x: [f64; 3]) -> f64 {
         self.solid_angle_at(&Vec3::from(x))
     }
@@ -200,11 +205,13 @@ impl Triangle {
         2.0 * (2.0 * self.area * z).atan2(denominator)
     }
 
-    /// int_T int_T dS_x dS_y / |x - y|, the cube of a length: 4/3 A^2 sum_i ln(P / (P - 2 l_i)) / l_i, P the perimeter.
+    /// int_T int_T dS_x dS_y / |x - y|, the cube of a length: 4/3 A^2 sum_i ln(P / (P - 2
+    /// l_i)) / l_i, P the perimeter.
     pub fn self_integral(&self) -> f64 {
         let [a, b, c] = self.lengths;
         let perimeter = a + b + c;
-        // P - 2 a = (b + c) - a would cancel for needles; Heron: (P - 2a) = 16 A^2 / (P (P - 2b) (P - 2c)).
+        // P - 2 a = (b + c) - a would cancel for needles; Heron: (P - 2a) = 16 A^2 / (P (P - 2b)
+        // (P - 2c)).
         let mut sides = [a, b, c];
         sides.sort_unstable_by(f64::total_cmp);
         let [short, middle, long] = sides;

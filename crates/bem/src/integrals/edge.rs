@@ -1,16 +1,19 @@
-//! Integrals along one edge of a triangle: of another triangle's potential, and of ln(h + |x - y|) over pairs of edges.
+//! Integrals along one edge of a triangle: of another triangle's potential, and of ln(h + |x - y|)
+//! over pairs of edges.
 //!
-//! Along a straight line the potential of a triangle is analytic except at the complex parameters where the line meets a
-//! vertex's or an edge's isotropic cone: t = foot +- i distance. Gauss's rule with n points on an interval converges as
-//! rho^(-2n), with rho + 1/rho = the sum of the distances from the singularity to the interval's ends over half its length.
-//! So the singularities are worked out first, and the interval is cut until a rule of moderate order does.
+//! Along a straight line the potential of a triangle is analytic except at the complex parameters
+//! where the line meets a vertex's or an edge's isotropic cone: t = foot +- i distance. Gauss's
+//! rule with n points on an interval converges as rho^(-2n), with rho + 1/rho = the sum of the
+//! distances from the singularity to the interval's ends over half its length. So the singularities
+//! are worked out first, and the interval is cut until a rule of moderate order does.
 
 use crate::constants::ON_EDGE;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, MAX_LINE_POINTS};
 
-/// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide there is its square.
+/// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide
+/// there is its square.
 pub(crate) const SMALLEST_PIECE: f64 = 1e-7;
 
 /// A singularity this near to an end of an interval, relative to the edge, is at that end.
@@ -30,7 +33,8 @@ impl EdgeRule {
     }
 }
 
-/// Appends nodes with which sum w Phi_source(x) is `factor` times int Phi_source ds along edge `i` of `of`.
+/// Appends nodes with which sum w Phi_source(x) is `factor` times int Phi_source ds along edge `i`
+/// of `of`.
 pub(crate) fn push_nodes(
     of: &Triangle,
     i: usize,
@@ -44,8 +48,9 @@ pub(crate) fn push_nodes(
     line.for_nodes(&singular, rule, |x, weight| nodes.push(x, factor * weight));
 }
 
-/// sum_ij ((t_i x N) . n_j) int_(edge i of s) int_(edge j of t) ln(z(x) + |x - y|) dt ds, with z the height over the plane of t, on one
-/// side of which s lies, along its normal N towards s; t_i are tangents, n_j normals of edges.
+/// sum_ij ((t_i x N) . n_j) int_(edge i of s) int_(edge j of t) ln(z(x) + |x - y|) dt ds, with z
+/// the height over the plane of t, on one side of which s lies, along its normal N towards s; t_i
+/// are tangents, n_j normals of edges.
 pub(crate) fn layers(s: &Triangle, t: &Triangle, rule: &EdgeRule) -> f64 {
     let height = |x: &Vec3| (x - t.vertices[0]).dot(&t.normal);
     let up = if height(&s.centroid) < 0.0 { -t.normal } else { t.normal };
@@ -63,13 +68,16 @@ pub(crate) fn layers(s: &Triangle, t: &Triangle, rule: &EdgeRule) -> f64 {
     sum
 }
 
-/// int Omega_t(x) dS_x over a polygon on one side of the plane of t, the solid angle counted as positive there, by its edges; `normal`
-/// is the polygon's, around which its corners run counter-clockwise.
+/// int Omega_t(x) dS_x over a polygon on one side of the plane of t, the solid angle counted as
+/// positive there, by its edges; `normal` is the polygon's, around which its corners run
+/// counter-clockwise.
 ///
-/// With W = int_T ln(z + |x - y|) as in `pair`, Omega is the divergence of grad W in the plane of t:
+/// With W = int_T ln(z + |x - y|) as in `pair`, Omega is the divergence of grad W in the plane of
+/// t:
 ///
 /// ```text
-/// int Omega_T dS = sum_i int_(edge i) [n_S . (t_i x N) Phi_T - n_S . N sum_j (t_i x N) . n_j int_(edge j) ln(z(x) + |x - y|) dt] ds
+/// int Omega_T dS = sum_i int_(edge i) [n_S . (t_i x N) Phi_T
+///     - n_S . N sum_j (t_i x N) . n_j int_(edge j) ln(z(x) + |x - y|) dt] ds
 /// ```
 pub(crate) fn solid_angle_over_polygon(
     corners: &[Vec3],
@@ -120,7 +128,8 @@ fn log_along_edge(t: &Triangle, j: usize, x: &Vec3, h: f64) -> f64 {
     primitive(start + t.lengths[j]) - primitive(start)
 }
 
-/// Complex singular parameters of a line, the edge being [0, 1]: real part, and imaginary part >= 0.
+/// Complex singular parameters of a line, the edge being [0, 1]: real part, and imaginary
+/// part >= 0.
 #[derive(Default)]
 struct Singularities {
     at: [(f64, f64); 6],
@@ -161,7 +170,8 @@ impl Line {
         singular.push(foot / self.length, off / self.length);
     }
 
-    /// Where the line's distance to the line of the source's edge k vanishes, if that is beside the edge and not beyond.
+    /// Where the line's distance to the line of the source's edge k vanishes, if that is beside the
+    /// edge and not beyond.
     fn add_edge(&self, source: &Triangle, k: usize, singular: &mut Singularities) {
         let e = &source.tangents[k];
         let u = self.start - source.vertices[k];
@@ -260,7 +270,8 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
     if at_start && at_end {
         return Piece::Cut(0.5 * (a + b));
     }
-    // rho = exp(acosh ratio); a graded piece sees the singularity through a cube root, and has x ln x to sum.
+    // rho = exp(acosh ratio); a graded piece sees the singularity through a cube root, and has x ln
+    // x to sum.
     let rate = worst.0.max(1.0 + 1e-12).acosh();
     let points = |rate: f64| (rule.digits / (2.0 * rate)).ceil().max(2.0) as usize;
     let (needed, grade) = if at_start || at_end {

@@ -1,32 +1,38 @@
-//! Closed forms of a linear density on one triangle: the potentials of the three barycentric coordinates.
+//! Closed forms of a linear density on one triangle: the potentials of the three barycentric
+//! coordinates.
 //!
-//! With the notation of `triangle`, lambda_k the barycentric coordinate of vertex k, extended to space so that it does not
-//! change along the normal, g_k its gradient, and L_i, R_i the integrals of 1/|x - y| and |x - y| along edge i:
+//! With the notation of `triangle`, lambda_k the barycentric coordinate of vertex k, extended to
+//! space so that it does not change along the normal, g_k its gradient, and L_i, R_i the integrals
+//! of 1/|x - y| and |x - y| along edge i:
 //!
 //! ```text
 //! int_T lambda_k / |x - y| dS_y                = lambda_k(x) Phi(x) + sum_i (g_k . m_i) R_i
 //! int_T lambda_k n . (x - y) / |x - y|^3 dS_y  = lambda_k(x) Omega(x) - z sum_i (g_k . m_i) L_i
-//! R_i = ((t |a_(i+1)| - s |a_i|) + rho^2 L_i) / 2,       s = a_i . t_i,  t = a_(i+1) . t_i,  rho the distance from the line
+//! R_i = ((t |a_(i+1)| - s |a_i|) + rho^2 L_i) / 2
 //! ```
 //!
-//! (Wilton et al., IEEE Trans. Antennas Propag. 32 (1984) 276; Graglia, IEEE Trans. Antennas Propag. 41 (1993) 1448.) No
+//! with s = a_i . t_i, t = a_(i+1) . t_i and rho the distance from the line (Wilton et al., IEEE
+//! Trans. Antennas Propag. 32 (1984) 276; Graglia, IEEE Trans. Antennas Propag. 41 (1993) 1448.) No
 //! factor 1/(4 pi).
 
 use crate::geometry::triangle::{Triangle, Vec3};
 
-/// Potentials at one point of the three linear densities that are 1 at one vertex and 0 at the others.
+/// Potentials at one point of the three linear densities that are 1 at one vertex and 0 at the
+/// others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearPotentials {
     /// int_T lambda_k / |x - y| dS_y, a length.
     pub single_layer: [f64; 3],
-    /// int_T lambda_k n . (x - y) / |x - y|^3 dS_y, positive on the normal's side; 0 (the principal value) in the plane.
+    /// int_T lambda_k n . (x - y) / |x - y|^3 dS_y, positive on the normal's side; 0 (the principal
+    /// value) in the plane.
     pub double_layer: [f64; 3],
-    /// Gradient of `single_layer` with respect to x; its normal part is the principal value 0 in the plane.
+    /// Gradient of `single_layer` with respect to x; its normal part is the principal value 0 in
+    /// the plane.
     pub gradient: [[f64; 3]; 3],
 }
 
-/// What the linear function that is 1 at one vertex and 0 at the others is made of: the edge on which it vanishes, 1 over the
-/// vertex's height above that edge, and its gradient.
+/// What the linear function that is 1 at one vertex and 0 at the others is made of: the edge on
+/// which it vanishes, 1 over the vertex's height above that edge, and its gradient.
 pub(crate) struct Hat {
     pub(crate) opposite: usize,
     pub(crate) per_height: f64,
@@ -50,7 +56,8 @@ impl Triangle {
         })
     }
 
-    /// Closed forms for a density that is linear on the triangle, one for each vertex; see [`LinearPotentials`].
+    /// Closed forms for a density that is linear on the triangle, one for each vertex; see
+    /// [`LinearPotentials`].
     pub fn linear_potentials(&self, x: [f64; 3]) -> LinearPotentials {
         self.rounded_linear_potentials(x, &[0.0; 3])
     }

@@ -1,4 +1,5 @@
-//! Closed forms of linear densities at many points, in lanes: the vector twin of [`Triangle::linear_potentials`].
+//! Closed forms of linear densities at many points, in lanes: the vector twin of
+//! [`Triangle::linear_potentials`].
 
 use simd::{Elementary, Simd, Task};
 
@@ -7,8 +8,8 @@ use crate::geometry::triangle::Triangle;
 use crate::integrals::linear::Hat;
 use crate::integrals::potentials::{self, WeightedPoints};
 
-/// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the first and of vertex l on the
-/// second.
+/// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the
+/// first and of vertex l on the second.
 pub(crate) type Block = [[f64; 3]; 3];
 
 /// Which potential.
@@ -21,8 +22,8 @@ pub(crate) enum Potential {
 }
 
 impl WeightedPoints {
-    /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the potentials M of those of
-    /// `source`.
+    /// sum_p w_p lambda_k(x_p) M_l(x_p) with the barycentric coordinates lambda of `of` and the
+    /// potentials M of those of `source`.
     pub(crate) fn sum_linear(
         &mut self,
         of: &Triangle,
@@ -165,7 +166,8 @@ mod tests {
                 let found = nodes.sum_linear(&of, &source, potential);
                 for k in 0..3 {
                     for l in 0..3 {
-                        // Heights above edges of some 0.05 make coordinates up to 60; the rest is rounding.
+                        // Heights above edges of some 0.05 make coordinates up to 60; the rest is
+                        // rounding.
                         let error = (found[k][l] - exact[k][l]).abs();
                         assert!(error < 1e-10, "{round} {potential:?}: {error:.1e}");
                     }

@@ -1,20 +1,24 @@
-//! Galerkin integrals of a pair of triangles with linear functions on both, for the single and the double layer.
+//! Galerkin integrals of a pair of triangles with linear functions on both, for the single and the
+//! double layer.
 //!
-//! As in `pair`, the single layer's kernel is homogeneous of degree -1. About a common point o of the two planes a product of
-//! linear functions lambda_k(x) mu_l(y) is a sum of parts of degree 0, 1 and 2, and a part h of degree d in all obeys
+//! As in `pair`, the single layer's kernel is homogeneous of degree -1. About a common point o of
+//! the two planes a product of linear functions lambda_k(x) mu_l(y) is a sum of parts of degree 0,
+//! 1 and 2, and a part h of degree d in all obeys
 //!
 //! ```text
-//! (4 + d) int_S int_T h = sum_i d_i int_(edge i of S) int_T h + sum_j e_j int_(edge j of T) int_S h
+//! (4 + d) int_S int_T h = sum_i d_i int_(edge i of S) int_T h
+//!                       + sum_j e_j int_(edge j of T) int_S h
 //! ```
 //!
-//! With P_k = lambda_k(o), Q_l = mu_l(o) and the potentials M_l of mu_l, of sum Phi, the first sum takes
+//! With P_k = lambda_k(o), Q_l = mu_l(o) and the potentials M_l of mu_l, of sum Phi, the first sum
+//! takes
 //!
 //! ```text
 //! P_k Q_l Phi / 30 + (P_k M_l + lambda_k Q_l Phi) / 20 + lambda_k M_l / 5
 //! ```
 //!
-//! along the edges, all in closed form and smooth up to known points. Where the planes do not meet nearby, and for the double
-//! layer, the outer integral is that of `outer`.
+//! along the edges, all in closed form and smooth up to known points. Where the planes do not meet
+//! nearby, and for the double layer, the outer integral is that of `outer`.
 
 use std::f64::consts::PI;
 
@@ -39,7 +43,8 @@ pub(crate) fn transposed(block: Block) -> Block {
     std::array::from_fn(|k| std::array::from_fn(|l| block[l][k]))
 }
 
-/// int_S int_T lambda_k(x) mu_l(y) / |x - y| dS_y dS_x to about the relative accuracy of `quadrature`.
+/// int_S int_T lambda_k(x) mu_l(y) / |x - y| dS_y dS_x to about the relative accuracy of
+/// `quadrature`.
 pub(crate) fn single_layer(
     s: &Triangle,
     t: &Triangle,
@@ -99,8 +104,8 @@ fn along_edges(
     std::array::from_fn(|k| std::array::from_fn(|l| entry(k, l)))
 }
 
-/// int_S int_T lambda_k(x) mu_l(y) n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2 pi and the smaller of both
-/// areas; 0 (the principal value) in one plane.
+/// int_S int_T lambda_k(x) mu_l(y) n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2
+/// pi and the smaller of both areas; 0 (the principal value) in one plane.
 pub(crate) fn double_layer(
     s: &Triangle,
     t: &Triangle,
@@ -164,7 +169,8 @@ mod tests {
         json["cases"].as_array().unwrap().iter().map(of).collect()
     }
 
-    /// Entries add up to the integrals of constants, which have reference values, and each is that of cuts.
+    /// Entries add up to the integrals of constants, which have reference values, and each is that
+    /// of cuts.
     #[test]
     fn entries_match_reference_and_cuts() {
         let mut nodes = WeightedPoints::default();
@@ -194,7 +200,8 @@ mod tests {
         }
     }
 
-    /// Pairs that share nothing, an edge, a vertex, or a point of an edge, in one plane or folded, of unlike sizes and shapes.
+    /// Pairs that share nothing, an edge, a vertex, or a point of an edge, in one plane or folded,
+    /// of unlike sizes and shapes.
     #[test]
     fn entries_of_the_single_layer_match_cuts() {
         let s = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.2, 0.8, 0.0]];
@@ -243,7 +250,8 @@ mod tests {
         }
     }
 
-    /// Overlapping sheets: entries of the double layer add up to the mean solid angle, which is exact along edges.
+    /// Overlapping sheets: entries of the double layer add up to the mean solid angle, which is
+    /// exact along edges.
     #[test]
     fn entries_of_the_double_layer_add_up_between_sheets() {
         let mut nodes = WeightedPoints::default();

@@ -1,21 +1,26 @@
-//! Integrals over a triangle of what another triangle makes there in closed form: the outer half of a pair integral.
+//! Integrals over a triangle of what another triangle makes there in closed form: the outer half of
+//! a pair integral.
 //!
-//! The inner integral is smooth except near the other triangle's vertices and edges. About a vertex in common it is smooth in the
-//! direction and in the distance, which is what conical rules ask for, or, for linear densities, goes as x ln x, which is what
-//! graded rules ask for. Where that is not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on its quarters.
+//! The inner integral is smooth except near the other triangle's vertices and edges. About a vertex
+//! in common it is smooth in the direction and in the distance, which is what conical rules ask
+//! for, or, for linear densities, goes as x ln x, which is what graded rules ask for. Where that is
+//! not enough, the triangle is cut in four until the degree-5 rule on a part agrees with that on
+//! its quarters.
 
 use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::{self, TriangleNode};
 
-/// Cuts end at parts of this share of the triangle (in length): what a jump of the integrand can hide there is its square.
+/// Cuts end at parts of this share of the triangle (in length): what a jump of the integrand can
+/// hide there is its square.
 const MOST_CUTS: usize = 12;
 
 /// Degree of the rule on a part.
 const DEGREE: usize = 5;
 
-/// How values go at a common vertex or edge. Of the rules about it, where two agree the higher is taken.
+/// How values go at a common vertex or edge. Of the rules about it, where two agree the higher is
+/// taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touching {
     /// Smooth in the direction from the vertex and the distance: conical rules.
@@ -58,7 +63,8 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         })
     }
 
-    /// The integrals over `s` by rules about what it has in common with `t`; none if there is nothing, or if rules do not agree.
+    /// The integrals over `s` by rules about what it has in common with `t`; none if there is
+    /// nothing, or if rules do not agree.
     pub(crate) fn about_common(&mut self, s: &Triangle, t: &Triangle) -> Option<Values<N>> {
         let parts = parts_about_common(s, t)?;
         parts
@@ -116,8 +122,9 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
     }
 }
 
-/// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s` itself, or its halves on either
-/// side of the middle of an edge in common. None if they share neither.
+/// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s`
+/// itself, or its halves on either side of the middle of an edge in common. None if they share
+/// neither.
 fn parts_about_common(s: &Triangle, t: &Triangle) -> Option<Vec<([Vec3; 3], f64)>> {
     let size = s.diameter().max(t.diameter());
     let common = |v: &Vec3| t.vertices.iter().any(|w| (v - w).norm() <= TOGETHER * size);

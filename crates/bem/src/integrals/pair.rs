@@ -1,28 +1,32 @@
 //! Galerkin integrals of a pair of triangles, int_S int_T dS_x dS_y / |x - y|, touching or not.
 //!
-//! The kernel is homogeneous of degree -1. With o_S in the plane of S, o_T in that of T and c = o_S - o_T, the divergence
-//! theorem in the four variables (x - o_S, y - o_T) gives
+//! The kernel is homogeneous of degree -1. With o_S in the plane of S, o_T in that of T and
+//! c = o_S - o_T, the divergence theorem in the four variables (x - o_S, y - o_T) gives
 //!
 //! ```text
-//! 3 I = sum_i d_i int_(edge i of S) Phi_T ds + sum_j e_j int_(edge j of T) Phi_S ds + int_S int_T c . grad_x 1/|x - y|
+//! 3 I = sum_i d_i int_(edge i of S) Phi_T ds + sum_j e_j int_(edge j of T) Phi_S ds
+//!     + int_S int_T c . grad_x 1/|x - y|
 //! ```
 //!
-//! with d_i (e_j) the signed distances from o_S (o_T) to the lines of the edges and Phi the closed-form potentials. Where the
-//! planes meet nearby, o_S = o_T may lie on their line and the last term is gone: a four-fold singular integral has become a few
-//! smooth integrals along edges. For triangles that share a vertex, o is that vertex and four of the six edges drop out.
-//! Planes that meet far away or nowhere need the last term. Let S lie on one side of T's plane, N be the normal of T towards S,
-//! z(x) the height of x along N, and o = o_T any point of T's plane, above which o_S lies. W = int_T ln(z + |x - y|) has
-//! dW/dz = Phi_T and is harmonic; integrated over S by parts in the plane of T, twice, it leaves edges alone, and
+//! with d_i (e_j) the signed distances from o_S (o_T) to the lines of the edges and Phi the
+//! closed-form potentials. Where the planes meet nearby, o_S = o_T may lie on their line and the
+//! last term is gone: a four-fold singular integral has become a few smooth integrals along edges.
+//! For triangles that share a vertex, o is that vertex and four of the six edges drop out. Planes
+//! that meet far away or nowhere need the last term. Let S lie on one side of T's plane, N be the
+//! normal of T towards S, z(x) the height of x along N, and o = o_T any point of T's plane, above
+//! which o_S lies. W = int_T ln(z + |x - y|) has dW/dz = Phi_T and is harmonic; integrated over S
+//! by parts in the plane of T, twice, it leaves edges alone, and
 //!
 //! ```text
 //! 3 I = sum_i (p_i - o) . m_i int_(edge i) Phi_T ds + sum_j (q_j - o) . n_j int_(edge j) Phi_S dt
 //!     + (p - o) . n_S sum_ij ((t_i x N) . n_j) int_(edge i) int_(edge j) ln(z(x) + |x - y|) dt ds
 //! ```
 //!
-//! with p (q) the vertices of S (T), t its unit tangents and m (n) the outward normals of edges in their planes: exact at every angle
-//! between the planes, so that nothing depends on whether rounding leaves parallel planes parallel. (For these it is
-//! the normal times the distance h in the place of c.) Touching is a matter of geometry here, not of vertex numbers.
-//! (The homogeneity argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
+//! with p (q) the vertices of S (T), t its unit tangents and m (n) the outward normals of edges in
+//! their planes: exact at every angle between the planes, so that nothing depends on whether
+//! rounding leaves parallel planes parallel. (For these it is the normal times the distance h in
+//! the place of c.) Touching is a matter of geometry here, not of vertex numbers. (The homogeneity
+//! argument: Lenoir & Salles, SIAM J. Sci. Comput. 34 (2012) A3057.)
 
 use crate::constants::{IN_PLANE, LEAST_ACCURACY};
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -30,8 +34,8 @@ use crate::integrals::edge::{self, EdgeRule};
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::sums::{self, Rule};
 
-/// The point where the planes meet may be this many sizes away: the boundary terms cancel by that factor, and are good to
-/// about 1e-15.
+/// The point where the planes meet may be this many sizes away: the boundary terms cancel by that
+/// factor, and are good to about 1e-15.
 pub(crate) const FAR_MEETING: f64 = 1e3;
 
 /// Sizes that differ by less are equal: choices between them are not left to rounding.
@@ -56,7 +60,8 @@ pub struct PairQuadrature {
 }
 
 impl PairQuadrature {
-    /// Integrals to a relative `accuracy` (1e-12 ..= 1e-2), each rule raised by `increment` orders above that.
+    /// Integrals to a relative `accuracy` (1e-12 ..= 1e-2), each rule raised by `increment` orders
+    /// above that.
     pub fn new(accuracy: f64, increment: usize) -> Self {
         Self { accuracy: accuracy.clamp(LEAST_ACCURACY, 1e-2), increment }
     }
@@ -115,12 +120,12 @@ impl PairQuadrature {
         Some(small.area * nodes.sum_potential(large))
     }
 
-    /// Degree of a rule for a triangle of this radius, the singularities of what it integrates being at `distance`; none if
-    /// integrals along edges are cheaper.
+    /// Degree of a rule for a triangle of this radius, the singularities of what it integrates
+    /// being at `distance`; none if integrals along edges are cheaper.
     ///
-    /// On a disk of radius a around x, a function whose singularities are a distance d from x is a polynomial of degree k up
-    /// to (a / d)^(k + 1) in the worst case. Means over a triangle of a potential fall short of that bound by
-    /// [`BELOW_BOUND`] (measured on random pairs).
+    /// On a disk of radius a around x, a function whose singularities are a distance d from x is a
+    /// polynomial of degree k up to (a / d)^(k + 1) in the worst case. Means over a triangle of a
+    /// potential fall short of that bound by [`BELOW_BOUND`] (measured on random pairs).
     pub(crate) fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
         if distance <= 1.2 * radius {
             return None;
@@ -189,8 +194,9 @@ impl Origin {
         if let Some((_, _, at)) = best {
             return Self { at, height: 0.0 };
         }
-        // The point on the planes' common line nearest to the smaller triangle. The normals' difference has all its digits where
-        // they are almost the same; `across` is the part of T's normal in the plane of S, as long as the sine of the angle.
+        // The point on the planes' common line nearest to the smaller triangle. The normals'
+        // difference has all its digits where they are almost the same; `across` is the part of T's
+        // normal in the plane of S, as long as the sine of the angle.
         let from = if s.area <= t.area { s.centroid } else { t.centroid };
         let facing = if s.normal.dot(&t.normal) < 0.0 { -t.normal } else { t.normal };
         let apart = facing - s.normal;
@@ -226,7 +232,8 @@ mod tests {
     use super::*;
     use crate::quadrature;
 
-    /// Orders as they are chosen against integrals along edges, or where these cancel against a rule of high order.
+    /// Orders as they are chosen against integrals along edges, or where these cancel against a
+    /// rule of high order.
     #[test]
     fn orders_follow_distance_and_size() {
         let mut seed = 1u64;

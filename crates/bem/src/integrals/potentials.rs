@@ -1,4 +1,5 @@
-//! The closed-form potential of a triangle at many points, in lanes: the vector twin of [`Triangle::potential`].
+//! The closed-form potential of a triangle at many points, in lanes: the vector twin of
+//! [`Triangle::potential`].
 
 use simd::{Elementary, Real, Simd, Task};
 
@@ -66,7 +67,8 @@ impl WeightedPoints {
         simd::run(SumSolidAngle { nodes: self, count, source })
     }
 
-    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place contributes nothing.
+    /// Adds sum_p w_p / |x - x_p| at each of `targets`; a point at a target's very place
+    /// contributes nothing.
     pub(crate) fn add_inverse_distances(&mut self, targets: &[[f64; 3]], sums: &mut [f64]) {
         self.fill_up(&Vec3::zeros());
         simd::run(InverseDistances { nodes: self, targets, sums });
@@ -87,7 +89,7 @@ impl WeightedPoints {
         self.weights.resize(length, 0.0);
     }
 
-    /// The nodes from `at` on, one a lane.
+    /// The nodes from `at` on, one per lane.
     #[inline(always)]
     fn at<V: Elementary>(&self, at: usize) -> [V; 3] {
         [V::load(&self.x[at..]), V::load(&self.y[at..]), V::load(&self.z[at..])]
@@ -294,7 +296,8 @@ fn solid_angle<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     zero.where_above(below, twice, behind)
 }
 
-/// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the distance sqrt(rho2).
+/// L of an edge whose ends are at `s` and `t` along it and at the distances `r`, on a line at the
+/// distance sqrt(rho2).
 #[inline(always)]
 pub(crate) fn edge_potential<V: Elementary>([s, t]: [V; 2], r: [V; 2], rho2: V) -> V {
     let (zero, one) = (V::zero(), V::splat(1.0));
@@ -359,7 +362,8 @@ mod tests {
                 size += (weight * source.potential_at(x)).abs();
             }
             let found = nodes.sum_potential(&source);
-            // In both, terms of the size of distances up to 3 cancel against a potential of area / distance.
+            // In both, terms of the size of distances up to 3 cancel against a potential of
+            // area / distance.
             let allowed = 1e-14 * size + 1e-13;
             assert!((found - exact).abs() < allowed, "{round}: {found} {exact}");
             // In the plane rounding decides on which side a point is.
@@ -371,7 +375,8 @@ mod tests {
                 exact += weight * source.solid_angle_at(x);
             }
             let found = nodes.sum_solid_angle(&source);
-            // Heights and distances are differences of coordinates: some 1e-16 against 1e-6 at worst.
+            // Heights and distances are differences of coordinates: some 1e-16 against 1e-6 at
+            // worst.
             assert!((found - exact).abs() < 1e-8, "{round}: {found} {exact}");
         }
     }

@@ -1,8 +1,9 @@
-//! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double layer's Galerkin integral.
+//! The mean solid angle of one triangle seen from another: int_S Omega_T(x) dS_x, the double
+//! layer's Galerkin integral.
 //!
-//! The inner integral is closed. Far away the outer one is a rule's, about a common vertex or edge it is that of `outer`; elsewhere, as
-//! between sheets that overlap at a small distance, where the solid angle jumps from 0 to 2 pi across the shadow of an edge,
-//! it is that along the edges.
+//! The inner integral is closed. Far away the outer one is a rule's, about a common vertex or edge
+//! it is that of `outer`; elsewhere, as between sheets that overlap at a small distance, where the
+//! solid angle jumps from 0 to 2 pi across the shadow of an edge, it is that along the edges.
 
 use crate::constants::TOGETHER;
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -15,8 +16,8 @@ use crate::quadrature::{self, TriangleNode};
 /// How far errors of rules stay below the bound of [`far_rule`] at accuracies of 1e-6 and better.
 pub(crate) const BELOW_BOUND: f64 = 3e-2;
 
-/// int_S Omega_T(x) dS_x = int_S int_T n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy` times 2 pi and the smaller of
-/// both areas; 0 (the principal value) in one plane.
+/// int_S Omega_T(x) dS_x = int_S int_T n_y . (x - y) / |x - y|^3 dS_y dS_x to about `accuracy`
+/// times 2 pi and the smaller of both areas; 0 (the principal value) in one plane.
 pub(crate) fn solid_angle_over(
     s: &Triangle,
     t: &Triangle,
@@ -47,7 +48,8 @@ fn by_edges(s: &Triangle, t: &Triangle, allowed: f64) -> f64 {
         let in_plane = height.abs() <= TOGETHER * size || t.vertices.contains(&v);
         if in_plane { 0.0 } else { height }
     });
-    // Terms are about the product of two lengths each, and there are three edges; those of a sliver cancel to its area.
+    // Terms are about the product of two lengths each, and there are three edges; those of a sliver
+    // cancel to its area.
     let accuracy = allowed / (6.0 * s.diameter() * t.diameter().max(s.diameter()));
     let rule = EdgeRule::new(accuracy, 0);
     let mut sum = 0.0;
@@ -80,7 +82,8 @@ pub(crate) fn in_plane_of(s: &Triangle, t: &Triangle) -> bool {
     s.vertices.iter().all(|v| height(v).abs() <= TOGETHER * size)
 }
 
-/// A rule for the integral of the solid angle over `s`, raised by `more` degrees, if `t` is far enough for one to do.
+/// A rule for the integral of the solid angle over `s`, raised by `more` degrees, if `t` is far
+/// enough for one to do.
 pub(crate) fn far_rule(
     s: &Triangle,
     t: &Triangle,
@@ -91,7 +94,8 @@ pub(crate) fn far_rule(
     if distance <= 1.5 * s.radius {
         return None;
     }
-    // Omega is at most 2 pi and its expansion about the centroid converges as (radius / distance)^k.
+    // Omega is at most 2 pi and its expansion about the centroid converges as
+    // (radius / distance)^k.
     let full = s.area * 2.0 * std::f64::consts::PI * (t.area / (distance * distance)).min(1.0);
     let needed = (BELOW_BOUND * full / allowed).max(1.0).ln() / (distance / s.radius).ln() - 1.0;
     let degree = needed.max(1.0).ceil() as usize + more;
@@ -126,13 +130,15 @@ mod tests {
         }
     }
 
-    /// Sheets that overlap at any distance, slivers among them: the solid angle falls from 2 pi to 0 within that distance of an edge's
-    /// shadow, by cuts of triangles that have an edge along the shadow and the other sides far from any.
+    /// Sheets that overlap at any distance, slivers among them: the solid angle falls from 2 pi to
+    /// 0 within that distance of an edge's shadow, by cuts of triangles that have an edge along the
+    /// shadow and the other sides far from any.
     #[test]
     fn overlapping_sheets_are_exact_at_every_distance() {
         let mut nodes = WeightedPoints::default();
-        // The strip 0 < x < 1 of S = [-1, 1] x [0, w] lies above T = [0, 2] x [-10, 10], far from the other sides of T: the angle
-        // that two half planes leave is that of the plane, pi + 2 atan(x / h), of which the mean over -a < x < a is pi.
+        // The strip 0 < x < 1 of S = [-1, 1] x [0, w] lies above T = [0, 2] x [-10, 10], far from
+        // the other sides of T: the angle that two half planes leave is that of the plane, pi + 2
+        // atan(x / h), of which the mean over -a < x < a is pi.
         for width in [1.0, 1e-2, 1e-4] {
             for gap in [1e-1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10] {
                 let corners = |x: f64, y: f64, z: f64| Vec3::new(x, y, z);
@@ -152,7 +158,8 @@ mod tests {
                 for accuracy in [1e-4, 1e-6] {
                     let mut of =
                         |s: &Triangle, t: &Triangle| solid_angle_over(s, t, accuracy, &mut nodes);
-                    // By symmetry each half of the square sees as much of the left as the other half sees of the right.
+                    // By symmetry each half of the square sees as much of the left as the other
+                    // half sees of the right.
                     let found = of(&first, &right) + of(&second, &right);
                     let both = found + of(&first, &left) + of(&second, &left);
                     // All of the plane but what lies beyond `far`: 2 pi h / (inner radius).
@@ -173,7 +180,8 @@ mod tests {
         }
     }
 
-    /// Folds of all angles about a common edge or vertex, against cuts alone to ten times the accuracy.
+    /// Folds of all angles about a common edge or vertex, against cuts alone to ten times the
+    /// accuracy.
     #[test]
     fn neighbours_are_as_exact_as_cuts() {
         let mut seed = 5u64;
@@ -211,7 +219,8 @@ mod tests {
         }
     }
 
-    /// Rules for pairs at all distances, slivers among them, against rules for an error 1e4 times smaller.
+    /// Rules for pairs at all distances, slivers among them, against rules for an error 1e4 times
+    /// smaller.
     #[test]
     fn rules_far_away_are_as_good_as_asked_and_no_better_than_needed() {
         let mut seed = 5u64;

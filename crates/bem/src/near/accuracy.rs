@@ -9,10 +9,12 @@ use crate::near::{Precision, Selection};
 use crate::quadrature::TriangleRule;
 use crate::quadrature::sums::Rule;
 
-/// What one order of rules and their reach leave is taken from here on by the reach: distances grow as this root of the tolerance.
+/// What one order of rules and their reach leave is taken from here on by the reach: distances grow
+/// as this root of the tolerance.
 const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 
-/// Errors that close pairs may keep, as a share of the solver's tolerance: see [`Selection::error`].
+/// Errors that close pairs may keep, as a share of the solver's tolerance: see
+/// [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
 
 /// How exactly the Galerkin matrix is worked.
@@ -35,11 +37,11 @@ pub(crate) struct Accuracy {
 impl Accuracy {
     /// For a solver's `tolerance`, every rule raised by `increment` orders.
     ///
-    /// What rule and selection leave in C at the tolerances where they leave most, measured against 6 points with 4 diameters:
-    /// 3 points 1e-6 on spheres and
-    /// cubes, 2.3e-6 where they are graded 1:1000 and 2.6e-6 at gaps narrower than a panel, at tolerance 1e-5; 6 points 7e-8 and
-    /// 5e-7 at 1e-6. Exact pairs ten times less exact change C by less than 1e-8: the bound holds for the worst of them, and
-    /// errors differ in sign.
+    /// What rule and selection leave in C at the tolerances where they leave most, measured against
+    /// 6 points with 4 diameters: 3 points 1e-6 on spheres and cubes, 2.3e-6 where they are graded
+    /// 1:1000 and 2.6e-6 at gaps narrower than a panel, at tolerance 1e-5; 6 points 7e-8 and 5e-7
+    /// at 1e-6. Exact pairs ten times less exact change C by less than 1e-8: the bound holds for
+    /// the worst of them, and errors differ in sign.
     pub(crate) fn new(tolerance: f64, increment: usize) -> Self {
         let rules = TriangleRule::ALL;
         let (rule, diameters, pairs) = if tolerance >= COARSE {
@@ -65,9 +67,10 @@ impl Accuracy {
 
     /// The same for panels whose points come as close to each other as `gap`, in sizes of a panel.
     ///
-    /// Between sheets that face each other at a distance h, potentials cancel to the share h / size: entries need that many
-    /// more digits, and as many again for errors not to add up over the sheet (measured: with the first power alone C of
-    /// two plates moves by 4e-6 at h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
+    /// Between sheets that face each other at a distance h, potentials cancel to the share
+    /// h / size: entries need that many more digits, and as many again for errors not to add up
+    /// over the sheet (measured: with the first power alone C of two plates moves by 4e-6 at
+    /// h = size / 100). Points of panels side by side are [`SIDE_BY_SIDE`] apart.
     pub(crate) fn for_gap(self, gap: f64) -> Self {
         let share = (gap / SIDE_BY_SIDE).min(1.0).powi(2);
         let selection = Selection { error: self.selection.error * share, ..self.selection };

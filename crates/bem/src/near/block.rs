@@ -23,8 +23,9 @@ impl Value for f64 {
 
 /// Entries of consecutive rows.
 ///
-/// Over panels, pairs within the block are stored once, in the row of the first panel, with a 16-bit column: potentials take half the
-/// memory, and memory is what a product waits for. Pairs with panels outside, and all of functions, are plain sparse rows.
+/// Over panels, pairs within the block are stored once, in the row of the first panel, with a
+/// 16-bit column: potentials take half the memory, and memory is what a product waits for. Pairs
+/// with panels outside, and all of functions, are plain sparse rows.
 #[derive(Debug)]
 pub(crate) struct Block<V> {
     rows: Range<usize>,
@@ -85,7 +86,8 @@ impl<V: Value> Builder<V> {
         }
     }
 
-    /// Appends to the current row its entries (i, j) and (j, i). Columns of the block come after i; all in increasing order.
+    /// Appends to the current row its entries (i, j) and (j, i). Columns of the block come after i;
+    /// all in increasing order.
     pub(crate) fn push(&mut self, j: usize, [forth, back]: [f64; 2]) {
         if self.inside.contains(&j) {
             self.columns.push((j - self.rows.start) as u16);

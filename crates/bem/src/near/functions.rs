@@ -1,4 +1,5 @@
-//! The near field between functions: integrals over pairs of panels with linear functions, assembled over coefficients.
+//! The near field between functions: integrals over pairs of panels with linear functions,
+//! assembled over coefficients.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +23,8 @@ use crate::space::{Test, TestTrial};
 use crate::{Error, Progress, Stage};
 
 /// Exact integrals, and what quadrature points make of them, between panels with linear functions:
-/// int_i int_j lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the centroid's value times the area,
-/// a third of it for each k.
+/// int_i int_j lambda_k(x) mu_l(y) times the kernel. For collocation the outer integral is the
+/// centroid's value times the area, a third of it for each k.
 pub(crate) struct FunctionPairs<'a> {
     pub(crate) panels: &'a Panels,
     /// One a panel.
@@ -37,7 +38,8 @@ impl FunctionPairs<'_> {
         self.kinds[i % self.kinds.len()]
     }
 
-    /// A block with functions in the order of the panels' own vertices: mirror images are run around the other way.
+    /// A block with functions in the order of the panels' own vertices: mirror images are run
+    /// around the other way.
     fn as_own(&self, i: usize, j: usize, block: Block) -> Block {
         let [i, j] = [i, j].map(|k| if self.panels.is_mirrored(k) { [0, 2, 1] } else { [0, 1, 2] });
         i.map(|k| j.map(|l| block[k][l]))
@@ -75,7 +77,8 @@ impl FunctionPairs<'_> {
         }
     }
 
-    /// The same summed over the points of the first rule on `i` and of the second on `j`; coincident points add nothing.
+    /// The same summed over the points of the first rule on `i` and of the second on `j`;
+    /// coincident points add nothing.
     fn tested_by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> Block {
         let outer = self.functions.test.rule(outer);
         let panels = self.panels;
@@ -149,8 +152,8 @@ impl Entry for Block {
         std::array::from_fn(|k| std::array::from_fn(|l| self[k][l] + times * other[k][l]))
     }
 
-    /// The largest entry between functions of unit norm on panels of unit area: the constant 1 and two linear ones, all orthogonal to
-    /// each other.
+    /// The largest entry between functions of unit norm on panels of unit area: the constant 1 and
+    /// two linear ones, all orthogonal to each other.
     fn size(&self) -> f64 {
         let (root2, root6) = (2f64.sqrt(), 6f64.sqrt());
         let rotated = |[a, b, c]: [f64; 3]| [a + b + c, root6 * (a - b), root2 * (2.0 * c - a - b)];
@@ -164,7 +167,8 @@ impl Entry for Block {
 }
 
 impl Near {
-    /// What the points leave of close pairs, over test functions and coefficients. `check(entries)` may refuse that many.
+    /// What the points leave of close pairs, over test functions and coefficients. `check(entries)`
+    /// may refuse that many.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and what `check` says.
@@ -284,8 +288,8 @@ mod tests {
     use super::*;
     use crate::space::FunctionSpace;
 
-    /// What points and corrections leave of each layer, relative to the root mean square of the density, for constant, linear and
-    /// random ones: without a fast sum, in some rows.
+    /// What points and corrections leave of each layer, relative to the root mean square of the
+    /// density, for constant, linear and random ones: without a fast sum, in some rows.
     #[test]
     fn errors_are_those_asked_for() {
         let resolution = Resolution::Elements(320);
@@ -327,7 +331,8 @@ mod tests {
                 };
                 let (rules, selection) = ([accuracy.rule; 2], pairs.selection());
                 let reach = selection.reach(&panels);
-                // Squares of errors of means over thirds of panels, so to speak, and of the density.
+                // Squares of errors of means over thirds of panels, so to speak, and of the
+                // density.
                 let mut squares = vec![[0.0; 2]; densities.len()];
                 let mut kept = 0;
                 for i in (0..n).step_by(9) {

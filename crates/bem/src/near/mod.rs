@@ -1,9 +1,11 @@
-//! The near field: pairs of panels that an operator's quadrature points do not do justice to, and their exact integrals.
+//! The near field: pairs of panels that an operator's quadrature points do not do justice to, and
+//! their exact integrals.
 //!
-//! An operator with entries A_ij over panels is summed over points, which replaces each entry by its value under a rule.
-//! Where the two differ too much, [`Near`] holds the exact entry, and later the difference ([`Near::subtract_points`]). What
-//! the entries are is the operator's business: it implements [`PairIntegrals`]. Where panels have mirror images, an entry is the
-//! sum over those of the second panel.
+//! An operator with entries A_ij over panels is summed over points, which replaces each entry by
+//! its value under a rule. Where the two differ too much, [`Near`] holds the exact entry, and later
+//! the difference ([`Near::subtract_points`]). What the entries are is the operator's business: it
+//! implements [`PairIntegrals`]. Where panels have mirror images, an entry is the sum over those of
+//! the second panel.
 
 pub(crate) mod accuracy;
 mod block;
@@ -30,7 +32,8 @@ pub(crate) use select::{Selection, smallest_relative_gap};
 /// Entries of a row of the near field on a mesh of regular triangles.
 pub(crate) const REGULAR_ROW: usize = 45;
 
-/// What an operator has between two panels: a number for charges of panels, a block of them for functions.
+/// What an operator has between two panels: a number for charges of panels, a block of them for
+/// functions.
 pub(crate) trait Entry: Copy + Default + Send + Sync {
     /// This and so many times the other.
     fn plus(self, times: f64, other: Self) -> Self;
@@ -48,10 +51,11 @@ impl Entry for f64 {
     }
 }
 
-/// Entries of an operator between two panels, of which the second may be an image: what its near field is made of.
+/// Entries of an operator between two panels, of which the second may be an image: what its near
+/// field is made of.
 ///
-/// All that is known of the panels' shape is in here, in the rules' points on them, and in the centroids, radii and diameters that
-/// [`Panels`] has of them.
+/// All that is known of the panels' shape is in here, in the rules' points on them, and in the
+/// centroids, radii and diameters that [`Panels`] has of them.
 pub(crate) trait PairIntegrals: Sync {
     type Entry: Entry;
     /// Room that many pairs share.
@@ -60,8 +64,8 @@ pub(crate) trait PairIntegrals: Sync {
     fn is_symmetric(&self) -> bool;
     /// Entries (i, j) and (j, i), integrated; j may be i.
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
-    /// The same entries summed over the points of the first rule on panel i and of the second on j; coincident points
-    /// contribute nothing.
+    /// The same entries summed over the points of the first rule on panel i and of the second on j;
+    /// coincident points contribute nothing.
     fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
 
     /// What an error of entries (i, j) and (j, i) counts in their rows.
@@ -69,8 +73,9 @@ pub(crate) trait PairIntegrals: Sync {
         panels.weights(i, j)
     }
 
-    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change when the second rule takes the
-    /// place of the first on the one panel, and on the other: both changes together. No two panels overlap.
+    /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
+    /// when the second rule takes the place of the first on the one panel, and on the other: both
+    /// changes together. No two panels overlap.
     fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         let [rule, finer] = rules;
         errors.extend(pairs.iter().map(|&[i, j]| {
@@ -84,7 +89,8 @@ pub(crate) trait PairIntegrals: Sync {
     }
 }
 
-/// The sum over the images g of panel `second`, with their signs, of what `f` gives for panel `first` and panel g of these.
+/// The sum over the images g of panel `second`, with their signs, of what `f` gives for panel
+/// `first` and panel g of these.
 pub(crate) fn over_images<E: Entry>(
     panels: &Panels,
     first: usize,
@@ -98,8 +104,8 @@ pub(crate) fn over_images<E: Entry>(
     })
 }
 
-/// Panels of a block. A pair within a block is stored once, one across blocks in both: the more panels, the fewer of those;
-/// the fewer, the better blocks spread over threads.
+/// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
+/// panels, the fewer of those; the fewer, the better blocks spread over threads.
 pub(crate) const BLOCK: usize = 1024;
 
 /// Floating-point format of stored entries.
@@ -223,7 +229,8 @@ impl Near {
         starts.into_par_iter().map(block).collect()
     }
 
-    /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single precision.
+    /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single
+    /// precision.
     pub(crate) fn between(&self, chosen: &[u32]) -> Self {
         let mut index = vec![u32::MAX; self.rows];
         chosen.iter().enumerate().for_each(|(k, &i)| index[i as usize] = k as u32);
@@ -427,7 +434,8 @@ mod tests {
         }
     }
 
-    /// What is not in the near field is as good as the selection promises, and what it holds is mostly needed.
+    /// What is not in the near field is as good as the selection promises, and what it holds is
+    /// mostly needed.
     #[test]
     fn pairs_are_chosen_by_their_error() {
         let resolution = Resolution::Elements(400);

@@ -1,8 +1,10 @@
 //! What charges in space ask of a near field.
 //!
-//! Panels are weighted by the charge that a potential of 1 puts on them. Next to a point charge they carry far more: about what
-//! the charge induces on a plane, a density of 2 E / (4 pi) with E the field of all that is outside. Such densities gather on a small part
-//! of the surface, where panels are many and small: errors count by the density over that part, not over the larger panels next to it.
+//! Panels are weighted by the charge that a potential of 1 puts on them. Next to a point charge
+//! they carry far more: about what the charge induces on a plane, a density of 2 E / (4 pi) with E
+//! the field of all that is outside. Such densities gather on a small part of the surface, where
+//! panels are many and small: errors count by the density over that part, not over the larger
+//! panels next to it.
 
 use std::f64::consts::PI;
 
@@ -11,7 +13,8 @@ use rayon::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
-/// A charge at height h over a plane induces its own size, with the density under it, on an area of this times h^2.
+/// A charge at height h over a plane induces its own size, with the density under it, on an area of
+/// this times h^2.
 const PATCH: f64 = 2.0 * PI;
 
 /// Needs that are at most this many times larger than others are served with them.
@@ -32,7 +35,8 @@ pub(crate) struct Sources {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Needs {
     columns: Vec<Induced>,
-    /// What an error in the row of a panel counts in the mean square over its part, against that of a panel of mean size.
+    /// What an error in the row of a panel counts in the mean square over its part, against that of
+    /// a panel of mean size.
     rows: Vec<f64>,
 }
 
@@ -46,7 +50,8 @@ struct Induced {
 }
 
 impl Needs {
-    /// Of panels under `sources`, given the part that each panel belongs to, and its share of the part's area.
+    /// Of panels under `sources`, given the part that each panel belongs to, and its share of the
+    /// part's area.
     pub(crate) fn new(panels: &Panels, sources: &[Sources], parts: &[u32], shares: &[f64]) -> Self {
         let mut members = vec![0.0; parts.iter().map(|&p| p as usize + 1).max().unwrap_or(0)];
         parts.iter().for_each(|&p| members[p as usize] += 1.0);
@@ -68,8 +73,8 @@ impl Needs {
         density * (own * other.max(own)).sqrt() * self.rows[row]
     }
 
-    /// For each panel the induced density, the area around it with about this density, and what errors in its row count; `None` if
-    /// nothing is needed anywhere.
+    /// For each panel the induced density, the area around it with about this density, and what
+    /// errors in its row count; `None` if nothing is needed anywhere.
     pub(crate) fn of_panels(&self) -> Option<Vec<[f64; 3]>> {
         let of = |(column, row): (&Induced, &f64)| [column.density, column.around, *row];
         let needed = self.columns.iter().any(|column| column.density > 0.0);
@@ -126,7 +131,8 @@ mod tests {
 
     use super::*;
 
-    /// A charge at height h over a face induces the density of a plane: q / (2 pi h^2) under it, on an area of 2 pi h^2.
+    /// A charge at height h over a face induces the density of a plane: q / (2 pi h^2) under it, on
+    /// an area of 2 pi h^2.
     #[test]
     fn a_charge_asks_for_what_it_induces_on_a_plane() {
         let cube = Cube { edge: 2.0, grade: 1.0, resolution: Resolution::Elements(108) };

@@ -97,7 +97,8 @@ impl<'a> LayerPairs<'a> {
         [first, self.panels.panel(j)]
     }
 
-    /// The entry of row `row`, one of a pair of panels: the mean over the one of the solid angle of the other, over its area.
+    /// The entry of row `row`, one of a pair of panels: the mean over the one of the solid angle of
+    /// the other, over its area.
     fn field(
         &self,
         row: usize,
@@ -214,8 +215,8 @@ mod tests {
     use super::*;
     use crate::near::accuracy::Accuracy;
 
-    /// What the points and the pairs that are integrated leave of the adjoint double layer between functions of unit norm, for
-    /// constant, linear and random densities.
+    /// What the points and the pairs that are integrated leave of the adjoint double layer between
+    /// functions of unit norm, for constant, linear and random densities.
     #[test]
     fn errors_of_the_adjoint_are_those_asked_for() {
         let resolution = Resolution::Elements(300);

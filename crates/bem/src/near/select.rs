@@ -11,11 +11,13 @@ use crate::quadrature::sums::Rule;
 /// Pairs whose entries the operator's points would get wrong.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {
-    /// Pairs whose centroids are farther apart than this many diameters of either panel are not looked at.
+    /// Pairs whose centroids are farther apart than this many diameters of either panel are not
+    /// looked at.
     pub(crate) diameters: f64,
     /// The operator's rule, and a finer one that tells its errors.
     pub(crate) rules: [&'static Rule; 2],
-    /// Largest error that may stay of an entry times its weight ([`PairIntegrals::weights`]): about the share of a potential of 1.
+    /// Largest error that may stay of an entry times its weight ([`PairIntegrals::weights`]): about
+    /// the share of a potential of 1.
     pub(crate) error: f64,
 }
 
@@ -26,8 +28,8 @@ impl Selection {
         (0..panels.total()).into_par_iter().map(reach).collect()
     }
 
-    /// Which of `pairs` belong to the near field, themselves or an image of the second panel, and their exact entries: sums over
-    /// all images. The answers are [`Choice::kept`].
+    /// Which of `pairs` belong to the near field, themselves or an image of the second panel, and
+    /// their exact entries: sums over all images. The answers are [`Choice::kept`].
     pub(crate) fn choose<I: PairIntegrals>(
         &self,
         panels: &Panels,
@@ -69,7 +71,8 @@ impl Selection {
                         errors.next();
                         large([i, j], error)
                     }
-                    // Rules of any order may agree by chance: nothing but the integral itself tells.
+                    // Rules of any order may agree by chance: nothing but the integral itself
+                    // tells.
                     None => {
                         let exact = integrals.exact(i, j, scratch);
                         let plain = integrals.by_points([rule, rule], i, j);
@@ -108,7 +111,8 @@ impl Selection {
 /// What [`Selection::choose`] finds, and room for it.
 #[derive(Debug)]
 pub(crate) struct Choice<E> {
-    /// Of all pairs with all images: whether the panels are so far apart that rules tell their own errors.
+    /// Of all pairs with all images: whether the panels are so far apart that rules tell their own
+    /// errors.
     is_apart: Vec<bool>,
     /// Those that are.
     apart: Vec<[usize; 2]>,
@@ -129,10 +133,11 @@ impl<E> Choice<E> {
     }
 }
 
-/// Smallest distance of points of two panels, or a panel and an image, relative to the smaller panel's width (its height above its longest edge), at
-/// most 1.
+/// Smallest distance of points of two panels, or a panel and an image, relative to the smaller
+/// panel's width (its height above its longest edge), at most 1.
 ///
-/// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be that much better.
+/// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be
+/// that much better.
 pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &Rule) -> f64 {
     let (n, total) = (panels.len(), panels.total());
     let widths: Vec<f64> = (0..total)

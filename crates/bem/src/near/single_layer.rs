@@ -7,7 +7,8 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::near::PairIntegrals;
 use crate::quadrature::sums::{self, Rule};
 
-/// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit charge spread evenly over panel j.
+/// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
+/// charge spread evenly over panel j.
 pub(crate) struct SingleLayerPairs<'a> {
     pub(crate) panels: &'a Panels,
     pub(crate) quadrature: PairQuadrature,

@@ -7,8 +7,8 @@ use crate::{Error, StopReason};
 
 /// A linear operator of any make; see [`LinearOperator`] for what it is to GMRES.
 ///
-/// Operators are added, subtracted, negated and multiplied by numbers; `a * b` applies `b` first. Sizes that do not fit show as
-/// [`Error::Length`] when the operator is applied.
+/// Operators are added, subtracted, negated and multiplied by numbers; `a * b` applies `b` first.
+/// Sizes that do not fit show as [`Error::Length`] when the operator is applied.
 ///
 /// ```
 /// use bem::{GmresParams, Operator};
@@ -31,8 +31,8 @@ impl<'a> Operator<'a> {
         Self(Box::new(operator))
     }
 
-    /// The identity on vectors of length `n`. On densities that are constant on each triangle it is the mass matrix, too, since
-    /// rows are means over triangles.
+    /// The identity on vectors of length `n`. On densities that are constant on each triangle it is
+    /// the mass matrix, too, since rows are means over triangles.
     pub fn identity(n: usize) -> Self {
         Self::new(Identity(n))
     }
@@ -42,18 +42,22 @@ impl<'a> Operator<'a> {
         Self::new(Diagonal(diagonal))
     }
 
-    /// A matrix of operators; `None` is zero. Every row and every column of blocks needs an operator that says its size.
+    /// A matrix of operators; `None` is zero. Every row and every column of blocks needs an
+    /// operator that says its size.
     ///
     /// # Errors
-    /// [`Error::Length`] if rows have different numbers of blocks, or blocks of one row or column different sizes, or none.
+    /// [`Error::Length`] if rows have different numbers of blocks, or blocks of one row or column
+    /// different sizes, or none.
     pub fn blocks(rows: Vec<Vec<Option<Self>>>) -> Result<Self, Error> {
         Ok(Self::new(Blocks::new(rows)?))
     }
 
-    /// Solves this operator's equation for one right-hand side by GMRES without a preconditioner, from zero.
+    /// Solves this operator's equation for one right-hand side by GMRES without a preconditioner,
+    /// from zero.
     ///
     /// # Errors
-    /// [`Error::Length`] if `b` does not fit. Not to converge is no error: see [`GmresInfo::reason`].
+    /// [`Error::Length`] if `b` does not fit. Not to converge is no error: see
+    /// [`GmresInfo::reason`].
     pub fn solve(
         &mut self,
         b: &[f64],

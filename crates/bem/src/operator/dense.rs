@@ -1,4 +1,5 @@
-//! The Galerkin matrix in full and its Cholesky factor: the oracle, and the faster way for small problems.
+//! The Galerkin matrix in full and its Cholesky factor: the oracle, and the faster way for small
+//! problems.
 
 use nalgebra::DMatrix;
 use rayon::prelude::*;
@@ -10,7 +11,8 @@ use crate::near::single_layer::{Scratch, SingleLayerPairs};
 use crate::solve::cholesky::Factor;
 use crate::{Error, Progress, Stage};
 
-/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y|, summed over images of j, and its factor, in one square.
+/// The matrix A_ij = 1/(A_i A_j) int_i int_j 1/|x - y|, summed over images of j, and its factor, in
+/// one square.
 pub(crate) struct Dense {
     factor: Factor,
     diagonal: Vec<f64>,
@@ -22,7 +24,8 @@ impl Dense {
         8 * (n as u64).pow(2)
     }
 
-    /// Assembles and factorises. `None` if the matrix is not positive definite: panels overlap, or one has no area.
+    /// Assembles and factorises. `None` if the matrix is not positive definite: panels overlap, or
+    /// one has no area.
     ///
     /// # Errors
     /// [`Error::Interrupted`].

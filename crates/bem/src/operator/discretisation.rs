@@ -1,4 +1,5 @@
-//! How a boundary operator is made, whatever it is for: accuracy, near field, fast sum, and where all of it is.
+//! How a boundary operator is made, whatever it is for: accuracy, near field, fast sum, and where
+//! all of it is.
 
 use std::sync::Arc;
 
@@ -96,7 +97,8 @@ impl Discretisation {
         self.geometry = None;
     }
 
-    /// The near field, with a preconditioner where `conductor` is given: that of each panel, `None` on interfaces.
+    /// The near field, with a preconditioner where `conductor` is given: that of each panel, `None`
+    /// on interfaces.
     ///
     /// # Errors
     /// [`Error::Interrupted`], what `close.check` says, and the GPU's where it was asked for.
@@ -195,7 +197,8 @@ mod tests {
 
     const TOLERANCE: f64 = 1e-7;
 
-    /// Rows for the density f(x) in linear functions on a mesh with images, by the position of each coefficient.
+    /// Rows for the density f(x) in linear functions on a mesh with images, by the position of each
+    /// coefficient.
     fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3], f64)> {
         let panels = Arc::new(Panels::new(mesh, |_| true).with_images(images));
         let corners: Vec<[u32; 3]> =

@@ -6,8 +6,8 @@ use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, ROUNDING, SHARE, TIGHT
 use crate::near::pairs::RowKind;
 use crate::{Error, SolveOptions};
 
-/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few digits for how closely sheets face
-/// each other, however tight the sum.
+/// An error of the fast sum's potentials of so many tolerances is no solution: there are too few
+/// digits for how closely sheets face each other, however tight the sum.
 const HOPELESS: f64 = 10.0;
 
 /// How far a fast sum is off.
@@ -59,7 +59,8 @@ impl FastSum {
         })
     }
 
-    /// The format of the sum: what close points add the correction takes away again, which needs digits. `None` leaves it to the sum.
+    /// The format of the sum: what close points add the correction takes away again, which needs
+    /// digits. `None` leaves it to the sum.
     fn precision(&self, tolerance: f64) -> Option<fmm::Precision> {
         let has_gradients =
             self.sampling.has(RowKind::Adjoint) || self.sampling.has(RowKind::Double);
@@ -76,14 +77,15 @@ pub(crate) fn tolerance(options: &SolveOptions) -> f64 {
     options.fmm_tolerance.unwrap_or(SHARE * options.tolerance).clamp(TIGHTEST, 0.1)
 }
 
-/// A tolerance that takes care of an error `off` times the one allowed; `None` where it is within that, or nothing tighter is left.
+/// A tolerance that takes care of an error `off` times the one allowed; `None` where it is within
+/// that, or nothing tighter is left.
 pub(crate) fn tighter(tolerance: f64, off: f64) -> Option<f64> {
     let serves = off.is_nan() || off <= 1.0 || tolerance <= TIGHTEST;
     (!serves).then(|| (SHARE * tolerance / off).max(TIGHTEST))
 }
 
-/// The same after an error of potentials was measured. Charges that face each other closely cancel, and the sum's relative error is
-/// large against what is left. Who asks for a tolerance has it.
+/// The same after an error of potentials was measured. Charges that face each other closely cancel,
+/// and the sum's relative error is large against what is left. Who asks for a tolerance has it.
 pub(crate) fn tighter_for(
     tolerance: f64,
     error: Option<SampledError>,

@@ -1,4 +1,5 @@
-//! An operator on processor cores: from coefficients to points, fast sum, from points to rows, near field.
+//! An operator on processor cores: from coefficients to points, fast sum, from points to rows, near
+//! field.
 
 use std::sync::Arc;
 
@@ -80,7 +81,8 @@ impl Host {
 }
 
 impl Product {
-    /// Coefficients to strengths of points, shape (columns, images, panels, nodes): charges, or dipoles along the normals.
+    /// Coefficients to strengths of points, shape (columns, images, panels, nodes): charges, or
+    /// dipoles along the normals.
     fn spread(&mut self, x: &[f64], columns: usize) {
         let Sampling { panels, rules: [rule, _], dofs, .. } = &self.sampling;
         let (n, nodes) = (panels.len(), rule.nodes().len());

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! single:  A_ij = int_i int_j phi_i(x) psi_j(y) 1 / |x - y|
-//! double:  A_ij = int_i int_j phi_i(x) psi_j(y) n_y . (x - y) / |x - y|^3        (dipoles along the normal)
-//! adjoint: A_ij = int_i int_j phi_i(x) psi_j(y) n_x . grad_x 1 / |x - y|         (the transposed double layer)
+//! double:  A_ij = int_i int_j phi_i(x) psi_j(y) n_y . (x - y) / |x - y|^3
+//! adjoint: A_ij = int_i int_j phi_i(x) psi_j(y) n_x . grad_x 1 / |x - y|  (its transpose)
 //! ```
 //!
-//! with test functions phi and trial functions psi ([`Dofs`](crate::space::Dofs)) and no factor 1/(4 pi). Rows of one operator may be of
-//! different kinds, which is how conductors and interfaces share one fast sum. Where the near field, the products and the solve are is
-//! the [`Backend`]'s business.
+//! with test functions phi and trial functions psi ([`Dofs`](crate::space::Dofs)) and no factor
+//! 1/(4 pi). Rows of one operator may be of different kinds, which is how conductors and interfaces
+//! share one fast sum. Where the near field, the products and the solve are is the [`Backend`]'s
+//! business.
 
 use super::fast_sum::SampledError;
 use super::host::{Host, Sampling};
@@ -84,8 +85,9 @@ impl Layer {
         self.backend.solve(&mut self.plans, equations, b, x, params, observe)
     }
 
-    /// Error of the fast sum in the first column of the last product, at about `samples` points, against direct sums: of the
-    /// gradient if there is no potential. `None` for dipoles and before the first product.
+    /// Error of the fast sum in the first column of the last product, at about `samples` points,
+    /// against direct sums: of the gradient if there is no potential. `None` for dipoles and before
+    /// the first product.
     ///
     /// # Errors
     /// The GPU's.
@@ -123,8 +125,9 @@ impl Layer {
         Ok((size > 0.0).then(|| SampledError { relative: (error / size).sqrt(), absolute }))
     }
 
-    /// Errors of the fast sum in the rows of some panels in the first column of the last product, against direct sums. Rows of
-    /// [`RowKind::Double`] and rows before the first product have none.
+    /// Errors of the fast sum in the rows of some panels in the first column of the last product,
+    /// against direct sums. Rows of [`RowKind::Double`] and rows before the first product have
+    /// none.
     ///
     /// # Errors
     /// The GPU's.

@@ -1,4 +1,5 @@
-//! Boundary operators: a fast sum over quadrature points and a near field that corrects it, or a dense matrix.
+//! Boundary operators: a fast sum over quadrature points and a near field that corrects it, or a
+//! dense matrix.
 
 pub(crate) mod algebra;
 pub(crate) mod dense;

@@ -12,7 +12,8 @@ use crate::quadrature::sums::Rule;
 /// Panels whose points are summed over at a time: coordinates and charges stay in a cache.
 const CHUNK: usize = 256;
 
-/// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share w_p of the panel's charge.
+/// One rule on every panel: point p of panel i is point i len + p of the sum, and carries the share
+/// w_p of the panel's charge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct QuadraturePoints<'a> {
     panels: &'a Panels,
@@ -53,7 +54,8 @@ impl<'a> QuadraturePoints<'a> {
         self.of_panels(self.panels.len())
     }
 
-    /// All points, then those of the panels' images; none if there are no images, for then all points are sources.
+    /// All points, then those of the panels' images; none if there are no images, for then all
+    /// points are sources.
     pub(crate) fn with_images(&self) -> Option<Vec<[f64; 3]>> {
         let total = self.panels.total();
         (total > self.panels.len()).then(|| self.of_panels(total))
@@ -71,8 +73,8 @@ impl<'a> QuadraturePoints<'a> {
         all
     }
 
-    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all pairs; a point at a target's very
-    /// place contributes nothing.
+    /// sum_q charges_q / |x - x_q| at each of `targets`, over all points and those of images, all
+    /// pairs; a point at a target's very place contributes nothing.
     pub(crate) fn direct_sums(&self, charges: &[f64], targets: &[[f64; 3]]) -> Vec<f64> {
         self.direct(charges, targets.len(), |sources, sums| {
             sources.add_inverse_distances(targets, sums);

@@ -40,17 +40,19 @@ impl Default for OperatorOptions {
 
 /// The triangles of a mesh as the domain of layer operators.
 ///
-/// Vectors are coefficients of a [`FunctionSpace`]: one value a triangle, in the mesh's order, or one a vertex. A density s goes in, means of
-/// V s, K s or K' s come out, weighted with the test functions: Galerkin's method with its rows divided by the integrals of these.
-/// [`Surface::single_layer`] and its like have constants on both sides, [`Surface::single_layer_between`] and its like any
-/// spaces, or collocation. With G = 1/(4 pi |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
+/// Vectors are coefficients of a [`FunctionSpace`]: one value per triangle, in the mesh's order, or
+/// one a vertex. A density s goes in, means of V s, K s or K' s come out, weighted with the test
+/// functions: Galerkin's method with its rows divided by the integrals of these.
+/// [`Surface::single_layer`] and its like have constants on both sides,
+/// [`Surface::single_layer_between`] and its like any spaces, or collocation. With G = 1/(4 pi
+/// |x - y|), n the normals by the right-hand rule, and lengths in the mesh's unit:
 ///
 /// ```text
 /// (V s)(x) = int G s,    (K s)(x) = int dG/dn_y s,    (K' s)(x) = int dG/dn_x s
 /// ```
 ///
-/// The exterior Dirichlet problem by the indirect formulation: V s = g for the potential g on a sphere of a charge inside.
-/// The density's total is the charge.
+/// The exterior Dirichlet problem by the indirect formulation: V s = g for the potential g on a
+/// sphere of a charge inside. The density's total is the charge.
 ///
 /// ```
 /// # use mesh::generate::{Resolution, Sphere, SphereBase};
@@ -69,8 +71,8 @@ impl Default for OperatorOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The same by the direct formulation, V psi = (K - 1/2) g, in continuous piecewise linear functions: psi is the normal
-/// derivative of the potential, whose flux is minus the charge.
+/// The same by the direct formulation, V psi = (K - 1/2) g, in continuous piecewise linear
+/// functions: psi is the normal derivative of the potential, whose flux is minus the charge.
 ///
 /// ```
 /// # use mesh::generate::{Resolution, Sphere, SphereBase};
@@ -78,7 +80,8 @@ impl Default for OperatorOptions {
 ///
 /// # let resolution = Resolution::Elements(1280);
 /// # let mesh = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution }.build()?;
-/// let (surface, p1, options) = (Surface::new(&mesh), FunctionSpace::Linear, OperatorOptions::default());
+/// let (surface, options) = (Surface::new(&mesh), OperatorOptions::default());
+/// let p1 = FunctionSpace::Linear;
 /// let g = surface.values(p1, |[x, y, z]| {
 ///     1.0 / (4.0 * std::f64::consts::PI * (x * x + y * y + (z - 0.4).powi(2)).sqrt())
 /// });
@@ -141,7 +144,8 @@ impl Surface {
         &self.areas
     }
 
-    /// The mesh's vertices that coefficients of [`FunctionSpace::Linear`] belong to: those of triangles, in the mesh's order.
+    /// The mesh's vertices that coefficients of [`FunctionSpace::Linear`] belong to: those of
+    /// triangles, in the mesh's order.
     pub fn vertices(&self) -> &[u32] {
         &self.vertices
     }
@@ -159,8 +163,8 @@ impl Surface {
         self.map(space).len()
     }
 
-    /// Integrals of the functions that are 1 in one coefficient and 0 in the others: the integral of a function is the sum of its
-    /// coefficients times these.
+    /// Integrals of the functions that are 1 in one coefficient and 0 in the others: the integral
+    /// of a function is the sum of its coefficients times these.
     pub fn weights(&self, space: FunctionSpace) -> Vec<f64> {
         let square = self.panels.scale() * self.panels.scale();
         let map = self.map(space);
@@ -169,7 +173,8 @@ impl Surface {
         map.in_mesh_order(&weights)
     }
 
-    /// The function of a space that interpolates: its values at the vertices, or at the triangles' centroids.
+    /// The function of a space that interpolates: its values at the vertices, or at the triangles'
+    /// centroids.
     pub fn values(&self, space: FunctionSpace, f: impl Fn([f64; 3]) -> f64) -> Vec<f64> {
         match space {
             FunctionSpace::Constant => self.means_with(Test::Centroids, |x, _| f(x)),
@@ -190,8 +195,8 @@ impl Surface {
         Ok(space::norm(&self.panels, &map, &coefficients) * self.panels.scale())
     }
 
-    /// A function of position and unit normal as an equation tested with `test` has it: means weighted with the test functions, by
-    /// a rule of degree 6, or values at centroids.
+    /// A function of position and unit normal as an equation tested with `test` has it: means
+    /// weighted with the test functions, by a rule of degree 6, or values at centroids.
     pub fn means_with(
         &self,
         test: impl Into<Test>,
@@ -223,7 +228,8 @@ impl Surface {
         self.means_with(FunctionSpace::Constant, f)
     }
 
-    /// V: the potential of a charge density. Symmetric in the inner product weighted by areas; positive definite.
+    /// V: the potential of a charge density. Symmetric in the inner product weighted by areas;
+    /// positive definite.
     ///
     /// # Errors
     /// [`Error::Fmm`] when the tolerance is out of range.
@@ -236,8 +242,8 @@ impl Surface {
         )
     }
 
-    /// K: the potential of a density of dipoles along the normals, its principal value on the surface. K 1 = -1/2 on a closed
-    /// surface with normals out of what it encloses.
+    /// K: the potential of a density of dipoles along the normals, its principal value on the
+    /// surface. K 1 = -1/2 on a closed surface with normals out of what it encloses.
     ///
     /// # Errors
     /// As [`Surface::single_layer`].
@@ -250,8 +256,8 @@ impl Surface {
         )
     }
 
-    /// K': the normal derivative of the potential of a charge density, without its jump of -1/2 (+1/2) on the side that the
-    /// normal points to (behind).
+    /// K': the normal derivative of the potential of a charge density, without its jump of -1/2
+    /// (+1/2) on the side that the normal points to (behind).
     ///
     /// # Errors
     /// As [`Surface::single_layer`].
@@ -293,7 +299,8 @@ impl Surface {
         self.between(RowKind::Double, test.into(), trial, options)
     }
 
-    /// K' as [`Surface::adjoint_double_layer`] has it, of densities in `trial` and tested with `test`.
+    /// K' as [`Surface::adjoint_double_layer`] has it, of densities in `trial` and tested with
+    /// `test`.
     ///
     /// # Errors
     /// As [`Surface::single_layer`].
@@ -343,7 +350,8 @@ impl Surface {
     }
 }
 
-/// An operator on coefficients in the mesh's order instead of its own, with factors for its columns and rows.
+/// An operator on coefficients in the mesh's order instead of its own, with factors for its columns
+/// and rows.
 struct InMeshOrder<O> {
     operator: O,
     /// Places in the mesh's order, and factors, of columns and of rows.

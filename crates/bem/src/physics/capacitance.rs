@@ -8,7 +8,7 @@ use crate::{Error, Excitation, Images, Media, Method, Progress, Solve, SolveOpti
 /// Which conductor each triangle belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Conductors<'a> {
-    /// Index of the conductor, one a triangle; `None` = the triangle is ignored.
+    /// Index of the conductor, one per triangle; `None` = the triangle is ignored.
     pub of_triangle: &'a [Option<u32>],
     /// How many conductors there are; each has at least one triangle.
     pub count: usize,
@@ -33,11 +33,13 @@ pub(crate) fn check_conductors(of_triangle: &[Option<u32>], count: usize) -> Res
 pub struct Capacitance {
     /// Dense or fast, as it was done.
     pub method: Method,
-    /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised, except for `replaced`), shape (conductors, conductors).
+    /// Maxwell matrix over 4 pi eps: a length, rows as computed (not symmetrised, except for
+    /// `replaced`), shape (conductors, conductors).
     pub maxwell: Vec<Vec<f64>>,
     /// Entries that their own row did not resolve, and what it had given.
     pub replaced: Vec<crate::Replaced>,
-    /// For each excitation the charge density over eps at 1 V, in 1/length: sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
+    /// For each excitation the charge density over eps at 1 V, in 1/length:
+    /// sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
     pub density: Vec<Vec<f64>>,
     /// How each solve went.
     pub solves: Vec<Solve>,
@@ -45,10 +47,12 @@ pub struct Capacitance {
     pub tolerance: f64,
     /// The FMM tolerance that was used, none when dense.
     pub fmm_tolerance: Option<f64>,
-    /// Relative L2 error of the FMM for a solved density at 1000 or more sampled targets (all, if fewer), against direct sums.
+    /// Relative L2 error of the FMM for a solved density at 1000 or more sampled targets (all, if
+    /// fewer), against direct sums.
     pub fmm_error_sampled: Option<f64>,
-    /// Root mean square error of the fast sum's potentials at the same points, at 1 V: what is left of its digits where charges nearly
-    /// cancel. Above ten times the tolerance no [`Solve`] counts as converged. None when dense.
+    /// Root mean square error of the fast sum's potentials at the same points, at 1 V: what is left
+    /// of its digits where charges nearly cancel. Above ten times the tolerance no [`Solve`] counts
+    /// as converged. None when dense.
     pub fmm_error_potential: Option<f64>,
     /// The FMM's plan, none when dense.
     pub fmm: Option<fmm::Info>,
@@ -58,10 +62,12 @@ pub struct Capacitance {
 
 /// Solves for the Maxwell capacitance matrix: V s = eps phi with phi = 1 on each conductor in turn.
 ///
-/// A solve that does not converge is no error here: its [`Solve::reason`] says so and its column is partial.
+/// A solve that does not converge is no error here: its [`Solve::reason`] says so and its column is
+/// partial.
 ///
 /// # Errors
-/// [`Error::Length`], [`Error::Conductor`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
+/// [`Error::Length`], [`Error::Conductor`], [`Error::Interrupted`], [`Error::Memory`],
+/// [`Error::Fmm`].
 pub fn capacitance(
     mesh: &Mesh,
     conductors: Conductors<'_>,

@@ -1,26 +1,31 @@
-//! What must hold of any answer, whatever the geometry: symmetry, signs and row sums of a capacitance matrix.
+//! What must hold of any answer, whatever the geometry: symmetry, signs and row sums of a
+//! capacitance matrix.
 //!
-//! Each check compares a value with what the method promises ([`Finding`]); what follows from a broken promise is up to the
-//! caller. The promises are derived in docs/math.md, "Self-checks".
+//! Each check compares a value with what the method promises ([`Finding`]); what follows from a
+//! broken promise is up to the caller. The promises are derived in docs/math.md, "Self-checks".
 
 use crate::Replaced;
 
-/// Charges may be off by this many times the solver's tolerance times the capacitances that they belong to: the residual is a root
-/// mean square over a conductor, its charge density is uneven, and several conductors contribute.
+/// Charges may be off by this many times the solver's tolerance times the capacitances that they
+/// belong to: the residual is a root mean square over a conductor, its charge density is uneven,
+/// and several conductors contribute.
 const CHARGE_SHARE: f64 = 10.0;
 
-/// Where media differ, the equations are not symmetric: rows of interfaces are of the second kind, and the two triangles of the
-/// matrix differ by the error of the mesh. An entry whose halves differ by more than this share of it is not known.
+/// Where media differ, the equations are not symmetric: rows of interfaces are of the second kind,
+/// and the two triangles of the matrix differ by the error of the mesh. An entry whose halves
+/// differ by more than this share of it is not known.
 const MESH_SHARE: f64 = 0.1;
 
-/// Couplings below this share of sqrt(C_ii C_jj) are not resolved by a mesh in different media, and nobody expects it.
+/// Couplings below this share of sqrt(C_ii C_jj) are not resolved by a mesh in different media, and
+/// nobody expects it.
 const UNRESOLVED: f64 = 1e-4;
 
-/// Charges at one potential may leave a conductor this share of its own capacitance below zero where media differ, and positive
-/// off-diagonal entries this share of sqrt(C_ii C_jj).
+/// Charges at one potential may leave a conductor this share of its own capacitance below zero
+/// where media differ, and positive off-diagonal entries this share of sqrt(C_ii C_jj).
 const SIGN_SHARE: f64 = 1e-2;
 
-/// The same in one medium, where Galerkin's method has no other error than that of the mesh: shielded conductors.
+/// The same in one medium, where Galerkin's method has no other error than that of the mesh:
+/// shielded conductors.
 const SHIELDED: f64 = 1e-3;
 
 /// Which law was checked.
@@ -58,7 +63,8 @@ impl Finding {
     }
 }
 
-/// How many times a promise is broken: infinite where nothing was allowed, or where the value is no number.
+/// How many times a promise is broken: infinite where nothing was allowed, or where the value is no
+/// number.
 pub fn ratio(value: f64, promise: f64) -> f64 {
     if value.is_nan() || (promise <= 0.0 && value > promise) {
         f64::INFINITY
@@ -69,8 +75,9 @@ pub fn ratio(value: f64, promise: f64) -> f64 {
     }
 }
 
-/// Looks at every entry of a Maxwell matrix that a solve with relative residual `tolerance` gave, and returns the laws that are
-/// broken by more than is promised. `one_medium` tells that all space has one permittivity, where the equations are symmetric.
+/// Looks at every entry of a Maxwell matrix that a solve with relative residual `tolerance` gave,
+/// and returns the laws that are broken by more than is promised. `one_medium` tells that all space
+/// has one permittivity, where the equations are symmetric.
 pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut judge = |law, at, value: f64, promise: f64| {
@@ -101,8 +108,9 @@ pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool)
     found
 }
 
-/// Looks at the entries that their transposes replaced: what their own rows gave is off by errors of the mesh times the permittivity
-/// beside the metal, as the diagonal is, of which that is to be a small share.
+/// Looks at the entries that their transposes replaced: what their own rows gave is off by errors
+/// of the mesh times the permittivity beside the metal, as the diagonal is, of which that is to be
+/// a small share.
 pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Finding> {
     let judge = |&Replaced { at: [i, j], was }: &Replaced| {
         let value = (was - matrix[i][j]).abs();
@@ -124,13 +132,15 @@ mod tests {
 
     #[test]
     fn a_sound_matrix_breaks_no_law() {
-        // Two close plates and a small far sphere; errors of a few tolerances, couplings that are tiny.
+        // Two close plates and a small far sphere; errors of a few tolerances, couplings that are
+        // tiny.
         let sound = [[87.17, -86.66, -1e-4], [-86.6601, 87.18, -9e-5], [-1.1e-4, -9.5e-5, 1e-2]];
         assert_eq!(laws(&sound, 1e-6, true), []);
         assert_eq!(laws(&sound, 1e-6, false), []);
     }
 
-    /// What a capacitor filled with eps_r = 1000 beside a far sphere gave: hidden in an asymmetry relative to the largest entry.
+    /// What a capacitor filled with eps_r = 1000 beside a far sphere gave: hidden in an asymmetry
+    /// relative to the largest entry.
     #[test]
     fn a_wrong_small_coupling_is_seen_beside_large_ones() {
         let wrong = [
@@ -145,7 +155,8 @@ mod tests {
         assert!(!found.contains(&(Law::Symmetry, [0, 1])), "{found:?}");
     }
 
-    /// The same with the entries of the other rows in their place: what these rows had is told by their size.
+    /// The same with the entries of the other rows in their place: what these rows had is told by
+    /// their size.
     #[test]
     fn what_was_replaced_is_judged_by_the_row_it_is_from() {
         let mended = [

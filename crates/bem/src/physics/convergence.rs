@@ -1,17 +1,20 @@
-//! What a sequence of values on uniformly refined meshes says about the limit: observed order, extrapolation, error.
+//! What a sequence of values on uniformly refined meshes says about the limit: observed order,
+//! extrapolation, error.
 //!
-//! With f(h) = f + c h^p and element sizes h, h/2, h/4 the differences of successive values fall by 2^p, and the last value
-//! lacks d / (2^p - 1) of the limit, d being the last difference (L. F. Richardson, 1911; P. J. Roache, Perspective: a method for
-//! uniform reporting of grid refinement studies, 1994).
+//! With f(h) = f + c h^p and element sizes h, h/2, h/4 the differences of successive values fall by
+//! 2^p, and the last value lacks d / (2^p - 1) of the limit, d being the last difference (L. F.
+//! Richardson, 1911; P. J. Roache, Perspective: a method for uniform reporting of grid refinement
+//! studies, 1994).
 //!
-//! The order that three values show is not yet that of the limit. What it may still change by is what the error is made of: the
-//! extrapolated value is taken with orders above and below. docs/validation.md has the share of errors that these bars cover.
+//! The order that three values show is not yet that of the limit. What it may still change by is
+//! what the error is made of: the extrapolated value is taken with orders above and below.
+//! docs/validation.md has the share of errors that these bars cover.
 
 /// Orders of successive triples that differ by more than this do not yet show the power law.
 const SETTLED: f64 = 0.5;
 
-/// A lower order than this extrapolates by more than three times the last difference, which no three values support. Edges and
-/// corners of conductors have orders from 2/3 on.
+/// A lower order than this extrapolates by more than three times the last difference, which no
+/// three values support. Edges and corners of conductors have orders from 2/3 on.
 const LEAST_ORDER: f64 = 0.4;
 
 /// A higher order than this is a coincidence: smooth surfaces have orders up to 3, facets have 2.
@@ -26,7 +29,8 @@ const FALL: f64 = 0.25;
 /// ... and by more where it is above what facets have.
 const USUAL_ORDER: f64 = 1.75;
 
-/// With four values and more it may change by this many times what it did from one triple to the next, and this.
+/// With four values and more it may change by this many times what it did from one triple to the
+/// next, and this.
 const DRIFT: (f64, f64) = (1.25, 0.03);
 
 /// Differences below this times the values' own uncertainty are noise.
@@ -39,7 +43,8 @@ pub enum Range {
     Asymptotic,
     /// Differences have fallen to the solver's own errors: there is nothing to see an order in.
     Noise,
-    /// No difference was ever larger than the solver's own errors: the values are exact, or the meshes miss what matters.
+    /// No difference was ever larger than the solver's own errors: the values are exact, or the
+    /// meshes miss what matters.
     Constant,
     /// Successive differences have different signs.
     Oscillating,
@@ -62,12 +67,13 @@ pub struct Estimate {
     pub error: Option<f64>,
 }
 
-/// Judges values on meshes of which each is refined to half the element size of the one before; `noise` is the error of each
-/// value that does not come from the mesh, absolute. `None` with fewer than three values, or with one that is not finite.
+/// Judges values on meshes of which each is refined to half the element size of the one before;
+/// `noise` is the error of each value that does not come from the mesh, absolute. `None` with fewer
+/// than three values, or with one that is not finite.
 ///
-/// There is an error in the asymptotic range: how far the extrapolated value moves when the order is another, by as much as
-/// three values leave open, or by what it changed from one triple to the next where there are more. Where differences have fallen
-/// to noise it is the difference before.
+/// There is an error in the asymptotic range: how far the extrapolated value moves when the order
+/// is another, by as much as three values leave open, or by what it changed from one triple to the
+/// next where there are more. Where differences have fallen to noise it is the difference before.
 pub fn estimate(values: &[f64], noise: f64) -> Option<Estimate> {
     let [.., a, b, c] = *values else { return None };
     if values.iter().any(|value| !value.is_finite()) {
@@ -159,7 +165,8 @@ mod tests {
 
     #[test]
     fn the_error_is_not_underestimated_with_a_second_power() {
-        // f = 1 + h^2 + h^3 / 2: from three values the correction bounds the error, from more the change does.
+        // f = 1 + h^2 + h^3 / 2: from three values the correction bounds the error, from more the
+        // change does.
         let f = |h: f64| 1.0 + h * h + 0.5 * h.powi(3);
         for count in 3..7 {
             let values: Vec<f64> = (0..count).map(|k| f(0.5f64.powi(k))).collect();
@@ -177,7 +184,8 @@ mod tests {
         assert_eq!(range(&[1.0, 2.0, 4.0], 0.0), Range::Slow);
         assert_eq!(range(&[1.0, 1.5, 1.5 + 1e-7], 1e-6), Range::Noise);
         assert_eq!(range(&[2.0, 2.0, 2.0], 0.0), Range::Constant);
-        // The gap between two plates is far below the size of the elements: that they hardly change says nothing.
+        // The gap between two plates is far below the size of the elements: that they hardly change
+        // says nothing.
         assert_eq!(estimate(&[500.0, 500.000_1, 500.000_2], 1e-3).unwrap().error, None);
         // First order, then third.
         assert_eq!(range(&[1.0, 0.5, 0.25, 0.25 - 1.0 / 32.0], 0.0), Range::Unsettled);
@@ -186,13 +194,15 @@ mod tests {
         assert_eq!(estimate(&[1.0, f64::NAN, 2.0], 0.0), None);
     }
 
-    /// Values of `farad study` on plates, cubes and spheres in six levels, relative to the limit: what a triple says covers what is left.
+    /// Values of `farad study` on plates, cubes and spheres in six levels, relative to the limit:
+    /// what a triple says covers what is left.
     #[test]
     fn errors_cover_what_is_left() {
         let sequences: [&[f64]; 6] = [
             // The unit cube from 12 triangles on.
             &[-1.80e-2, -1.11e-2, -4.77e-3, -1.97e-3, -8.00e-4, -3.22e-4],
-            // A square plate, then two of them at 0.3 and 0.1 of their side: the gap is resolved late.
+            // A square plate, then two of them at 0.3 and 0.1 of their side: the gap is resolved
+            // late.
             &[-5.86e-2, -3.26e-2, -1.74e-2, -9.04e-3, -4.67e-3],
             &[-5.12e-2, -3.03e-2, -1.67e-2, -8.86e-3, -4.62e-3],
             &[-3.86e-2, -2.71e-2, -1.70e-2, -9.74e-3, -5.30e-3],

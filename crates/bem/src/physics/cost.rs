@@ -5,12 +5,15 @@ use crate::constants::GROUP;
 use crate::near::Precision;
 use crate::precondition::local_inverse::NEIGHBOURS;
 
-/// Whether a dense solve of `n` panels, of `images` each, and `k` excitations beats the fast one; with interfaces if `has_gradients`.
+/// Whether a dense solve of `n` panels, of `images` each, and `k` excitations beats the fast one;
+/// with interfaces if `has_gradients`.
 ///
-/// Seconds of two cores, measured at the default tolerance on cubes of 432 to 3,072 panels, alone, over one plane and between three,
-/// and on spheres of a dielectric: a pair integral 0.18e-6, one of normal derivatives 0.13e-6, a multiply-add of the factorisation 3e-11; to
-/// begin a fast solve 0.06, near field and preconditioner of a panel 30e-6 and of an image 8e-6, a fast sum over its points 4e-6 and about 10
-/// of them, with gradients twice that. They meet near 1,200 panels, 1,000 and 500, and 1,100.
+/// Seconds of two cores, measured at the default tolerance on cubes of 432 to 3,072 panels, alone,
+/// over one plane and between three, and on spheres of a dielectric: a pair integral 0.18e-6, one
+/// of normal derivatives 0.13e-6, a multiply-add of the factorisation 3e-11; to begin a fast solve
+/// 0.06, near field and preconditioner of a panel 30e-6 and of an image 8e-6, a fast sum over its
+/// points 4e-6 and about 10 of them, with gradients twice that. They meet near 1,200 panels, 1,000
+/// and 500, and 1,100.
 pub(crate) fn dense_is_faster(n: usize, images: usize, k: usize, has_gradients: bool) -> bool {
     let (n, images, k) = (n as f64, images as f64, k as f64);
     // Of conductors alone half the pairs, and half the factor.
@@ -43,7 +46,8 @@ pub(crate) struct Fast {
 impl Fast {
     /// Bytes at the peak: plan, near field, preconditioner and Krylov vectors.
     pub(crate) fn bytes(&self) -> u64 {
-        /// Plan, and scratch of a sum (measured); what gradients add; points that are sources alone.
+        /// Plan, and scratch of a sum (measured); what gradients add; points that are sources
+        /// alone.
         const POINT: usize = 550;
         const GRADIENT: usize = 200;
         const SOURCE: usize = 160;

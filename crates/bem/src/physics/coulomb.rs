@@ -7,8 +7,8 @@ use crate::constants::DIRECT_SUMS;
 use crate::geometry::triangle::Vec3;
 use crate::{Error, Excitation, SurfaceCharge};
 
-/// Potential of `charges` at `points`, each charge over the permittivity of its own medium; a charge at the very place of a point
-/// adds nothing.
+/// Potential of `charges` at `points`, each charge over the permittivity of its own medium; a
+/// charge at the very place of a point adds nothing.
 ///
 /// # Errors
 /// [`Error::Fmm`] when a point is not finite or there are too many.

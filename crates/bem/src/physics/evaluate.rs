@@ -1,8 +1,9 @@
 //! Potential and field of surface charges, point charges and a uniform field at any points.
 //!
-//! Few points: closed forms of every triangle. More: sums over quadrature points on the triangles and over the point
-//! charges, fast ones where points are many, with the points as targets of their own; for triangles near a point the closed form replaces what their quadrature
-//! points gave, so that values are as good next to the surface as far from it.
+//! Few points: closed forms of every triangle. More: sums over quadrature points on the triangles
+//! and over the point charges, fast ones where points are many, with the points as targets of their
+//! own; for triangles near a point the closed form replaces what their quadrature points gave, so
+//! that values are as good next to the surface as far from it.
 
 use mesh::Mesh;
 use rayon::prelude::*;
@@ -20,10 +21,12 @@ use crate::quadrature::sums::Rule;
 /// Triangles that one task takes at a time.
 const PIECE: usize = 1024;
 
-/// Up to so many pairs of a triangle and a point are worked one by one: about a tenth of a second of two cores.
+/// Up to so many pairs of a triangle and a point are worked one by one: about a tenth of a second
+/// of two cores.
 const DIRECT: usize = 1_000_000;
 
-/// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit beyond.
+/// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit
+/// beyond.
 const DEGREE: usize = 4;
 
 /// Points that a task of direct sums takes at a time: coordinates and strengths stay in a cache.
@@ -32,12 +35,13 @@ const SOURCES: usize = 2048;
 /// Targets next to each other for which near triangles are looked up at a time.
 const TARGETS: usize = 64;
 
-/// Triangles within this many of their diameters of a point are near: the rule's error there is some 1e-5 of what one triangle
-/// contributes.
+/// Triangles within this many of their diameters of a point are near: the rule's error there is
+/// some 1e-5 of what one triangle contributes.
 const NEAR: f64 = 3.0;
 
-/// From triangles further away than this many of their radii a closed form is left with the rounding error of what it subtracts,
-/// which grows as the square of the distance; a rule of [`FAR_DEGREE`] is as good there as it is here: (1/60)^7.
+/// From triangles further away than this many of their radii a closed form is left with the
+/// rounding error of what it subtracts, which grows as the square of the distance; a rule of
+/// [`FAR_DEGREE`] is as good there as it is here: (1/60)^7.
 const FAR: f64 = 30.0;
 
 /// Degree of the rule on triangles that are far away.
@@ -69,7 +73,8 @@ pub struct Values {
 }
 
 impl SurfaceCharge {
-    /// `charge` over 4 pi eps0 of each triangle, as in [`Response::charge`](crate::Response::charge), spread evenly over it.
+    /// `charge` over 4 pi eps0 of each triangle, as in
+    /// [`Response::charge`](crate::Response::charge), spread evenly over it.
     pub fn new(mesh: &Mesh, charge: &[f64]) -> Self {
         let panels = Panels::without_parts(mesh, |t| charge.get(t).is_some_and(|q| *q != 0.0));
         let density = |(&t, area): (&u32, &f64)| charge[t as usize] / (panels.scale() * area);
@@ -84,10 +89,11 @@ impl SurfaceCharge {
         Self { tolerance: tolerance.clamp(TIGHTEST, TOLERANCE), ..self }
     }
 
-    /// The same charges as a density that is linear on each triangle and continuous where the surface is smooth, with the charge's
-    /// moments kept (docs/math.md, "Recovered densities"). Triangles of different `surfaces` (which conductor, which interface) never
-    /// are one smooth surface. For its field the edges within a smooth surface count as rounded off, so that it has no jumps and no
-    /// peaks from triangle to triangle.
+    /// The same charges as a density that is linear on each triangle and continuous where the
+    /// surface is smooth, with the charge's moments kept (docs/math.md, "Recovered densities").
+    /// Triangles of different `surfaces` (which conductor, which interface) never are one smooth
+    /// surface. For its field the edges within a smooth surface count as rounded off, so that it
+    /// has no jumps and no peaks from triangle to triangle.
     pub fn recovered(
         mesh: &Mesh,
         charge: &[f64],
@@ -104,15 +110,15 @@ impl SurfaceCharge {
         self.closed_form(&self.panels.scaled(x), false)[0]
     }
 
-    /// Electric field at `x`, minus the gradient of the potential, in closed form. On a triangle its normal part is the mean of
-    /// both sides.
+    /// Electric field at `x`, minus the gradient of the potential, in closed form. On a triangle
+    /// its normal part is the mean of both sides.
     pub fn field(&self, x: [f64; 3]) -> [f64; 3] {
         let [_, gx, gy, gz] = self.closed_form(&self.panels.scaled(x), true);
         [gx, gy, gz].map(|g| -g / self.panels.scale())
     }
 
-    /// Potential, and if asked for field, of these charges and the sources of `excitation` at `points`; potentials of conductors
-    /// in the excitation are of no account.
+    /// Potential, and if asked for field, of these charges and the sources of `excitation` at
+    /// `points`; potentials of conductors in the excitation are of no account.
     ///
     /// # Errors
     /// [`Error::Fmm`] when a point is not finite or there are too many.
@@ -155,8 +161,9 @@ impl SurfaceCharge {
         })
     }
 
-    /// Which of `triangles` are within about their own diameter, or that of the other, of a triangle of these charges or one of the point
-    /// `charges`: over them the field is not as smooth as over others.
+    /// Which of `triangles` are within about their own diameter, or that of the other, of a
+    /// triangle of these charges or one of the point `charges`: over them the field is not as
+    /// smooth as over others.
     pub(crate) fn are_near(&self, triangles: &[[Vec3; 3]], charges: &[PointCharge]) -> Vec<bool> {
         let panels = &self.panels;
         let diameters = (0..panels.len()).into_par_iter().map(|i| panels.panel(i).diameter());
@@ -294,8 +301,8 @@ impl SurfaceCharge {
         Ok(targets.par_iter().enumerate().map_init(Vec::new, value).collect())
     }
 
-    /// Potentials from quadrature points with closed forms in the place of near triangles' points, for even densities: triangle by
-    /// triangle, a target per lane.
+    /// Potentials from quadrature points with closed forms in the place of near triangles' points,
+    /// for even densities: triangle by triangle, a target per lane.
     fn with_near_potentials(
         &self,
         targets: &[Vec3],
@@ -324,8 +331,8 @@ impl SurfaceCharge {
         potential.into_iter().map(|value| [value, 0.0, 0.0, 0.0]).collect()
     }
 
-    /// What closed forms of near triangles add to what their points give at a few targets; `None` where a point is so near that the
-    /// difference would cancel.
+    /// What closed forms of near triangles add to what their points give at a few targets; `None`
+    /// where a point is so near that the difference would cancel.
     fn near_potentials(
         &self,
         targets: &[Vec3],
@@ -456,8 +463,8 @@ mod tests {
 
     use super::*;
 
-    /// Targets far from a cube, on it, at quadrature points of its triangles and next to these, by sums of both kinds, against closed
-    /// forms.
+    /// Targets far from a cube, on it, at quadrature points of its triangles and next to these, by
+    /// sums of both kinds, against closed forms.
     #[test]
     fn sums_over_points_with_near_closed_forms_are_closed_forms() {
         let cube = Cube { edge: 1.0, grade: 4.0, resolution: Resolution::Elements(1500) };
@@ -503,10 +510,11 @@ mod tests {
                     }
                 }
                 println!("gradient {with_gradient}: off by {off:?} of {size:?}");
-                // The rule's error where triangles are no longer near, 1e-5 of what one of 1,500 contributes: 3e-9 to 9e-9 when this was
-                // written.
+                // The rule's error where triangles are no longer near, 1e-5 of what one of 1,500
+                // contributes: 3e-9 to 9e-9 when this was written.
                 assert!(off[0] < 2e-8 * size[0], "{off:?} {size:?}");
-                // Closed forms round off the edges of triangles at any distance, points do not: 2e-4 of the field.
+                // Closed forms round off the edges of triangles at any distance, points do not:
+                // 2e-4 of the field.
                 let rounded = if surface.constant { 2e-8 } else { 5e-4 };
                 assert!(off[1] <= rounded * size[1], "{off:?} {size:?}");
             }

@@ -1,7 +1,7 @@
 //! Potential and normal field of point charges and of a uniform field on panels, in closed form.
 //!
-//! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of n . grad 1/|x - y| its solid
-//! angle there: exact however near the charge is.
+//! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of
+//! n . grad 1/|x - y| its solid angle there: exact however near the charge is.
 
 use rayon::prelude::*;
 
@@ -20,7 +20,8 @@ pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f
     external
 }
 
-/// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty if there are none.
+/// Normal derivative of the external potential on conductors between two media, 0 elsewhere; empty
+/// if there are none.
 pub(super) fn sheet_normal_derivatives(system: &System, excitation: &Excitation) -> Vec<f64> {
     let kinds = system.rows.sheets();
     kinds.map_or_else(Vec::new, |kinds| on_panels(system, excitation, &kinds))

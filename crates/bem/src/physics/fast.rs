@@ -1,4 +1,5 @@
-//! The equations by a fast sum and a near field: what is made once for a geometry, and solves with it.
+//! The equations by a fast sum and a near field: what is made once for a geometry, and solves with
+//! it.
 
 use std::time::Instant;
 
@@ -20,7 +21,8 @@ use crate::solve::schedule::PlanSchedule;
 use crate::space::Dofs;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
-/// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless there are more bodies.
+/// Panels at which the fast sum is compared with direct sums where a state is solved on for, unless
+/// there are more bodies.
 const LOOKED_AT: usize = 64;
 
 /// Fast sum, near field and preconditioner.
@@ -36,8 +38,9 @@ pub(super) struct Fast {
     sheets: Option<(Vec<RowKind>, Layer)>,
 }
 
-/// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask for nothing: their densities and the
-/// fields that these make have one norm, in which the panels' own weights bound errors.
+/// What these excitations, with right-hand sides `b`, ask of the near field. Interfaces alone ask
+/// for nothing: their densities and the fields that these make have one norm, in which the panels'
+/// own weights bound errors.
 fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
     let rows = &system.rows;
     let n = system.panels.len().max(1);
@@ -129,7 +132,8 @@ impl Fast {
         Ok(())
     }
 
-    /// Takes points and close pairs for a tolerance this share of the usual one, for all that is solved for from now on.
+    /// Takes points and close pairs for a tolerance this share of the usual one, for all that is
+    /// solved for from now on.
     pub(super) fn make_finer(
         &mut self,
         system: &System,
@@ -214,8 +218,9 @@ impl Fast {
         Ok(Found { charges, normal_derivatives, solved: infos, defect, sizes, error, checking })
     }
 
-    /// Solves on for one state from charges `x` that are known to the tolerance in the largest potential of all. What conductors and
-    /// interfaces exert on each other may be a small part of that: here the residual on each gets small against what acts on it.
+    /// Solves on for one state from charges `x` that are known to the tolerance in the largest
+    /// potential of all. What conductors and interfaces exert on each other may be a small part of
+    /// that: here the residual on each gets small against what acts on it.
     pub(super) fn refine(
         &mut self,
         system: &System,

@@ -1,8 +1,9 @@
 //! Forces and torques on bodies, and dipole moments, from the charges that a solve gave.
 //!
-//! Around a body that lies in one medium of relative permittivity eps, the stress of the field is that of a fluid dielectric, and
-//! what it does to the body is eps times what the field of all charges outside does to all charges in the body, free and bound,
-//! in vacuum: the body's own field exerts nothing on it (docs/math.md, "Forces").
+//! Around a body that lies in one medium of relative permittivity eps, the stress of the field is
+//! that of a fluid dielectric, and what it does to the body is eps times what the field of all
+//! charges outside does to all charges in the body, free and bound, in vacuum: the body's own field
+//! exerts nothing on it (docs/math.md, "Forces").
 
 use std::f64::consts::PI;
 
@@ -16,8 +17,8 @@ use crate::geometry::panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::sums::Rule;
 
-/// Degree of the rule by which the field is averaged over a triangle, and over one that is near other bodies. There the rule of the lower
-/// degree tells the error, too.
+/// Degree of the rule by which the field is averaged over a triangle, and over one that is near
+/// other bodies. There the rule of the lower degree tells the error, too.
 const DEGREES: [usize; 2] = [4, 6];
 
 /// What belongs to a body.
@@ -33,8 +34,8 @@ pub struct Body {
     pub about: [f64; 3],
 }
 
-/// Force and torque on a body over 4 pi eps0, in the mesh's unit: with potentials in volt, 4 pi eps0 times the force is in
-/// newton whatever the unit, and the torque in newton times that unit.
+/// Force and torque on a body over 4 pi eps0, in the mesh's unit: with potentials in volt, 4 pi
+/// eps0 times the force is in newton whatever the unit, and the torque in newton times that unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Force {
     /// Force.
@@ -43,17 +44,20 @@ pub struct Force {
     pub torque: [f64; 3],
     /// Sum of the sizes of the forces on its parts, of which little may be left.
     pub size: f64,
-    /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each triangle. Charges of a body that lies close
-    /// around leave their errors in the force on this one relative to it.
+    /// What its own field pulls at its surface, all directions added up: 2 pi q^2/A of each
+    /// triangle. Charges of a body that lies close around leave their errors in the force on this
+    /// one relative to it.
     pub stress: f64,
-    /// Error of the force, about: what it changes by when fields are averaged over triangles near other bodies by another rule.
+    /// Error of the force, about: what it changes by when fields are averaged over triangles near
+    /// other bodies by another rule.
     pub quadrature_error: f64,
-    /// False for a body whose charge is so much less than that of the others that what others exert on it has no digits.
+    /// False for a body whose charge is so much less than that of the others that what others exert
+    /// on it has no digits.
     pub is_resolved: bool,
 }
 
-/// Force and torque on each body, for the charges of `charge` (as in [`Response::charge`](crate::Response::charge)) and the sources
-/// of `excitation`.
+/// Force and torque on each body, for the charges of `charge` (as in
+/// [`Response::charge`](crate::Response::charge)) and the sources of `excitation`.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].
@@ -79,7 +83,8 @@ pub fn forces(
     bodies.iter().zip(&strengths).map(force).collect()
 }
 
-/// The root of the integral of the squared density of charge on a body's triangles: what acts on it, if nothing else has charged it.
+/// The root of the integral of the squared density of charge on a body's triangles: what acts on
+/// it, if nothing else has charged it.
 fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
     let square = |&t: &u32| {
         let [a, b, c] = mesh.corners(t as usize).map(Vec3::from);
@@ -144,7 +149,8 @@ fn force_on(
 struct Parts {
     places: Vec<[f64; 3]>,
     strengths: Vec<f64>,
-    /// Near other bodies, the triangle and what the strength is more than that of the rule that tells the error.
+    /// Near other bodies, the triangle and what the strength is more than that of the rule that
+    /// tells the error.
     differences: Vec<Option<(usize, f64)>>,
 }
 
@@ -171,7 +177,8 @@ impl Parts {
     }
 }
 
-/// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge times a length.
+/// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge
+/// times a length.
 pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
     let mut moment = Vec3::zeros();
     for (t, q) in charge.iter().enumerate() {
@@ -183,9 +190,10 @@ pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
 
 /// The same of bodies that have no net charge, such as those whose polarisability is asked for.
 ///
-/// What a solve leaves of a net charge, times the distance from the origin, would be taken for a moment, however far away the bodies
-/// lie. So the moment of each part of the mesh that hangs together is taken about its own centre, and that of parts which
-/// do have a net charge, as those of one body do that do not hang together, about the centre of all of them. Charges were found to
+/// What a solve leaves of a net charge, times the distance from the origin, would be taken for a
+/// moment, however far away the bodies lie. So the moment of each part of the mesh that hangs
+/// together is taken about its own centre, and that of parts which do have a net charge, as those
+/// of one body do that do not hang together, about the centre of all of them. Charges were found to
 /// `tolerance`.
 pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f64; 3] {
     /// A net charge of so many tolerances times the charges on a part is none but an error.

@@ -1,5 +1,5 @@
-//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that share walls, bodies partly covered
-//! by metal (docs/math.md, "Gauss's law").
+//! Gauss's law on the closed surfaces of a problem: interfaces that enclose something, bodies that
+//! share walls, bodies partly covered by metal (docs/math.md, "Gauss's law").
 
 use std::collections::{BTreeMap, HashSet};
 use std::f64::consts::PI;
@@ -21,8 +21,8 @@ use crate::solve::completion::{Laws, Vectors};
 /// A surface whose flux is that of others, up to this share, says nothing new.
 const DEPENDENT: f64 = 1e-8;
 
-/// A defect beyond this share of the charge in and on a surface is set against all flux that passes it: of a body that others hardly
-/// reach, the charge is as good as none.
+/// A defect beyond this share of the charge in and on a surface is set against all flux that passes
+/// it: of a body that others hardly reach, the charge is as good as none.
 const SUSPICIOUS: f64 = 1e-3;
 
 /// All closed surfaces on which something is known of the flux.
@@ -47,7 +47,7 @@ pub(super) struct PanelInfo {
     pub(super) conductor: Option<u32>,
 }
 
-/// What equations are made of, one value a panel.
+/// What equations are made of, one value per panel.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Equations<'a> {
     pub(super) areas: &'a [f64],
@@ -136,7 +136,8 @@ impl Finder<'_> {
             is_itself: self.is_itself(t),
         };
         let members: Vec<Member> = region.boundary.iter().map(member).collect();
-        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a sum that is not quite 0.
+        // Where images take away what is there, the flux is 0 whatever happens; rounding leaves a
+        // sum that is not quite 0.
         let area = |m: &Member| self.panels[m.panel as usize].area;
         let signed: f64 = members.iter().map(|m| m.sign() * area(m)).sum();
         if signed <= CANCELLED * members.iter().map(area).sum::<f64>() {
@@ -152,13 +153,15 @@ impl Finder<'_> {
         Some(Closed { members, interior, inside, region })
     }
 
-    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound anything taken alone.
+    /// The closed surfaces that `triangles` consist of; `None` among them for such as do not bound
+    /// anything taken alone.
     fn parts(&self, has: impl Fn(usize) -> bool) -> Vec<(Vec<u32>, Option<Region>)> {
         regions::parts(self.whole, has, self.bodies)
     }
 
-    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some permittivity, whatever that is: of
-    /// bodies that all conduct well the charge on the whole is what errors of the flux amplify.
+    /// Boundaries of groups of bodies that share walls. Groups are those of the bodies above some
+    /// permittivity, whatever that is: of bodies that all conduct well the charge on the whole is
+    /// what errors of the flux amplify.
     ///
     /// Surfaces that are known to be one connected part are left out.
     fn envelopes(&self, connected: &HashSet<Vec<u32>>) -> Vec<Region> {
@@ -212,7 +215,8 @@ impl Finder<'_> {
         found
     }
 
-    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what each panel's row is multiplied by.
+    /// All closed surfaces; `interfaces` are the connected parts of all interfaces, `lengths` what
+    /// each panel's row is multiplied by.
     pub(super) fn gauss(
         &self,
         interfaces: Vec<Region>,
@@ -263,7 +267,8 @@ impl Finder<'_> {
         Gauss { surfaces, fluxes, means, metal, panels: Arc::clone(panels) }
     }
 
-    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or they cover bodies.
+    /// Closed surfaces all of metal with nothing inside, where several media are on their sides or
+    /// they cover bodies.
     fn solids(&self, covered: &[Closed]) -> Vec<Closed> {
         let metal = || self.panels.iter().filter(|panel| panel.conductor.is_some());
         let only = metal().next().map_or([0.0; 2], |panel| panel.permittivity);
@@ -362,8 +367,8 @@ impl Finder<'_> {
     }
 }
 
-/// That the outward flux through each of these surfaces is the one of the charges on it and inside; `inverses` are those of the
-/// surfaces' metric, block by block.
+/// That the outward flux through each of these surfaces is the one of the charges on it and inside;
+/// `inverses` are those of the surfaces' metric, block by block.
 fn flux_laws(areas: &[f64], surfaces: &[Closed], inverses: &[DMatrix<f64>]) -> Laws {
     let mut laws = Laws::new(surfaces.len(), areas.len());
     for (law, surface) in surfaces.iter().enumerate() {
@@ -444,8 +449,8 @@ impl Closed {
         self.members.iter().map(|m| areas[m.panel as usize] * y[m.panel as usize].abs()).sum()
     }
 
-    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of others what they are seen under. Where
-    /// images cancel it is more than the flux tells.
+    /// Charge whose flux passes the surface, whatever its sign: all of what is next to it, of
+    /// others what they are seen under. Where images cancel it is more than the flux tells.
     fn passing_charge(&self, panels: &Panels, areas: &[f64], x: &[f64]) -> f64 {
         let own = || self.members.iter().filter(|m| m.is_itself).map(|m| m.panel as usize);
         let area: f64 = own().map(|i| areas[i]).sum();
@@ -458,13 +463,14 @@ impl Closed {
 }
 
 impl Gauss {
-    /// Takes other media, one pair a panel.
+    /// Takes other media, one pair per panel.
     pub(super) fn set_permittivity(&mut self, equations: &Equations<'_>) {
         self.means.set_permittivity(equations);
     }
 
-    /// The largest defect of Gauss's law in what these fluxes miss, relative to the charge in and on a surface (`sizes`), or to that whose
-    /// flux passes it; `vectors` brings the charges and the normal derivatives that they make.
+    /// The largest defect of Gauss's law in what these fluxes miss, relative to the charge in and
+    /// on a surface (`sizes`), or to that whose flux passes it; `vectors` brings the charges and
+    /// the normal derivatives that they make.
     pub(super) fn defect(
         &self,
         areas: &[f64],

@@ -1,4 +1,5 @@
-//! GMRES on the equations of conductors and interfaces: norms, measures of residuals, and going on until each body is solved for.
+//! GMRES on the equations of conductors and interfaces: norms, measures of residuals, and going on
+//! until each body is solved for.
 
 use std::cell::{Cell, RefCell};
 
@@ -77,8 +78,8 @@ impl<'a> Iteration<'a> {
         self.by_action.borrow().iter().map(|&by_action| by_action > than).collect()
     }
 
-    /// Solves on from charges `x` until each conductor and interface meets its equations to the tolerance relative to what acts on it, or
-    /// as well as the fast sum lets it.
+    /// Solves on from charges `x` until each conductor and interface meets its equations to the
+    /// tolerance relative to what acts on it, or as well as the fast sum lets it.
     pub(super) fn solve_on(
         &self,
         layer: &mut Layer,

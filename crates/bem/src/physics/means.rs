@@ -1,5 +1,5 @@
-//! Means of rows over closed surfaces, which are small where permittivities differ much, and what takes their place
-//! (docs/math.md, "Gauss's law").
+//! Means of rows over closed surfaces, which are small where permittivities differ much, and what
+//! takes their place (docs/math.md, "Gauss's law").
 
 use nalgebra::DMatrix;
 
@@ -15,8 +15,8 @@ pub(super) struct Means {
     pub(super) laws: Laws,
 }
 
-/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the fields inside cancel, so that only the
-/// outer one is left.
+/// The weighted mean of the rows of a closed surface and of all interfaces inside, in which the
+/// fields inside cancel, so that only the outer one is left.
 struct Mean {
     /// Panels of the surface, and whether their normals point out.
     members: Vec<(u32, bool)>,

@@ -1,4 +1,5 @@
-//! Free charge of metal that several media touch, from the normal derivatives on its sides (docs/math.md, "Gauss's law").
+//! Free charge of metal that several media touch, from the normal derivatives on its sides
+//! (docs/math.md, "Gauss's law").
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::PI;
@@ -19,9 +20,10 @@ pub(super) struct Metal {
 }
 
 impl Metal {
-    /// Marks the panels whose free charge the normal derivatives tell: all metal of bodies that it covers in part, where eps times the
-    /// charge amplifies errors that Gauss's law does not have; and, with any panel of a piece of metal, all of that piece, so that
-    /// what leaves it on one side is what is missing on the other.
+    /// Marks the panels whose free charge the normal derivatives tell: all metal of bodies that it
+    /// covers in part, where eps times the charge amplifies errors that Gauss's law does not have;
+    /// and, with any panel of a piece of metal, all of that piece, so that what leaves it on one
+    /// side is what is missing on the other.
     pub(super) fn mark(&self, told: &mut [bool], conductor: &[Option<u32>], media: &[[f64; 2]]) {
         let metal = self.covered.iter().flat_map(|surface| &surface.members);
         let metal = metal.map(|m| m.panel as usize).filter(|&i| conductor[i].is_some());
@@ -37,10 +39,11 @@ impl Metal {
         }
     }
 
-    /// Shifts the normal derivatives on metal, `sides` in front of and behind each panel and of all charge there is, so that Gauss's law
-    /// holds in bodies that it covers in part and inside of the metal, where then no field is left. `rows` tells the normal derivatives
-    /// that the equations of interfaces ask for; charges of the excitation and their positions are in the mesh's unit, `scale` is that
-    /// of panels.
+    /// Shifts the normal derivatives on metal, `sides` in front of and behind each panel and of all
+    /// charge there is, so that Gauss's law holds in bodies that it covers in part and inside of
+    /// the metal, where then no field is left. `rows` tells the normal derivatives that the
+    /// equations of interfaces ask for; charges of the excitation and their positions are in the
+    /// mesh's unit, `scale` is that of panels.
     pub(super) fn enforce_flux(
         &self,
         rows: &Rows,
@@ -112,7 +115,8 @@ impl Metal {
     }
 }
 
-/// A closed surface outside of which permittivities amplify errors less than those beside some metal on it or inside.
+/// A closed surface outside of which permittivities amplify errors less than those beside some
+/// metal on it or inside.
 pub(super) struct Total<'a> {
     surface: &'a Closed,
     /// The largest relative permittivity outside.
@@ -135,14 +139,16 @@ fn outside(rows: &Rows, m: &Member) -> f64 {
     rows.permittivity(m.panel as usize)[1 - m.inner()]
 }
 
-/// All such surfaces, from the innermost on. One around others tells the sum of what they enclose again where it amplifies less.
+/// All such surfaces, from the innermost on. One around others tells the sum of what they enclose
+/// again where it amplifies less.
 pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     let mut surfaces: Vec<&Closed> = rows.gauss.closed().collect();
     surfaces.sort_by_key(|surface| surface.inside.len());
     // No field is left inside of metal.
     let solid = rows.gauss.metal.solid.iter().flat_map(|surface| &surface.members);
     let buried: BTreeSet<(u32, usize)> = solid.map(|m| (m.panel, m.inner())).collect();
-    // How often errors of the field are multiplied in the free charge of each panel, by what tells it so far.
+    // How often errors of the field are multiplied in the free charge of each panel, by what tells
+    // it so far.
     let mut amplified: Vec<f64> =
         (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
     let mut found = Vec::new();
@@ -162,9 +168,10 @@ pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     found
 }
 
-/// Shifts the free charge of panels so that the flux outside of each of these surfaces is that of all free charge inside. A shell of high
-/// permittivity with metal on both of its sides is the case in point: the field in it is next to none, but eps times that is what both
-/// sides' free charges differ by. Other arguments as for [`Metal::enforce_flux`].
+/// Shifts the free charge of panels so that the flux outside of each of these surfaces is that of
+/// all free charge inside. A shell of high permittivity with metal on both of its sides is the case
+/// in point: the field in it is next to none, but eps times that is what both sides' free charges
+/// differ by. Other arguments as for [`Metal::enforce_flux`].
 pub(super) fn enforce_totals(
     rows: &Rows,
     totals: &[Total<'_>],
@@ -197,8 +204,9 @@ pub(super) fn enforce_totals(
     }
 }
 
-/// How often errors of the field are multiplied in the free charge of each conductor: the mean permittivity beside it, or, where all of its
-/// metal beside a higher one is the only such piece of metal in a surface, that outside.
+/// How often errors of the field are multiplied in the free charge of each conductor: the mean
+/// permittivity beside it, or, where all of its metal beside a higher one is the only such piece of
+/// metal in a surface, that outside.
 pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
     let mut beside: Vec<f64> = (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
     for total in totals {

@@ -1,8 +1,10 @@
-//! Conductors, dielectric interfaces, point charges and a uniform field in piecewise constant media.
+//! Conductors, dielectric interfaces, point charges and a uniform field in piecewise constant
+//! media.
 //!
-//! All surface charge, free and bound, is one density in vacuum (docs/math.md, "Media"). On conductors the potential is given,
-//! an equation of the first kind; on interfaces the jump of the permittivity relates the density to the normal field, an
-//! equation of the second kind. Both share one fast sum.
+//! All surface charge, free and bound, is one density in vacuum (docs/math.md, "Media"). On
+//! conductors the potential is given, an equation of the first kind; on interfaces the jump of the
+//! permittivity relates the density to the normal field, an equation of the second kind. Both share
+//! one fast sum.
 
 pub(crate) mod capacitance;
 pub mod checks;
@@ -43,17 +45,20 @@ pub use state::{Condition, State};
 /// Surfaces in piecewise constant media.
 #[derive(Clone, Copy, Debug)]
 pub struct Media<'a> {
-    /// Index of the conductor, one a triangle; `None` = an interface between two media, or nothing where these are alike.
+    /// Index of the conductor, one per triangle; `None` = an interface between two media, or
+    /// nothing where these are alike.
     pub conductor: &'a [Option<u32>],
     /// How many conductors there are.
     pub conductors: usize,
-    /// Relative permittivity on the side that the triangle's normal points to and on the other side, one pair a triangle. For
-    /// the surface of a metal body give the medium around it on both sides.
+    /// Relative permittivity on the side that the triangle's normal points to and on the other
+    /// side, one pair per triangle. For the surface of a metal body give the medium around it on
+    /// both sides.
     pub permittivity: &'a [[f64; 2]],
     /// Mirror images of all of it.
     pub images: &'a Images,
-    /// Bodies in the mesh with all its images ([`Images::mesh`]), on whose surfaces Gauss's law is to hold: those that share walls or
-    /// are partly covered by metal. Interfaces that enclose something taken alone are found without.
+    /// Bodies in the mesh with all its images ([`Images::mesh`]), on whose surfaces Gauss's law is
+    /// to hold: those that share walls or are partly covered by metal. Interfaces that enclose
+    /// something taken alone are found without.
     pub bodies: &'a [Region],
 }
 
@@ -75,8 +80,8 @@ pub struct Excitation {
     pub potentials: Vec<f64>,
     /// Charges outside of conductors.
     pub charges: Vec<PointCharge>,
-    /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit of length. It must be its own image:
-    /// perpendicular to odd planes, parallel to even ones.
+    /// Uniform external field E, of potential -E . (x - origin): potential over the mesh's unit of
+    /// length. It must be its own image: perpendicular to odd planes, parallel to even ones.
     pub field: [f64; 3],
     /// Where its potential is 0: a point of all odd planes.
     pub origin: [f64; 3],
@@ -88,8 +93,8 @@ impl Excitation {
         !self.charges.is_empty() || self.field != [0.0; 3]
     }
 
-    /// The same with the images of its charges, image by image, in those images that `which` holds for. A charge in a plane of symmetry is
-    /// shared among its images.
+    /// The same with the images of its charges, image by image, in those images that `which` holds
+    /// for. A charge in a plane of symmetry is shared among its images.
     pub fn with_images(&self, images: &Images, which: impl Fn(usize) -> bool) -> Self {
         let charges = (0..images.count()).filter(|&g| which(g)).flat_map(|g| {
             self.charges.iter().map(move |q| PointCharge {
@@ -102,12 +107,14 @@ impl Excitation {
     }
 }
 
-/// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of length.
+/// The answer to one excitation. Charges are over 4 pi eps0: a potential times the mesh's unit of
+/// length.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// Potential of each conductor in this excitation.
     pub potentials: Vec<f64>,
-    /// All charge of each triangle, free and bound: the potential of the surface is sum_j charge_j <1/|x - y|>_j.
+    /// All charge of each triangle, free and bound: the potential of the surface is sum_j charge_j
+    /// <1/|x - y|>_j.
     pub charge: Vec<f64>,
     /// Free charge of each triangle of a conductor, 0 elsewhere.
     pub free_charge: Vec<f64>,
@@ -117,8 +124,9 @@ pub struct Response {
     pub iterations: usize,
     /// Why the solve stopped.
     pub reason: StopReason,
-    /// True residual at the end: the largest over conductors and interfaces of its root mean square over the area (fields
-    /// times the interface's radius, to be potentials), relative to the largest of the right-hand side.
+    /// True residual at the end: the largest over conductors and interfaces of its root mean square
+    /// over the area (fields times the interface's radius, to be potentials), relative to the
+    /// largest of the right-hand side.
     pub relative_residual: f64,
     /// Relative residual after each iteration, beginning with 1.
     pub history: Vec<f64>,
@@ -129,7 +137,8 @@ pub struct Response {
 pub struct Electrostatics {
     /// One for each excitation.
     pub responses: Vec<Response>,
-    /// Charges of conductors in the first of these that were taken from the transposed entry of the capacitance matrix.
+    /// Charges of conductors in the first of these that were taken from the transposed entry of the
+    /// capacitance matrix.
     pub replaced: Vec<Replaced>,
     /// Dense or fast, as it was done.
     pub method: Method,
@@ -137,12 +146,15 @@ pub struct Electrostatics {
     pub tolerance: f64,
     /// The FMM tolerance that was used, none when dense.
     pub fmm_tolerance: Option<f64>,
-    /// Relative L2 error of the FMM for the first density of the last product at 1000 or more points, against direct sums.
+    /// Relative L2 error of the FMM for the first density of the last product at 1000 or more
+    /// points, against direct sums.
     pub fmm_error_sampled: Option<f64>,
-    /// Root mean square error of the fast sum's potentials on conductors, in the unit of the excitations' potentials: what is left of
-    /// digits where charges nearly cancel. None when dense.
+    /// Root mean square error of the fast sum's potentials on conductors, in the unit of the
+    /// excitations' potentials: what is left of digits where charges nearly cancel. None when
+    /// dense.
     pub fmm_error_potential: Option<f64>,
-    /// Largest defect of Gauss's law on a closed interface that was put right, relative to the charge that makes the flux.
+    /// Largest defect of Gauss's law on a closed interface that was put right, relative to the
+    /// charge that makes the flux.
     pub gauss_defect: f64,
     /// The FMM's plan, none when dense.
     pub fmm: Option<fmm::Info>,
@@ -167,9 +179,10 @@ pub fn electrostatics(
 }
 
 impl Electrostatics {
-    /// The capacitance matrix, if the first excitations were each conductor in turn at potential 1 and the others at 0, in the
-    /// form of [`capacitance`](crate::capacitance()) for a medium of relative permittivity `eps`: `maxwell` and `density` are over 4 pi eps and
-    /// eps, whatever media there are. `areas` are those of the triangles.
+    /// The capacitance matrix, if the first excitations were each conductor in turn at potential 1
+    /// and the others at 0, in the form of [`capacitance`](crate::capacitance()) for a medium of
+    /// relative permittivity `eps`: `maxwell` and `density` are over 4 pi eps and eps, whatever
+    /// media there are. `areas` are those of the triangles.
     pub fn into_capacitance(self, eps: f64, areas: &[f64]) -> Capacitance {
         let conductors = self.responses.first().map_or(0, |r| r.conductor_charge.len());
         let columns = &self.responses[..conductors.min(self.responses.len())];

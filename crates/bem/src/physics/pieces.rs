@@ -1,5 +1,6 @@
-//! Pieces of metal: what of a conductor and its images hangs together. How a conductor is put together of pieces and images is a matter of
-//! how a case is said; what its equations resolve depends on each of them.
+//! Pieces of metal: what of a conductor and its images hangs together. How a conductor is put
+//! together of pieces and images is a matter of how a case is said; what its equations resolve
+//! depends on each of them.
 
 use std::collections::BTreeMap;
 

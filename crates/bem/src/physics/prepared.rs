@@ -21,14 +21,16 @@ use crate::{Error, Method, Progress, SolveOptions, Timings, near};
 /// Share of what is asked for that finer integrals aim at.
 const FINER: f64 = 0.1;
 
-/// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum, near field, local inverses.
+/// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum,
+/// near field, local inverses.
 pub struct Prepared {
     system: System,
     options: SolveOptions,
     is_dense: bool,
     /// Excitations at a time.
     columns: usize,
-    /// Made by the first solve, after its right-hand sides: these take no GPU, which may still be opening.
+    /// Made by the first solve, after its right-hand sides: these take no GPU, which may still be
+    /// opening.
     work: Option<Work>,
 }
 
@@ -37,7 +39,8 @@ pub struct Prepared {
 pub struct Refined {
     /// Its charges.
     pub response: Response,
-    /// What these leave in the equations at some panels by another path than the solve's, relative to what acts there.
+    /// What these leave in the equations at some panels by another path than the solve's, relative
+    /// to what acts there.
     pub residual: SampledResidual,
 }
 
@@ -69,14 +72,15 @@ pub(super) struct Found {
     pub(super) defect: f64,
     /// Sizes of the right-hand sides, where they were solved relative to these.
     pub(super) sizes: Vec<f64>,
-    /// Error of the fast sum, potentials relative to the size of the right-hand side, and the seconds that took.
+    /// Error of the fast sum, potentials relative to the size of the right-hand side, and the
+    /// seconds that took.
     pub(super) error: Option<SampledError>,
     pub(super) checking: f64,
 }
 
 impl Prepared {
-    /// Takes the geometry of `mesh` and `media`, for solves of up to `excitations` at a time. Most of the preparation is done by the
-    /// first of them.
+    /// Takes the geometry of `mesh` and `media`, for solves of up to `excitations` at a time. Most
+    /// of the preparation is done by the first of them.
     ///
     /// # Errors
     /// [`Error::Length`].
@@ -101,7 +105,8 @@ impl Prepared {
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
-    /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed, where interfaces would come or go.
+    /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed,
+    /// where interfaces would come or go.
     pub fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {
         self.system.set_permittivity(permittivity)
     }
@@ -196,9 +201,11 @@ impl Prepared {
         })
     }
 
-    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charge` (as in [`Response::charge`]), until each conductor
-    /// and interface meets its equations to the tolerance relative to what acts on it alone, however weak that is. Forces and torques on
-    /// bodies far from others need that. `None` where equations were solved densely: those have all digits.
+    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charge` (as in
+    /// [`Response::charge`]), until each conductor and interface meets its equations to the
+    /// tolerance relative to what acts on it alone, however weak that is. Forces and torques on
+    /// bodies far from others need that. `None` where equations were solved densely: those have all
+    /// digits.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).

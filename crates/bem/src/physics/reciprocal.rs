@@ -1,8 +1,10 @@
-//! Entries of the capacitance matrix that their own row does not resolve, from the transposed entry (docs/math.md, "Gauss's law").
+//! Entries of the capacitance matrix that their own row does not resolve, from the transposed entry
+//! (docs/math.md, "Gauss's law").
 //!
-//! The free charge of metal is eps times a field beside it. On metal in contact with a high permittivity the charge that a distant
-//! conductor induces is a small difference of fields times that permittivity, and errors of the mesh are multiplied by it. The charge
-//! that this metal induces on the other one is no such difference, and both are the same number.
+//! The free charge of metal is eps times a field beside it. On metal in contact with a high
+//! permittivity the charge that a distant conductor induces is a small difference of fields times
+//! that permittivity, and errors of the mesh are multiplied by it. The charge that this metal
+//! induces on the other one is no such difference, and both are the same number.
 
 use super::metal::{Total, amplification};
 use super::rows::Rows;
@@ -18,7 +20,8 @@ pub struct Replaced {
     pub was: f64,
 }
 
-/// Of each conductor the size of errors in its free charge: those of the field multiplied over its largest piece.
+/// Of each conductor the size of errors in its free charge: those of the field multiplied over its
+/// largest piece.
 fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
     let mut areas = vec![0.0f64; amplified.len()];
     for (i, conductor) in rows.conductor.iter().enumerate() {
@@ -29,8 +32,8 @@ fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
     amplified.iter().zip(areas).map(|(amplified, area)| amplified * area.sqrt()).collect()
 }
 
-/// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no sources. `triangles` are
-/// those of panels, of which there are so many copies.
+/// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no
+/// sources. `triangles` are those of panels, of which there are so many copies.
 pub(super) fn replace(
     rows: &Rows,
     totals: &[Total<'_>],

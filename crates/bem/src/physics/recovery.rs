@@ -1,15 +1,20 @@
-//! A continuous, piecewise linear density from charges that are constant on triangles (docs/math.md, "Recovered densities").
+//! A continuous, piecewise linear density from charges that are constant on triangles
+//! (docs/math.md, "Recovered densities").
 //!
-//! A density that is constant on each triangle has the right means, but no slope within a triangle. Where external and induced
-//! charge nearly cancel, as outside of a dielectric body with charges in it, that missing slope is the largest error: of order h^2
-//! with a large constant, since it is the cancelling source whose slope is missing. Three steps restore the slope and keep the moments:
+//! A density that is constant on each triangle has the right means, but no slope within a triangle.
+//! Where external and induced charge nearly cancel, as outside of a dielectric body with charges in
+//! it, that missing slope is the largest error: of order h^2 with a large constant, since it is the
+//! cancelling source whose slope is missing. Three steps restore the slope and keep the moments:
 //!
 //! 1. at each vertex the mean over the triangles around it, weighted by area;
-//! 2. on each triangle the linear function through these values, shifted so that the triangle keeps its charge;
-//! 3. the continuous, piecewise linear function next to that in L2, so that fields have no edges where densities jump.
+//! 2. on each triangle the linear function through these values, shifted so that the triangle keeps
+//!    its charge;
+//! 3. the continuous, piecewise linear function next to that in L2, so that fields have no edges
+//!    where densities jump.
 //!
-//! The first step alone would move charge between triangles, which costs more than it gains: the second keeps every triangle's
-//! charge, the third the integral against each linear function, so potentials at a distance keep the accuracy of the means.
+//! The first step alone would move charge between triangles, which costs more than it gains: the
+//! second keeps every triangle's charge, the third the integral against each linear function, so
+//! potentials at a distance keep the accuracy of the means.
 
 use mesh::Mesh;
 use rayon::prelude::*;
@@ -17,18 +22,21 @@ use rayon::prelude::*;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 
-/// Triangles that meet at an edge belong to one smooth surface where the cosine of the angle between their normals is at least this
-/// (40 degrees): beyond a sharp edge the density is another function.
+/// Triangles that meet at an edge belong to one smooth surface where the cosine of the angle
+/// between their normals is at least this (40 degrees): beyond a sharp edge the density is another
+/// function.
 const SMOOTH: f64 = 0.766;
 
-/// Share of its length within which an edge in a smooth part of the surface counts as rounded off: there the field of facets grows
-/// as the logarithm of the distance, times the angle between them, and that of the smooth surface does not.
+/// Share of its length within which an edge in a smooth part of the surface counts as rounded off:
+/// there the field of facets grows as the logarithm of the distance, times the angle between them,
+/// and that of the smooth surface does not.
 const ROUNDED: f64 = 0.3;
 
 /// Relative residual of the projection, far below the error of any recovered density.
 const PROJECTED: f64 = 1e-6;
 
-/// Iterations of the projection at most; the mass matrix of linear elements, scaled by its diagonal, has a condition number of some 10.
+/// Iterations of the projection at most; the mass matrix of linear elements, scaled by its
+/// diagonal, has a condition number of some 10.
 const ITERATIONS: usize = 60;
 
 /// A density at the corners of each panel.
@@ -39,7 +47,8 @@ pub(super) struct Recovered {
     pub(super) rounding: Vec<[f64; 3]>,
 }
 
-/// From the `constant` density of each panel; panels of different `surfaces` (a conductor, an interface) are never one smooth surface.
+/// From the `constant` density of each panel; panels of different `surfaces` (a conductor, an
+/// interface) are never one smooth surface.
 pub(super) fn recover(
     mesh: &Mesh,
     panels: &Panels,
@@ -98,7 +107,8 @@ pub(super) fn recover(
     Recovered { densities, rounding }
 }
 
-/// The unknown at each panel's corners, and how many there are: a vertex has one for each smooth surface that it lies on.
+/// The unknown at each panel's corners, and how many there are: a vertex has one for each smooth
+/// surface that it lies on.
 fn unknowns(
     corners: &impl Fn(usize) -> [u32; 3],
     around: &[Vec<u32>],
@@ -143,8 +153,8 @@ fn add_mass(sums: &mut [f64], unknowns: &[u32; 3], values: [f64; 3], area: f64) 
     }
 }
 
-/// Solves M x = `load` by conjugate gradients, M the mass matrix, from the guess in `x`; `total` is the area around each unknown, six
-/// times the diagonal.
+/// Solves M x = `load` by conjugate gradients, M the mass matrix, from the guess in `x`; `total` is
+/// the area around each unknown, six times the diagonal.
 fn project(x: &mut [f64], load: &[f64], unknowns: &[[u32; 3]], areas: &[f64], total: &[f64]) {
     let product = |x: &[f64]| {
         let mut y = vec![0.0; x.len()];

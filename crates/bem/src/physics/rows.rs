@@ -1,15 +1,16 @@
-//! The equations row by row: what an interface adds to the fast sum, and Gauss's law on closed interfaces.
+//! The equations row by row: what an interface adds to the fast sum, and Gauss's law on closed
+//! interfaces.
 //!
-//! With panel charges x_j (over 4 pi eps0), d_i = sum_j D_ij x_j the mean normal derivative of the potential on panel i, and
-//! f = (eps_back - eps_front) / (eps_back + eps_front):
+//! With panel charges x_j (over 4 pi eps0), d_i = sum_j D_ij x_j the mean normal derivative of the
+//! potential on panel i, and f = (eps_back - eps_front) / (eps_back + eps_front):
 //!
 //! ```text
 //! conductor: sum_j A_ij x_j                       = V_k - phi_ext
 //! interface: L (2 pi x_i / A_i + f d_i)           = -L f dphi_ext/dn
 //! ```
 //!
-//! L, the radius of the sphere of the interface's area, makes fields potentials. On closed surfaces the flux of d is put right, and
-//! the mean of the rows scaled, by [`gauss`](super::gauss).
+//! L, the radius of the sphere of the interface's area, makes fields potentials. On closed surfaces
+//! the flux of d is put right, and the mean of the rows scaled, by [`gauss`](super::gauss).
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub(super) struct System {
     pub(super) conductors: usize,
 }
 
-/// The equations, one a panel.
+/// The equations, one per panel.
 pub(super) struct Rows {
     pub(super) kinds: Vec<RowKind>,
     pub(super) conductor: Vec<Option<u32>>,
@@ -204,7 +205,8 @@ pub(super) fn largest(parts: &[f64]) -> f64 {
     parts.iter().fold(0.0, |a: f64, &b| if b > a || b.is_nan() { b } else { a })
 }
 
-/// From root mean squares over each part of a residual and of what charges balance there to the residual's norm relative to action.
+/// From root mean squares over each part of a residual and of what charges balance there to the
+/// residual's norm relative to action.
 pub(super) fn relative_to_action(left: &[f64], balanced: &[f64]) -> f64 {
     let mut action: Vec<f64> = balanced.iter().zip(left).map(|(a, b)| a + b).collect();
     let acts = raised(&mut action);
@@ -218,14 +220,15 @@ pub(super) fn weighted_norm(weights: &[f64], r: &[f64]) -> f64 {
 }
 
 impl Rows {
-    /// What makes left-hand sides of the potentials and normal derivatives that charges make; `None` on conductors alone, where they
-    /// are the left-hand sides.
+    /// What makes left-hand sides of the potentials and normal derivatives that charges make;
+    /// `None` on conductors alone, where they are the left-hand sides.
     pub(super) fn completion(&self) -> Option<&dyn Completion> {
         let are_complete = self.conductor.iter().all(Option::is_some) && !self.gauss.changes_rows();
         if are_complete { None } else { Some(self) }
     }
 
-    /// From external potentials and normal derivatives on each panel to the right-hand sides, conductors at `potentials`.
+    /// From external potentials and normal derivatives on each panel to the right-hand sides,
+    /// conductors at `potentials`.
     pub(super) fn right_hand_side(&self, potentials: &[f64], external: &mut [f64]) {
         for (i, value) in external.iter_mut().enumerate() {
             *value = match self.conductor[i] {
@@ -236,12 +239,15 @@ impl Rows {
         self.gauss.means.scale(external);
     }
 
-    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of size 1.
+    /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of
+    /// size 1.
     ///
-    /// On conductors, beside the mean over the area, there is that over panels. In the first alone small panels next to a point charge
-    /// count for nothing, and conductors at 1 V might end with any potential there; where the right-hand side is large, next to the
-    /// charge that makes it, residuals count relative to it. On interfaces fields next to a charge may be so much larger than their mean that
-    /// all others would count for nothing: beyond [`PEAK`] means residuals count by the root of what they exceed it by.
+    /// On conductors, beside the mean over the area, there is that over panels. In the first alone
+    /// small panels next to a point charge count for nothing, and conductors at 1 V might end with
+    /// any potential there; where the right-hand side is large, next to the charge that makes it,
+    /// residuals count relative to it. On interfaces fields next to a charge may be so much larger
+    /// than their mean that all others would count for nothing: beyond [`PEAK`] means residuals
+    /// count by the root of what they exceed it by.
     pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
         let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
         for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
@@ -264,9 +270,10 @@ impl Rows {
         largest(&self.of_parts(r.iter().copied()))
     }
 
-    /// Weights in which a residual's norm is at least the largest over conductors and interfaces of its root mean square relative to
-    /// what acts on each: the potential, or the normal field, that the others and the sources make there, which its own charge
-    /// must balance. That is what it balances so far, by the diagonals of interfaces, and what is left.
+    /// Weights in which a residual's norm is at least the largest over conductors and interfaces of
+    /// its root mean square relative to what acts on each: the potential, or the normal field, that
+    /// the others and the sources make there, which its own charge must balance. That is what it
+    /// balances so far, by the diagonals of interfaces, and what is left.
     pub(super) fn weights_by_action(&self, x: &[f64], r: &[f64]) -> Vec<f64> {
         let left = self.of_parts(r.iter().copied());
         let mut action = self.balanced(x);
@@ -278,8 +285,9 @@ impl Rows {
         self.weights.iter().enumerate().map(|(i, w)| w / square(i)).collect()
     }
 
-    /// Largest over conductors and interfaces of the root mean square of errors in some rows relative to what acts there, given the
-    /// charges `x` that balance it. `errors` are those of potentials and normal derivatives.
+    /// Largest over conductors and interfaces of the root mean square of errors in some rows
+    /// relative to what acts there, given the charges `x` that balance it. `errors` are those of
+    /// potentials and normal derivatives.
     pub(super) fn worst_by_action(&self, x: &[f64], chosen: &[usize], errors: &[f64]) -> f64 {
         let mut action = self.balanced(x);
         if !raised(&mut action) {
@@ -298,7 +306,8 @@ impl Rows {
         squares.iter().zip(&action).map(relative).fold(0.0, f64::max)
     }
 
-    /// What the charges on each conductor and interface balance there, by the diagonals of interfaces: its root mean square.
+    /// What the charges on each conductor and interface balance there, by the diagonals of
+    /// interfaces: its root mean square.
     pub(super) fn balanced(&self, x: &[f64]) -> Vec<f64> {
         self.of_parts(x.iter().enumerate().map(|(i, x)| self.diagonal(i) * x))
     }
@@ -319,7 +328,8 @@ impl Rows {
         self.length[i] * self.factor[i]
     }
 
-    /// Conductor, or number of conductors plus interface, of each panel, and its share of that one's area.
+    /// Conductor, or number of conductors plus interface, of each panel, and its share of that
+    /// one's area.
     pub(super) fn shares(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.weights)
     }
@@ -350,12 +360,14 @@ impl Rows {
         front.max(back)
     }
 
-    /// Whether a conductor's panel has different media on its sides, so that its free charge depends on the field there.
+    /// Whether a conductor's panel has different media on its sides, so that its free charge
+    /// depends on the field there.
     fn is_sheet(&self, i: usize) -> bool {
         self.conductor[i].is_some() && self.permittivity[i][0] != self.permittivity[i][1]
     }
 
-    /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it does so nowhere.
+    /// Kinds of rows that give the normal derivative where it tells the free charge; `None` if it
+    /// does so nowhere.
     pub(super) fn sheets(&self) -> Option<Vec<RowKind>> {
         let by_normal_derivative = self.told_by_normal_derivatives();
         let kind = |&told: &bool| if told { RowKind::Adjoint } else { RowKind::None };
@@ -364,16 +376,16 @@ impl Rows {
             .then(|| by_normal_derivative.iter().map(kind).collect())
     }
 
-    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on conductors between two media, and on
-    /// [`metal`](super::metal) that several media touch.
+    /// Whether the free charge of each panel is told by the normal derivatives on its sides: on
+    /// conductors between two media, and on [`metal`](super::metal) that several media touch.
     pub(super) fn told_by_normal_derivatives(&self) -> Vec<bool> {
         let mut told: Vec<bool> = (0..self.areas.len()).map(|i| self.is_sheet(i)).collect();
         self.gauss.metal.mark(&mut told, &self.conductor, &self.permittivity);
         told
     }
 
-    /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all charge there is, that its equation
-    /// asks for; `None` on conductors.
+    /// The normal derivatives in front of and behind an interface's panel with charge `x`, of all
+    /// charge there is, that its equation asks for; `None` on conductors.
     pub(super) fn normal_derivatives_of_interface(&self, i: usize, x: f64) -> Option<[f64; 2]> {
         let [front, back] = self.permittivity[i];
         // d = -2 pi x / (A f), and d -/+ 2 pi x / A without the difference of nearly equal numbers.
@@ -381,8 +393,8 @@ impl Rows {
         self.conductor[i].is_none().then_some([back * per_permittivity, front * per_permittivity])
     }
 
-    /// Normal derivatives in front of and behind each panel with charges `x`, whose means of both sides are `normal_derivatives`
-    /// (empty: all 0).
+    /// Normal derivatives in front of and behind each panel with charges `x`, whose means of both
+    /// sides are `normal_derivatives` (empty: all 0).
     pub(super) fn sides(&self, x: &[f64], normal_derivatives: &[f64]) -> Vec<[f64; 2]> {
         let side = |i: usize| {
             let normal_derivative = normal_derivatives.get(i).copied().unwrap_or(0.0);
@@ -392,8 +404,8 @@ impl Rows {
         (0..x.len()).map(side).collect()
     }
 
-    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back d_back - eps_front d_front) with the normal
-    /// derivatives d of all charge there is.
+    /// Free charge of each conductor's panel: eps x in one medium, else A/(4 pi) (eps_back
+    /// d_back - eps_front d_front) with the normal derivatives d of all charge there is.
     pub(super) fn free_charges(&self, x: &[f64], sides: &[[f64; 2]]) -> Vec<f64> {
         let told_by_normal_derivatives = self.told_by_normal_derivatives();
         let free = |i: usize| {

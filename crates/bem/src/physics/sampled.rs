@@ -1,5 +1,6 @@
-//! The residual at some panels by another path than the solve's: whole rows, summed over all points and over all pairs that points
-//! do not do justice to, with neither a fast sum nor a selection of close pairs in between. And Green's reciprocity between point charges and conductors.
+//! The residual at some panels by another path than the solve's: whole rows, summed over all points
+//! and over all pairs that points do not do justice to, with neither a fast sum nor a selection of
+//! close pairs in between. And Green's reciprocity between point charges and conductors.
 
 use rayon::prelude::*;
 
@@ -22,20 +23,23 @@ const ENTRIES: usize = 1_000_000;
 /// Rows at least and at most, where parts are fewer.
 const ROWS: [usize; 2] = [8, 16];
 
-/// Panels that tell the size of right-hand sides, which few may miss: peaks under charges, sides that face a field.
+/// Panels that tell the size of right-hand sides, which few may miss: peaks under charges, sides
+/// that face a field.
 const SIZED: usize = 1024;
 
 /// So many parts have a row each; of more, every so many.
 const PARTS: usize = 64;
 
-/// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its tolerance is less.
+/// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its
+/// tolerance is less.
 const ACCURACY: f64 = 1e-8;
 
-/// Pairs further apart than this many radii of the larger panel are left to rules of these degrees on both: to better than
-/// 1e-6 of the entry.
+/// Pairs further apart than this many radii of the larger panel are left to rules of these degrees
+/// on both: to better than 1e-6 of the entry.
 const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 
-/// The same to better than 1e-10, for tolerances below [`FINE`] and where what acts on a body is a small part of what adds up there.
+/// The same to better than 1e-10, for tolerances below [`FINE`] and where what acts on a body is a
+/// small part of what adds up there.
 const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
@@ -46,9 +50,10 @@ const PAIRS: usize = 8_000_000;
 pub struct SampledResidual {
     /// The conductor on which it is largest; `None` = an interface.
     pub conductor: Option<u32>,
-    /// Root mean square over the panels looked at of that conductor or interface, relative to that of the right-hand side where this
-    /// is largest, as in [`Response::relative_residual`](super::Response::relative_residual); of a [`Refined`](super::Refined) state to what
-    /// acts there.
+    /// Root mean square over the panels looked at of that conductor or interface, relative to that
+    /// of the right-hand side where this is largest, as in
+    /// [`Response::relative_residual`](super::Response::relative_residual); of a
+    /// [`Refined`](super::Refined) state to what acts there.
     pub relative: f64,
 }
 
@@ -61,9 +66,10 @@ enum RelativeTo {
     Action,
 }
 
-/// The residual that the charges of each pair leave in the equations of its excitation, on panels spread evenly over the area of
-/// each conductor and interface. Charges are those of triangles, as in [`Response::charge`](super::Response::charge). It is as good as
-/// it takes to judge a solve with this `tolerance`.
+/// The residual that the charges of each pair leave in the equations of its excitation, on panels
+/// spread evenly over the area of each conductor and interface. Charges are those of triangles, as
+/// in [`Response::charge`](super::Response::charge). It is as good as it takes to judge a solve
+/// with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].
@@ -97,7 +103,8 @@ pub(super) fn of_triangles(
     Ok(of_system(system, &solved, RelativeTo::Largest, tolerance))
 }
 
-/// The residual of a state with charges `x` of panels, relative to what acts on each conductor and interface.
+/// The residual of a state with charges `x` of panels, relative to what acts on each conductor and
+/// interface.
 pub(super) fn by_action(
     system: &System,
     excitation: &Excitation,
@@ -165,8 +172,8 @@ fn worst(
     for part in 0..rows.parts() {
         let own = residuals.root(part);
         let size = match relative_to {
-            // The right-hand side of charges in a body of high permittivity is small against what they induce on its surface, and
-            // that on metal.
+            // The right-hand side of charges in a body of high permittivity is small against what
+            // they induce on its surface, and that on metal.
             RelativeTo::Largest if part >= system.conductors || excitation.has_sources() => {
                 largest.max(balanced[part])
             }
@@ -182,13 +189,15 @@ fn worst(
     worst
 }
 
-/// Rows of chosen panels, summed over all points directly, with what points do not give of close pairs.
+/// Rows of chosen panels, summed over all points directly, with what points do not give of close
+/// pairs.
 struct WholeRows<'a> {
     panels: &'a Panels,
     kinds: &'a [RowKind],
     chosen: &'a [usize],
     points: QuadraturePoints<'a>,
-    /// Panels too close to each chosen one for the points of the first rule, and what their entries have beyond those.
+    /// Panels too close to each chosen one for the points of the first rule, and what their entries
+    /// have beyond those.
     corrections: Vec<Vec<(usize, f64)>>,
 }
 
@@ -315,15 +324,17 @@ pub struct Reciprocity {
     pub conductor: usize,
     /// Charge on it with all conductors at 0 V among the sources.
     pub charge: f64,
-    /// The same by Green's reciprocity: minus the sum of the sources' charges times the potentials there with this conductor at 1 V.
+    /// The same by Green's reciprocity: minus the sum of the sources' charges times the potentials
+    /// there with this conductor at 1 V.
     pub by_potentials: f64,
     /// Sum of the magnitudes of its terms.
     pub size: f64,
 }
 
-/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of triangles with each conductor in
-/// turn at 1 V and the others at 0 V, `induced` the free charge of each conductor among the sources of `excitation`. The uniform
-/// field counts as one in a medium of relative permittivity `surroundings` that fills all space.
+/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of
+/// triangles with each conductor in turn at 1 V and the others at 0 V, `induced` the free charge of
+/// each conductor among the sources of `excitation`. The uniform field counts as one in a medium of
+/// relative permittivity `surroundings` that fills all space.
 ///
 /// # Errors
 /// [`Error::Fmm`].

@@ -11,9 +11,10 @@ use crate::{Error, Excitation, Images, Media, Method, Mirror, Quiet, SolveOption
 /// Triangles of the small problem: enough for a tree of several levels.
 const TRIANGLES: usize = 2000;
 
-/// Opens the GPU that `options` name and loads the kernels that a solve with them takes there, with interfaces and planes or without, by
-/// a small one. It takes some tenths of a second, and is of use while a large mesh is read: solves in other threads wait for it where
-/// they come to use the GPU.
+/// Opens the GPU that `options` name and loads the kernels that a solve with them takes there, with
+/// interfaces and planes or without, by a small one. It takes some tenths of a second, and is of
+/// use while a large mesh is read: solves in other threads wait for it where they come to use the
+/// GPU.
 ///
 /// # Errors
 /// Why there will be none.

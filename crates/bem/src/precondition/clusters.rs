@@ -1,11 +1,13 @@
-//! Panels in groups: clusters of the coarse levels, and cells of a few panels each that stand for what is on them.
+//! Panels in groups: clusters of the coarse levels, and cells of a few panels each that stand for
+//! what is on them.
 //!
-//! A cluster lies on one sheet of one conductor. The faces of a plate carry charges of their own, and an even charge over both would leave
-//! to GMRES what sets them apart.
+//! A cluster lies on one sheet of one conductor. The faces of a plate carry charges of their own,
+//! and an even charge over both would leave to GMRES what sets them apart.
 //!
-//! Cells may lie over each other, as on the two sides of a thin plate, and their centres as close as rounding has it. So a cell is no
-//! point but a cloud of charge of its own spread: the energy of two Gaussian clouds of variances u and v whose centres are a
-//! distance r apart is erf(r / sqrt(2 (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
+//! Cells may lie over each other, as on the two sides of a thin plate, and their centres as close
+//! as rounding has it. So a cell is no point but a cloud of charge of its own spread: the energy of
+//! two Gaussian clouds of variances u and v whose centres are a distance r apart is erf(r / sqrt(2
+//! (u + v))) / r, which is 1/r from a few spreads on, finite at r = 0 and, whatever the spreads, a
 //! positive definite matrix.
 
 use std::ops::Range;
@@ -22,18 +24,20 @@ const MOST_BOXES: usize = 2048;
 /// Clusters at most, unless a single box has more: their matrix is dense and factorised.
 const MOST_CLUSTERS: usize = 2560;
 
-/// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many where a box has several clusters.
+/// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many
+/// where a box has several clusters.
 const LEAST_PANELS: usize = 24;
 
-/// The same where there are unions, which leave more to the levels below: stacks of plates of 386,816 and 1,547,264 triangles take 12
-/// iterations in place of 13.
+/// The same where there are unions, which leave more to the levels below: stacks of plates of
+/// 386,816 and 1,547,264 triangles take 12 iterations in place of 13.
 const LEAST_BELOW_UNIONS: usize = 16;
 
-/// Panels of a cluster on average at least: where conductors or sheets are smaller, clusters are as good as panels.
+/// Panels of a cluster on average at least: where conductors or sheets are smaller, clusters are as
+/// good as panels.
 const LEAST_ON_AVERAGE: usize = 8;
 
-/// Parallel panels are of one sheet unless along the normal there is a gap between them of more than this share of their extent, which
-/// curved sheets do not have,
+/// Parallel panels are of one sheet unless along the normal there is a gap between them of more
+/// than this share of their extent, which curved sheets do not have,
 const GAP: f64 = 0.25;
 
 /// and of more than this times a panel's radius: closer sheets are as good as one.
@@ -42,14 +46,15 @@ const APART: f64 = 0.2;
 /// Panels in a cell at most.
 const CELL: usize = 8;
 
-/// Variance of the cloud that stands for a group, as a share of the mean square of the distances from its centre: a disk has the
-/// energy of its cloud, 16 / (3 pi radius).
+/// Variance of the cloud that stands for a group, as a share of the mean square of the distances
+/// from its centre: a disk has the energy of its cloud, 16 / (3 pi radius).
 const CLOUD: f64 = 2.0 / 9.0;
 
 /// Distances of this many spreads and more are those of points.
 pub(crate) const POINTS: f64 = 4.0;
 
-/// Mean inverse distance of two clouds with variances that sum to `variance`, `r2` the square of the distance of their centres.
+/// Mean inverse distance of two clouds with variances that sum to `variance`, `r2` the square of
+/// the distance of their centres.
 pub(crate) fn of_clouds(r2: f64, variance: f64) -> f64 {
     if r2 >= POINTS * POINTS * variance {
         return if r2 > 0.0 { 1.0 / r2.sqrt() } else { 0.0 };
@@ -62,7 +67,8 @@ pub(crate) fn of_clouds(r2: f64, variance: f64) -> f64 {
     erf(x) / r2.sqrt()
 }
 
-/// Error function of x >= 0 to 1.5e-7 (Abramowitz & Stegun, Handbook of Mathematical Functions, 7.1.26).
+/// Error function of x >= 0 to 1.5e-7 (Abramowitz & Stegun, Handbook of Mathematical Functions,
+/// 7.1.26).
 fn erf(x: f64) -> f64 {
     const A: [f64; 5] =
         [0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429];
@@ -74,7 +80,8 @@ fn erf(x: f64) -> f64 {
 pub(crate) struct ClusterLevels {
     /// Those that the finest level leaves smooth potentials to.
     pub(crate) groups: Clusters,
-    /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union that each is part of.
+    /// Where they are more than a dense matrix may have: unions of consecutive ones, and the union
+    /// that each is part of.
     pub(crate) unions: Option<(Clusters, Vec<u32>)>,
 }
 
@@ -129,7 +136,8 @@ pub(crate) struct Clusters {
     pub(crate) members: Vec<Vec<u32>>,
     pub(crate) areas: Vec<f64>,
     pub(crate) centres: Vec<Vec3>,
-    /// Distance from the centre to the farthest centroid, and no less than from a centroid to a vertex.
+    /// Distance from the centre to the farthest centroid, and no less than from a centroid to a
+    /// vertex.
     pub(crate) radii: Vec<f64>,
     /// Variances of the clouds that stand for the groups.
     pub(crate) variances: Vec<f64>,
@@ -199,7 +207,8 @@ impl Clusters {
     }
 }
 
-/// Panels of boxes with `least` panels at least, `most` boxes at most, parted by conductor and by sheet.
+/// Panels of boxes with `least` panels at least, `most` boxes at most, parted by conductor and by
+/// sheet.
 fn parts_of_boxes(panels: &Panels, conductor: &[u32], least: usize, most: usize) -> Vec<Vec<u32>> {
     let n = panels.len();
     let parts = |range: Range<usize>| -> Vec<Vec<u32>> {
@@ -237,8 +246,8 @@ fn parted(range: Range<usize>, owner: impl Fn(u32) -> u32) -> Vec<Vec<u32>> {
     members.chunk_by(|&i, &j| owner(i) == owner(j)).map(<[u32]>::to_vec).collect()
 }
 
-/// Panels of a box and a conductor by the sheets that they lie on: panels of about one normal, up to its sign, where their places
-/// along it leave no gap.
+/// Panels of a box and a conductor by the sheets that they lie on: panels of about one normal, up
+/// to its sign, where their places along it leave no gap.
 fn sheets(panels: &Panels, mut members: Vec<u32>) -> Vec<Vec<u32>> {
     let mut found = Vec::new();
     while let Some(&first) = members.first() {
@@ -272,7 +281,8 @@ mod tests {
             let variance = 0.5 * (r / x) * (r / x);
             assert!((of_clouds(r * r, variance) * r - exact).abs() < 2e-7, "{x}");
         }
-        // Where the quotient is replaced, from where on an error of 1e-8 counts over x, and where clouds become points.
+        // Where the quotient is replaced, from where on an error of 1e-8 counts over x, and where
+        // clouds become points.
         for (x, step) in [(1e-3, 2e-5), (POINTS / std::f64::consts::SQRT_2, 1e-4)] {
             let variance = |x: f64| 0.5 / (x * x);
             let (before, after) =

@@ -1,11 +1,13 @@
 //! The coarse levels of the preconditioner: the same equation over clusters of panels.
 //!
-//! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over its area. Its matrix is
-//! R^T A R with R that spreading ([`entries`](crate::precondition::entries)). What the clusters stand for in a potential is its mean over each of them and, as
-//! smooth potentials change from cluster to cluster, the gradient that the means around it have ([`gradients`](crate::precondition::gradients)).
+//! A cluster carries one charge, spread evenly over its area, and sees one potential, the mean over
+//! its area. Its matrix is R^T A R with R that spreading
+//! ([`entries`](crate::precondition::entries)). What the clusters stand for in a potential is its
+//! mean over each of them and, as smooth potentials change from cluster to cluster, the gradient
+//! that the means around it have ([`gradients`](crate::precondition::gradients)).
 //!
-//! A few thousand clusters are solved for at once. Where there are more, they are to unions of them what panels are to clusters: local
-//! inverses below a coarser level.
+//! A few thousand clusters are solved for at once. Where there are more, they are to unions of them
+//! what panels are to clusters: local inverses below a coarser level.
 
 use crate::Error;
 use crate::geometry::panels::Panels;
@@ -36,8 +38,8 @@ enum Inverse {
 }
 
 impl Coarse {
-    /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level to help, or if its matrix is not
-    /// positive definite.
+    /// From the exact entries on close pairs. `None` if there are too few panels for a coarse level
+    /// to help, or if its matrix is not positive definite.
     pub(crate) fn new(panels: &Panels, conductor: &[u32], near: &Near) -> Option<Self> {
         let ClusterLevels { groups: clusters, unions } = ClusterLevels::new(panels, conductor)?;
         let cells = Clusters::cells(panels, &clusters);
@@ -73,7 +75,8 @@ impl Coarse {
         }
     }
 
-    /// Means of a potential over the clusters, which are taken out of it together with their gradients.
+    /// Means of a potential over the clusters, which are taken out of it together with their
+    /// gradients.
     pub(crate) fn remove_smooth(&self, v: &mut [f64]) -> Vec<f64> {
         let mut means = vec![0.0; self.len()];
         for ((&c, share), v) in self.cluster.iter().zip(&self.shares).zip(v.iter()) {
@@ -113,7 +116,8 @@ impl Coarse {
 impl Inverse {
     fn dense(panels: &Panels, clusters: &Clusters, cells: &Clusters, near: &Near) -> Option<Self> {
         let entries = Entries::new(panels, clusters, cells).of_all(near);
-        // Rows of the upper triangle are columns of the lower one, which is all that the factor needs.
+        // Rows of the upper triangle are columns of the lower one, which is all that the factor
+        // needs.
         Factor::of_columns(clusters.len(), entries).map(Self::Dense)
     }
 }

@@ -1,7 +1,9 @@
-//! Entries of the coarse levels' matrices: energies of clusters that carry their charge evenly, R^T A R.
+//! Entries of the coarse levels' matrices: energies of clusters that carry their charge evenly, R^T
+//! A R.
 //!
-//! Being part of a preconditioner they may be rough: far clusters are points to each other, near ones sum over cells of a few panels, and
-//! only pairs in the near-field matrix are taken as they are.
+//! Being part of a preconditioner they may be rough: far clusters are points to each other, near
+//! ones sum over cells of a few panels, and only pairs in the near-field matrix are taken as they
+//! are.
 
 use rayon::prelude::*;
 
@@ -16,7 +18,8 @@ pub(crate) const FAR: f64 = 1.5;
 /// Clusters are close if their centres are within this many radii of one of them.
 const CLOSE: f64 = 5.0;
 
-/// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each cluster in its own.
+/// Which pairs of clusters a matrix has entries for: rows of columns in increasing order, each
+/// cluster in its own.
 pub(crate) struct Adjacency {
     /// Where each row begins and, at last, where they end.
     pub(crate) starts: Vec<u32>,
@@ -87,7 +90,8 @@ impl<'a> Entries<'a> {
         Self { panels, clusters, cells, shares, cells_of }
     }
 
-    /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in place of the others.
+    /// Entries of all pairs, with what the near field has: (c, d) with c <= d in row c, zeros in
+    /// place of the others.
     pub(crate) fn of_all(&self, near: &Near) -> Vec<f64> {
         let count = self.clusters.len();
         let mut entries = vec![0.0; count * count];
@@ -120,7 +124,8 @@ impl<'a> Entries<'a> {
         entries
     }
 
-    /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at `place`.
+    /// Puts what the near field has in the place of what distances say; entry (c, d), c <= d, is at
+    /// `place`.
     fn correct(
         &self,
         near: &Near,
@@ -184,7 +189,8 @@ impl<'a> Entries<'a> {
         sum
     }
 
-    /// What the near field adds in the rows of a cluster: on the diagonal, and to each of few others what pairs of panels count once.
+    /// What the near field adds in the rows of a cluster: on the diagonal, and to each of few
+    /// others what pairs of panels count once.
     fn of_near(&self, c: usize, near: &Near) -> (f64, Vec<(usize, f64)>) {
         let (clusters, shares) = (self.clusters, &self.shares);
         let (mut own, mut others) = (0.0, Vec::<(usize, f64)>::new());

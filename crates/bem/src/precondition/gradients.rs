@@ -1,7 +1,8 @@
 //! Gradients of a potential along sheets, from its means over clusters of panels.
 //!
-//! They are those of the planes through a cluster's own mean that fit the means of the clusters around it best: those that share vertices
-//! with it and are about parallel. Sheets that face each other share none, and their potentials may have little to do with each other.
+//! They are those of the planes through a cluster's own mean that fit the means of the clusters
+//! around it best: those that share vertices with it and are about parallel. Sheets that face each
+//! other share none, and their potentials may have little to do with each other.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,13 +14,15 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::precondition::clusters::Clusters;
 
-/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other say nothing about gradients.
+/// Centres are this share of the clusters' radii apart at least: clusters that lie in each other
+/// say nothing about gradients.
 const APART: f64 = 0.3;
 
 /// The middle of a fan, which more clusters than this share, makes no neighbours.
 const MOST_AT_A_VERTEX: usize = 32;
 
-/// There is no gradient in directions in which neighbours lie spread (by squares) less than this share of what they do in others.
+/// There is no gradient in directions in which neighbours lie spread (by squares) less than this
+/// share of what they do in others.
 const FLAT: f64 = 0.1;
 
 /// For each cluster what its neighbours' means count in its gradient, and where its panels are.
@@ -34,8 +37,8 @@ pub(crate) struct Gradients {
 }
 
 impl Gradients {
-    /// Of clusters of panels that touch in these pairs, increasing; `places` of what has potentials, panels or clusters, and the cluster or
-    /// union that each is part `of`.
+    /// Of clusters of panels that touch in these pairs, increasing; `places` of what has
+    /// potentials, panels or clusters, and the cluster or union that each is part `of`.
     pub(crate) fn new(
         panels: &Panels,
         clusters: &Clusters,
@@ -151,7 +154,8 @@ fn normal(panels: &Panels, members: &[u32]) -> Vec3 {
     sum.try_normalize(0.0).unwrap_or(first)
 }
 
-/// Weights of the least-squares plane through a cluster's own mean, each neighbour weighted by its inverse distance squared.
+/// Weights of the least-squares plane through a cluster's own mean, each neighbour weighted by its
+/// inverse distance squared.
 fn weights(at: &Vec3, near: &[(f64, usize)], clusters: &Clusters) -> Vec<(u32, Vec3)> {
     let direction = |&(distance, d): &(f64, usize)| (clusters.centres[d] - at) / distance;
     let moment: Matrix3<f64> =
@@ -207,7 +211,8 @@ mod tests {
 
     #[test]
     fn planes_have_their_gradient_along_each_sheet() {
-        // Three sheets a third of a triangle apart, each of its own conductor, turned out of the axes.
+        // Three sheets a third of a triangle apart, each of its own conductor, turned out of the
+        // axes.
         let mut mesh = sheets(3, 1200, 0.02);
         let turn = nalgebra::Rotation3::from_euler_angles(0.4, -0.7, 1.1);
         for vertex in &mut mesh.vertices {

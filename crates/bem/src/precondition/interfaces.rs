@@ -1,7 +1,7 @@
 //! Conductors by overlapping local inverses below a coarse level, interfaces by their diagonal.
 //!
-//! The equations of the second kind need no more than that. Charges of conductors are found first and then, through the near
-//! field, enter the equations of the interfaces.
+//! The equations of the second kind need no more than that. Charges of conductors are found first
+//! and then, through the near field, enter the equations of the interfaces.
 
 use super::coarse::Coarse;
 use super::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
@@ -67,7 +67,8 @@ impl Preconditioner {
         Self { conductors, two_level, interfaces, len: n }
     }
 
-    /// Takes these media: what a normal derivative on panel i counts in its row, and the row's diagonal.
+    /// Takes these media: what a normal derivative on panel i counts in its row, and the row's
+    /// diagonal.
     pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) {
         for interface in &mut self.interfaces {
             [interface.coupling, interface.diagonal] = row(interface.panel as usize);

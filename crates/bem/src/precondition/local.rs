@@ -4,9 +4,11 @@ use simd::Elementary;
 
 use crate::geometry::panels::Image;
 
-/// As many symmetric matrices as there are lanes, all of one size, and the last column of each one's inverse.
+/// As many symmetric matrices as there are lanes, all of one size, and the last column of each
+/// one's inverse.
 ///
-/// Smaller matrices are bordered by the identity in front, so that their last row is the last of all.
+/// Smaller matrices are bordered by the identity in front, so that their last row is the last of
+/// all.
 pub(crate) struct BatchedLdl<V> {
     size: usize,
     /// Rows of the lower triangle's square, the lanes of an entry side by side.
@@ -49,8 +51,9 @@ impl<V: Elementary> BatchedLdl<V> {
         self.matrix[at] = value;
     }
 
-    /// Sets all entries (a, b), a < b, to the mean inverse distance of the `points` places of `a` and those of `b`, which are places
-    /// `a * points` and on: summed over the images of the latter, 0 where they coincide or one of them is no number.
+    /// Sets all entries (a, b), a < b, to the mean inverse distance of the `points` places of `a`
+    /// and those of `b`, which are places `a * points` and on: summed over the images of the
+    /// latter, 0 where they coincide or one of them is no number.
     #[inline(always)]
     pub(crate) fn set_points(&mut self, places: &[[V; 3]], points: usize, images: &[Image]) {
         /// Columns that are worked side by side.

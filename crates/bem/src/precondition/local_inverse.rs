@@ -1,8 +1,9 @@
 //! Overlapping local inverses of a near-field matrix.
 //!
-//! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix A[N_i, N_i]; row i of its
-//! inverse is row i of S. On the scale of the neighbourhood that is the exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13
-//! (1992) 905; Carpentieri et al., SIAM J. Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
+//! For each panel i the nearest panels N_i, by strength A_ij / sqrt(A_ii A_jj), make a small matrix
+//! A[N_i, N_i]; row i of its inverse is row i of S. On the scale of the neighbourhood that is the
+//! exact inverse. (Vavasis, SIAM J. Matrix Anal. Appl. 13 (1992) 905; Carpentieri et al., SIAM J.
+//! Sci. Comput. 27 (2005) 774.) Clusters of panels take care of coarser scales.
 
 use rayon::prelude::*;
 use simd::{Elementary, Real, Simd, Task};
@@ -23,18 +24,21 @@ pub(crate) const NEIGHBOURS: usize = 30;
 /// The same of a panel that faces another, whose neighbourhood is spread over several sheets.
 pub(crate) const NEIGHBOURS_OF_FACING: usize = 60;
 
-/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) is larger than this (panels side by side have 0.5, slivers
-/// up to 0.85; on sheets a tenth of a triangle's side apart it is 0.75),
+/// Two panels face each other if their strength A_ij / sqrt(A_ii A_jj) is larger than this (panels
+/// side by side have 0.5, slivers up to 0.85; on sheets a tenth of a triangle's side apart it is
+/// 0.75),
 pub(crate) const FACING: f64 = 0.55;
 
 /// they are parallel, and off each other's plane by more than this share of their distance.
 pub(crate) const OUT_OF_PLANE: f64 = 1e-3;
 
-/// Points that stand for a panel of a pair that the near field has not, where panels face each other: half way from the centroid to each
-/// vertex, a rule of degree 2. Potentials of charges on two sheets all but cancel, and so must their errors.
+/// Points that stand for a panel of a pair that the near field has not, where panels face each
+/// other: half way from the centroid to each vertex, a rule of degree 2. Potentials of charges on
+/// two sheets all but cancel, and so must their errors.
 pub(crate) const POINTS: usize = 3;
 
-/// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world were empty.
+/// Row i: the charge on panel i that the potentials around it ask for, if the rest of the world
+/// were empty.
 pub(crate) struct LocalInverse {
     len: usize,
     /// Rows of each block of the near field.
@@ -42,13 +46,15 @@ pub(crate) struct LocalInverse {
 }
 
 impl LocalInverse {
-    /// From exact entries on close pairs; panels of a pair that is missing there are points to each other.
+    /// From exact entries on close pairs; panels of a pair that is missing there are points to each
+    /// other.
     pub(crate) fn new(near: &Near, panels: &Panels, neighbours: usize) -> Self {
         let work = |block: usize| simd::run(RowsOfInverse { near, panels, block, neighbours });
         Self { len: near.len(), parts: (0..near.blocks()).into_par_iter().map(work).collect() }
     }
 
-    /// The same over clusters in place of panels, from entries on close pairs; those of other pairs are clouds to each other.
+    /// The same over clusters in place of panels, from entries on close pairs; those of other pairs
+    /// are clouds to each other.
     pub(crate) fn of_clusters(
         panels: &Panels,
         clusters: &Clusters,
@@ -165,7 +171,8 @@ impl Task<f64> for RowsOfInverse<'_> {
 }
 
 impl RowsOfInverse<'_> {
-    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids where its panel faces no other.
+    /// Points on the chosen panels, each lane's own; none where a lane has fewer, and centroids
+    /// where its panel faces no other.
     #[inline(always)]
     fn places<V: Elementary>(
         &self,
@@ -193,7 +200,8 @@ impl RowsOfInverse<'_> {
         }
     }
 
-    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours, and more panels are close than a neighbourhood has.
+    /// Whether there is a sheet next to panel `i` that is closer than its own neighbours, and more
+    /// panels are close than a neighbourhood has.
     fn faces_another(&self, full: &FullRows, i: usize) -> bool {
         let others = full.row(i).iter().filter(|(j, _)| *j as usize != i).count();
         if others < self.neighbours {
@@ -337,11 +345,11 @@ impl LocalInverse {
     }
 }
 
-/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each cluster the mean of v there and the gradient
-/// that the means around it have.
+/// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each
+/// cluster the mean of v there and the gradient that the means around it have.
 ///
-/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world, with far too much charge; E keeps
-/// these from them.
+/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world,
+/// with far too much charge; E keeps these from them.
 pub(crate) struct TwoLevel {
     local: LocalInverse,
     coarse: Option<Coarse>,

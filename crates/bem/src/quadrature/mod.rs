@@ -28,7 +28,8 @@ pub(crate) struct TriangleNode {
     pub weight: f64,
 }
 
-/// Gauss-Legendre rule of `points` points (at most [`MAX_LINE_POINTS`]), exact to degree 2 points - 1.
+/// Gauss-Legendre rule of `points` points (at most [`MAX_LINE_POINTS`]), exact to degree 2
+/// points - 1.
 pub(crate) fn line(points: usize) -> &'static [LineNode] {
     static RULES: LazyLock<Vec<Vec<LineNode>>> =
         LazyLock::new(|| (1..=MAX_LINE_POINTS).map(gauss_legendre).collect());
@@ -37,7 +38,8 @@ pub(crate) fn line(points: usize) -> &'static [LineNode] {
 
 /// The cheapest rule here that is exact at least to `degree` (at most [`MAX_TRIANGLE_DEGREE`]).
 ///
-/// Above degree 6 rules are conical about vertex 1: smooth in the direction from there and the distance is good enough.
+/// Above degree 6 rules are conical about vertex 1: smooth in the direction from there and the
+/// distance is good enough.
 pub(crate) fn triangle(degree: usize) -> &'static [TriangleNode] {
     static CONICAL: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_CONICAL).map(conical).collect());
@@ -47,7 +49,8 @@ pub(crate) fn triangle(degree: usize) -> &'static [TriangleNode] {
     }
 }
 
-/// Fully symmetric rules with positive weights and inner points: what the operator's points are taken from.
+/// Fully symmetric rules with positive weights and inner points: what the operator's points are
+/// taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TriangleRule {
     /// The centroid, degree 1.
@@ -158,7 +161,8 @@ fn conical(n: usize) -> Vec<TriangleNode> {
     nodes
 }
 
-/// Product rule of n^2 points that crowd, as cubes, toward vertex 1 and toward the edge from vertex 0 to it: for x ln x there.
+/// Product rule of n^2 points that crowd, as cubes, toward vertex 1 and toward the edge from vertex
+/// 0 to it: for x ln x there.
 pub(crate) fn graded(n: usize) -> &'static [TriangleNode] {
     static RULES: LazyLock<Vec<Vec<TriangleNode>>> =
         LazyLock::new(|| (1..=MAX_LINE_POINTS).map(graded_product).collect());
@@ -229,7 +233,8 @@ fn gauss_legendre(n: usize) -> Vec<LineNode> {
 
 /// n points for the weight 2 (1 - u) on (0, 1).
 ///
-/// They are the free nodes of the (n + 1)-point Radau rule with a node at u = 1, roots of P_n - P_(n+1).
+/// They are the free nodes of the (n + 1)-point Radau rule with a node at u = 1, roots of
+/// P_n - P_(n+1).
 fn gauss_jacobi(n: usize) -> Vec<LineNode> {
     let node = |x: f64| {
         let p = (n + 1) as f64 * legendre(n, x).0;
@@ -277,7 +282,8 @@ mod tests {
 
     #[test]
     fn graded_rules_take_logarithms() {
-        // 2 int_0^1 (1 - x) x ln x dx, x being the distance from the edge, and 1 - y that from vertex 1.
+        // 2 int_0^1 (1 - x) x ln x dx, x being the distance from the edge, and 1 - y that from
+        // vertex 1.
         let exact = -5.0 / 18.0;
         for (points, allowed) in [(6, 1e-5), (9, 3e-7), (13, 1e-8)] {
             let mean = |f: fn([f64; 3]) -> f64| -> f64 {

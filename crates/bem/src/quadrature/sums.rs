@@ -1,4 +1,5 @@
-//! Sums of 1/|x - y| and its gradient over the points of a rule on one triangle and of a rule on another, in lanes.
+//! Sums of 1/|x - y| and its gradient over the points of a rule on one triangle and of a rule on
+//! another, in lanes.
 
 use std::sync::LazyLock;
 
@@ -74,14 +75,15 @@ impl Rule {
     }
 }
 
-/// sum_pq v_p w_q / |x_p - y_q| over `outer` points on the triangle `s` and `inner` points on `t`; coincident points
-/// contribute nothing.
+/// sum_pq v_p w_q / |x_p - y_q| over `outer` points on the triangle `s` and `inner` points on `t`;
+/// coincident points contribute nothing.
 #[inline]
 pub(crate) fn sum(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> f64 {
     simd::run(Sum { outer, s, inner, t })
 }
 
-/// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points: minus the gradient with respect to x.
+/// sum_pq v_p w_q (x_p - y_q) / |x_p - y_q|^3 over the same points: minus the gradient with respect
+/// to x.
 #[inline]
 pub(crate) fn field(outer: &Rule, s: &[Vec3; 3], inner: &Rule, t: &[Vec3; 3]) -> Vec3 {
     simd::run(Field { outer, s, inner, t })
@@ -126,8 +128,9 @@ impl Task<f64> for Sum<'_> {
     }
 }
 
-/// For each of `pairs` of triangles with these vertices |L - P| + |R - P|, with P the mean of 1/|x - y| over the points of the
-/// first rule on both, L and R with the second rule on the one and on the other. No points may coincide.
+/// For each of `pairs` of triangles with these vertices |L - P| + |R - P|, with P the mean of
+/// 1/|x - y| over the points of the first rule on both, L and R with the second rule on the one and
+/// on the other. No points may coincide.
 pub(crate) fn errors(
     rules: [&Rule; 2],
     vertices: &[[Vec3; 3]],
@@ -171,8 +174,9 @@ impl Task<f64> for Errors<'_> {
     }
 }
 
-/// For each of `pairs` of triangles with these vertices |(L - P) . n| + |(R - P) . n| along the normal n of the first and of the second, with P
-/// the mean of (x - y)/|x - y|^3 over the points of the first rule on both, L and R as for [`errors`]. No points may coincide.
+/// For each of `pairs` of triangles with these vertices |(L - P) . n| + |(R - P) . n| along the
+/// normal n of the first and of the second, with P the mean of (x - y)/|x - y|^3 over the points of
+/// the first rule on both, L and R as for [`errors`]. No points may coincide.
 pub(crate) fn field_errors(
     rules: [&Rule; 2],
     vertices: &[[Vec3; 3]],
@@ -288,7 +292,8 @@ fn normals_of<V: Elementary>(vertices: &[[Vec3; 3]], pairs: &[[usize; 2]], side:
     [x.div(length), y.div(length), z.div(length)]
 }
 
-/// The points of both rules, one after the other, on the first or the second triangle of each pair, a pair per lane.
+/// The points of both rules, one after the other, on the first or the second triangle of each pair,
+/// a pair per lane.
 #[inline(always)]
 fn points_of<V: Elementary>(
     rules: [&Rule; 2],
@@ -335,7 +340,8 @@ fn mean_inverse_distance<V: Elementary>(x: &[V; 3], rule: &Rule, ys: &[[V; 3]]) 
     sum
 }
 
-/// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, filled up to whole blocks.
+/// Adds `weight` times sum_q w_q (x - y_q) / |x - y_q|^3 over the points of `rule`, filled up to
+/// whole blocks.
 #[inline(always)]
 fn add_mean_field<V: Elementary>(
     x: &[V; 3],

@@ -12,7 +12,8 @@ pub(crate) trait Backend: Send {
     /// Entries of the near field.
     fn entries(&self) -> usize;
 
-    /// y = A x for `columns` vectors by the plan that the budget allows, the tight one without a budget.
+    /// y = A x for `columns` vectors by the plan that the budget allows, the tight one without a
+    /// budget.
     ///
     /// # Errors
     /// Those of the fast sum, and the GPU's.
@@ -25,8 +26,8 @@ pub(crate) trait Backend: Send {
         budget: Option<InexactBudget>,
     ) -> Result<(), Error>;
 
-    /// What the first column of the last product has at some of the fast sum's points, and direct sums there. `None` before the first
-    /// product, and where no row has such values.
+    /// What the first column of the last product has at some of the fast sum's points, and direct
+    /// sums there. `None` before the first product, and where no row has such values.
     ///
     /// # Errors
     /// The GPU's.
@@ -65,7 +66,8 @@ pub(crate) enum Sampled {
 pub(crate) struct Equations<'a> {
     /// Weights of the inner product, shape (n) or (columns, n).
     pub(crate) weights: &'a [f64],
-    /// Part (conductor or interface) of each row, how many there are, and the row's share of that one's area.
+    /// Part (conductor or interface) of each row, how many there are, and the row's share of that
+    /// one's area.
     pub(crate) parts: &'a [u32],
     pub(crate) count: usize,
     pub(crate) shares: &'a [f64],
@@ -82,7 +84,8 @@ pub(crate) struct Equations<'a> {
 /// Measures the residual of a column by mean squares over each part.
 #[derive(Clone, Copy)]
 pub(crate) struct Measure<'a> {
-    /// From the column, and mean squares of the residual and of what charges balance by their diagonals (empty if nobody asks for these).
+    /// From the column, and mean squares of the residual and of what charges balance by their
+    /// diagonals (empty if nobody asks for these).
     pub(crate) size: &'a SizeOfColumn<'a>,
     pub(crate) asks_for_balance: bool,
 }
@@ -90,7 +93,8 @@ pub(crate) struct Measure<'a> {
 /// The size of a residual.
 pub(crate) type SizeOfColumn<'a> = dyn Fn(usize, &[f64], &[f64]) -> f64 + 'a;
 
-/// Mean squares of values over each of `count` parts; `shares` are those of the values in their part's area.
+/// Mean squares of values over each of `count` parts; `shares` are those of the values in their
+/// part's area.
 pub(crate) fn mean_squares(
     parts: &[u32],
     count: usize,

@@ -1,4 +1,5 @@
-//! What makes equations of the rows that charges make: sums over rows are put right by a few laws, as data that runs where the rows are.
+//! What makes equations of the rows that charges make: sums over rows are put right by a few laws,
+//! as data that runs where the rows are.
 
 use nalgebra::DMatrix;
 use sprs::TriMatI;
@@ -8,8 +9,8 @@ use crate::Error;
 /// A sparse matrix as a list of its entries, which may repeat places: entries of one place add up.
 pub(crate) type Entries = TriMatI<f64, u32>;
 
-/// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet the first laws, then
-/// y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
+/// Makes left-hand sides of equations of the rows `y` that charges `x` make: `y` is shifted to meet
+/// the first laws, then y_i = a_i x_i + b_i y_i, then `y` is shifted to meet the second laws.
 pub(crate) trait Completion {
     fn first(&self) -> &Laws;
 
@@ -18,8 +19,9 @@ pub(crate) trait Completion {
 
     fn second(&self) -> &Laws;
 
-    /// The largest defect of a first law relative to what it is about, from what one column misses and from [`Laws::sizes`]. `vectors`
-    /// brings `x` and the `y` that misses it: most columns do not need them.
+    /// The largest defect of a first law relative to what it is about, from what one column misses
+    /// and from [`Laws::sizes`]. `vectors` brings `x` and the `y` that misses it: most columns do
+    /// not need them.
     ///
     /// # Errors
     /// Those of `vectors`.
@@ -34,7 +36,8 @@ pub(crate) trait Completion {
 /// Brings `x` and `y`.
 pub(crate) type Vectors<'a> = dyn FnMut() -> Result<[Vec<f64>; 2], Error> + 'a;
 
-/// Completes the rows of one column. Returns the largest defect of a first law if it is asked for, else 0.
+/// Completes the rows of one column. Returns the largest defect of a first law if it is asked for,
+/// else 0.
 ///
 /// # Errors
 /// Those of the completion.
@@ -59,14 +62,16 @@ pub(crate) fn complete(
     Ok(defect)
 }
 
-/// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what law k misses.
+/// Laws that linear sums of `y` are to meet: y += S M (E x + F y), where row k of E x + F y is what
+/// law k misses.
 #[derive(Debug)]
 pub(crate) struct Laws {
     /// E, shape (laws, n).
     pub(crate) expected: Entries,
     /// F, shape (laws, n): minus what each law finds.
     pub(crate) found: Entries,
-    /// M, shape (laws, laws): the inverse of how many of each law's units the shifts of the others make.
+    /// M, shape (laws, laws): the inverse of how many of each law's units the shifts of the others
+    /// make.
     pub(crate) inverse: Entries,
     /// S, shape (n, laws): what a unit of each law's shift adds to rows.
     pub(crate) shifts: Entries,

@@ -1,10 +1,12 @@
-//! GMRES(m) with right preconditioning for several right-hand sides that share every product with the operator.
+//! GMRES(m) with right preconditioning for several right-hand sides that share every product with
+//! the operator.
 //!
-//! Column c solves A x = b over x = x_0 + M z, z in the Krylov space of A M. The Arnoldi basis is orthonormal in the weighted
-//! inner product <u, v> = sum_i w_i u_i v_i, by modified Gram-Schmidt applied twice; Givens rotations keep the least-squares
-//! residual. (Saad & Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856; Saad, Iterative Methods for Sparse Linear Systems,
-//! 2nd ed., algorithm 9.5.) At each restart and at the end the residual is taken anew from b - A x, and it is that one
-//! which decides.
+//! Column c solves A x = b over x = x_0 + M z, z in the Krylov space of A M. The Arnoldi basis is
+//! orthonormal in the weighted inner product <u, v> = sum_i w_i u_i v_i, by modified Gram-Schmidt
+//! applied twice; Givens rotations keep the least-squares residual. (Saad & Schultz, SIAM J. Sci.
+//! Stat. Comput. 7 (1986) 856; Saad, Iterative Methods for Sparse Linear Systems, 2nd ed.,
+//! algorithm 9.5.) At each restart and at the end the residual is taken anew from b - A x, and it
+//! is that one which decides.
 
 use rayon::prelude::*;
 
@@ -26,14 +28,15 @@ pub trait LinearOperator {
         self.len() == 0
     }
 
-    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What was in `y` is overwritten.
+    /// y = A x for `columns` vectors; `x` has shape (columns, inputs) and `y` (columns, len). What
+    /// was in `y` is overwritten.
     ///
     /// # Errors
     /// Whatever keeps the product from being made; GMRES passes it on.
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
 
-    /// As [`apply`](Self::apply) for a step of GMRES, which bears more error as the residual falls; residuals are taken with `apply`.
-    /// Operators of one accuracy leave this as it is.
+    /// As [`apply`](Self::apply) for a step of GMRES, which bears more error as the residual falls;
+    /// residuals are taken with `apply`. Operators of one accuracy leave this as it is.
     ///
     /// # Errors
     /// As for `apply`.
@@ -51,7 +54,8 @@ pub trait LinearOperator {
 /// How inexact a product may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InexactBudget {
-    /// Its error may be this many times what the first product of a solve may have: |b| over the residual's norm, at least 1.
+    /// Its error may be this many times what the first product of a solve may have: |b| over the
+    /// residual's norm, at least 1.
     pub factor: f64,
     /// About as many products are still to come, this one included.
     pub products: usize,
@@ -137,23 +141,27 @@ impl GmresInfo {
     }
 }
 
-/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that leaves.
+/// The relative size of a residual: of a right-hand side's number, its answer so far, and what that
+/// leaves.
 pub type Measure<'a> = &'a dyn Fn(usize, &[f64], &[f64]) -> f64;
 
 /// How residuals are measured.
 #[derive(Clone, Copy)]
 pub struct Metric<'a> {
-    /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape (columns, len).
+    /// Weights w of the inner product, shape (len), or one set for each right-hand side, shape
+    /// (columns, len).
     pub weights: &'a [f64],
-    /// The relative size of a true residual that is compared with the tolerance, if it is not the weighted norm over that of b. Where it
-    /// is larger than that, the norm is reduced further after a restart.
+    /// The relative size of a true residual that is compared with the tolerance, if it is not the
+    /// weighted norm over that of b. Where it is larger than that, the norm is reduced further
+    /// after a restart.
     pub measure: Option<Measure<'a>>,
 }
 
 /// A restart must lower the residual at least by this factor.
 const STAGNATION: f64 = 0.9;
 
-/// Where the measure of a residual is larger than its norm, this share of what their ratio asks for is: less than [`STAGNATION`].
+/// Where the measure of a residual is larger than its norm, this share of what their ratio asks for
+/// is: less than [`STAGNATION`].
 const BEYOND: f64 = 0.5;
 
 /// What is left of a vector after orthogonalisation, relative to it, that counts as nothing.
@@ -161,7 +169,8 @@ const CLOSED: f64 = 1e-14;
 
 /// Solves A x = b for `columns` right-hand sides.
 ///
-/// `b` and `x` have shape (columns, len); `x` holds the first guess and receives the answer. `observe(iteration, residual)` is called after each shared iteration with the largest relative
+/// `b` and `x` have shape (columns, len); `x` holds the first guess and receives the answer.
+/// `observe(iteration, residual)` is called after each shared iteration with the largest relative
 /// residual of the columns still running, and stops the solve by returning false.
 ///
 /// A column that does not converge is no error; its [`GmresInfo::reason`] says so.
@@ -231,7 +240,8 @@ pub(crate) trait VectorSpace {
     fn add(&self, a: f64, x: &Self::Vector, y: &mut Self::Vector) -> Result<(), Error>;
     /// x *= a.
     fn scale(&self, a: f64, x: &mut Self::Vector) -> Result<(), Error>;
-    /// The relative size of a right-hand side's true residual that `x` leaves, if it is not its norm over that of b.
+    /// The relative size of a right-hand side's true residual that `x` leaves, if it is not its
+    /// norm over that of b.
     fn measure(
         &self,
         column: usize,
@@ -349,7 +359,8 @@ struct Column<V> {
     /// Among all right-hand sides.
     of_all: usize,
     norm_b: f64,
-    /// Relative norm at which a cycle ends: the tolerance, less where the measure of the residual is larger than its norm.
+    /// Relative norm at which a cycle ends: the tolerance, less where the measure of the residual
+    /// is larger than its norm.
     target: f64,
     /// Orthonormal Krylov vectors.
     basis: Vec<V>,
@@ -407,7 +418,8 @@ impl<S: VectorSpace> Lockstep<'_, S> {
         Ok(done.into_iter().flatten().collect())
     }
 
-    /// Takes true residuals, retires the columns that are through, starts a new cycle for the others.
+    /// Takes true residuals, retires the columns that are through, starts a new cycle for the
+    /// others.
     fn restart(
         &mut self,
         b: &[S::Vector],
@@ -646,7 +658,8 @@ fn relative(size: f64, norm_b: f64) -> f64 {
     if norm_b > 0.0 { size / norm_b } else { size }
 }
 
-/// Vectors are worked in pieces of this length, whose sums are added in order: the same result on any number of threads.
+/// Vectors are worked in pieces of this length, whose sums are added in order: the same result on
+/// any number of threads.
 const PIECE: usize = 16_384;
 
 fn dot(u: &[f64], v: &[f64], weights: &[f64]) -> f64 {

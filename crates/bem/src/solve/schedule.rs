@@ -1,17 +1,19 @@
 //! Plans of one fast sum: the tight one, and a looser one for the later products of a solve.
 //!
-//! What the error of product k of GMRES adds to the true residual is that error times the coefficient of vector k, which is at most
-//! about |r_{k-1}| over the least singular value of the preconditioned operator. Errors may thus grow as the residual falls
-//! (A. Bouras, V. Fraysse, SIAM J. Matrix Anal. Appl. 26 (2005) 660; V. Simoncini, D. B. Szyld, SIAM J. Sci. Comput. 25 (2003) 454):
-//! here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals take the tight plan.
+//! What the error of product k of GMRES adds to the true residual is that error times the
+//! coefficient of vector k, which is at most about |r_{k-1}| over the least singular value of the
+//! preconditioned operator. Errors may thus grow as the residual falls (A. Bouras, V. Fraysse, SIAM
+//! J. Matrix Anal. Appl. 26 (2005) 660; V. Simoncini, D. B. Szyld, SIAM J. Sci. Comput. 25 (2003)
+//! 454): here as |b| / |r_{k-1}| times the tight plan's tolerance. True residuals take the tight
+//! plan.
 
 use std::time::Instant;
 
 use crate::Error;
 use crate::solve::gmres::InexactBudget;
 
-/// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in single precision; beyond 5e-5 there
-/// is little to gain.
+/// Tolerances of looser plans. From 5e-7 and 2.5e-6 on near pairs and then all of a sum are in
+/// single precision; beyond 5e-5 there is little to gain.
 const LEVELS: [f64; 5] = [1e-10, 1e-8, 5e-7, 2.5e-6, 5e-5];
 
 /// A plan for less than this many times the tolerance is not worth having.
@@ -37,8 +39,8 @@ pub(crate) struct PlanSchedule {
 }
 
 impl PlanSchedule {
-    /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the processor alone stays the
-    /// only one: its sums are cheap beside the set-up of others.
+    /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the
+    /// processor alone stays the only one: its sums are cheap beside the set-up of others.
     pub(crate) fn new(
         tight: fmm::Plan,
         tolerance: f64,
@@ -69,7 +71,8 @@ impl PlanSchedule {
         if self.products == 0 { 0.0 } else { self.seconds / self.products as f64 }
     }
 
-    /// Makes a product of `columns` vectors by the plan that [`plan`](Self::plan) gives, and takes the time.
+    /// Makes a product of `columns` vectors by the plan that [`plan`](Self::plan) gives, and takes
+    /// the time.
     ///
     /// # Errors
     /// Those of the plan and the product.
@@ -88,7 +91,8 @@ impl PlanSchedule {
         Ok(())
     }
 
-    /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight one if there is no budget.
+    /// The plan for a product of `columns` vectors, made if it is new and will be repaid; the tight
+    /// one if there is no budget.
     ///
     /// # Errors
     /// Those of the plan.
@@ -155,7 +159,8 @@ mod tests {
         let tight = order(ladder.tight());
         let [single, loose] = [2.5e-6, 5e-5].map(|tolerance| order(&make(tolerance).unwrap()));
         assert!(tight > single && single > loose, "{tight} {single} {loose}");
-        // What a product has of budget, the products left and columns; the looser plan then, and which plan is taken.
+        // What a product has of budget, the products left and columns; the looser plan then, and
+        // which plan is taken.
         let steps: [(Option<InexactBudget>, usize, Option<f64>, usize); 11] = [
             (budget(1.0, 10), 1, None, tight),
             (budget(8.0, 10), 1, None, tight),

@@ -1,4 +1,5 @@
-//! Spaces of functions on a surface, and what equations are tested with: coefficients to values on each panel and back.
+//! Spaces of functions on a surface, and what equations are tested with: coefficients to values on
+//! each panel and back.
 
 use std::sync::Arc;
 
@@ -11,15 +12,16 @@ use crate::quadrature::sums::Rule;
 pub enum FunctionSpace {
     /// Constant on each triangle (P0): one coefficient a triangle, in the mesh's order.
     Constant,
-    /// Linear on each triangle and continuous where triangles share vertices (P1): one coefficient a vertex, its value there, in
-    /// the order of [`Surface::vertices`](crate::Surface::vertices).
+    /// Linear on each triangle and continuous where triangles share vertices (P1): one coefficient
+    /// a vertex, its value there, in the order of [`Surface::vertices`](crate::Surface::vertices).
     Linear,
 }
 
 /// What an equation is tested with: one row for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Test {
-    /// Galerkin's method: means weighted with the functions of a space that are 1 in one coefficient and 0 in the others.
+    /// Galerkin's method: means weighted with the functions of a space that are 1 in one
+    /// coefficient and 0 in the others.
     Means(FunctionSpace),
     /// Collocation: values at the triangles' centroids.
     Centroids,
@@ -67,7 +69,8 @@ impl Dofs {
         }
     }
 
-    /// Calls `put(k, charge)` for each node of a rule on a panel, or its mirror image, with the charge that coefficients `x` have there.
+    /// Calls `put(k, charge)` for each node of a rule on a panel, or its mirror image, with the
+    /// charge that coefficients `x` have there.
     pub(crate) fn strengths(
         &self,
         rule: &Rule,
@@ -92,7 +95,8 @@ impl Dofs {
     }
 }
 
-/// Which coefficients the functions on each panel have, in the order in which panels first have them.
+/// Which coefficients the functions on each panel have, in the order in which panels first have
+/// them.
 #[derive(Clone, Debug)]
 pub(crate) struct DofMap {
     space: FunctionSpace,
@@ -240,7 +244,8 @@ impl TestTrial {
     }
 }
 
-/// Values of a function, given by its values at the vertices, at the points of a rule, times `factor` and the weights.
+/// Values of a function, given by its values at the vertices, at the points of a rule, times
+/// `factor` and the weights.
 pub(crate) fn strengths(
     rule: &Rule,
     values: [f64; 3],
@@ -252,7 +257,8 @@ pub(crate) fn strengths(
     })
 }
 
-/// Sums over the points of a rule, of values there, against the three linear functions, times `factor`.
+/// Sums over the points of a rule, of values there, against the three linear functions, times
+/// `factor`.
 pub(crate) fn tested(rule: &Rule, values: impl Iterator<Item = f64>, factor: f64) -> [f64; 3] {
     let mut sums = [0.0; 3];
     for (node, value) in rule.nodes().iter().zip(values) {

@@ -1,4 +1,5 @@
-//! Walks a TOML document against the schema and collects every defect instead of stopping at the first.
+//! Walks a TOML document against the schema and collects every defect instead of stopping at the
+//! first.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -24,7 +25,8 @@ impl Defects {
     }
 }
 
-/// One table of the document. Reading a key that is absent gives `None`, and a defect if the schema requires it.
+/// One table of the document. Reading a key that is absent gives `None`, and a defect if the schema
+/// requires it.
 #[derive(Clone, Debug)]
 pub(crate) struct Section<'d> {
     name: &'static str,
@@ -272,7 +274,8 @@ impl<'d> Section<'d> {
             self.defects.push(wrong_type(&span, value, &format!("text in quotes for {name}")));
             return None;
         };
-        // Control characters come from meshes whose groups have such names; whoever shows them writes them out.
+        // Control characters come from meshes whose groups have such names; whoever shows them
+        // writes them out.
         let defect = text.is_empty().then(|| format!("{name} is empty"));
         match defect {
             None => Some(Located { value: text.to_string(), span }),

@@ -10,7 +10,8 @@ use super::resolved::{list, string};
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
 
-/// The text of a case that computes what FastCap would compute from the file `source`; `mesh` is the mesh's path as seen from the case.
+/// The text of a case that computes what FastCap would compute from the file `source`; `mesh` is
+/// the mesh's path as seen from the case.
 pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, Failure> {
     let description = &model.description;
     if description.conductors.is_empty() {

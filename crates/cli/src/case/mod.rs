@@ -123,8 +123,8 @@ impl Case {
         faults::failure(self, error)
     }
 
-    /// The case with every default filled in, as the text of a case file that lies in `folder` and writes its results
-    /// there; `problem` has the conductors that were found in the mesh.
+    /// The case with every default filled in, as the text of a case file that lies in `folder` and
+    /// writes its results there; `problem` has the conductors that were found in the mesh.
     pub(crate) fn resolved(&self, folder: &Path, problem: &Problem) -> String {
         resolved::text(self, folder, problem)
     }

@@ -104,7 +104,8 @@ fn read_place(
     Some((ProbePoints::Grid { low, high, counts }, None))
 }
 
-/// Points of a text file: three numbers per line, with commas or blanks between; the first line may be a heading.
+/// Points of a text file: three numbers per line, with commas or blanks between; the first line may
+/// be a heading.
 pub(super) fn points(path: &Path) -> Result<Vec<[f64; 3]>, Failure> {
     let text = files::text(path)?;
     let mut points = Vec::new();

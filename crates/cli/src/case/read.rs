@@ -58,7 +58,8 @@ fn read_files(case: &mut Case) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The atoms of a PQR file. Its name must end in .pqr: error messages quote the content, which must not reveal just any file that a case names.
+/// The atoms of a PQR file. Its name must end in .pqr: error messages quote the content, which must
+/// not reveal just any file that a case names.
 fn atoms(path: &Path) -> Result<Vec<pqr::Atom>, Error> {
     if !path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("pqr")) {
         return Err(Error::Ending { path: path.to_path_buf(), ending: "pqr", what: "atoms" });
@@ -123,7 +124,8 @@ fn without_echoes(text: &str, found: Vec<Defect>, syntax: &[toml::de::Error]) ->
     all
 }
 
-/// Reads every section; `None` when something required is missing or wrong, which is then among the defects.
+/// Reads every section; `None` when something required is missing or wrong, which is then among the
+/// defects.
 fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -> Option<Case> {
     let base = source.path.parent().unwrap_or(Path::new(""));
     let stem = source.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -472,7 +474,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is cut out of a case, put in, or said twice: an error at worst, and one that can be shown.
+        /// Whatever is cut out of a case, put in, or said twice: an error at worst, and one that
+        /// can be shown.
         #[test]
         fn no_text_makes_the_reader_panic(at in 0usize..600, cut in 0usize..40, put in "[\\[\\]=\"\\n.,0-9a-zµ ]{0,8}") {
             let case = good() + "ignore = [\"w\"]\n[[conductor]]\nname = \"a\"\ngroup = \"g\"\n[solver]\ntolerance = 1e-6\n";

@@ -106,7 +106,8 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
     }
 }
 
-/// The conductors as a case file has to list them. Those that are components of a mesh without groups cannot be listed.
+/// The conductors as a case file has to list them. Those that are components of a mesh without
+/// groups cannot be listed.
 fn conductors(document: &mut Document, problem: &Problem) {
     let listed = &problem.description().conductors;
     if listed.is_empty()

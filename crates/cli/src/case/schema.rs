@@ -1,4 +1,5 @@
-//! Every key that a case file may hold, in one table: the reader checks against it, and so does docs/case-file.md.
+//! Every key that a case file may hold, in one table: the reader checks against it, and so does
+//! docs/case-file.md.
 
 /// What a key's value may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,7 +189,8 @@ mod tests {
     use super::*;
     use crate::report::units::LengthUnit;
 
-    /// docs/case-file.md has a section per table and a row per key, which names the default or says "required".
+    /// docs/case-file.md has a section per table and a row per key, which names the default or says
+    /// "required".
     #[test]
     fn the_documentation_lists_every_key() {
         let docs = include_str!("../../../../docs/case-file.md");

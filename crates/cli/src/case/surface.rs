@@ -1,4 +1,5 @@
-//! `[[surface]]`: media on both sides of surfaces, given directly instead of by the bodies that they bound.
+//! `[[surface]]`: media on both sides of surfaces, given directly instead of by the bodies that
+//! they bound.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -17,7 +17,8 @@ use crate::{files, paths};
 pub(crate) struct Args {
     /// FastCap list file (.lst), or panels alone (.qui, .neu)
     list: PathBuf,
-    /// The case file; the mesh goes next to it, as .msh [default: the list's name in the current folder]
+    /// The case file; the mesh goes next to it, as .msh [default: the list's name in the current
+    /// folder]
     #[arg(short, long, value_name = "CASE.toml")]
     output: Option<PathBuf>,
     /// Write the mesh's numbers as bytes: smaller and faster to read

@@ -23,7 +23,8 @@ use crate::terminal::progress::Bars;
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
-    /// Folder for the results [default: the case's output.directory, else CASE.out next to the case]
+    /// Folder for the results [default: the case's output.directory, else CASE.out next to the
+    /// case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Check everything, print the resolved case and sizes, write nothing

@@ -41,7 +41,8 @@ const MOST_CURVES: usize = 6;
 pub(crate) struct Args {
     /// The case file (see docs/case-file.md), or a FastCap list file (.lst)
     case: PathBuf,
-    /// Meshes to solve on, the case's own and its refinements; each has four times as many triangles as the one before
+    /// Meshes to solve on, the case's own and its refinements; each has four times as many
+    /// triangles as the one before
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(3..=10))]
     levels: u32,
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat
@@ -58,7 +59,8 @@ pub(crate) struct Args {
 #[derive(Clone, Debug, Serialize)]
 struct Document {
     schema: &'static str,
-    /// "complete", "incomplete" (a mesh failed) or "checks_failed" (self-checks on the last mesh did).
+    /// "complete", "incomplete" (a mesh failed) or "checks_failed" (self-checks on the last mesh
+    /// did).
     status: &'static str,
     program: String,
     case: String,
@@ -188,7 +190,8 @@ struct Meshes {
 }
 
 impl Meshes {
-    /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does not converge is a failure.
+    /// Solves on `problem`, which is refined first unless it is the case's own; a solve that does
+    /// not converge is a failure.
     fn solve_next(
         &mut self,
         level: u32,
@@ -223,7 +226,8 @@ impl Meshes {
         Ok(())
     }
 
-    /// Notes the mesh that failed, the refinement of `problem` or `problem` itself; without a mesh before it there is nothing to report.
+    /// Notes the mesh that failed, the refinement of `problem` or `problem` itself; without a mesh
+    /// before it there is nothing to report.
     fn stop(&mut self, failure: Failure, problem: &Problem) -> Result<(), Failure> {
         let last = self.levels.last().filter(|_| failure.exit != Exit::Interrupted);
         let Some(last) = last else { return Err(failure) };
@@ -298,7 +302,8 @@ fn csv(document: &Document) -> String {
     text
 }
 
-/// The distance from the extrapolated value over the element size, of the largest entries that have one.
+/// The distance from the extrapolated value over the element size, of the largest entries that have
+/// one.
 fn picture(case: &Case, document: &Document) -> String {
     let mut drawn: Vec<&Entry> =
         document.entries.iter().filter(|entry| entry.range == "asymptotic").collect();

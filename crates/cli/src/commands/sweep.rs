@@ -454,7 +454,8 @@ fn csv(document: &Document) -> String {
     text
 }
 
-/// The series of pictures for ParaView: the time of a run is the value of the one sweep where that is a number, else the run's own.
+/// The series of pictures for ParaView: the time of a run is the value of the one sweep where that
+/// is a number, else the run's own.
 fn pvd(runs: &[Row]) -> String {
     let mut text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" \
                     byte_order=\"LittleEndian\">\n<Collection>\n"

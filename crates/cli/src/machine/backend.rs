@@ -79,11 +79,13 @@ impl Args {
 /// Mesh files of fewer bytes hold too few triangles for a GPU to be worth opening.
 const LARGE_MESH: u64 = 1 << 19;
 
-/// A GPU that is being opened. The program does not end before: its exit would tear the driver down meanwhile.
+/// A GPU that is being opened. The program does not end before: its exit would tear the driver down
+/// meanwhile.
 pub(crate) struct Opening(Option<JoinHandle<()>>);
 
 impl Args {
-    /// Opens the GPU, if one may be used for this case, while the mesh is read: that takes some tenths of a second.
+    /// Opens the GPU, if one may be used for this case, while the mesh is read: that takes some
+    /// tenths of a second.
     pub(crate) fn open_early(self, case: &Case) -> Opening {
         let is_large = || std::fs::metadata(&case.mesh).is_ok_and(|file| file.len() >= LARGE_MESH);
         let wanted = self.backend == Backend::Auto && is_large();
@@ -105,8 +107,8 @@ impl Drop for Opening {
     }
 }
 
-/// Sets the number of threads: the given one, or that of the environment, but no more than the machine has. To be called
-/// once, before any work. Returns a note for the user.
+/// Sets the number of threads: the given one, or that of the environment, but no more than the
+/// machine has. To be called once, before any work. Returns a note for the user.
 pub(crate) fn use_threads(asked: Option<NonZeroUsize>) -> Result<Option<String>, Failure> {
     let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<NonZeroUsize>().ok();

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes that may still be allocated under the limits of all control groups, of version 1 or 2, that hold this process. `root` is
-/// where the system's folders begin: `/`, or a test's.
+/// Bytes that may still be allocated under the limits of all control groups, of version 1 or 2,
+/// that hold this process. `root` is where the system's folders begin: `/`, or a test's.
 pub(crate) fn of_groups(root: &Path) -> Option<u64> {
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).ok()?;
     let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;

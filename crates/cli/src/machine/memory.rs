@@ -1,4 +1,5 @@
-//! Ends the program in good order where the system refuses memory: with the size, advice, and the exit code for it.
+//! Ends the program in good order where the system refuses memory: with the size, advice, and the
+//! exit code for it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write as _;
@@ -14,7 +15,8 @@ struct Allocator;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-// SAFETY: every call goes to the system's allocator as it is, and what that returns is returned, unless the process ends.
+// SAFETY: every call goes to the system's allocator as it is, and what that returns is returned,
+// unless the process ends.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps the same promises.
@@ -48,7 +50,8 @@ fn granted(pointer: *mut u8, size: usize) -> *mut u8 {
 #[cold]
 fn refused(size: usize) -> ! {
     static ENDING: AtomicBool = AtomicBool::new(false);
-    // Reporting needs a little memory itself, and other threads may be refused meanwhile: the first one ends the process.
+    // Reporting needs a little memory itself, and other threads may be refused meanwhile: the first
+    // one ends the process.
     if ENDING.swap(true, Ordering::SeqCst) {
         if size < 1 << 16 {
             std::process::abort();

@@ -7,7 +7,8 @@ use std::path::Path;
 #[cfg(target_os = "linux")]
 pub(crate) fn exchange(a: &Path, b: &Path) -> io::Result<()> {
     let [a, b] = [c_string(a)?, c_string(b)?];
-    // SAFETY: both are strings that end with a zero and live until the call returns, which keeps nothing of them.
+    // SAFETY: both are strings that end with a zero and live until the call returns, which keeps
+    // nothing of them.
     let result = unsafe {
         libc::syscall(
             libc::SYS_renameat2,
@@ -27,8 +28,8 @@ pub(crate) fn exchange(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether two folders are alike in owner, group and how many bytes the names of their extended attributes take (access
-/// lists are such), once `like` has the permissions of `folder`.
+/// Whether two folders are alike in owner, group and how many bytes the names of their extended
+/// attributes take (access lists are such), once `like` has the permissions of `folder`.
 #[cfg(target_os = "linux")]
 pub(crate) fn make_alike(like: &Path, folder: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -50,7 +51,8 @@ pub(crate) fn make_alike(_: &Path, _: &Path) -> io::Result<bool> {
 #[cfg(target_os = "linux")]
 fn attributes(path: &Path) -> io::Result<usize> {
     let path = c_string(path)?;
-    // SAFETY: the path ends with a zero and lives until the call returns; with a size of 0 nothing is written.
+    // SAFETY: the path ends with a zero and lives until the call returns; with a size of 0 nothing
+    // is written.
     let size = unsafe { libc::listxattr(path.as_ptr(), std::ptr::null_mut(), 0) };
     match usize::try_from(size) {
         Ok(size) => Ok(size),
@@ -80,13 +82,14 @@ pub(crate) fn identity(_: &std::fs::Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// Calls `install`, which sets handlers for the signals that ask a program to end, and lets those of them be ignored that
-/// were ignored before: `nohup` and background jobs of shells mean it.
+/// Calls `install`, which sets handlers for the signals that ask a program to end, and lets those
+/// of them be ignored that were ignored before: `nohup` and background jobs of shells mean it.
 #[cfg(unix)]
 pub(crate) fn keep_ignored<T>(install: impl FnOnce() -> T) -> T {
     const ASKING: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
-    // SAFETY: all arguments are valid for the calls' duration: signal numbers from libc, and structures of this function,
-    // which zeros are valid values of. Handlers other than "ignore" are not touched.
+    // SAFETY: all arguments are valid for the calls' duration: signal numbers from libc, and
+    // structures of this function, which zeros are valid values of. Handlers other than "ignore"
+    // are not touched.
     unsafe {
         let action = |signal| {
             let mut action: libc::sigaction = std::mem::zeroed();
@@ -117,7 +120,8 @@ pub(crate) fn keep_ignored<T>(install: impl FnOnce() -> T) -> T {
     install()
 }
 
-/// Makes a write beyond the limit of a file's size fail, as one to a full disk does, instead of ending the process.
+/// Makes a write beyond the limit of a file's size fail, as one to a full disk does, instead of
+/// ending the process.
 pub(crate) fn ignore_file_size_signal() {
     #[cfg(unix)]
     // SAFETY: the number of a signal, and "ignore", which is no function.

@@ -8,7 +8,8 @@ const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 480.0;
 /// Around the frame: left, right, top, bottom.
 const MARGINS: [f64; 4] = [76.0, 24.0, 40.0, 56.0];
-/// Colours that people with any colour vision can distinguish: P. Tol, Colour schemes, 2021, "bright" and black.
+/// Colours that people with any colour vision can distinguish: P. Tol, Colour schemes, 2021,
+/// "bright" and black.
 const COLOURS: [&str; 7] =
     ["#4477aa", "#ee6677", "#228833", "#aa3377", "#66ccee", "#ccbb44", "#000000"];
 

@@ -1,9 +1,11 @@
-//! Text of others (names of groups, titles, lines of files) made fit for terminals, spreadsheets and files.
+//! Text of others (names of groups, titles, lines of files) made fit for terminals, spreadsheets
+//! and files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character does something else than being seen: control characters, and those that change the direction of text.
+/// Whether a character does something else than being seen: control characters, and those that
+/// change the direction of text.
 fn acts(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -30,7 +32,8 @@ fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The text with such characters replaced by others of as many bytes, so that places in it stay what they are.
+/// The text with such characters replaced by others of as many bytes, so that places in it stay
+/// what they are.
 pub(crate) fn printable_in_place(text: String) -> String {
     let is_bad = |c: char| acts(c) && !matches!(c, '\n' | '\t' | '\r');
     if !text.chars().any(is_bad) {
@@ -85,7 +88,8 @@ pub(crate) fn toml_string(text: &str) -> String {
     out + "\""
 }
 
-/// A name as a field of a CSV file as RFC 4180 wants it, quoted where it must be; what acts on terminals is written out.
+/// A name as a field of a CSV file as RFC 4180 wants it, quoted where it must be; what acts on
+/// terminals is written out.
 pub(crate) fn csv_name(name: &str) -> String {
     let name = harmless(name);
     if name.contains([',', '"']) { quoted(&name) } else { name }
@@ -100,8 +104,8 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The name on one line of its own characters; what a spreadsheet would take for a formula gets an apostrophe, by which spreadsheets
-/// know text, and numbers are left alone.
+/// The name on one line of its own characters; what a spreadsheet would take for a formula gets an
+/// apostrophe, by which spreadsheets know text, and numbers are left alone.
 fn harmless(name: &str) -> String {
     let begins = name.starts_with(['=', '+', '-', '@']);
     let mark = if begins && name.parse::<f64>().is_err() { "'" } else { "" };

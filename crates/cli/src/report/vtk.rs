@@ -1,12 +1,15 @@
 //! VTK's XML formats for unstructured grids and for images.
 //!
-//! Inline base64 with 64-bit headers is what ParaView, pyvista and meshio all read, compressed with zlib or not; other
-//! modes of the format are not used. Arrays are compressed block by block, many at a time.
+//! Inline base64 with 64-bit headers is what ParaView, pyvista and meshio all read, compressed with
+//! zlib or not; other modes of the format are not used. Arrays are compressed block by block, many
+//! at a time.
 //!
-//! The crate `vtkio` (0.7.0-rc2) reads such files in the tests and has the types of numbers and cells. Its writer is not used: it compresses on
-//! one thread and turns indices into 64-bit numbers, which for 300,000 triangles on two cores takes 1.9 s against 0.26 s (without
-//! compression 0.23 s and 21 % more bytes against 0.04 s), it counts a block too many where an array fills its last one, and origin and
-//! spacing of images are single precision. Its model of XML, which could take arrays that are encoded here, has private fields.
+//! The crate `vtkio` (0.7.0-rc2) reads such files in the tests and has the types of numbers and
+//! cells. Its writer is not used: it compresses on one thread and turns indices into 64-bit
+//! numbers, which for 300,000 triangles on two cores takes 1.9 s against 0.26 s (without
+//! compression 0.23 s and 21 % more bytes against 0.04 s), it counts a block too many where an
+//! array fills its last one, and origin and spacing of images are single precision. Its model of
+//! XML, which could take arrays that are encoded here, has private fields.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -23,7 +26,8 @@ use vtkio::xml::ScalarType;
 /// zlib's usual middle between size and time.
 const COMPRESSION_LEVEL: u32 = 5;
 
-/// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which all readers take.
+/// Bytes that are compressed together, a multiple of every number's size: VTK's own choice, which
+/// all readers take.
 const BLOCK: usize = 1 << 15;
 
 /// Triangles with data on them.
@@ -113,8 +117,8 @@ impl Array {
         BASE64_STANDARD.encode(all)
     }
 
-    /// How many blocks, the bytes of one, those of the last if it is shorter, and those of each compressed, in base64; then
-    /// the blocks, in base64.
+    /// How many blocks, the bytes of one, those of the last if it is shorter, and those of each
+    /// compressed, in base64; then the blocks, in base64.
     fn compressed(&self) -> io::Result<String> {
         let size = self.values.scalar_size();
         let (count, step) = (self.values.len(), BLOCK / size);
@@ -361,7 +365,8 @@ mod tests {
         }
     }
 
-    /// As in VTK, the header does not mark a last block that is whole; an array without numbers has no blocks.
+    /// As in VTK, the header does not mark a last block that is whole; an array without numbers has
+    /// no blocks.
     #[test]
     fn headers_count_blocks_and_bytes() {
         for (count, expected) in

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM: the first asks the run to stop in good order, the second ends it at once. Commands that only write whole files
-//! at their end have no order to keep: the first ends them.
+//! Ctrl-C and SIGTERM: the first asks the run to stop in good order, the second ends it at once.
+//! Commands that only write whole files at their end have no order to keep: the first ends them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,8 @@ static REQUESTED: AtomicBool = AtomicBool::new(false);
 /// Whether the first signal ends the process.
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 
-/// Installs the handler. Where the system refuses one, signals keep their usual effect; what is ignored stays ignored.
+/// Installs the handler. Where the system refuses one, signals keep their usual effect; what is
+/// ignored stays ignored.
 pub(crate) fn install() {
     let handler = || {
         let again = REQUESTED.swap(true, Ordering::SeqCst);
@@ -30,7 +31,8 @@ pub(crate) fn install() {
     }
 }
 
-/// From now on the first signal ends the process, with the exit code of an interrupted run and nothing half written left.
+/// From now on the first signal ends the process, with the exit code of an interrupted run and
+/// nothing half written left.
 pub(crate) fn ends_at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
 }

@@ -6,7 +6,8 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::prelude::*;
 
-/// Shows warnings, with `-v` what happens, with `-vv` how, with `-vvv` everything; without `-v`, RUST_LOG decides.
+/// Shows warnings, with `-v` what happens, with `-vv` how, with `-vvv` everything; without `-v`,
+/// RUST_LOG decides.
 pub(crate) fn install(verbosity: u8) {
     let all = |level| Targets::new().with_default(level);
     let from_environment = || std::env::var("RUST_LOG").ok()?.parse().ok();

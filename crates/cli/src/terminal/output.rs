@@ -1,4 +1,5 @@
-//! The two streams: results and text for people on stdout, everything else on stderr. No other module writes to them.
+//! The two streams: results and text for people on stdout, everything else on stderr. No other
+//! module writes to them.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +42,8 @@ impl Output {
     }
 }
 
-/// Sets how errors are drawn: with the place in the file, and without breaking lines that a user may want to search.
+/// Sets how errors are drawn: with the place in the file, and without breaking lines that a user
+/// may want to search.
 pub(crate) fn install_error_style() {
     let style = |_: &_| -> Box<dyn miette::ReportHandler> {
         let options = miette::MietteHandlerOpts::new().wrap_lines(false).context_lines(1);

@@ -1,9 +1,10 @@
 //! FastCap's input as a problem: list files (.lst) and the panel files that they name (.qui, .neu).
 //!
-//! A list has one surface per line: a conductor (`C`), an interface of two dielectrics (`D`), or a thin conductor on such an
-//! interface (`B`), each with the relative permittivities on its sides, a translation, and for interfaces a reference point, which shows
-//! which side is which. Panels name their conductor; names hold within a chain of lines joined by `+`. Lengths are metres.
-//! Format: K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
+//! A list has one surface per line: a conductor (`C`), an interface of two dielectrics (`D`), or a
+//! thin conductor on such an interface (`B`), each with the relative permittivities on its sides, a
+//! translation, and for interfaces a reference point, which shows which side is which. Panels name
+//! their conductor; names hold within a chain of lines joined by `+`. Lengths are metres. Format:
+//! K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
 //!
 //! ```
 //! use farad::{Options, Problem, Quiet, fastcap};
@@ -41,13 +42,15 @@ use crate::description::{Conductor, Description, SurfaceMedia};
 use list::{LineKind, ListLine};
 use names::Names;
 
-/// Corners closer than this times the size of the whole are one vertex: the files hold five or six digits.
+/// Corners closer than this times the size of the whole are one vertex: the files hold five or six
+/// digits.
 const WELD: f64 = 1e-6;
 
 /// More panels are refused before they are made: a short list may name a long file many times.
 pub const MOST_PANELS: usize = 16 << 20;
 
-/// A reference point whose height over a panel's plane is less than this times its distance does not define the panel's sides.
+/// A reference point whose height over a panel's plane is less than this times its distance does
+/// not define the panel's sides.
 const IN_PLANE: f64 = 1e-9;
 
 /// A list file with all that it names, or a file of panels alone, as conductors in vacuum.
@@ -55,8 +58,8 @@ const IN_PLANE: f64 = 1e-9;
 pub struct Model {
     /// The title of the first file of panels that has one.
     pub title: Option<String>,
-    /// The conductors in the order in which the files name them, and the media: one around all conductors, or else those on both sides of
-    /// each group.
+    /// The conductors in the order in which the files name them, and the media: one around all
+    /// conductors, or else those on both sides of each group.
     pub description: Description,
     /// All panels as triangles, each in one group; normals of interfaces point to the outer medium.
     pub mesh: Mesh,
@@ -77,12 +80,12 @@ fn ends_in(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending))
 }
 
-/// Reads a list file (.lst) and all that it names, or a file of panels alone, whose bytes `load` gets; [`mesh::files::load`] gets them from
-/// the disk.
+/// Reads a list file (.lst) and all that it names, or a file of panels alone, whose bytes `load`
+/// gets; [`mesh::files::load`] gets them from the disk.
 ///
 /// # Errors
-/// Those of `load`, [`Error::Missing`] where they say that a file of the list is not there, and [`Error::Format`], with the file's name, the
-/// line, what is wrong and what to do.
+/// Those of `load`, [`Error::Missing`] where they say that a file of the list is not there, and
+/// [`Error::Format`], with the file's name, the line, what is wrong and what to do.
 pub fn read(
     path: &Path,
     mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
@@ -126,7 +129,8 @@ pub fn read(
     Ok(model)
 }
 
-/// The error of loading a file that a line of `list` names: where the file is not there, it names that line.
+/// The error of loading a file that a line of `list` names: where the file is not there, it names
+/// that line.
 fn missing(list: &Path, line: &ListLine, error: Error) -> Error {
     let (missing, what) = match error {
         Error::Io { path, source } if source.kind() == std::io::ErrorKind::NotFound => {
@@ -160,7 +164,8 @@ impl Role {
         self.sides.map(f64::from_bits)
     }
 
-    /// The label of its group: its conductor's name where that is all there is to say. `roles` is the number of roles per conductor.
+    /// The label of its group: its conductor's name where that is all there is to say. `roles` is
+    /// the number of roles per conductor.
     fn label(&self, roles: &[usize], names: &[String]) -> String {
         let [outer, inner] = self.permittivities();
         match self.conductor {
@@ -261,7 +266,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Applies the N lines of a file: names hold in the whole chain, so that what earlier files have is renamed too.
+    /// Applies the N lines of a file: names hold in the whole chain, so that what earlier files
+    /// have is renamed too.
     fn rename(&mut self, panels: &Panels, line: &ListLine) -> Result<(), FormatError> {
         for rename in &panels.renames {
             if !self.names.rename(&line.chain, &rename.old, &rename.new) {
@@ -329,7 +335,8 @@ fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Descript
     }
 }
 
-/// Whether a panel's normal points to the outer side; `None` if the reference point lies in the panel's plane.
+/// Whether a panel's normal points to the outer side; `None` if the reference point lies in the
+/// panel's plane.
 fn faces_outer(panel: &Panel, corners: &[Vector], line: &ListLine) -> Option<bool> {
     let normal = match *corners {
         [a, b, c] => cross(sub(b, a), sub(c, a)),

@@ -1,4 +1,5 @@
-//! Names of conductors: they hold within a chain of surfaces joined by `+`, and N lines give conductors further names.
+//! Names of conductors: they hold within a chain of surfaces joined by `+`, and N lines give
+//! conductors further names.
 
 use std::collections::HashMap;
 
@@ -46,8 +47,9 @@ impl Names {
         conductor
     }
 
-    /// Gives the conductor called `old` in a chain the name `new`, by which it is known from now on as well; if another one has
-    /// that name, the two are one. Whether there is a conductor called `old`.
+    /// Gives the conductor called `old` in a chain the name `new`, by which it is known from now on
+    /// as well; if another one has that name, the two are one. Whether there is a conductor called
+    /// `old`.
     pub(super) fn rename(&mut self, chain: &str, old: &str, new: &str) -> bool {
         let number = self.chain(chain);
         let Some(&index) = self.known.get(&(number, old.to_owned())) else { return false };
@@ -57,8 +59,8 @@ impl Names {
         true
     }
 
-    /// The names of the conductors, with the chain's where a name occurs in several chains, and for each number that was given
-    /// out the index of its conductor among them.
+    /// The names of the conductors, with the chain's where a name occurs in several chains, and for
+    /// each number that was given out the index of its conductor among them.
     pub(super) fn finish(mut self) -> (Vec<String>, Vec<usize>) {
         let roots: Vec<usize> =
             (0..self.conductors.len() as u32).map(|index| self.same.root(index) as usize).collect();

@@ -62,7 +62,8 @@ pub(super) struct Tables {
     ends: [u32; 3],
 }
 
-/// Bytes of device memory that a plan and an `apply` need at most, about: sorting and lists come before expansions.
+/// Bytes of device memory that a plan and an `apply` need at most, about: sorting and lists come
+/// before expansions.
 pub(super) fn estimate(
     device: &Device,
     n: usize,
@@ -73,7 +74,8 @@ pub(super) fn estimate(
     let scalar = scalar(precision) as u64;
     let occupancy = tuning::occupancy(options, precision);
     let points = (n + m) as u64;
-    // Coordinates, keys and indices with their copies for sorting, relative coordinates, strengths and sums.
+    // Coordinates, keys and indices with their copies for sorting, relative coordinates, strengths
+    // and sums.
     let k = options.densities.max(1) as u64;
     let kinds = 1 + 3 * u64::from(options.gradient) + 3 * u64::from(options.dipoles);
     let of_points = points * (24 + 2 * 12 + 4 * scalar + k * (1 + kinds) * (8 + scalar));

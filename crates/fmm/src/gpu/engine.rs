@@ -1,7 +1,7 @@
 //! A plan on the device: geometry once, then one recorded graph for each kind of `apply`.
 //!
-//! P2P runs on a stream of its own next to the expansions; both add to the same sums, atomically. Points, tree, lists and
-//! matrices stay on the device.
+//! P2P runs on a stream of its own next to the expansions; both add to the same sums, atomically.
+//! Points, tree, lists and matrices stay on the device.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -161,7 +161,8 @@ impl Engine {
         self.host.is_none().then(|| self.plan.device.clone())
     }
 
-    /// Potentials, gradients or both of k densities of charges, all on the device; the lengths have been checked.
+    /// Potentials, gradients or both of k densities of charges, all on the device; the lengths have
+    /// been checked.
     pub(crate) fn apply_on_device(
         &mut self,
         k: usize,
@@ -206,7 +207,8 @@ impl Engine {
         &self.timeline
     }
 
-    /// P2P on a stream of its own while the CPU translates what P2M made; L2P when the locals are back.
+    /// P2P on a stream of its own while the CPU translates what P2M made; L2P when the locals are
+    /// back.
     fn apply_hybrid(
         &mut self,
         signature: Signature,

@@ -114,7 +114,8 @@ struct Launch {
     tiles: usize,
     /// Rows of a tile at most.
     rows: usize,
-    /// Matrices that are made before, in place of others: the first and their number, and the largest truncation number.
+    /// Matrices that are made before, in place of others: the first and their number, and the
+    /// largest truncation number.
     made: Option<(usize, usize, usize)>,
 }
 
@@ -221,8 +222,9 @@ impl Work {
         launches
     }
 
-    /// M2M or L2L of all levels: eight batches per level. `of`: levels of an octant's children and of their parents in that order, to the
-    /// levels of input and result; `matrix`: where the matrix of an octant is.
+    /// M2M or L2L of all levels: eight batches per level. `of`: levels of an octant's children and
+    /// of their parents in that order, to the levels of input and result; `matrix`: where the
+    /// matrix of an octant is.
     fn families(
         &mut self,
         stored: &Stored,
@@ -282,8 +284,8 @@ pub(super) struct Expansions {
 }
 
 impl Expansions {
-    /// All expansions of a tree. M2L's matrices stay on the device if they take `limit` bytes at most; else they are made as every
-    /// sum needs them, some at a time.
+    /// All expansions of a tree. M2L's matrices stay on the device if they take `limit` bytes at
+    /// most; else they are made as every sum needs them, some at a time.
     ///
     /// # Errors
     /// The GPU's; [`Error::OutOfMemory`] at once if they do not fit.
@@ -407,7 +409,8 @@ impl Expansions {
 /// Where some pairs begin, and their number.
 type Span = (usize, usize);
 
-/// Child and parent of every box but the root, by level and octant; for each of these where its pairs begin, and their number.
+/// Child and parent of every box but the root, by level and octant; for each of these where its
+/// pairs begin, and their number.
 fn families(device: &Device, tree: &Tree) -> Result<(Buffer<u64>, Vec<Span>), Error> {
     let depth = tree.depth();
     let pairs = device.buffer::<u64>(8 * (tree.len() - 1))?;

@@ -1,7 +1,9 @@
-//! The dense matrices of M2L, one for each translation vector whatever the level (docs/math.md, "Dense translations").
+//! The dense matrices of M2L, one for each translation vector whatever the level (docs/math.md,
+//! "Dense translations").
 //!
-//! An adaptive tree at a high accuracy has hundreds of vectors, each for few pairs, and matrices of a hundred megabytes. Those that
-//! do not fit in a share of the device's memory are made again for every sum, one group after the other in the same place.
+//! An adaptive tree at a high accuracy has hundreds of vectors, each for few pairs, and matrices of
+//! a hundred megabytes. Those that do not fit in a share of the device's memory are made again for
+//! every sum, one group after the other in the same place.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! The CPU's part of a hybrid sum: M2M, M2L and L2L while the GPU sums near pairs. Only expansions cross the bus.
+//! The CPU's part of a hybrid sum: M2M, M2L and L2L while the GPU sums near pairs. Only expansions
+//! cross the bus.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -155,7 +156,8 @@ impl<T: Real + Bytes> Staged<T> {
         started: Instant,
         spans: &mut Vec<Span>,
     ) -> Result<(), cuda::Error> {
-        // SAFETY: nobody looks at the values before the stream has been waited for, on the next line.
+        // SAFETY: nobody looks at the values before the stream has been waited for, on the next
+        // line.
         unsafe { self.multipoles.receive(multipoles)? };
         synchronize()?;
         let Self { geometry, translations, multipoles: from, locals: to } = self;
@@ -170,7 +172,8 @@ impl<T: Real + Bytes> Staged<T> {
             spans.push(Span { stage, gpu: false, begin: at, end: at + seconds });
             at += seconds;
         }
-        // SAFETY: the staging buffer is not touched again before the next `run`, which waits for the stream first.
+        // SAFETY: the staging buffer is not touched again before the next `run`, which waits for
+        // the stream first.
         unsafe { self.locals.send(locals) }
     }
 }

@@ -40,8 +40,9 @@ impl<A: Arguments> Kernel<A> {
 
     /// Puts a launch on `stream`.
     pub(super) fn launch(&self, stream: &Stream, grid: Grid, arguments: A) -> Result<(), Error> {
-        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file states, in buffers that the plan owns;
-        // the tests run under compute-sanitizer check that (docs/performance.md, "GPU").
+        // SAFETY: every call in this module passes arrays of the lengths that the kernel's file
+        // states, in buffers that the plan owns; the tests run under compute-sanitizer check that
+        // (docs/performance.md, "GPU").
         unsafe { self.0.launch(stream, grid, arguments) }
     }
 
@@ -376,7 +377,8 @@ pub(super) mod translate {
         "fmm/translate.cu", HEADERS;
         constants {
             THREADS: u32 = 256;
-            /// Rows of a tile at most, its pairs, columns of a chunk and chunks in shared memory, in single precision.
+            /// Rows of a tile at most, its pairs, columns of a chunk and chunks in shared memory,
+            /// in single precision.
             SINGLE_ROWS: usize = 144;
             SINGLE_PAIRS: usize = 128;
             SINGLE_COLUMNS: usize = 32;
@@ -386,8 +388,8 @@ pub(super) mod translate {
             DOUBLE_PAIRS: usize = 64;
             DOUBLE_COLUMNS: usize = 8;
             DOUBLE_STAGES: usize = 3;
-            /// Scalars between two columns beyond a tile's rows, and between the chunks of two pairs beyond its columns, so that neighbours
-            /// start in different banks.
+            /// Scalars between two columns beyond a tile's rows, and between the chunks of two
+            /// pairs beyond its columns, so that neighbours start in different banks.
             SINGLE_ROW_PAD: usize = 8;
             DOUBLE_ROW_PAD: usize = 4;
             COLUMN_PAD: usize = 4;

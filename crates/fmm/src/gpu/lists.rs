@@ -1,5 +1,5 @@
-//! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector and a level, P2P rows and
-//! the work items that P2P's warps take. CPU twin: module `lists`.
+//! Interaction lists on the device: M2L pairs sorted into batches that share a translation vector
+//! and a level, P2P rows and the work items that P2P's warps take. CPU twin: module `lists`.
 
 use cuda::{Buffer, Device, Error, Grid, Plain};
 
@@ -11,13 +11,15 @@ use crate::Stencil;
 use crate::lists::acceptance;
 use crate::truncation::Class;
 
-/// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200 vectors on each level).
+/// Slots of the table of distinct batches; filled to one half at most in practice (300 to 1,200
+/// vectors on each level).
 const TABLE: usize = 1 << 17;
 
 /// Targets of one P2P item at most: four warps' rows.
 const CHUNK: usize = 128;
 
-/// Sources of one P2P item, about: long enough to amortise its start, short enough to balance the processors.
+/// Sources of one P2P item, about: long enough to amortise its start, short enough to balance the
+/// processors.
 const SPLIT: usize = 2048;
 
 /// M2L pairs that share a translation vector and levels.

@@ -1,7 +1,9 @@
-//! The whole sum on a GPU: tree, lists, truncation numbers, expansions and near field (docs/performance.md, "GPU").
+//! The whole sum on a GPU: tree, lists, truncation numbers, expansions and near field
+//! (docs/performance.md, "GPU").
 //!
-//! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of rotations, truncation numbers are
-//! measured on the device, and leaves are larger. Each kernel file under `kernels/` is one stage.
+//! Boxes, lists and acceptance are those of the CPU; translations are dense products instead of
+//! rotations, truncation numbers are measured on the device, and leaves are larger. Each kernel
+//! file under `kernels/` is one stage.
 
 mod device_plan;
 mod engine;

@@ -37,7 +37,8 @@ pub(super) struct Recorded {
 pub(super) struct Buffers {
     pub(super) charges_in: Option<Buffer<f64>>,
     pub(super) dipoles_in: Option<Buffer<f64>>,
-    /// Of each density the largest charge and the largest component of a dipole, as bits of a double.
+    /// Of each density the largest charge and the largest component of a dipole, as bits of a
+    /// double.
     pub(super) largest: Buffer<u64>,
     pub(super) charges: Option<Reals>,
     pub(super) dipoles: Option<Reals>,
@@ -269,7 +270,8 @@ impl Apply<'_> {
         }
     }
 
-    /// Strengths in Morton order and in the plan's format, each density by its own scale; sums begin with zero.
+    /// Strengths in Morton order and in the plan's format, each density by its own scale; sums
+    /// begin with zero.
     fn gather(&self, stream: &Stream) -> Result<(), cuda::Error> {
         let Self { plan, buffers, .. } = self;
         let n = plan.sources;
@@ -387,7 +389,8 @@ impl Apply<'_> {
                 m: count(m),
                 side: plan.side,
                 targets: plan.target_points().pointer(),
-                // With dipoles close pairs are left out, a target with itself among them; its gradient is zero in any case.
+                // With dipoles close pairs are left out, a target with itself among them; its
+                // gradient is zero in any case.
                 itself: plan.itself && s.charges && !s.dipoles,
                 charges: of(buffers.charges.as_ref(), k * n),
                 largest: buffers.largest.pointer_to(2 * k),

@@ -1,4 +1,5 @@
-//! Factors and matrices that kernels read, made on the host in double precision (docs/math.md, "Dense translations").
+//! Factors and matrices that kernels read, made on the host in double precision (docs/math.md,
+//! "Dense translations").
 
 use crate::Precision;
 use crate::harmonics::{Gradient, cosine, parity, sine};
@@ -11,7 +12,8 @@ pub(super) fn reals(precision: Precision, values: impl IntoIterator<Item = f64>)
     }
 }
 
-/// Factors of the recursions of harmonics: that of each diagonal, and two for each step along a column, column after column.
+/// Factors of the recursions of harmonics: that of each diagonal, and two for each step along a
+/// column, column after column.
 pub(super) fn recursion(p: usize) -> (Vec<f64>, Vec<f64>) {
     let diagonal = (0..p)
         .map(|m| if m < 2 { 1.0 } else { ((2 * m - 1) as f64 / (2 * m) as f64).sqrt() })
@@ -27,7 +29,8 @@ pub(super) fn recursion(p: usize) -> (Vec<f64>, Vec<f64>) {
     (diagonal, columns)
 }
 
-/// The three derivatives of harmonics as entries (row, column, factor), and where those of each axis end.
+/// The three derivatives of harmonics as entries (row, column, factor), and where those of each
+/// axis end.
 pub(super) fn derivatives(p: usize) -> (Vec<(u32, u32, f64)>, [u32; 3]) {
     let gradient = Gradient::<f64>::new(p);
     let mut entries = Vec::new();
@@ -51,10 +54,12 @@ pub(super) fn root_factorials(count: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Factors `(n+k)! / sqrt((n-m)! (n+m)! (k-m)! (k+m)!)` for `m <= k <= n < p`, m after m, n after n.
+/// Factors `(n+k)! / sqrt((n-m)! (n+m)! (k-m)! (k+m)!)` for `m <= k <= n < p`, m after m, n after
+/// n.
 pub(super) fn coaxial(p: usize) -> Vec<f64> {
     let roots = root_factorials(2 * p + 1);
-    // sqrt of (n+k)! / ((n-m)! (k+m)!), and of the same with n and k exchanged: no overflow on the way.
+    // sqrt of (n+k)! / ((n-m)! (k+m)!), and of the same with n and k exchanged: no overflow on the
+    // way.
     let binomial = |total: usize, part: usize| roots[total] / roots[part] / roots[total - part];
     let mut out = Vec::new();
     for m in 0..p {
@@ -65,8 +70,8 @@ pub(super) fn coaxial(p: usize) -> Vec<f64> {
     out
 }
 
-/// What z times the harmonic of degree n - 1 and r^2 times that of degree n - 2 count in the one of degree n, for m < n < p, m after m
-/// (docs/math.md, "Expansions").
+/// What z times the harmonic of degree n - 1 and r^2 times that of degree n - 2 count in the one of
+/// degree n, for m < n < p, m after m (docs/math.md, "Expansions").
 pub(super) fn recurrence(p: usize) -> Vec<[f64; 2]> {
     let root = |n: usize, m: usize| (((n - m) * (n + m)) as f64).sqrt();
     let of = |n: usize, m: usize| {
@@ -89,16 +94,17 @@ pub(super) fn padded_columns(p: usize) -> usize {
     (p * p).next_multiple_of(WHOLE_COLUMNS)
 }
 
-/// Bytes of shared memory that the making of M2L matrices takes: harmonics of the direction and powers of two ratios.
+/// Bytes of shared memory that the making of M2L matrices takes: harmonics of the direction and
+/// powers of two ratios.
 pub(super) fn fill_shared(p: usize) -> u32 {
     (8 * ((2 * p - 1) * (2 * p - 1) + 2 * p + 2)) as u32
 }
 
-/// Matrices that translate between a box and its child in octant 0 .. 8: M2M (child to parent) and L2L (parent to child), column by
-/// column with [`padded_rows`] rows, [`padded_columns`] columns.
+/// Matrices that translate between a box and its child in octant 0 .. 8: M2M (child to parent) and
+/// L2L (parent to child), column by column with [`padded_rows`] rows, [`padded_columns`] columns.
 ///
-/// `H(u/2 + d) = T(d) H(u)` with d the child's centre seen from the parent's in units of the parent's side: T is M2M, and its
-/// transpose over 2 is L2L.
+/// `H(u/2 + d) = T(d) H(u)` with d the child's centre seen from the parent's in units of the
+/// parent's side: T is M2M, and its transpose over 2 is L2L.
 pub(super) fn families(p: usize, octant: usize) -> [Vec<f64>; 2] {
     let d = std::array::from_fn(|axis| if octant >> axis & 1 == 1 { 0.25 } else { -0.25 });
     let (rows, columns) = (padded_rows(p), padded_columns(p));

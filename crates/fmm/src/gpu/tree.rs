@@ -1,4 +1,5 @@
-//! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes these are, one for one.
+//! Root cube, Morton order and octree, made on the device. CPU twin: module `tree`, whose boxes
+//! these are, one for one.
 
 use cuda::{Buffer, Device, Error, Grid, Plain};
 
@@ -37,7 +38,8 @@ pub(super) struct MortonOrder {
 /// Blocks that go through all points: enough to fill a GPU.
 const BLOCKS: usize = 528;
 
-/// Smallest cube about all of `sets` of points (flat, three coordinates a point), `enlargement` times as large.
+/// Smallest cube about all of `sets` of points (flat, three coordinates a point), `enlargement`
+/// times as large.
 pub(super) fn root(
     device: &Device,
     sets: &[&Buffer<f64>],
@@ -121,7 +123,8 @@ impl MortonOrder {
     }
 }
 
-/// Number of occupied boxes of each level, at least down to where they hold `occupancy` points on average.
+/// Number of occupied boxes of each level, at least down to where they hold `occupancy` points on
+/// average.
 pub(super) fn occupied(
     device: &Device,
     root: &Root,
@@ -140,7 +143,8 @@ pub(super) fn occupied(
 /// The octree.
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// Boxes level by level, in Morton order within a level; box 0 is the root. The buffer may be longer.
+    /// Boxes level by level, in Morton order within a level; box 0 is the root. The buffer may be
+    /// longer.
     pub(super) cells: Buffer<Cell>,
     /// Their centres in the caller's coordinates, shape (cells, 3).
     pub(super) centres: Buffer<f64>,
@@ -149,7 +153,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none, they are the sources.
+    /// Splits boxes until none holds more than `leaf_size` sources or targets. With `targets` none,
+    /// they are the sources.
     pub(super) fn new(
         device: &Device,
         root: &Root,

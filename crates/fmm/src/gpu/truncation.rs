@@ -1,7 +1,8 @@
-//! The truncation number p' of every batch of translations, from errors measured on the device (docs/math.md, "Truncation").
+//! The truncation number p' of every batch of translations, from errors measured on the device
+//! (docs/math.md, "Truncation").
 //!
-//! Errors are measured for every batch on uniformly drawn pairs of its points, far more than the CPU can afford; module
-//! `truncation` of the CPU chooses from them.
+//! Errors are measured for every batch on uniformly drawn pairs of its points, far more than the
+//! CPU can afford; module `truncation` of the CPU chooses from them.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,9 @@ use crate::truncation::{
     self, Class, Goal, Method, P_MAX, Rule, Statistics, TruncationNumbers, optimise,
 };
 
-/// Draws for each batch, at least and at most, and for all together: a level of a full tree has about 300 batches. The batches of a
-/// class are judged together, so that it has some thousands of draws.
+/// Draws for each batch, at least and at most, and for all together: a level of a full tree has
+/// about 300 batches. The batches of a class are judged together, so that it has some thousands of
+/// draws.
 const SAMPLES: [usize; 3] = [128, 1024, 1 << 19];
 
 /// The same below [`MANY_DIGITS`], where few pairs in the corners of boxes decide.
@@ -31,13 +33,14 @@ const MANY_DIGITS: f64 = 1e-7;
 /// Pairs of a tile of translations at least.
 const QUARTER_TILE: u32 = 32;
 
-/// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics in the 99 KB of shared memory that
-/// the smaller GPUs have.
+/// Threads of a block that measures a batch, one per draw: as many as have room for their harmonics
+/// in the 99 KB of shared memory that the smaller GPUs have.
 pub(super) fn drawers(degrees: usize) -> usize {
     if degrees > 36 { 32 } else { 64 }
 }
 
-/// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of source and target; what is drawn.
+/// Bytes of dynamic shared memory of such a block: harmonics of one order, sine and cosine, of
+/// source and target; what is drawn.
 pub(super) fn drawing_shared(degrees: usize) -> u32 {
     (2 * 16 * degrees * drawers(degrees) + 4 * CAPACITY) as u32
 }
@@ -48,9 +51,10 @@ const NEAR_BLOCKS: usize = 512;
 /// Truncation numbers that the measuring kernel is compiled for.
 const COMPILED: [usize; 5] = [16, 24, 32, 44, P_MAX];
 
-/// Margin between the tolerance and the predicted error: the sample misses rare pairs, the more the higher the powers of the radius
-/// are that decide, and one set of charges may do worse than the mean. Which pairs are drawn changes from run to run. Seen: 2 at
-/// 1e-2, 14 at 1e-10, both with few points.
+/// Margin between the tolerance and the predicted error: the sample misses rare pairs, the more the
+/// higher the powers of the radius are that decide, and one set of charges may do worse than the
+/// mean. Which pairs are drawn changes from run to run. Seen: 2 at 1e-2, 14 at 1e-10, both with few
+/// points.
 fn margin(tolerance: f64) -> f64 {
     let digits = -tolerance.ln();
     1.3 + 0.1 * digits + 0.018 * digits * digits + (digits - 15.0).max(0.0)
@@ -118,7 +122,8 @@ fn measure(
     let macros = [("P_MAX", p_max), ("THREADS", drawers(degrees))];
     let measured = far(device, lists, &macros, points, options, [degrees, width])?;
     let near_sums = near(device, lists, &macros, points)?;
-    // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's inequality says.
+    // Sums of 1/r^2 and 1/r^4 over all pairs; that of 1/r^6 is at least as large as Cauchy's
+    // inequality says.
     let sums: [f64; 2] = std::array::from_fn(|i| {
         near_sums[i] + measured.chunks_exact(width).map(|m| m[p_max + 1 + i]).sum::<f64>()
     });
@@ -145,7 +150,8 @@ fn measure(
     Ok(classes)
 }
 
-/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, then the sums of 1/r^2 and 1/r^4.
+/// For every batch, in rows of `width`, the squared error of 1/r by p' up to `degrees`, then the
+/// sums of 1/r^2 and 1/r^4.
 fn far(
     device: &Device,
     lists: &Lists,
@@ -195,8 +201,8 @@ fn near(
     sums.to_vec()
 }
 
-/// The largest of the squared relative errors of a batch, for a squared error of 1/r with truncation number `p`; `norms`: sums of
-/// 1/r^2, 1/r^4 and 1/r^6 over all pairs.
+/// The largest of the squared relative errors of a batch, for a squared error of 1/r with
+/// truncation number `p`; `norms`: sums of 1/r^2, 1/r^4 and 1/r^6 over all pairs.
 fn relative(batch: &Batch, p: usize, error2: f64, norms: [f64; 3], options: &Options) -> f64 {
     let side = |level: usize| f64::from(-(level as i32)).exp2();
     // A derivative multiplies the error of the last degree by about 2p/s.

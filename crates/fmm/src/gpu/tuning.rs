@@ -4,8 +4,9 @@ use crate::truncation::expected;
 use crate::tuning::rotated_cost;
 use crate::{Options, Precision};
 
-/// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200 (docs/performance.md, "GPU");
-/// only the ratio matters here, and it is about the same on other GPUs in single precision.
+/// Seconds of one near pair and of one multiply-add of a dense translation, as measured on one H200
+/// (docs/performance.md, "GPU"); only the ratio matters here, and it is about the same on other
+/// GPUs in single precision.
 fn costs(precision: Precision) -> (f64, f64) {
     match precision {
         Precision::Single => (1.0 / 2.4e12, 2.0 / 22e12),
@@ -23,8 +24,8 @@ pub(super) fn occupancy(options: &Options, precision: Precision) -> f64 {
     (136.0 * translation / (27.0 * pair * dipoles * gradient * shared)).sqrt().clamp(48.0, 512.0)
 }
 
-/// Multiply-adds of a translation by rotations that one of 16 CPU cores does in a second, in single precision, all that M2L does
-/// next to them counted in.
+/// Multiply-adds of a translation by rotations that one of 16 CPU cores does in a second, in single
+/// precision, all that M2L does next to them counted in.
 const CPU_RATE: f64 = 5e9;
 
 /// Points in a leaf for which P2P on the GPU takes as long as M2L on the CPU's threads.
@@ -38,8 +39,9 @@ pub(super) fn hybrid_occupancy(options: &Options, precision: Precision) -> f64 {
     (136.0 * translation / (27.0 * pair * gradient)).sqrt().clamp(64.0, 2048.0)
 }
 
-/// How much larger than the smallest cube the root should be, so that boxes of some level hold about `occupancy` of the `n` points;
-/// `boxes`: occupied boxes of each level. As `tuning::enlargement` does it.
+/// How much larger than the smallest cube the root should be, so that boxes of some level hold
+/// about `occupancy` of the `n` points; `boxes`: occupied boxes of each level. As
+/// `tuning::enlargement` does it.
 pub(super) fn enlargement(n: usize, boxes: &[usize], occupancy: f64) -> f64 {
     let n = n as f64;
     if n <= 2.0 * occupancy {

@@ -1,4 +1,5 @@
-//! Every pair of points is summed once, and full trees take as many translations as the literature counts.
+//! Every pair of points is summed once, and full trees take as many translations as the literature
+//! counts.
 
 use proptest::prelude::*;
 
@@ -29,7 +30,8 @@ fn points(kind: usize, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
 
 const KINDS: usize = 7;
 
-/// How often each pair of a target and a source is summed: by P2P of their leaves, or by M2L of boxes that hold them.
+/// How often each pair of a target and a source is summed: by P2P of their leaves, or by M2L of
+/// boxes that hold them.
 fn coverage(tree: &Tree, lists: &Lists, targets: usize, sources: usize) -> Vec<u8> {
     let mut times = vec![0u8; targets * sources];
     let mut add = |target: &Cell, source: &Cell| {
@@ -59,7 +61,8 @@ fn coverage(tree: &Tree, lists: &Lists, targets: usize, sources: usize) -> Vec<u
     times
 }
 
-/// Asserts that translations are between boxes that the rule accepts, by the vectors of their batches.
+/// Asserts that translations are between boxes that the rule accepts, by the vectors of their
+/// batches.
 fn assert_apart(tree: &Tree, lists: &Lists, stencil: Stencil) {
     let accepted = acceptance(stencil);
     for block in &lists.target_blocks {
@@ -152,8 +155,9 @@ fn translations_of_a_lattice(stencil: Stencil, levels: u32) -> (Tree, Vec<u32>) 
 #[test]
 fn an_interior_box_takes_119_translations() {
     const LEVELS: u32 = 5;
-    // To a box of the lowest level, which nothing finer is translated to, and to one of the others. In an infinite tree seven of
-    // eight boxes more are of the lowest level: the mean is (7 lowest + other) / 8.
+    // To a box of the lowest level, which nothing finer is translated to, and to one of the others.
+    // In an infinite tree seven of eight boxes more are of the lowest level: the mean is (7
+    // lowest + other) / 8.
     for (stencil, lowest, other, mean) in [
         (Stencil::Full, 189, 189, 189),
         (Stencil::Reduced, 109, 189, 119),

@@ -116,12 +116,12 @@ fn general_block<
     }
 }
 
-/// Sources that [`general_block`] takes step by step, one step for all of them before the next: a processor looks only some
-/// 64 operations ahead, fewer than the whole of two pairs.
+/// Sources that [`general_block`] takes step by step, one step for all of them before the next: a
+/// processor looks only some 64 operations ahead, fewer than the whole of two pairs.
 const GENERAL_RUN: usize = 16;
 
-/// Sources whose sum is kept in single precision before it is added to one in double precision, of potentials that are summed
-/// with gradients; gradients themselves take [`GENERAL_RUN`].
+/// Sources whose sum is kept in single precision before it is added to one in double precision, of
+/// potentials that are summed with gradients; gradients themselves take [`GENERAL_RUN`].
 const POTENTIAL_RUN: usize = 2;
 
 /// One source and a block of targets.

@@ -25,7 +25,8 @@ pub(crate) fn squares<V: Simd, const B: usize>(
     r2
 }
 
-/// Displacements of a block of points from one source by fine coordinates: the points and the source, and their rests.
+/// Displacements of a block of points from one source by fine coordinates: the points and the
+/// source, and their rests.
 #[inline(always)]
 pub(crate) fn displacements<V: Simd, const B: usize>(
     points: &[[V; B]; 3],

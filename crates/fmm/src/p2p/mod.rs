@@ -1,12 +1,14 @@
 //! P2P: all pairs of a target leaf and its near source leaves.
 //!
-//! Targets sit in lanes, sources are broadcast; a block of target vectors keeps its sums in registers over all near leaves.
-//! Within a block each step is done for all vectors before the next, or the latency of one distance's long chain of steps
-//! would be waited for. Coordinates are relative to each leaf, so a target is shifted once for each source leaf. One
-//! distance serves all densities of a group. The loops are in `potentials` and `derivatives`.
+//! Targets sit in lanes, sources are broadcast; a block of target vectors keeps its sums in
+//! registers over all near leaves. Within a block each step is done for all vectors before the
+//! next, or the latency of one distance's long chain of steps would be waited for. Coordinates are
+//! relative to each leaf, so a target is shifted once for each source leaf. One distance serves all
+//! densities of a group. The loops are in `potentials` and `derivatives`.
 //!
-//! Pairs too close for single precision are left to module `close`. Where the sums are in double precision and the loops in
-//! single, boxes that touch are seen by fine coordinates (`particles`), and short sums are kept before they go into doubles.
+//! Pairs too close for single precision are left to module `close`. Where the sums are in double
+//! precision and the loops in single, boxes that touch are seen by fine coordinates (`particles`),
+//! and short sums are kept before they go into doubles.
 
 mod derivatives;
 mod distances;
@@ -39,7 +41,8 @@ pub(crate) struct NearSums {
     pub(crate) derivatives: bool,
 }
 
-/// At this tolerance and beyond inverse distances are evaluated to the last digits: the shorter series errs by 1.3e-10.
+/// At this tolerance and beyond inverse distances are evaluated to the last digits: the shorter
+/// series errs by 1.3e-10.
 const FULL_TOLERANCE: f64 = 2e-9;
 
 impl NearSums {
@@ -65,7 +68,8 @@ pub(crate) struct NearPairs<'a, T> {
 }
 
 impl<T: Real> NearPairs<'_, T> {
-    /// Adds all near pairs; those that are not close by vectors of `N`. Without `targets` they are the sources.
+    /// Adds all near pairs; those that are not close by vectors of `N`. Without `targets` they are
+    /// the sources.
     pub(crate) fn run<N: Real>(
         &self,
         simd: Level,
@@ -93,7 +97,8 @@ struct P2pJob<'a, N, T> {
     strengths: &'a Strengths<N>,
 }
 
-/// Source leaves that are worked together, more than a uniform tree's 27: their list is no allocation.
+/// Source leaves that are worked together, more than a uniform tree's 27: their list is no
+/// allocation.
 const LEAVES: usize = 32;
 
 impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
@@ -124,8 +129,9 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
                 }
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
-                    // In single precision inverse distances are good to working precision if they are a part of sums in double
-                    // precision, to whose errors they must not add. Each combination is code of its own: no more than are used.
+                    // In single precision inverse distances are good to working precision if they
+                    // are a part of sums in double precision, to whose errors they must not add.
+                    // Each combination is code of its own: no more than are used.
                     if N::IS_SINGLE && T::IS_SINGLE {
                         p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
                     } else if N::IS_SINGLE || full {
@@ -203,7 +209,8 @@ struct Group<'a, T> {
     density: usize,
 }
 
-/// Vectors of targets of a block of [`charges_of_four`] and of `general`; the last may lie beyond the leaf.
+/// Vectors of targets of a block of [`charges_of_four`] and of `general`; the last may lie beyond
+/// the leaf.
 const PAIR: usize = 2;
 
 /// `B` vectors of targets.

@@ -9,7 +9,8 @@ use crate::sums::Sums;
 use super::distances::{displacements, square, squares};
 use super::{Block, Group, PAIR, move_to_doubles};
 
-/// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of densities.
+/// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of
+/// densities.
 #[inline(always)]
 pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
     group: &Group<'_, V::Scalar>,
@@ -123,8 +124,8 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
     }
 }
 
-/// Sources whose sum is kept in single precision before it is added to one in double precision: the fewer the smaller the
-/// error of rounding, and so many take a twentieth of the time.
+/// Sources whose sum is kept in single precision before it is added to one in double precision: the
+/// fewer the smaller the error of rounding, and so many take a twentieth of the time.
 const RUN: usize = 16;
 
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! A block of expansions, one a lane, through the matrices of their translation.
+//! A block of expansions, one per lane, through the matrices of their translation.
 
 use crate::disjoint::DisjointSlice;
 use crate::product::{Lanes, Matrix, product};
@@ -120,7 +120,8 @@ fn add_rows<V: Simd, const B: usize>(
     }
 }
 
-/// Turns the coefficients of one degree about z: each pair `C, S` of order m by m times the azimuth.
+/// Turns the coefficients of one degree about z: each pair `C, S` of order m by m times the
+/// azimuth.
 #[inline(always)]
 fn turn<V: Simd, const B: usize>(azimuth: &[[V::Scalar; 2]], n: usize, degree: &mut [Lanes<V, B>]) {
     let (sines, cosines) = degree.split_at_mut(n);
@@ -202,7 +203,8 @@ fn translate_along_z<V: Simd, const B: usize>(
     }
 }
 
-/// Rotates `a`, ordered order by order, back into the frame of the boxes; leaves `b` degree by degree.
+/// Rotates `a`, ordered order by order, back into the frame of the boxes; leaves `b` degree by
+/// degree.
 #[inline(always)]
 fn rotate_back<V: Simd, const B: usize>(
     translation: &Translation<'_, V::Scalar>,

@@ -1,8 +1,9 @@
 //! The translation of a batch of expansions by one vector: rotate, translate along z, rotate back.
 //!
-//! A batch is all pairs of boxes that share a translation vector, whose matrices are in `tables`. [`BLOCK`] vectors of
-//! lanes, one lane a pair, go through them at a time (`block`), so that each matrix entry is read once for all of them. The
-//! same code serves M2M, M2L and L2L: they differ in the coaxial matrices and in the truncation numbers on either side.
+//! A batch is all pairs of boxes that share a translation vector, whose matrices are in `tables`.
+//! [`BLOCK`] vectors of lanes, one lane per pair, go through them at a time (`block`), so that each
+//! matrix entry is read once for all of them. The same code serves M2M, M2L and L2L: they differ in
+//! the coaxial matrices and in the truncation numbers on either side.
 
 mod block;
 mod tables;
@@ -23,8 +24,9 @@ pub(crate) use tables::{Kind, Tables, Vector};
 
 /// Expansions of one job in the rotated frame, before and after the coaxial translation.
 ///
-/// Between the rotations coefficients lie order by order: those of order m and degree n at `m (p - 1) + n`, the cosines first,
-/// then the sines, so that rotations step through them by p - 1 and coaxial translations by 1.
+/// Between the rotations coefficients lie order by order: those of order m and degree n at
+/// `m (p - 1) + n`, the cosines first, then the sines, so that rotations step through them by p - 1
+/// and coaxial translations by 1.
 pub(crate) struct Rotated<V: Simd> {
     a: Scratch<V>,
     b: Scratch<V>,
@@ -42,7 +44,8 @@ impl<V: Simd> Rotated<V> {
 /// All pairs of boxes of a job that share a vector: one of the job's batches.
 pub(crate) struct Batch<'a, T> {
     pub(crate) translation: Translation<'a, T>,
-    /// Box that is read, within its level; box that is written, counted from [`TranslateJob::first`].
+    /// Box that is read, within its level; box that is written, counted from
+    /// [`TranslateJob::first`].
     pub(crate) pairs: &'a [[u32; 2]],
     pub(crate) sources: Level<&'a [T]>,
 }

@@ -72,7 +72,8 @@ pub(crate) struct Vector {
 }
 
 impl<T: Real> Tables<T> {
-    /// The tables of `vectors` for truncation numbers up to `orders[i]`; index i of [`Self::translation`] is that of `vectors`.
+    /// The tables of `vectors` for truncation numbers up to `orders[i]`; index i of
+    /// [`Self::translation`] is that of `vectors`.
     pub(crate) fn new(vectors: &[(Vector, usize)]) -> Self {
         use rayon::prelude::*;
         use std::collections::BTreeMap;

@@ -100,7 +100,8 @@ fn m2l_reproduces_the_potential() {
     }
 }
 
-/// Relative errors, root mean square, of M2L between random pairs of points in boxes `offset` sides apart.
+/// Relative errors, root mean square, of M2L between random pairs of points in boxes `offset` sides
+/// apart.
 fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
     const PAIRS: usize = 1000;
     let mut random = Random::new(7);
@@ -185,7 +186,8 @@ fn m2m_and_l2l_move_the_centre() {
         for (a, b) in multipole.iter().zip(expand(false, in_parent)) {
             assert!((a - b).abs() < 1e-12, "octant {octant}: {a} {b}");
         }
-        // A far source's local expansion about the parent, moved to the child, evaluated at y in the child.
+        // A far source's local expansion about the parent, moved to the child, evaluated at y in
+        // the child.
         let far = [3.0, -2.5, 2.0];
         let local = translate(Vector { kind: Kind::L2l, offset }, &expand(true, far));
         let potential = dot(&local, &expand(false, y)) / 0.5;

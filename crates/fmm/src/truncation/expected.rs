@@ -3,7 +3,8 @@
 use super::P_MAX;
 use crate::Options;
 
-/// One that hardly any class exceeds: the closest pairs converge like 0.55^p on average, the corners of boxes like 0.6^p.
+/// One that hardly any class exceeds: the closest pairs converge like 0.55^p on average, the
+/// corners of boxes like 0.6^p.
 pub(crate) fn largest(options: &Options) -> usize {
     let derivatives = usize::from(options.gradient) + usize::from(options.dipoles);
     let p = (options.tolerance.ln() / 0.6f64.ln()).ceil() as usize + 6 + 3 * derivatives;

@@ -1,4 +1,5 @@
-//! What each class of translations adds to the error for every truncation number, measured on the plan's own points.
+//! What each class of translations adds to the error for every truncation number, measured on the
+//! plan's own points.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,10 +22,12 @@ const SAMPLES: usize = 192;
 /// Translations of a class for each of its samples: measuring must cost less than what it saves.
 const TRANSLATIONS_PER_SAMPLE: usize = 8;
 
-/// What is added to the squared error of a class, times the error, divided by the number of samples: few samples miss more.
+/// What is added to the squared error of a class, times the error, divided by the number of
+/// samples: few samples miss more.
 const DOUBT: f64 = 96.0;
 
-/// Samples that find where a class's error becomes negligible; beyond that truncation number the others are not evaluated.
+/// Samples that find where a class's error becomes negligible; beyond that truncation number the
+/// others are not evaluated.
 const PILOTS: usize = 32;
 
 /// Samples that share a pair of boxes.
@@ -101,8 +104,8 @@ pub(super) fn collect(tree: &Tree, lists: &Lists) -> BTreeMap<Class, Candidates>
     classes
 }
 
-/// Measures the errors of every class for every p' up to `p_max`, or until they are so small that more terms are of no use: from there
-/// on they are taken as constant, and not listed.
+/// Measures the errors of every class for every p' up to `p_max`, or until they are so small that
+/// more terms are of no use: from there on they are taken as constant, and not listed.
 pub(super) fn measure(
     points: &PointSets<'_>,
     lists: &Lists,
@@ -142,7 +145,8 @@ struct Measurement<'a> {
     pools: [&'a Vec<Pool>; 2],
     measures: Measures,
     p_max: usize,
-    /// The error of [`Statistics::error2`] and that of [`Statistics::own2`] at which more terms are of no use.
+    /// The error of [`Statistics::error2`] and that of [`Statistics::own2`] at which more terms are
+    /// of no use.
     negligible: f64,
     own2: f64,
     simd: Level,
@@ -192,8 +196,9 @@ impl Measurement<'_> {
         Statistics { count: candidates.count, error2, own2 }
     }
 
-    /// Pairs of points, as many as `samples`: points of the whole level, which resolve the corners best, and points of the very boxes,
-    /// which show on which side of a box its points crowd. The larger error of the two counts.
+    /// Pairs of points, as many as `samples`: points of the whole level, which resolve the corners
+    /// best, and points of the very boxes, which show on which side of a box its points crowd. The
+    /// larger error of the two counts.
     fn samples(&self, class: &Class, candidates: &Candidates, samples: usize) -> [Vec<Sample>; 2] {
         let PointSets { root, tree, sources, targets } = *self.points;
         let (source_side, target_side) = class.sides();

@@ -1,12 +1,15 @@
-//! The truncation number p' of every batch of translations, from measured errors (docs/math.md, "Truncation").
+//! The truncation number p' of every batch of translations, from measured errors (docs/math.md,
+//! "Truncation").
 //!
-//! For charges of random sign the squared errors of all translations add up, each weighted by the sources and targets that
-//! it serves. So the batches of one level and class (equal up to the symmetries of the cube) are given the truncation
-//! numbers that cost least for a given sum: minimise `sum count cost(p') + lambda sum weight error(p')^2`, with the
-//! multiplier lambda that meets the tolerance. Errors are measured on the plan's own points: pairs of points placed in
-//! two boxes of the class, the truncated expansion against 1/r, for every p' at once. High powers of the radius decide,
-//! which few points near the corners of a box contribute, so those are sampled more often and weighted less. Paper 001's
-//! eq. 24 equalises worst-case bounds instead, which is far from optimal (docs/experiments.md has the comparison).
+//! For charges of random sign the squared errors of all translations add up, each weighted by the
+//! sources and targets that it serves. So the batches of one level and class (equal up to the
+//! symmetries of the cube) are given the truncation numbers that cost least for a given sum:
+//! minimise `sum count cost(p') + lambda sum weight error(p')^2`, with the multiplier lambda that
+//! meets the tolerance. Errors are measured on the plan's own points: pairs of points placed in two
+//! boxes of the class, the truncated expansion against 1/r, for every p' at once. High powers of
+//! the radius decide, which few points near the corners of a box contribute, so those are sampled
+//! more often and weighted less. Paper 001's eq. 24 equalises worst-case bounds instead, which is
+//! far from optimal (docs/experiments.md has the comparison).
 
 mod class;
 pub(crate) mod expected;
@@ -30,19 +33,22 @@ use crate::{Backend, Options};
 /// Largest truncation number.
 pub(crate) const P_MAX: usize = 60;
 
-/// Margin between the tolerance and the error that is predicted. The prediction rests on a sample, which misses rare pairs the
-/// more the higher the truncation numbers are, and one set of charges may do worse than the mean. Seen: 2 at 1e-3, 5 at 1e-9.
-/// Derivatives depend even more on the points nearest to the corners of their boxes.
+/// Margin between the tolerance and the error that is predicted. The prediction rests on a sample,
+/// which misses rare pairs the more the higher the truncation numbers are, and one set of charges
+/// may do worse than the mean. Seen: 2 at 1e-3, 5 at 1e-9. Derivatives depend even more on the
+/// points nearest to the corners of their boxes.
 fn margin(options: &Options) -> f64 {
     let derivatives = if options.gradient || options.dipoles { 2.0 } else { 1.0 };
     derivatives * (2.0 - 0.25 * options.tolerance.ln())
 }
 
-/// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]: it is seen from at least
-/// twice as far in units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in the worst case.
+/// A child's expansion needs this fraction of its parent's truncation number, and [`CHILD_MORE`]:
+/// it is seen from at least twice as far in units of its own side, `ln 0.7637 / ln 0.62 = 0.56` in
+/// the worst case.
 const CHILD_FRACTION: f64 = 0.7;
 
-/// At two digits, where truncation numbers are 2 to 5, the fraction alone leaves errors of the size of the tolerance.
+/// At two digits, where truncation numbers are 2 to 5, the fraction alone leaves errors of the size
+/// of the tolerance.
 const CHILD_MORE: usize = 1;
 
 /// The truncation numbers of a plan's expansions.
@@ -57,8 +63,8 @@ pub(crate) struct TruncationNumbers {
 }
 
 impl TruncationNumbers {
-    /// Those that M2L with given truncation numbers needs in a tree of so many levels; `translations`: levels of source and
-    /// target, p', and pairs of boxes.
+    /// Those that M2L with given truncation numbers needs in a tree of so many levels;
+    /// `translations`: levels of source and target, p', and pairs of boxes.
     pub(crate) fn new(
         levels: usize,
         translations: impl Iterator<Item = ([usize; 2], usize, f64)>,

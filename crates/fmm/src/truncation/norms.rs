@@ -1,4 +1,5 @@
-//! What truncation errors are compared with: sums over all pairs of points. Far pairs count by their boxes' distance.
+//! What truncation errors are compared with: sums over all pairs of points. Far pairs count by
+//! their boxes' distance.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,14 @@ use crate::Options;
 use crate::lists::Lists;
 use crate::tree::{MortonOrder, side};
 
-/// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random give for the sum of squares.
+/// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random
+/// give for the sum of squares.
 #[derive(Clone, Copy, Debug, Default)]
 struct Norms {
     /// `sum 1/r^2`: potentials.
     potential: f64,
-    /// `sum 1/r^4`: gradients; with a third of it on both sides, potentials of dipoles of random directions.
+    /// `sum 1/r^4`: gradients; with a third of it on both sides, potentials of dipoles of random
+    /// directions.
     gradient: f64,
     /// `sum 6/r^6`: likewise gradients of dipoles.
     second: f64,
@@ -29,8 +32,8 @@ impl Norms {
         self.second += 6.0 * weight / (r2 * r2 * r2);
     }
 
-    /// Adds the near pairs, estimated from a sample of targets. Close encounters are rare, so the estimate tends to be too small,
-    /// which only tightens the truncation.
+    /// Adds the near pairs, estimated from a sample of targets. Close encounters are rare, so the
+    /// estimate tends to be too small, which only tightens the truncation.
     fn add_near(&mut self, points: &PointSets<'_>, lists: &Lists) {
         let leaves = lists.near.cells.len();
         let picked = LEAVES.min(leaves);
@@ -58,7 +61,8 @@ impl Norms {
 const LEAVES: usize = 128;
 const TARGETS: usize = 4;
 
-/// The near pairs of the leaf of near list `row`, and the number of its targets; `seed` picks those that are looked at.
+/// The near pairs of the leaf of near list `row`, and the number of its targets; `seed` picks those
+/// that are looked at.
 fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (Norms, f64) {
     let tree = points.tree;
     let leaf = &tree.cells[lists.near.cells[row] as usize];
@@ -74,7 +78,8 @@ fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (N
     let sources: Vec<Point> = sources.map(|j| at(&points.sources, j as usize)).collect();
     let scale2 = points.root.side.powi(-2);
     let taken = TARGETS.min(count);
-    // One close encounter in the sample would count for thousands, though all there are hardly matter to the sum.
+    // One close encounter in the sample would count for thousands, though all there are hardly
+    // matter to the sum.
     let cap = (side(leaf.level) / 16.0).powi(-2);
     let mut sums = [0.0; 3];
     for k in 0..taken {
@@ -126,8 +131,9 @@ impl Measures {
         Self { norms, far, gradient, dipoles }
     }
 
-    /// For charges whose far pairs are all in boxes with this squared distance. Where points are sparse, that is all of their
-    /// potential; of derivatives, the near part is at least as large as on average.
+    /// For charges whose far pairs are all in boxes with this squared distance. Where points are
+    /// sparse, that is all of their potential; of derivatives, the near part is at least as large
+    /// as on average.
     pub(super) fn alone(&self, d2: f64) -> Self {
         let mut norms = Norms::default();
         norms.add(1.0, d2);
@@ -136,8 +142,9 @@ impl Measures {
         Self { norms, ..*self }
     }
 
-    /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives (as [`Errors`] lists them)
-    /// with lengths in units of `unit`. A derivative in one direction has a third of the gradient's square.
+    /// The largest of the squared relative errors, for squared errors of 1/r and of its derivatives
+    /// (as [`Errors`] lists them) with lengths in units of `unit`. A derivative in one direction
+    /// has a third of the gradient's square.
     pub(super) fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
         let unit2 = unit * unit;
         let mut worst = error2[0] / (unit2 * self.norms.potential);

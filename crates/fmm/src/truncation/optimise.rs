@@ -7,8 +7,9 @@ use super::{Class, TruncationNumbers};
 use crate::tuning::{dense_cost, rotated_cost};
 use crate::{Options, Truncation};
 
-/// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms): where points are sparse, charges
-/// interact by a few classes only, however little those contribute to the whole sum.
+/// Largest error of a class alone, in tolerances (with a GPU, if the boxes store as many terms):
+/// where points are sparse, charges interact by a few classes only, however little those contribute
+/// to the whole sum.
 const ALONE: f64 = 0.7;
 
 /// Share of a level's translations on a GPU that may not raise what all its boxes store.
@@ -24,7 +25,8 @@ pub(crate) struct Goal {
 }
 
 impl Goal {
-    /// For the tolerance of `options`; `margin`: ratio of the tolerance to the error that may be predicted.
+    /// For the tolerance of `options`; `margin`: ratio of the tolerance to the error that may be
+    /// predicted.
     pub(crate) fn new(options: &Options, margin: f64) -> Self {
         let budget = (options.tolerance / margin).powi(2);
         Self { budget, own2: (ALONE * options.tolerance).powi(2) }
@@ -36,9 +38,11 @@ impl Goal {
 pub(crate) struct Statistics {
     /// Translations, in units of the cost of one.
     pub(crate) count: f64,
-    /// What the class adds to the squared relative error for each p' (index); the last stands for all above.
+    /// What the class adds to the squared relative error for each p' (index); the last stands for
+    /// all above.
     pub(crate) error2: Vec<f64>,
-    /// Squared error relative to what far pairs add to the sum, were all of them of this class; likewise.
+    /// Squared error relative to what far pairs add to the sum, were all of them of this class;
+    /// likewise.
     pub(crate) own2: Vec<f64>,
 }
 
@@ -101,8 +105,8 @@ pub(crate) fn optimise(
             let exact = |_: &Class, s: &Statistics| s.least(goal.own2)..=s.last();
             cheapest(classes, goal.budget, cost, exact)
         }
-        // With a GPU boxes with few points are translated, not summed directly, and all boxes of their level would have to
-        // store the terms that these need.
+        // With a GPU boxes with few points are translated, not summed directly, and all boxes of
+        // their level would have to store the terms that these need.
         Method::Hybrid => {
             let chosen = cheapest(classes, goal.budget, cost, |_, s| 1..=s.last());
             raised(classes, goal.own2, chosen)
@@ -144,7 +148,8 @@ fn error(classes: &BTreeMap<Class, Statistics>, of: impl Fn(&Class) -> usize) ->
     classes.iter().map(|(class, s)| s.error2(of(class))).sum()
 }
 
-/// The cheapest truncation numbers in `range` whose summed squared error is at most `budget`, or the most exact ones there are.
+/// The cheapest truncation numbers in `range` whose summed squared error is at most `budget`, or
+/// the most exact ones there are.
 fn cheapest(
     classes: &BTreeMap<Class, Statistics>,
     budget: f64,
@@ -176,8 +181,8 @@ fn cheapest(
     classes.keys().zip(&ranges).map(|(class, of)| (*class, best(of, high))).collect()
 }
 
-/// As `chosen`, but without the few translations of a level that would make all its boxes store, and all its points expand, more
-/// than the others need; the rest makes up for their errors.
+/// As `chosen`, but without the few translations of a level that would make all its boxes store,
+/// and all its points expand, more than the others need; the rest makes up for their errors.
 fn capped(
     classes: &BTreeMap<Class, Statistics>,
     budget: f64,
@@ -217,7 +222,8 @@ fn capped(
     chosen
 }
 
-/// As `chosen`, raised to what the error of each class alone needs, as far as the boxes store so many terms anyway.
+/// As `chosen`, raised to what the error of each class alone needs, as far as the boxes store so
+/// many terms anyway.
 fn raised(
     classes: &BTreeMap<Class, Statistics>,
     own2: f64,

@@ -1,7 +1,8 @@
 //! Which points the errors of truncation are measured on.
 //!
-//! High powers of the radius decide such an error, which few points near the corners of a box contribute: points are drawn
-//! with a mixture of probabilities that grow with the radius, and weighted by the inverse.
+//! High powers of the radius decide such an error, which few points near the corners of a box
+//! contribute: points are drawn with a mixture of probabilities that grow with the radius, and
+//! weighted by the inverse.
 
 use std::ops::Range;
 
@@ -10,7 +11,8 @@ use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 /// Points of a level among which samples are drawn.
 const CANDIDATES: usize = 8192;
 
-/// Points are drawn with a probability that goes with each of these powers of the radius, so many for each: 0, 8, 24, 60.
+/// Points are drawn with a probability that goes with each of these powers of the radius, so many
+/// for each: 0, 8, 24, 60.
 const POWERS: usize = 4;
 const DRAWN: usize = 128;
 
@@ -33,7 +35,8 @@ pub(super) fn mix(a: u64, b: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// Points of the boxes of one level, each with the inverse of the probability of being drawn relative to a uniform draw.
+/// Points of the boxes of one level, each with the inverse of the probability of being drawn
+/// relative to a uniform draw.
 pub(super) type Pool = Vec<(Point, f64)>;
 
 /// Draws points of the boxes of `level`.

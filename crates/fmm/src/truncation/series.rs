@@ -1,14 +1,16 @@
-//! The truncated expansion of 1/r as a power series, and its errors for every truncation number at once.
+//! The truncated expansion of 1/r as a power series, and its errors for every truncation number at
+//! once.
 //!
-//! With the target's point multiplied by s and the source's by t, `1/|d + s x - t y|` is a power series in s and t; a
-//! truncation number keeps the powers below it. Its coefficients follow from one another by a recurrence of five terms
-//! (docs/math.md, "Truncation"), so the errors of a pair of points for all truncation numbers up to p cost O(p^2).
+//! With the target's point multiplied by s and the source's by t, `1/|d + s x - t y|` is a power
+//! series in s and t; a truncation number keeps the powers below it. Its coefficients follow from
+//! one another by a recurrence of five terms (docs/math.md, "Truncation"), so the errors of a pair
+//! of points for all truncation numbers up to p cost O(p^2).
 
 use super::sampling::Point;
 use crate::simd::{Simd, Task, scalars_mut};
 
-/// A pair of points, each relative to its box, with the distance of the boxes' centres, source to target, and the sample's
-/// weight; lengths in sides of the smaller box.
+/// A pair of points, each relative to its box, with the distance of the boxes' centres, source to
+/// target, and the sample's weight; lengths in sides of the smaller box.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     pub(super) distance: Point,
@@ -17,8 +19,9 @@ pub(super) struct Sample {
     pub(super) weight: f64,
 }
 
-/// The squared error of the truncated expansion for every p' at once, averaged over the samples: of 1/r, of its derivative in
-/// a direction at the target, at the source, and at both; those not asked for are 0.
+/// The squared error of the truncated expansion for every p' at once, averaged over the samples: of
+/// 1/r, of its derivative in a direction at the target, at the source, and at both; those not asked
+/// for are 0.
 pub(super) struct Errors<'a> {
     pub(super) pairs: &'a [Sample],
     pub(super) p_max: usize,
@@ -31,7 +34,8 @@ const ABREAST: usize = 4;
 
 type Lanes<V> = [V; ABREAST];
 
-/// Numbers with derivatives: the value (J = 1), and its derivative in one direction (2), and in another and in both (4).
+/// Numbers with derivatives: the value (J = 1), and its derivative in one direction (2), and in
+/// another and in both (4).
 type Jet<V, const J: usize> = [Lanes<V>; J];
 
 /// `sum + a b` of jets.
@@ -131,9 +135,10 @@ fn dot(a: &Point, b: &Point) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// With the target's point multiplied by s and the source's by t, the squared distance is a quadratic form in s and t:
-/// `1 / sqrt(q)` of its constant q, then the coefficients of s, t, s^2, t^2 and st over -q; each with its derivatives along
-/// axis `u` of the target's point, along axis `v` of the source's, and both.
+/// With the target's point multiplied by s and the source's by t, the squared distance is a
+/// quadratic form in s and t: `1 / sqrt(q)` of its constant q, then the coefficients of s, t, s^2,
+/// t^2 and st over -q; each with its derivatives along axis `u` of the target's point, along axis
+/// `v` of the source's, and both.
 fn quadratic_form(pair: &Sample, [u, v]: [usize; 2]) -> [[f64; 4]; 6] {
     let Sample { distance: d, target: x, source: y, .. } = pair;
     let q = dot(d, d);
@@ -149,11 +154,13 @@ fn quadratic_form(pair: &Sample, [u, v]: [usize; 2]) -> [[f64; 4]; 6] {
     ]
 }
 
-/// What raising the truncation number from q to q + 1 adds to the expansion of 1/r, for every q below `shells.len()`.
+/// What raising the truncation number from q to q + 1 adds to the expansion of 1/r, for every q
+/// below `shells.len()`.
 ///
-/// The truncated expansion is the part of `1/|d + s x - t y|` whose powers n of s and k of t are below p, at s = t = 1. With
-/// the quadratic form `Q(s, t)` under the root, `f = Q^(-1/2)` obeys `2 Q df/ds = -f dQ/ds`, so its coefficients follow from
-/// one another (docs/math.md, "Truncation"). `rows` has room for three rows.
+/// The truncated expansion is the part of `1/|d + s x - t y|` whose powers n of s and k of t are
+/// below p, at s = t = 1. With the quadratic form `Q(s, t)` under the root, `f = Q^(-1/2)` obeys
+/// `2 Q df/ds = -f dQ/ds`, so its coefficients follow from one another (docs/math.md,
+/// "Truncation"). `rows` has room for three rows.
 #[inline(always)]
 fn expand<V: Simd<Scalar = f64>, const J: usize>(
     form: &[Jet<V, J>; 6],
@@ -191,7 +198,8 @@ fn expand<V: Simd<Scalar = f64>, const J: usize>(
             let value = add_product(a_tt, &k2, value);
             let value = add_product(a_t, &k1, value);
             next[k] = value;
-            // Row n + 1 up to the diagonal belongs to its own shell, the rest to those of the columns.
+            // Row n + 1 up to the diagonal belongs to its own shell, the rest to those of the
+            // columns.
             add(if k <= n + 1 { &mut own } else { &mut shells[k] }, &value);
             (left, k2, k1) = (here[k], k1, value);
         }
@@ -213,7 +221,8 @@ mod tests {
     use crate::harmonics::{Harmonics, cosine, parity, sine};
     use crate::simd::{Level, One, dispatch};
 
-    /// The truncated expansion through harmonics in the frame of the translation, along z: docs/math.md, (24), (27), (30).
+    /// The truncated expansion through harmonics in the frame of the translation, along z:
+    /// docs/math.md, (24), (27), (30).
     fn by_harmonics(p: usize, distance: f64, sides: [f64; 2], y: Point, x: Point) -> f64 {
         let harmonics = Harmonics::<f64>::new(p);
         let regular = |point: Point| -> Vec<f64> {
@@ -240,7 +249,8 @@ mod tests {
         sum / sides[1]
     }
 
-    /// That expansion's value and derivatives as [`Errors`] lists them, derivatives by central differences.
+    /// That expansion's value and derivatives as [`Errors`] lists them, derivatives by central
+    /// differences.
     fn with_derivatives(p: usize, pair: &Sample, sides: [f64; 2], [u, v]: [usize; 2]) -> [f64; 4] {
         const H: f64 = 1e-3;
         let at = |dx: f64, dy: f64| {
@@ -294,7 +304,8 @@ mod tests {
                                 for i in 0..4 {
                                     let expected =
                                         if picked.contains(&i) { expected[i].sqrt() } else { 0.0 };
-                                    // Differences leave H^2 / 6 of a third derivative, at most a few hundred.
+                                    // Differences leave H^2 / 6 of a third derivative, at most a
+                                    // few hundred.
                                     let tolerance = if i == 0 { 1e-13 } else { 1e-4 };
                                     let error = (found[i].sqrt() - expected).abs();
                                     assert!(error < tolerance, "{p} {i}: {error:e}");

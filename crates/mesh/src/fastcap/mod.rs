@@ -1,8 +1,8 @@
 //! FastCap's panels: the generic format (.qui) and PATRAN neutral files (.neu).
 //!
-//! Panels are triangles and quadrilaterals that each name their conductor. What the names mean, and where a list (.lst) puts the panels,
-//! is not known here. Lengths are metres.
-//! Format: K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
+//! Panels are triangles and quadrilaterals that each name their conductor. What the names mean, and
+//! where a list (.lst) puts the panels, is not known here. Lengths are metres. Format: K. Nabors,
+//! S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
 
 mod neutral;
 mod panels;

@@ -1,10 +1,11 @@
 //! Panels in a PATRAN neutral file: packets of a header card and data cards.
 //!
-//! Read are nodes (packet 1), triangles and quadrilaterals (packet 2), the grid points and patches that they were meshed from
-//! (31 and 33), the table of elements of each patch (45), and the names of components (21); others are skipped. As FastCap
-//! has it, patches joined by grid points are a conductor. Elements of no patch are joined by the nodes that they share. A conductor
-//! has the name of a component that lists one of its patches or elements, else a number.
-//! Format: PATRAN Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
+//! Read are nodes (packet 1), triangles and quadrilaterals (packet 2), the grid points and patches
+//! that they were meshed from (31 and 33), the table of elements of each patch (45), and the names
+//! of components (21); others are skipped. As FastCap has it, patches joined by grid points are a
+//! conductor. Elements of no patch are joined by the nodes that they share. A conductor has the
+//! name of a component that lists one of its patches or elements, else a number. Format: PATRAN
+//! Neutral File, packets of type 25, 26, 1, 2, 21, 31, 33, 45 and 99.
 
 use super::panels::{Panel, Panels};
 use crate::disjoint::DisjointSets;
@@ -36,7 +37,8 @@ const REAL_WIDTH: usize = 16;
 /// Grid points closer than this times the size of all are one.
 const SAME_GRID: f64 = 1e-6;
 
-/// Whether a file is one: it begins with the card of a title, packet 25, where other files of panels begin with a title itself.
+/// Whether a file is one: it begins with the card of a title, packet 25, where other files of
+/// panels begin with a title itself.
 pub(super) fn is_neutral(bytes: &[u8]) -> bool {
     let mut lines = Lines::new(bytes);
     let Some(mut line) = lines.next_line() else { return false };

@@ -1,4 +1,5 @@
-//! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for conductors (N).
+//! Panels in the generic format: a title, then quadrilaterals (Q), triangles (T) and new names for
+//! conductors (N).
 
 use crate::files::{Cause, FormatError, Line, Lines};
 use crate::vector::Vector;

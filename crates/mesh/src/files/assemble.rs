@@ -13,7 +13,8 @@ use std::collections::HashMap;
 /// Stands for a vertex that is not used.
 const NONE: u32 = u32::MAX;
 
-/// A surface under construction: vertices, then faces of them, each in the group that was opened last.
+/// A surface under construction: vertices, then faces of them, each in the group that was opened
+/// last.
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
     pub(crate) vertices: Vec<Vector>,
@@ -26,7 +27,8 @@ pub struct Assembly {
     current: u32,
     /// Faces so far of three corners, of four, and of less than three (points and lines).
     faces: [usize; 3],
-    /// Triangles left out since two of their corners became one vertex, and the relative distance at which they do.
+    /// Triangles left out since two of their corners became one vertex, and the relative distance
+    /// at which they do.
     collapsed: (usize, f64),
 }
 
@@ -53,8 +55,8 @@ impl Assembly {
         index.ok_or(Cause::TooMany("vertices"))
     }
 
-    /// Adds a face of three corners or of four, which is split along its shorter diagonal; fewer are counted and left out. `corners`
-    /// are indices of vertices added before.
+    /// Adds a face of three corners or of four, which is split along its shorter diagonal; fewer
+    /// are counted and left out. `corners` are indices of vertices added before.
     ///
     /// # Errors
     /// [`Cause::Crossed`], [`Cause::Polygon`] and [`Cause::TooMany`].
@@ -83,8 +85,8 @@ impl Assembly {
         self.membership.push(self.current);
     }
 
-    /// Makes vertices one that are the same to `relative` times the diagonal of the surface's bounding box; triangles with two corners at
-    /// one vertex are left out.
+    /// Makes vertices one that are the same to `relative` times the diagonal of the surface's
+    /// bounding box; triangles with two corners at one vertex are left out.
     pub fn weld(&mut self, relative: f64) {
         let first = weld::first_at(&self.vertices, weld::tolerance(&self.vertices, relative));
         self.collapsed = (0, relative);
@@ -103,7 +105,8 @@ impl Assembly {
         self.membership.truncate(kept);
     }
 
-    /// The mesh, without vertices that no triangle uses, and what was read of a file of this format.
+    /// The mesh, without vertices that no triangle uses, and what was read of a file of this
+    /// format.
     ///
     /// # Errors
     /// [`Cause::NoTriangles`].

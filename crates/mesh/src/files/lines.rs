@@ -39,8 +39,8 @@ impl<'a> Lines<'a> {
         Some(Line { raw: line, rest: line.trim_ascii(), number: self.number })
     }
 
-    /// The next line that is neither blank nor a comment: comments begin with one of `marks`, and end other lines as well
-    /// where `inner` says so.
+    /// The next line that is neither blank nor a comment: comments begin with one of `marks`, and
+    /// end other lines as well where `inner` says so.
     pub fn next_content(&mut self, marks: &[u8], inner: bool) -> Option<Line<'a>> {
         loop {
             let mut line = self.next_line()?;

@@ -1,7 +1,8 @@
 //! Files of triangles in any of the formats that are read, chosen by the ending of the name.
 //!
-//! Each format has a module; [`read`] is the door to all of them. Whatever the bytes, a reader gives a valid mesh or an error
-//! that names the line (the byte, in binary files), what was expected there and what was found.
+//! Each format has a module; [`read`] is the door to all of them. Whatever the bytes, a reader
+//! gives a valid mesh or an error that names the line (the byte, in binary files), what was
+//! expected there and what was found.
 
 mod assemble;
 mod error;
@@ -130,7 +131,8 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
     Ok((mesh, reading))
 }
 
-/// Reads the content of a file in a format of one file, whatever its name; `None` for one of several files.
+/// Reads the content of a file in a format of one file, whatever its name; `None` for one of
+/// several files.
 pub fn parse(format: Format, bytes: &[u8]) -> Option<Result<(Mesh, Reading), FormatError>> {
     match format {
         Format::Off => Some(off::parse(bytes)),

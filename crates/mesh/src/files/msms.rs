@@ -1,9 +1,12 @@
-//! The surfaces that MSMS writes: vertices in a .vert file, triangles in a .face file of the same name.
+//! The surfaces that MSMS writes: vertices in a .vert file, triangles in a .face file of the same
+//! name.
 //!
-//! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density, probe radius), with the first of
-//! them alone, as NanoShaper writes it, or, as some programs keep them, with the data itself. A vertex line holds a point, a normal and numbers of its face and sphere; a face
-//! line holds three vertices, counted from 1, its kind and the number of the analytical face. What follows the first three
-//! numbers of a line is skipped. Format: M. Sanner, MSMS manual, "output files".
+//! Both may begin with comments and a line of four numbers (vertices or faces, spheres, density,
+//! probe radius), with the first of them alone, as NanoShaper writes it, or, as some programs keep
+//! them, with the data itself. A vertex line holds a point, a normal and numbers of its face and
+//! sphere; a face line holds three vertices, counted from 1, its kind and the number of the
+//! analytical face. What follows the first three numbers of a line is skipped. Format: M. Sanner,
+//! MSMS manual, "output files".
 
 use super::error::{Cause, Error, FormatError};
 use super::lines::{Line, Lines};
@@ -67,7 +70,8 @@ fn finish(assembly: Assembly) -> Result<(Mesh, Reading), FormatError> {
 /// A number of records as the file announces it, and the line that does.
 type Claim = Option<(u64, usize)>;
 
-/// The line of counts, if there is one; else the first line of data, which has been taken from the file with it.
+/// The line of counts, if there is one; else the first line of data, which has been taken from the
+/// file with it.
 fn header<'a>(
     lines: &mut Lines<'a>,
     what: &'static str,

@@ -1,7 +1,8 @@
-//! OFF, the ASCII object file format of Geomview: a count of vertices, faces and edges, then one vertex or face a line.
+//! OFF, the ASCII object file format of Geomview: a count of vertices, faces and edges, then one
+//! vertex or face a line.
 //!
-//! The format is described in the Geomview manual, section "OFF Files". Normals, colours and texture coordinates after a
-//! point or a face are skipped.
+//! The format is described in the Geomview manual, section "OFF Files". Normals, colours and
+//! texture coordinates after a point or a face are skipped.
 
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};

@@ -1,8 +1,8 @@
 //! PLY, the polygon file format of Stanford: ASCII, and binary of either byte order.
 //!
-//! A header describes elements and their properties; the data follows, element by element. Read are `x`, `y` and `z` of the
-//! element `vertex` and the list `vertex_indices` (or `vertex_index`) of the element `face`; all else is skipped. Format:
-//! G. Turk, The PLY Polygon File Format, 1994.
+//! A header describes elements and their properties; the data follows, element by element. Read are
+//! `x`, `y` and `z` of the element `vertex` and the list `vertex_indices` (or `vertex_index`) of
+//! the element `face`; all else is skipped. Format: G. Turk, The PLY Polygon File Format, 1994.
 
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines, excerpt, vertex};

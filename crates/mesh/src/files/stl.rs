@@ -1,8 +1,9 @@
 //! STL, the triangles of stereolithography, as text or as bytes.
 //!
-//! Triangles come one by one with their corners' coordinates, most often in single precision; corners that are the same but
-//! for rounding are made one vertex. The normals in the file are ignored: the order of the corners defines the outside.
-//! Several solids of a text file become as many groups.
+//! Triangles come one by one with their corners' coordinates, most often in single precision;
+//! corners that are the same but for rounding are made one vertex. The normals in the file are
+//! ignored: the order of the corners defines the outside. Several solids of a text file become as
+//! many groups.
 
 use super::error::{Cause, FormatError};
 use super::lines::{Line, Lines};
@@ -10,8 +11,8 @@ use super::{Assembly, Reading};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::{Mesh, usable};
 
-/// Corners closer than this times the diagonal of the bounding box are one vertex: a few units in the last place of the
-/// single precision, or of the six digits, that such files have.
+/// Corners closer than this times the diagonal of the bounding box are one vertex: a few units in
+/// the last place of the single precision, or of the six digits, that such files have.
 pub const WELD: f64 = 1e-6;
 
 /// Bytes before the first triangle of a binary file, and of each triangle.
@@ -31,8 +32,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Mesh, Reading), FormatError> {
     assembly.finish("STL", encoding).map_err(|cause| FormatError { place: end, cause })
 }
 
-/// Whether a file is text: it begins with "solid" and its length is not that of a binary file of as many triangles as it
-/// says (some binary files begin with "solid" too).
+/// Whether a file is text: it begins with "solid" and its length is not that of a binary file of as
+/// many triangles as it says (some binary files begin with "solid" too).
 fn is_text(bytes: &[u8]) -> bool {
     let start = bytes.trim_ascii_start();
     start.len() >= 5

@@ -14,7 +14,8 @@ use std::collections::HashMap;
 pub struct Cube {
     /// Length of an edge.
     pub edge: f64,
-    /// Largest over smallest element size along an edge: elements shrink toward the edges; 1 for a uniform mesh.
+    /// Largest over smallest element size along an edge: elements shrink toward the edges; 1 for a
+    /// uniform mesh.
     pub grade: f64,
     /// How fine.
     pub resolution: Resolution,
@@ -22,8 +23,9 @@ pub struct Cube {
 
 /// A bus of n x n crossing bars in two layers, as in the literature on capacitance extraction.
 ///
-/// Bars of square cross-section lie side by side along x in the lower layer (physical groups `bar_x1`, `bar_x2`, ...) and along
-/// y in the upper layer (`bar_y1`, ...), and reach one spacing beyond the outermost bar that they cross.
+/// Bars of square cross-section lie side by side along x in the lower layer (physical groups
+/// `bar_x1`, `bar_x2`, ...) and along y in the upper layer (`bar_y1`, ...), and reach one spacing
+/// beyond the outermost bar that they cross.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bus {
     /// Number of bars in each layer.

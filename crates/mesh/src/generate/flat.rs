@@ -1,4 +1,5 @@
-//! Open flat surfaces in the plane z = 0, with normals along +z: the rectangular plate and the disk.
+//! Open flat surfaces in the plane z = 0, with normals along +z: the rectangular plate and the
+//! disk.
 
 use super::grading::{self, Toward};
 use super::{
@@ -14,7 +15,8 @@ pub struct Plate {
     pub width: f64,
     /// Length along y.
     pub height: f64,
-    /// Largest over smallest element size along an edge: elements shrink toward the edges; 1 for a uniform mesh.
+    /// Largest over smallest element size along an edge: elements shrink toward the edges; 1 for a
+    /// uniform mesh.
     pub grade: f64,
     /// How fine.
     pub resolution: Resolution,
@@ -25,7 +27,8 @@ pub struct Plate {
 pub struct Disk {
     /// Radius.
     pub radius: f64,
-    /// Largest over smallest element size along a radius: elements shrink toward the rim; 1 for a uniform mesh.
+    /// Largest over smallest element size along a radius: elements shrink toward the rim; 1 for a
+    /// uniform mesh.
     pub grade: f64,
     /// How fine.
     pub resolution: Resolution,
@@ -45,7 +48,8 @@ impl Plate {
                 (cells(self.width)?, cells(self.height)?)
             }
             Resolution::Elements(elements) => {
-                // The shorter side gets n cells, the longer one as many of the same size as its length holds.
+                // The shorter side gets n cells, the longer one as many of the same size as its
+                // length holds.
                 let aspect = (self.width / self.height).max(self.height / self.width);
                 let longer = |n: usize| (n as f64 * aspect).round();
                 let n = largest_within(1, elements, |n| 2.0 * n as f64 * longer(n));
@@ -102,8 +106,9 @@ impl Disk {
 
     /// The number of rings that each have six vertices more than the ring inside them.
     ///
-    /// The rings outside are scaled copies of the last of these, however thin they are: a ring with vertices at other angles would
-    /// cut through its neighbour once it is thinner than the gap between chord and arc.
+    /// The rings outside are scaled copies of the last of these, however thin they are: a ring with
+    /// vertices at other angles would cut through its neighbour once it is thinner than the gap
+    /// between chord and arc.
     fn core(&self, n: usize) -> usize {
         let largest = grading::largest_cell(n, self.grade, Toward::End);
         ((PI / 3.0 / largest).ceil() as usize).clamp(1, n)

@@ -1,8 +1,9 @@
 //! Subdivisions of an interval whose cells shrink toward its ends by a power law.
 //!
-//! The distance of the k-th node from a refined end is proportional to k^b. Charge grows toward an edge like a power of the
-//! distance, and such grids are the ones that keep the order of convergence there; with b near 3 they beat geometric grids of the
-//! same size on a cube, in the capacitance, by about a factor of two.
+//! The distance of the k-th node from a refined end is proportional to k^b. Charge grows toward an
+//! edge like a power of the distance, and such grids are the ones that keep the order of
+//! convergence there; with b near 3 they beat geometric grids of the same size on a cube, in the
+//! capacitance, by about a factor of two.
 
 use super::{Error, MAX_ELEMENTS};
 
@@ -23,7 +24,8 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid whose largest cell is `grade` times the smallest. One cell, or two toward both ends, cannot be graded.
+    /// The grid whose largest cell is `grade` times the smallest. One cell, or two toward both
+    /// ends, cannot be graded.
     fn new(n: usize, grade: f64, toward: Toward) -> Self {
         let grid = |exponent| Self { n, exponent, toward };
         let gradable = match toward {

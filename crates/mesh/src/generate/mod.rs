@@ -1,8 +1,8 @@
 //! Meshes of simple shapes: each a struct of dimensions whose `build` gives the mesh.
 //!
-//! Vertices lie on the true surface, so a curved body is approximated from inside. Normals point out of closed bodies. Each
-//! triangle is in exactly one named physical group. Grids graded toward edges have triangles stretched along them, as tensor
-//! grids do.
+//! Vertices lie on the true surface, so a curved body is approximated from inside. Normals point
+//! out of closed bodies. Each triangle is in exactly one named physical group. Grids graded toward
+//! edges have triangles stretched along them, as tensor grids do.
 
 mod cuboid;
 mod flat;
@@ -33,10 +33,11 @@ pub const MAX_GRADE: f64 = 1e8;
 /// How fine a mesh is to be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Resolution {
-    /// On a sphere no edge is longer than this; elsewhere no edge along the shape's grid lines is, and diagonals are up to the
-    /// square root of two longer.
+    /// On a sphere no edge is longer than this; elsewhere no edge along the shape's grid lines is,
+    /// and diagonals are up to the square root of two longer.
     Size(f64),
-    /// The achievable number of triangles next to this one: the largest that does not exceed it, or the smallest there is.
+    /// The achievable number of triangles next to this one: the largest that does not exceed it, or
+    /// the smallest there is.
     Elements(usize),
 }
 
@@ -142,8 +143,8 @@ fn largest_within(least: usize, limit: usize, count: impl Fn(usize) -> f64) -> u
     low
 }
 
-/// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated, and one of more than
-/// [`MAX_UNASKED`] where fewer were requested.
+/// Rejects a mesh of more than [`MAX_ELEMENTS`] triangles before anything is allocated, and one of
+/// more than [`MAX_UNASKED`] where fewer were requested.
 fn check_count(elements: f64, resolution: Resolution) -> Result<(), Error> {
     match resolution {
         Resolution::Elements(asked) if elements > MAX_UNASKED as f64 && elements > asked as f64 => {
@@ -195,8 +196,8 @@ impl Builder {
 
 /// Whether cell (i, j) of an nu x nv grid is cut from its lower left to its upper right corner.
 ///
-/// Cuts run outward from the grid's centre, so that a grid with even counts has the symmetry of its rectangle and a corner cell
-/// gives both its edges a triangle of their own.
+/// Cuts run outward from the grid's centre, so that a grid with even counts has the symmetry of its
+/// rectangle and a corner cell gives both its edges a triangle of their own.
 fn cut_outward(i: usize, j: usize, nu: usize, nv: usize) -> bool {
     (2 * i + 1 > nu) == (2 * j + 1 > nv)
 }

@@ -1,4 +1,5 @@
-//! A stand-in for a molecule, of any size: atoms that fill a lumpy globule, and their Gaussian surface.
+//! A stand-in for a molecule, of any size: atoms that fill a lumpy globule, and their Gaussian
+//! surface.
 
 use super::{Error, Resolution, Sphere, SphereBase};
 use crate::surface::Mesh;
@@ -10,7 +11,8 @@ const MOST_ATOMS: usize = 1_000_000;
 /// Distance between shells of atoms, in angstrom.
 const SHELLS: f64 = 1.8;
 
-/// Area of a shell that an atom has, in square angstrom: with [`SHELLS`], about the density of a protein.
+/// Area of a shell that an atom has, in square angstrom: with [`SHELLS`], about the density of a
+/// protein.
 const AREA: f64 = 4.84;
 
 /// Radii of the atoms in turn, in angstrom.
@@ -31,7 +33,8 @@ const END: f64 = 3.75;
 /// Step inward, in angstrom, until the surface is passed; half the size of the smallest bump.
 const STEP: f64 = 0.25;
 
-/// Least cosine between the surface's normal and the direction from the centre: beyond, triangles would be stretched too much.
+/// Least cosine between the surface's normal and the direction from the centre: beyond, triangles
+/// would be stretched too much.
 const STEEPEST: f64 = 0.3;
 
 /// An atom of a [`Molecule`].
@@ -45,11 +48,13 @@ pub struct Atom {
     pub radius: f64,
 }
 
-/// A globule of atoms, the same on every machine, and its surface: where sum_i exp(2.3 (1 - |x - c_i|^2 / r_i^2)) = 1
-/// (J. Blinn, ACM Trans. Graphics 1 (1982) 235); physical group `molecule`. Lengths are in angstrom.
+/// A globule of atoms, the same on every machine, and its surface: where sum_i exp(2.3
+/// (1 - |x - c_i|^2 / r_i^2)) = 1 (J. Blinn, ACM Trans. Graphics 1 (1982) 235); physical group
+/// `molecule`. Lengths are in angstrom.
 ///
-/// Atoms lie on shells, along a spiral on each, as dense as in a protein; the shells bulge and are longer than wide. The surface
-/// is that of a sphere moved along the directions from the centre, so meshes of all sizes have their vertices on the same surface.
+/// Atoms lie on shells, along a spiral on each, as dense as in a protein; the shells bulge and are
+/// longer than wide. The surface is that of a sphere moved along the directions from the centre, so
+/// meshes of all sizes have their vertices on the same surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Molecule {
     /// How many atoms.

@@ -29,7 +29,8 @@ pub struct Sphere {
     pub resolution: Resolution,
 }
 
-/// Two equal spheres with their centres on the x axis, symmetric about the origin; physical groups `left` and `right`.
+/// Two equal spheres with their centres on the x axis, symmetric about the origin; physical groups
+/// `left` and `right`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TwoSpheres {
     /// Radius of each.
@@ -42,7 +43,8 @@ pub struct TwoSpheres {
     pub resolution: Resolution,
 }
 
-/// Two spheres around the origin; physical groups `inner` and `outer`, both with normals away from the centre.
+/// Two spheres around the origin; physical groups `inner` and `outer`, both with normals away from
+/// the centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConcentricSpheres {
     /// Radius of the inner one.
@@ -91,7 +93,8 @@ impl TwoSpheres {
 }
 
 impl TwoSpheres {
-    /// The mesh with triangles `grade` times as large on the far sides as where the spheres are nearest.
+    /// The mesh with triangles `grade` times as large on the far sides as where the spheres are
+    /// nearest.
     ///
     /// # Errors
     /// As [`TwoSpheres::build`]; [`Error::Grade`].
@@ -115,7 +118,8 @@ impl TwoSpheres {
     /// The same with facets of the spheres' volume: [`with_volumes`].
     ///
     /// # Errors
-    /// As [`TwoSpheres::build_graded`]; [`Error::Intersecting`] if vertices outside of the spheres close the gap between them.
+    /// As [`TwoSpheres::build_graded`]; [`Error::Intersecting`] if vertices outside of the spheres
+    /// close the gap between them.
     pub fn build_with_volumes(&self, grade: f64) -> Result<Mesh, Error> {
         let spheres = [-0.5, 0.5].map(|side| ([side * self.distance, 0.0, 0.0], self.radius));
         let mesh = with_volumes(self.build_graded(grade)?, &spheres);
@@ -136,8 +140,9 @@ impl TwoSpheres {
     }
 }
 
-/// A direction drawn toward `pole`, so that meshes become finer there and coarser on the other side by the ratio `grade`: the
-/// stereographic projection from the other side is scaled, which changes no angles.
+/// A direction drawn toward `pole`, so that meshes become finer there and coarser on the other side
+/// by the ratio `grade`: the stereographic projection from the other side is scaled, which changes
+/// no angles.
 fn drawn(direction: Vector, pole: Vector, grade: f64) -> Vector {
     let factor = grade.sqrt().recip();
     let cosine = dot(direction, pole).clamp(-1.0, 1.0);
@@ -149,14 +154,17 @@ fn drawn(direction: Vector, pole: Vector, grade: f64) -> Vector {
     scale(1.0 / norm(moved), moved)
 }
 
-/// The mesh of closed surfaces that are spheres but for their facets, each a group, raised to the volume of a sphere of the
-/// radius given: its facets then lie as much outside of that sphere as inside, wherever they are small or large.
+/// The mesh of closed surfaces that are spheres but for their facets, each a group, raised to the
+/// volume of a sphere of the radius given: its facets then lie as much outside of that sphere as
+/// inside, wherever they are small or large.
 ///
-/// `spheres` are centres and radii, in the order of the groups; every vertex belongs to one group and lies on its sphere.
+/// `spheres` are centres and radii, in the order of the groups; every vertex belongs to one group
+/// and lies on its sphere.
 ///
-/// A facet with corners on a sphere of radius R has its points, on the average, L / (24 R) below, L being the sum of its squared
-/// edges. Each vertex is raised by the mean of this over the facets around it, weighted with their areas, times a number for the
-/// whole sphere that is nearly 1: gaps next to fine facets keep their width.
+/// A facet with corners on a sphere of radius R has its points, on the average, L / (24 R) below, L
+/// being the sum of its squared edges. Each vertex is raised by the mean of this over the facets
+/// around it, weighted with their areas, times a number for the whole sphere that is nearly 1: gaps
+/// next to fine facets keep their width.
 pub fn with_volumes(mut mesh: Mesh, spheres: &[(Vector, f64)]) -> Mesh {
     let mut owner = vec![usize::MAX; mesh.vertices.len()];
     let (mut rises, mut areas) = (vec![0.0; owner.len()], vec![0.0; owner.len()]);
@@ -269,8 +277,8 @@ impl SphereBase {
         }
     }
 
-    /// The longest edge of a subdivision relative to one along the base's edges, at most: the greatest stretch of the map in
-    /// `add_sphere`, found numerically.
+    /// The longest edge of a subdivision relative to one along the base's edges, at most: the
+    /// greatest stretch of the map in `add_sphere`, found numerically.
     fn stretch(self) -> f64 {
         match self {
             Self::Octahedron => 1.468,
@@ -278,7 +286,8 @@ impl SphereBase {
         }
     }
 
-    /// Triples of corners that are an edge apart from each other, counter-clockwise seen from outside.
+    /// Triples of corners that are an edge apart from each other, counter-clockwise seen from
+    /// outside.
     fn faces(self, corners: &[Vector]) -> Vec<[usize; 3]> {
         let adjacent = |i: usize, j: usize| {
             (dot(corners[i], corners[j]) - self.edge_angle().cos()).abs() < 1e-9
@@ -323,14 +332,16 @@ fn frequency(base: SphereBase, radius: f64, resolution: Resolution) -> Result<us
 
 /// Adds a sphere whose base's edges are each divided into `n` equal arcs.
 ///
-/// The point with barycentric coordinates a, b, c of a face with corners A, B, C goes to the direction of
-/// A sin(a w) + B sin(b w) + C sin(c w), w being the angle of an edge: on the face's edges that is the interpolation at constant
-/// speed, and inside it keeps areas more equal than projecting the flat face does.
+/// The point with barycentric coordinates a, b, c of a face with corners A, B, C goes to the
+/// direction of A sin(a w) + B sin(b w) + C sin(c w), w being the angle of an edge: on the face's
+/// edges that is the interpolation at constant speed, and inside it keeps areas more equal than
+/// projecting the flat face does.
 fn add_sphere(builder: &mut Builder, base: SphereBase, n: usize, radius: f64, centre: Vector) {
     let corners = base.corners();
     let weights: Vec<f64> =
         (0..=n).map(|k| (base.edge_angle() * k as f64 / n as f64).sin()).collect();
-    // Vertices on edges belong to two faces and corners to more: they are known by their corners and weights.
+    // Vertices on edges belong to two faces and corners to more: they are known by their corners
+    // and weights.
     let mut shared: HashMap<[(usize, usize); 3], u32> = HashMap::new();
     for face in base.faces(&corners) {
         let mut vertex = |builder: &mut Builder, counts: [usize; 3]| {

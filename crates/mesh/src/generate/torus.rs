@@ -53,7 +53,8 @@ impl Torus {
         let at = |i: usize, j: usize| ((i % along) * around + j % around) as u32;
         for i in 0..along {
             for j in 0..around {
-                // Cuts alternate like the squares of a chessboard; both counts are even, so that the pattern closes.
+                // Cuts alternate like the squares of a chessboard; both counts are even, so that
+                // the pattern closes.
                 let corners = [at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)];
                 builder.quadrangle(corners, (i + j) % 2 == 0);
             }

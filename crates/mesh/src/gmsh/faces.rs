@@ -104,9 +104,10 @@ impl Faces {
 
     /// Gives faces their groups from the labels of version 2, one a face, merging repetitions.
     ///
-    /// Version 2 writes an element of an entity in several physical groups once for each group. So elements of one entity with
-    /// the same corners and different physical tags are one face. The k-th element of these corners in one group goes with the
-    /// k-th in another: what occurs twice in one group is a true duplicate and stays two.
+    /// Version 2 writes an element of an entity in several physical groups once for each group. So
+    /// elements of one entity with the same corners and different physical tags are one face. The
+    /// k-th element of these corners in one group goes with the k-th in another: what occurs twice
+    /// in one group is a true duplicate and stays two.
     pub fn merge(&mut self, labels: &[Label], report: &mut ReadReport) {
         let mut groups_of_entity: HashMap<i64, HashSet<i64>> = HashMap::new();
         let mut previous = None;

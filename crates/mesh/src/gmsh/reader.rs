@@ -349,7 +349,8 @@ impl Reader {
     }
 }
 
-/// Reads the nodes of an element, each with `read`, and looks them up; the first four go to `corners`.
+/// Reads the nodes of an element, each with `read`, and looks them up; the first four go to
+/// `corners`.
 pub(super) fn element_nodes<'a>(
     mut input: Input<'a>,
     places: &Places,
@@ -371,7 +372,8 @@ pub(super) fn element_nodes<'a>(
     Ok((input, ()))
 }
 
-/// The next line that starts with a dollar sign: from there on, its first word, and what follows the line.
+/// The next line that starts with a dollar sign: from there on, its first word, and what follows
+/// the line.
 fn next_section(mut input: Input) -> Option<(Input, Input, Input)> {
     loop {
         input = skip_space(input);

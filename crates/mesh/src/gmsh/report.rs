@@ -31,7 +31,8 @@ pub struct ReadReport {
     pub version: String,
     /// ASCII or binary.
     pub encoding: Encoding,
-    /// Elements of each kind in the file, in Gmsh's order of types, such as ("6-node triangle", 120).
+    /// Elements of each kind in the file, in Gmsh's order of types, such as ("6-node triangle",
+    /// 120).
     pub elements: Vec<(String, usize)>,
     /// Vertices in the file.
     pub vertices: usize,

@@ -1,7 +1,8 @@
 //! Numbers of an MSH file, as text or as bytes, behind one interface.
 //!
-//! ASCII and binary files of one version hold the same numbers in the same order, so that each section has one parser, generic
-//! over [`Numbers`]. Parsers are nom's: they take the rest of the file and give back what they leave of it.
+//! ASCII and binary files of one version hold the same numbers in the same order, so that each
+//! section has one parser, generic over [`Numbers`]. Parsers are nom's: they take the rest of the
+//! file and give back what they leave of it.
 
 use super::error::{Cause, Subject};
 use nom::bytes::complete::{take_till, take_while};
@@ -15,7 +16,8 @@ pub(super) type Input<'a> = &'a [u8];
 /// The rest of the file and the value before it, or a fault.
 pub(super) type Parsed<'a, T> = IResult<Input<'a>, T, Fault>;
 
-/// What is wrong and how many bytes from the end of the file; boxed, since results pass through the hottest loops.
+/// What is wrong and how many bytes from the end of the file; boxed, since results pass through the
+/// hottest loops.
 #[derive(Debug)]
 pub(super) struct Fault(pub Box<FaultParts>);
 

@@ -3,14 +3,16 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
-/// With more runs than this, of which an average one is shorter than [`SHORT`], tags count as shuffled.
+/// With more runs than this, of which an average one is shorter than [`SHORT`], tags count as
+/// shuffled.
 const MANY: usize = 4096;
 const SHORT: usize = 8;
 
 /// A set of tags, each with the number of those entered before it.
 ///
-/// Files number almost everything consecutively, so that runs of consecutive tags describe them; shuffled tags go to a hash
-/// table. Memory never exceeds a small multiple of what the tags themselves take, whatever they are.
+/// Files number almost everything consecutively, so that runs of consecutive tags describe them;
+/// shuffled tags go to a hash table. Memory never exceeds a small multiple of what the tags
+/// themselves take, whatever they are.
 #[derive(Default)]
 pub(super) struct Tags {
     /// Finished runs by their first tag.
@@ -101,7 +103,8 @@ impl Tags {
             self.shuffled = Some(runs.chain([run]).flat_map(Run::entries).collect());
             return Ok(());
         }
-        // No tag can be entered above u64::MAX, so that it serves as "no ceiling" up to that very tag, which starts a run.
+        // No tag can be entered above u64::MAX, so that it serves as "no ceiling" up to that very
+        // tag, which starts a run.
         self.ceiling = self.finished.range(tag..).next().map_or(u64::MAX, |(first, _)| *first);
         self.current = Some(run);
         Ok(())

@@ -65,7 +65,8 @@ pub(super) fn elements<'a, N: Numbers>(
     input: Input<'a>,
 ) -> Parsed<'a, ()> {
     let start = input;
-    // The smallest element is a point: tag and node, since binary files give type and number of tags once for many.
+    // The smallest element is a point: tag and node, since binary files give type and number of
+    // tags once for many.
     let (mut input, total) = count(numbers, input, "elements", (2, 0, 0))?;
     let mut left = total;
     while left > 0 {

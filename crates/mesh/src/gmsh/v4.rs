@@ -115,7 +115,8 @@ fn int_list<'a, N: Numbers>(
     Ok((input, list))
 }
 
-/// The line that starts `$Nodes` and `$Elements`: blocks, records in all, and the range of tags, which is not needed.
+/// The line that starts `$Nodes` and `$Elements`: blocks, records in all, and the range of tags,
+/// which is not needed.
 fn header<'a, N: Numbers>(
     numbers: N,
     input: Input<'a>,
@@ -194,8 +195,9 @@ pub(super) fn nodes<'a, N: Numbers>(
 /// Blocks of fewer records are read one by one.
 const MANY: usize = 4096;
 
-/// The usual block of nodes in a binary file, tags that follow each other and then coordinates, on all cores. `None` if it is another:
-/// nothing has been read then, and what is wrong with it is found record by record.
+/// The usual block of nodes in a binary file, tags that follow each other and then coordinates, on
+/// all cores. `None` if it is another: nothing has been read then, and what is wrong with it is
+/// found record by record.
 fn many_nodes<'a, N: Numbers>(
     reader: &mut Reader,
     numbers: N,
@@ -326,7 +328,8 @@ pub(super) fn elements<'a, N: Numbers>(
 
 /// The physical groups of an entity, and which signs they take it with.
 ///
-/// `Physical Surface(5) = {-1}` makes Gmsh write -5 for surface 1 and leave the elements as they are: group 5 takes them turned over.
+/// `Physical Surface(5) = {-1}` makes Gmsh write -5 for surface 1 and leave the elements as they
+/// are: group 5 takes them turned over.
 struct Sense {
     groups: Vec<i64>,
     positive: bool,

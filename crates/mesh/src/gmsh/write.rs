@@ -8,12 +8,15 @@ use std::io::{self, Write};
 /// Gmsh's number of the 3-node triangle.
 const TRIANGLE: i32 = 2;
 
-/// Writes a valid mesh as MSH 4.1; reading it gives the same mesh, save for groups and vertices that no triangle uses.
+/// Writes a valid mesh as MSH 4.1; reading it gives the same mesh, save for groups and vertices
+/// that no triangle uses.
 ///
-/// Each set of physical groups becomes a surface entity. Many small writes are made: give a buffered sink.
+/// Each set of physical groups becomes a surface entity. Many small writes are made: give a
+/// buffered sink.
 ///
 /// # Errors
-/// `InvalidInput` if the mesh is not valid, or a group has a name or a tag that the format cannot hold; else those of the sink.
+/// `InvalidInput` if the mesh is not valid, or a group has a name or a tag that the format cannot
+/// hold; else those of the sink.
 pub fn write(mesh: &Mesh, encoding: Encoding, sink: &mut impl Write) -> io::Result<()> {
     mesh.validate().map_err(|invalid| unwritable(invalid.to_string()))?;
     let mut out = Output { encoding, sink };
@@ -112,7 +115,8 @@ impl<W: Write> Output<'_, W> {
         }
         self.end()?;
         if count > 0 {
-            // One block keeps the vertices in order; which entity it is on matters only to geometry, which there is none.
+            // One block keeps the vertices in order; which entity it is on matters only to
+            // geometry, which there is none.
             for number in [2, entity(mesh.membership.first().copied().unwrap_or(0))?, 0] {
                 self.int(number)?;
             }

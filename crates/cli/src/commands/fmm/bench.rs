@@ -18,8 +18,8 @@ pub(crate) struct Args {
     /// Number of points, sources and targets at once
     #[arg(long, value_name = "N", value_parser = parse_count)]
     n: NonZeroUsize,
-    /// How the points are spread: uniform in the unit cube, uniform on the unit sphere, Plummer's star cluster, or on both
-    /// faces of a thin plate with spacings graded 1:1000 toward the edges
+    /// How the points are spread: uniform in the unit cube, uniform on the unit sphere, Plummer's
+    /// star cluster, or on both faces of a thin plate with spacings graded 1:1000 toward the edges
     #[arg(long, value_parser = distributions())]
     distribution: Distribution,
     /// Signs of the charges

@@ -1,7 +1,9 @@
-//! NumPy's .npy files: arrays of 32- or 64-bit floats in one to three dimensions, either byte order, either index order.
+//! NumPy's .npy files: arrays of 32- or 64-bit floats in one to three dimensions, either byte
+//! order, either index order.
 //!
-//! Format: numpy.lib.format, versions 1.0 to 3.0. Crates that read it (npyz, ndarray-npy) parse the header with a grammar for all of Python's
-//! literals, which compiles assembly with a C compiler and brings over a dozen crates for the three keys that are read here.
+//! Format: numpy.lib.format, versions 1.0 to 3.0. Crates that read it (npyz, ndarray-npy) parse the
+//! header with a grammar for all of Python's literals, which compiles assembly with a C compiler
+//! and brings over a dozen crates for the three keys that are read here.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -130,7 +132,8 @@ fn header(file: &mut impl Read) -> io::Result<String> {
     String::from_utf8(next(length)?).map_err(|_| invalid("the header is not text"))
 }
 
-/// The text after a key of the header's dict. A plain search finds keys, since no value contains a key's name.
+/// The text after a key of the header's dict. A plain search finds keys, since no value contains a
+/// key's name.
 fn value<'a>(header: &'a str, key: &str) -> io::Result<&'a str> {
     let quoted = ['\'', '"'].map(|quote| format!("{quote}{key}{quote}"));
     let after = quoted.iter().find_map(|key| header.split_once(key));
@@ -219,7 +222,8 @@ mod tests {
 
     #[test]
     fn fortran_order_is_turned_in_three_dimensions() {
-        // Element (i, j, k) of shape (2, 3, 2) is 100 i + 10 j + k; the first index runs fastest in the file.
+        // Element (i, j, k) of shape (2, 3, 2) is 100 i + 10 j + k; the first index runs fastest in
+        // the file.
         let of = |i: usize, j: usize, k: usize| (100 * i + 10 * j + k) as f64;
         let data: Vec<u8> =
             (0..12).flat_map(|at| of(at % 2, at / 2 % 3, at / 6).to_le_bytes()).collect();

@@ -19,7 +19,8 @@ use crate::terminal::output::Output;
 /// Fixed, so that a repeated run measures the same targets.
 const SAMPLE_SEED: u64 = 0x5eed;
 
-/// A measured error above this many tolerances is a failure: bounds that only hold on average cannot explain it.
+/// A measured error above this many tolerances is a failure: bounds that only hold on average
+/// cannot explain it.
 const FAR_BEYOND: f64 = 10.0;
 
 /// Options of every sum.
@@ -120,8 +121,8 @@ pub(super) struct Report {
     m2l_count: u64,
     m2l_per_box: f64,
     p2p_pairs: u64,
-    /// Of the potential; with gradients the larger of the two errors. Of several densities the worst; NaN (null) where a sum
-    /// is no finite number.
+    /// Of the potential; with gradients the larger of the two errors. Of several densities the
+    /// worst; NaN (null) where a sum is no finite number.
     relative_l2_error: f64,
     potential_l2_error: f64,
     gradient_l2_error: Option<f64>,
@@ -210,7 +211,8 @@ pub(super) fn check_memory(
     densities: usize,
     dipoles: bool,
 ) -> Result<(), Failure> {
-    // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each point.
+    // Coordinates of points, charges and dipoles, results; the least that a plan keeps of each
+    // point.
     let values = 2 + 3 * u64::from(dipoles) + 3 * u64::from(args.gradient);
     let point =
         (densities as u64).checked_mul(8 * values).and_then(|bytes| bytes.checked_add(24 + 100));
@@ -332,7 +334,8 @@ struct MemoryTaken {
     peak: Option<u64>,
 }
 
-/// How good sums are: relative L2 errors at random targets, against direct sums in double precision, of the worst density.
+/// How good sums are: relative L2 errors at random targets, against direct sums in double
+/// precision, of the worst density.
 struct Errors {
     potential: f64,
     /// `None` without gradients.
@@ -402,7 +405,8 @@ fn worse(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-/// Relative to the largest of all, so that squares neither overflow nor vanish; NaN if any value is no finite number.
+/// Relative to the largest of all, so that squares neither overflow nor vanish; NaN if any value is
+/// no finite number.
 fn relative_l2(values: &[f64], exact: &[f64]) -> f64 {
     let both = values.iter().chain(exact);
     let most = both.fold(0.0, |most, v| worse(most, v.abs()));
@@ -473,7 +477,8 @@ impl Report {
         }
     }
 
-    /// A failure where the sums are worse than any bound that is good on average would explain; `what` says what they are.
+    /// A failure where the sums are worse than any bound that is good on average would explain;
+    /// `what` says what they are.
     pub(super) fn judge(&self, what: &str) -> Result<(), Failure> {
         if self.not_finite == 0 && self.relative_l2_error <= FAR_BEYOND * self.tolerance {
             return Ok(());

@@ -30,8 +30,9 @@ pub(crate) struct Args {
     overwrite: bool,
 }
 
-/// Prints the description and the verdict. Defects are always an error. Whether surfaces may meet depends on what a case makes of them, so the
-/// verdict says in which cases they may. FastCap's files are cases themselves.
+/// Prints the description and the verdict. Defects are always an error. Whether surfaces may meet
+/// depends on what a case makes of them, so the verdict says in which cases they may. FastCap's
+/// files are cases themselves.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(target) = &args.output {
         check_target(target, args)?;

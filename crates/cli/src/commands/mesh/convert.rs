@@ -14,8 +14,8 @@ use crate::terminal::output::Output;
 /// Arguments of `farad mesh convert`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu; of several files each is a physical group
-    /// under its name, or keeps the groups that it has
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu; of several
+    /// files each is a physical group under its name, or keeps the groups that it has
     #[arg(required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
@@ -37,7 +37,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Refuses a name of another format than is written, and a file that exists and must not be replaced.
+    /// Refuses a name of another format than is written, and a file that exists and must not be
+    /// replaced.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if formats::Format::of(&self.output) != Some(formats::Format::Gmsh) {
             return Err(Failure::with_help(

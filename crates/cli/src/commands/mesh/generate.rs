@@ -161,8 +161,8 @@ enum Shape {
         #[command(flatten)]
         common: Common,
     },
-    /// A globule of atoms in angstrom, dense as a protein, with its Gaussian surface; group `molecule`. The atoms go to a PQR
-    /// file next to the mesh
+    /// A globule of atoms in angstrom, dense as a protein, with its Gaussian surface; group
+    /// `molecule`. The atoms go to a PQR file next to the mesh
     Molecule {
         /// How many atoms
         #[arg(long, default_value_t = 1000)]

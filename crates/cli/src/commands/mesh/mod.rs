@@ -1,4 +1,5 @@
-//! `farad mesh`: what a mesh is like, whether it can be solved on, other formats, and meshes of simple shapes.
+//! `farad mesh`: what a mesh is like, whether it can be solved on, other formats, and meshes of
+//! simple shapes.
 
 mod check;
 pub(crate) mod convert;

@@ -1,13 +1,15 @@
-//! Replacement of old results by new ones: whenever the process is killed or the system refuses a call, the folder holds
-//! the old results or the new ones, whole.
+//! Replacement of old results by new ones: whenever the process is killed or the system refuses a
+//! call, the folder holds the old results or the new ones, whole.
 //!
-//! All files lie in a folder of their own, inside the output folder until the commit. Where the system lets two folders
-//! change places at once, that one gets links to everything else that is in the output folder and takes its place. What
-//! remains is to clear the old folder away, and the next run does that if this one could not.
+//! All files lie in a folder of their own, inside the output folder until the commit. Where the
+//! system lets two folders change places at once, that one gets links to everything else that is in
+//! the output folder and takes its place. What remains is to clear the old folder away, and the
+//! next run does that if this one could not.
 //!
-//! Where folders cannot be exchanged (another system, a mount point, a parent that may not be written to, folders of the user
-//! inside, the working folder), a rename to `.farad-commit` decides that the new results hold; then the old results.json goes,
-//! files get their places, and results.json comes last: whoever finds one may rely on what it lists. If that is cut short, the
+//! Where folders cannot be exchanged (another system, a mount point, a parent that may not be
+//! written to, folders of the user inside, the working folder), a rename to `.farad-commit` decides
+//! that the new results hold; then the old results.json goes, files get their places, and
+//! results.json comes last: whoever finds one may rely on what it lists. If that is cut short, the
 //! next run brings it to its end.
 
 use std::ffi::OsStr;
@@ -59,7 +61,8 @@ pub(super) fn is_pending(folder: &Path) -> bool {
 }
 
 impl Staging {
-    /// Makes the folder for new files of the output folder `real`; this shows early whether it can be written to.
+    /// Makes the folder for new files of the output folder `real`; this shows early whether it can
+    /// be written to.
     pub(super) fn new(real: &Path) -> io::Result<Self> {
         let wrapper = Temporary::new(real.join(files::temporary_name(None)));
         fs::create_dir(wrapper.path())?;
@@ -189,7 +192,8 @@ pub(super) fn recover(real: &Path) -> io::Result<()> {
             let folder = folder?.path();
             let is_new = folder.file_name() == Some(OsStr::new(&own_name(&folder)?));
             if is_new {
-                // It never took its place; files of the user in it are links to those in the folder.
+                // It never took its place; files of the user in it are links to those in the
+                // folder.
                 remove_folder(&folder)?;
             } else {
                 let known: Vec<String> = [folder.as_path(), real]
@@ -207,8 +211,8 @@ pub(super) fn recover(real: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Empties and removes a folder of old results that new ones have taken the place of. Files of the user, which lie in both,
-/// and whatever came in between is never lost.
+/// Empties and removes a folder of old results that new ones have taken the place of. Files of the
+/// user, which lie in both, and whatever came in between is never lost.
 fn clear(old: &Path, real: &Path, is_result: &dyn Fn(&OsStr) -> bool) -> io::Result<()> {
     if !old.exists() {
         return Ok(());
@@ -276,7 +280,8 @@ fn finish(real: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Tries once more if the system refuses: the call may have been interrupted or met a passing fault.
+/// Tries once more if the system refuses: the call may have been interrupted or met a passing
+/// fault.
 fn attempt<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut result = call();
     for _ in 1..ATTEMPTS {
@@ -287,7 +292,8 @@ fn attempt<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     result
 }
 
-/// A number that distinguishes the temporary folders of one output folder from those of others in the same parent.
+/// A number that distinguishes the temporary folders of one output folder from those of others in
+/// the same parent.
 fn owner(real: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
     real.file_name().hash(&mut hasher);

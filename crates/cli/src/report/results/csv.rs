@@ -30,8 +30,9 @@ pub(super) fn matrix(
     Ok(())
 }
 
-/// The residual after each iteration of each solve, beginning with 1 at iteration 0; at the end also the one that the solve is
-/// judged by, which GMRES does not know before, since it works in the norm of the preconditioned equations.
+/// The residual after each iteration of each solve, beginning with 1 at iteration 0; at the end
+/// also the one that the solve is judged by, which GMRES does not know before, since it works in
+/// the norm of the preconditioned equations.
 pub(super) fn residuals(
     out: &mut impl Write,
     problem: &Problem,

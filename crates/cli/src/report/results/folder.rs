@@ -1,7 +1,7 @@
 //! The output folder: files of an earlier run are replaced, anything else in it is never touched.
 //!
-//! Files are written into a hidden folder inside, which takes the place of the old results at once when all are there
-//! (`commit`). A folder has one writer at a time (`lock`).
+//! Files are written into a hidden folder inside, which takes the place of the old results at once
+//! when all are there (`commit`). A folder has one writer at a time (`lock`).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -20,7 +20,8 @@ const FAMILY: &str = "farad-";
 /// The file that lists the others.
 pub(crate) const INDEX: &str = "results.json";
 
-/// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing behind.
+/// An output folder that can be written to. Dropped before [`Folder::commit`], it leaves nothing
+/// behind.
 #[derive(Debug)]
 pub(crate) struct Folder {
     // In the order in which they go: the files, the folder if it was made for them, the lock.
@@ -44,8 +45,8 @@ struct Index {
 }
 
 impl Folder {
-    /// Makes the folder, or checks that files called `names` may be written to the one that is there. What a run that was
-    /// killed has left in it is finished or removed.
+    /// Makes the folder, or checks that files called `names` may be written to the one that is
+    /// there. What a run that was killed has left in it is finished or removed.
     pub(crate) fn open(path: &Path, names: &[&str], overwrite: bool) -> Result<Self, Failure> {
         refuse_file(path)?;
         let cannot = |what| move |error| Failure::io(what, path, &error);

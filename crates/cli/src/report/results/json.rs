@@ -1,4 +1,5 @@
-//! `results.json`: the whole outcome of a run for other programs. Every key is always there; what is absent is null.
+//! `results.json`: the whole outcome of a run for other programs. Every key is always there; what
+//! is absent is null.
 
 use serde::Serialize;
 

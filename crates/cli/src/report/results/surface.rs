@@ -7,7 +7,8 @@ use crate::case::VtkMode;
 use crate::report::units::EPSILON_0;
 use crate::report::vtk;
 
-/// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units that the arrays name.
+/// Writes the surface of `run`: coordinates in the case's unit, everything else in the SI units
+/// that the arrays name.
 pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     let conductors = &run.problem.conductors();
     let unit = run.case.description.unit.metres();
@@ -70,8 +71,8 @@ fn per_area(run: &Run<'_>, charges: &[f64]) -> Vec<f64> {
     charges.iter().zip(run.problem.areas()).map(|(q, area)| q / (area * square)).collect()
 }
 
-/// The body that each triangle bounds: the index of a conductor, then of a dielectric, then of an interface, as the case lists
-/// them; -1 for none.
+/// The body that each triangle bounds: the index of a conductor, then of a dielectric, then of an
+/// interface, as the case lists them; -1 for none.
 fn bodies(run: &Run<'_>) -> Vec<i32> {
     let (description, mesh) = (&run.case.description, &run.problem.mesh());
     let listed: Vec<&[_]> = description

@@ -1,4 +1,5 @@
-//! What a person reads after a solve: conductors, the matrix with its unit, how far to trust it, where the files are.
+//! What a person reads after a solve: conductors, the matrix with its unit, how far to trust it,
+//! where the files are.
 
 use std::fmt::Write as _;
 
@@ -334,7 +335,8 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
     }
     if run.solution.converged() && run.problem.media().is_none() && run.solution.warnings.is_empty()
     {
-        // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same surface.
+        // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same
+        // surface.
         let what = if matrices.maxwell_length.len() == 1 { "The value" } else { "The diagonal" };
         let _ = writeln!(
             text,

@@ -1,5 +1,5 @@
-//! Kernels against their CPU twins and oracles. They skip with a printed reason where there is no GPU, unless
-//! FARAD_REQUIRE_GPU=1.
+//! Kernels against their CPU twins and oracles. They skip with a printed reason where there is no
+//! GPU, unless FARAD_REQUIRE_GPU=1.
 
 mod geometry;
 mod plans;

@@ -12,7 +12,8 @@ fn a_sum_too_large_for_the_memory_is_refused() {
     let options = Options { backend: Backend::Cuda, densities: 10_000_000, ..Options::default() };
     match Plan::new(&points, None, &options) {
         Err(crate::Error::Gpu(cuda::Error::OutOfMemory { needed, free })) => {
-            // Charges and potentials of that many densities, in double precision, and no more than the GPU has.
+            // Charges and potentials of that many densities, in double precision, and no more than
+            // the GPU has.
             assert!(needed > 16 * 50_000 * 10_000_000 && free <= device.info().memory);
         }
         other => panic!("{:?}", other.map(|plan| plan.info().clone())),

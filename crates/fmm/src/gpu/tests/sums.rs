@@ -136,7 +136,8 @@ fn points_close_to_each_other_and_to_faces_lose_no_digits() {
     if gpu("points_close_to_each_other_and_to_faces_lose_no_digits").is_none() {
         return;
     }
-    // Pairs at distances down to 1e-9 of the cube, also across the faces of boxes, and exact doubles.
+    // Pairs at distances down to 1e-9 of the cube, also across the faces of boxes, and exact
+    // doubles.
     let mut random = Random::new(21);
     let mut points = Distribution::Cube.points(4000, &mut random);
     for i in 0..1000 {

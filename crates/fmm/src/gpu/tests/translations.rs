@@ -91,7 +91,8 @@ fn tiles_of_translations_are_products() {
                     }
                 }
             }
-            // The tensor cores' single precision cuts its sums instead of rounding, in p^2 / 8 steps.
+            // The tensor cores' single precision cuts its sums instead of rounding, in p^2 / 8
+            // steps.
             let single = (2.0 + p as f64) * 2f64.powi(-23);
             let rounding = if precision == Precision::Single { single } else { 1e-14 };
             let error = relative(&found, &expected);
@@ -187,7 +188,8 @@ fn measured_errors_fall_with_the_truncation_number() {
     let out = out.to_vec().unwrap();
     for (i, batch) in lists.batches.iter().enumerate() {
         let of = &out[i * (P + 3)..(i + 1) * (P + 3)];
-        // The whole of 1/r^2 is what p' = 0 would leave; 18 degrees leave less than eta^36 of it, twice for source and target.
+        // The whole of 1/r^2 is what p' = 0 would leave; 18 degrees leave less than eta^36 of it,
+        // twice for source and target.
         let (r2, last) = (of[P + 1], of[P]);
         assert!(r2 > 0.0 && last < r2 * 4.0 * 0.7637f64.powi(2 * P as i32), "{batch:?} {last:e}");
         assert!(of[1] > of[6] && of[6] > of[12]);
