@@ -27,7 +27,7 @@ use crate::{Error, Progress, Stage};
 /// centroid's value times the area, a third of it for each k.
 pub(crate) struct FunctionPairs<'a> {
     pub(crate) panels: &'a Panels,
-    /// One a panel.
+    /// One per panel.
     pub(crate) kinds: &'a [RowKind],
     pub(crate) functions: &'a TestTrial,
     pub(crate) accuracy: &'a Accuracy,

@@ -73,12 +73,16 @@ impl Needs {
         density * (own * other.max(own)).sqrt() * self.rows[row]
     }
 
+    /// Whether anything is induced anywhere.
+    pub(crate) fn are_any(&self) -> bool {
+        self.columns.iter().any(|column| column.density > 0.0)
+    }
+
     /// For each panel the induced density, the area around it with about this density, and what
     /// errors in its row count; `None` if nothing is needed anywhere.
     pub(crate) fn of_panels(&self) -> Option<Vec<[f64; 3]>> {
         let of = |(column, row): (&Induced, &f64)| [column.density, column.around, *row];
-        let needed = self.columns.iter().any(|column| column.density > 0.0);
-        needed.then(|| self.columns.iter().zip(&self.rows).map(of).collect())
+        self.are_any().then(|| self.columns.iter().zip(&self.rows).map(of).collect())
     }
 
     /// Whether a near field that is chosen for these needs will do for others of the same panels.

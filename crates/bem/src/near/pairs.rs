@@ -26,7 +26,7 @@ pub(crate) enum RowKind {
 /// Entries between panels, each of the kind of its row.
 pub(crate) struct LayerPairs<'a> {
     panels: &'a Panels,
-    /// One a panel.
+    /// One per panel.
     kinds: &'a [RowKind],
     /// Whether all of them are [`RowKind::Single`].
     are_potentials: bool,
@@ -63,7 +63,7 @@ impl<'a> LayerPairs<'a> {
 
     /// The same where charges in space have these needs.
     pub(crate) fn with_needs(self, needs: Option<&'a Needs>) -> Self {
-        Self { needs, ..self }
+        Self { needs: needs.filter(|needs| needs.are_any()), ..self }
     }
 
     fn kernel(&self, i: usize) -> RowKind {
@@ -143,18 +143,20 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
-        let (of_potentials, of_gradients) =
-            (panels.weights(i, j), panels.weights_of_gradients(i, j));
-        let weight = |[row, column]: [usize; 2], side: usize| {
-            let needed = self.needs.map_or(0.0, |needs| needs.weight(panels, row, column));
-            match self.kernel(row) {
-                RowKind::Single => of_potentials[side].max(needed),
-                RowKind::Double | RowKind::Adjoint | RowKind::None => {
-                    of_gradients[side].max(needed)
+        let mut weights = panels.weights(i, j);
+        if !self.are_potentials {
+            let of_gradients = panels.weights_of_gradients(i, j);
+            for (side, row) in [i, j].into_iter().enumerate() {
+                if self.kernel(row) != RowKind::Single {
+                    weights[side] = of_gradients[side];
                 }
             }
-        };
-        [weight([i, j], 0), weight([j, i], 1)]
+        }
+        if let Some(needs) = self.needs {
+            weights[0] = weights[0].max(needs.weight(panels, i, j));
+            weights[1] = weights[1].max(needs.weight(panels, j, i));
+        }
+        weights
     }
 
     fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {

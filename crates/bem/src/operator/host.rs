@@ -30,7 +30,7 @@ pub(crate) struct Sampling {
     pub(crate) panels: Arc<Panels>,
     /// Rules of the sources, and of the targets.
     pub(crate) rules: [&'static Rule; 2],
-    /// One a panel.
+    /// One per panel.
     pub(crate) kinds: Arc<[RowKind]>,
     pub(crate) dofs: Dofs,
 }
