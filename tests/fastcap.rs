@@ -168,7 +168,7 @@ fn coated_spheres_by_d_and_b_lines() {
     }
 }
 
-/// A sphere in a shell beside another sphere: the shell shields it. Meshed with both of its
+/// A sphere in a shell next to another sphere: the shell shields it. Meshed with both of its
 /// surfaces the shell does so to the tolerance; as one sheet up to what facets leak, of third order
 /// in their size.
 #[test]

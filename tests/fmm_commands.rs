@@ -80,7 +80,7 @@ fn eval_sums_two_charges_by_hand() {
         assert!((value - exact).abs() < 1e-10, "{values:?}");
     }
 
-    // The same points in Fortran order and single precision; one density; a target at x = 1 beside
+    // The same points in Fortran order and single precision; one density; a target at x = 1 next to
     // the first charge.
     let singles: Vec<u8> =
         [0f32, 0., 0., 0., 0., 2.].iter().flat_map(|x| x.to_le_bytes()).collect();

@@ -15,7 +15,7 @@ const FILES: [&str; 6] = [
 ];
 
 #[test]
-fn the_folder_is_beside_the_case_and_holds_what_results_json_lists() {
+fn the_folder_is_next_to_the_case_and_holds_what_results_json_lists() {
     let place = Workplace::small("folder_default");
     place.case("sub/sphere.toml", "../sphere.msh", "");
     place.must("solve sub/sphere.toml");
@@ -46,7 +46,7 @@ fn only_files_of_the_earlier_run_are_replaced() {
     assert_ne!(place.json("sphere.out/results.json"), before);
     assert_eq!(place.read("sphere.out/notes.txt"), "mine");
 
-    // A run that writes fewer files takes the older ones away: nothing stale lies beside new
+    // A run that writes fewer files takes the older ones away: nothing stale lies next to new
     // results.
     place.case("sphere.toml", "sphere.msh", "[output]\nvtk = \"none\"");
     place.must("solve sphere.toml");

@@ -433,7 +433,7 @@ fn run(place: &Workplace, case: &Path, name: &str, method: &str) -> Value {
 #[test]
 fn broken_promises_are_errors() {
     let place = Workplace::new("solve_promises");
-    // A body of 1e-13 beside a plane at 1: its image is far outside of what a sum in double
+    // A body of 1e-13 next to a plane at 1: its image is far outside of what a sum in double
     // precision resolves.
     place.generate("cube --edge 1e-13 --elements 48", "speck.msh");
     place.case(
@@ -592,7 +592,7 @@ fn like_ions_repel() {
     assert_eq!(kilocalories(&one["coulomb"]), 0.0);
     let binding = kilocalories(&two["total"]) - 2.0 * kilocalories(&one["total"]);
     let exact = unit_energy() / (80.0 * distance);
-    // Each displaces water in the other's field: (R/d)^3 beside the monopoles, 5e-4. Facets and the
+    // Each displaces water in the other's field: (R/d)^3 of the monopoles, 5e-4. Facets and the
     // solver's tolerance of -39 kcal/mol count the same in both.
     assert!((binding / exact - 1.0).abs() < 2e-3, "{binding} {exact}");
     // Each molecule's parts add up to the whole, and the way from atom to surface is what tells a

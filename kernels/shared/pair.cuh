@@ -68,15 +68,15 @@ __device__ inline Singularities singularities(Vec start, Vec tangent, double len
         Vec a = source.v[k] - start;
         double foot = dot(a, tangent);
         push(foot / length, norm(a - tangent * foot) / length);
-        // Where the line's distance to the line of edge k vanishes, if that is beside the edge.
+        // Where the line's distance to the line of edge k vanishes, if that is next to the edge.
         Vec e = source.t[k], u = start - source.v[k];
         double cosine = dot(e, tangent);
         Vec across = u - e * dot(u, e), step = tangent - e * cosine;
         double step2 = norm2(step);
         if (step2 < 1e-8) continue;
         double t = -dot(across, step) / step2;
-        double beside = dot(u, e) + t * cosine;
-        if (beside > 0.0 && beside < source.l[k])
+        double along = dot(u, e) + t * cosine;
+        if (along > 0.0 && along < source.l[k])
             push(t / length, norm(across + step * t) / (sqrt(step2) * length));
     }
     return out;

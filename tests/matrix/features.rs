@@ -128,7 +128,7 @@ impl Features {
             // Metal keeps off ground planes.
             self.standing() == Standing::Off || symmetric > 0 || self.may_stand_on_ground(),
             self.spread() == Spread::Even || !alone,
-            // Plates are metal, and stand beside something if there are to be dielectrics.
+            // Plates are metal, and stand next to something if there are to be dielectrics.
             self.shape() != Shape::Plates || (metal && (!dielectric || !alone)),
             self.shape() != Shape::Prism
                 || !matches!(self.dielectrics(), Dielectrics::Coat | Dielectrics::Shell),

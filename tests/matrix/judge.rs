@@ -57,7 +57,7 @@ impl Verdict {
     }
 }
 
-/// What this machine can do beside the usual.
+/// What this machine can do besides the usual.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     pub simd: Vec<&'static str>,
@@ -77,7 +77,7 @@ impl Machine {
         Self { simd, backends }
     }
 
-    /// What is done beside the usual, and what is not.
+    /// What is done besides the usual, and what is not.
     pub fn told(&self) -> String {
         let list = |names: &[&str]| {
             if names.is_empty() { "none (skipped)".to_owned() } else { names.join(", ") }

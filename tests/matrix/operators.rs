@@ -10,7 +10,7 @@ use super::random::Random;
 use super::scene::Scene;
 use super::vector::{Point, add, scaled, times};
 
-/// What the reference is worked to.
+/// How exactly the reference is computed.
 const TIGHT: f64 = 1e-8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

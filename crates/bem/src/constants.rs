@@ -54,8 +54,8 @@ pub(crate) const SIDE_BY_SIDE: f64 = 0.1;
 /// precision whatever [`SINGLE`] says (measured: at 0.014, 4e-6 in C of two plates).
 pub(crate) const FACING: f64 = 0.03;
 
-/// Points closer than this add terms to the gradient that dwarf what the correction leaves of them:
-/// that needs all digits.
+/// Points closer than this add terms to the gradient that cancel against the correction, which
+/// needs double precision.
 pub(crate) const COINCIDENT: f64 = 0.03;
 
 /// The same where there are potentials alone, of which the sum has no more than the difference

@@ -369,7 +369,7 @@ fn iterations_stay_few_where_a_mesh_by_gmsh_is_refined() {
     }
 }
 
-/// Faces of a plate do not carry the charges of each other, least of all beside a narrow gap: one
+/// Faces of a plate do not carry the charges of each other, least of all next to a narrow gap: one
 /// of a hundredth of the width here.
 #[test]
 fn iterations_stay_few_where_plates_nearly_touch() {

@@ -122,7 +122,7 @@ fn coated_sphere_converges_with_second_order() {
             let seen = order(counts, [errors[0], errors[1]]);
             println!("order {seen}");
             assert!((1.7..2.4).contains(&seen), "eps {eps} {method:?}: {errors:?}");
-            // 3e-4 at 20,000 triangles, second order, beside what the facets leave out.
+            // 3e-4 at 20,000 triangles, second order, in addition to what the facets leave out.
             let allowed = 3e-4 * 20_000.0 / counts[1] as f64 + facets(counts[1] / 2);
             assert!(errors[1] < allowed, "eps {eps} {method:?}: {errors:?}");
         }

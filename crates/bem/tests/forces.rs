@@ -1,4 +1,4 @@
-//! Forces that are small beside what the solver's tolerance is relative to.
+//! Forces that are small compared with what the solver's tolerance is relative to.
 
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
@@ -188,10 +188,10 @@ fn what_triangles_take_from_each_other_is_left_exactly_on_weak_bodies() {
     }
 }
 
-/// Over triangles next to other charges the field is not smooth: what the rule leaves is told.
+/// Over triangles next to other charges the field is not smooth: what the rule leaves is reported.
 /// Splitting all triangles, with their charge, changes nothing else.
 #[test]
-fn what_is_left_of_the_field_over_triangles_near_others_is_told() {
+fn what_is_left_of_the_field_over_triangles_near_others_is_reported() {
     let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(640));
     for gap in [1.0, 0.1, 0.03, 0.01, 1e-3] {
         let distance = 2.0 + gap;
@@ -232,12 +232,15 @@ fn what_is_left_of_the_field_over_triangles_near_others_is_told() {
                 norm(std::array::from_fn(|k| of(level).force[k] - of(2).force[k])) / size
             };
             for level in [0, 1] {
-                let (off, told) = (off(level), of(level).quadrature_error / size);
-                println!("{gap}, level {level}: {off:.1e}, told {told:.1e}");
-                assert!(off < told + 1e-8, "{gap}, level {level}: {off:.1e}, told {told:.1e}");
+                let (off, reported) = (off(level), of(level).quadrature_error / size);
+                println!("{gap}, level {level}: {off:.1e}, reported {reported:.1e}");
+                assert!(
+                    off < reported + 1e-8,
+                    "{gap}, level {level}: {off:.1e}, reported {reported:.1e}"
+                );
             }
-            let (off, told) = (off(0), of(0).quadrature_error / size);
-            assert!(told < 20.0 * off, "{gap}: {off:.1e}, told {told:.1e}");
+            let (off, reported) = (off(0), of(0).quadrature_error / size);
+            assert!(reported < 20.0 * off, "{gap}: {off:.1e}, reported {reported:.1e}");
         }
     }
 }

@@ -230,7 +230,7 @@ fn boxes() -> (Mesh, [Vec<u32>; 2], f64) {
     (mesh, [first, second], wall)
 }
 
-/// A charge beside two boxes that share a wall: they carry no charge in all, whatever their
+/// A charge next to two boxes that share a wall: they carry no charge in all, whatever their
 /// permittivities.
 #[test]
 fn boxes_that_share_a_wall_stay_neutral() {
@@ -429,9 +429,9 @@ fn metal_on_a_body_that_touches_another() {
     }
 }
 
-/// A metal box beside one of `inside`, in `outside`; metal's own inside is said to be of `within`.
+/// A metal box next to one of `inside`, in `outside`; metal's own inside is said to be of `within`.
 /// In `pieces` no two triangles of the metal have an edge in common.
-fn metal_beside(inside: f64, outside: f64, within: Option<f64>, pieces: bool) -> f64 {
+fn metal_next_to(inside: f64, outside: f64, within: Option<f64>, pieces: bool) -> f64 {
     let (mut mesh, [metal, second], _) = boxes();
     let is_wall = |t: u32| second.contains(&t);
     let sides: Vec<Sides> = (0..mesh.triangles.len() as u32)
@@ -465,22 +465,22 @@ fn the_medium_inside_of_metal_is_of_no_account() {
         (0.8, 80.0, vec![(Some(80.0), false), (Some(7.0), false), (None, true)]),
         (2.0, 1e3, vec![(Some(1e3), true)]),
     ] {
-        let charge = metal_beside(inside, outside, None, false);
+        let charge = metal_next_to(inside, outside, None, false);
         for (within, pieces) in others {
-            let other = metal_beside(inside, outside, within, pieces);
+            let other = metal_next_to(inside, outside, within, pieces);
             println!("{inside} {outside} {within:?} {pieces}: {charge} {other}");
             assert!((other / charge - 1.0).abs() < 1e-11, "{within:?} {pieces}: {charge} {other}");
         }
     }
 }
 
-/// A capacitor filled with a high permittivity beside a small metal box: what this one induces on
+/// A capacitor filled with a high permittivity next to a small metal box: what this one induces on
 /// each plate is a small difference of fields times the permittivity, and what the plates induce on
 /// it is not.
 #[test]
-fn a_distant_conductor_beside_a_capacitor_of_high_permittivity() {
+fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
     let (mut mesh, [first, second], wall) = boxes();
-    // The second plate beside the body, which is the second box, is a copy of the first; its wall
+    // The second plate next to the body, which is the second box, is a copy of the first; its wall
     // is there.
     let far_side = wall + 2.0;
     let is_far = |mesh: &Mesh, t: u32| {

@@ -210,7 +210,7 @@ fn integrals_are_continuous_in_the_angle_between_the_planes() {
     assert!(worst > 0.03, "{worst}");
 }
 
-/// Slivers beside, across, above and behind each other, without touching.
+/// Slivers next to, across, above and behind each other, without touching.
 #[test]
 fn slivers_are_as_exact_as_other_triangles() {
     let mut random = numbers(11);

@@ -49,7 +49,7 @@ fn far_potential_is_that_of_the_area() {
 #[test]
 fn self_integral_of_needles() {
     // 4/3 A^2 sum_i ln(P / (P - 2 l_i)) / l_i for the right triangle with legs 1 and 1e-6,
-    // differences worked by hand.
+    // differences computed by hand.
     let t = Triangle::new([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1e-6, 0.0]]);
     let (a, w) = (0.5e-6, 1e-6f64);
     let c = (1.0 + w * w).sqrt();
@@ -61,7 +61,7 @@ fn self_integral_of_needles() {
     assert!((t.self_integral() / exact - 1.0).abs() < 1e-9, "{}", t.self_integral() / exact - 1.0);
 }
 
-/// QuadraturePoints off the plane at all distances, beside and above.
+/// QuadraturePoints off the plane at all distances, next to the triangle and above it.
 const POINTS: [[f64; 3]; 6] = [
     [0.3, 0.2, 0.5],
     [0.3, 0.3, -0.1],

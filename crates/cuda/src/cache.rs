@@ -62,22 +62,24 @@ impl Key<'_> {
         self.unpack(&fs::read(self.path()?).ok()?)
     }
 
-    /// Keeps a kernel: written beside, then renamed, so that no reader ever sees half of it.
+    /// Keeps a kernel: written next to its place, then renamed, so that no reader ever sees half of
+    /// it.
     pub(crate) fn store(&self, image: &[u8]) {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let Some(path) = self.path() else { return };
         let Some(folder) = path.parent() else { return };
         let unique = COUNT.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_extension(format!("{}-{unique}", process::id()));
+        let temporary = path.with_extension(format!("{}-{unique}", process::id()));
         // A file that is there already, or a link, is somebody else's.
         let mut create = fs::OpenOptions::new();
         create.write(true).create_new(true);
-        let Ok(mut file) = fs::create_dir_all(folder).and_then(|()| create.open(&beside)) else {
+        let Ok(mut file) = fs::create_dir_all(folder).and_then(|()| create.open(&temporary)) else {
             return;
         };
-        let written = file.write_all(&self.pack(image)).and_then(|()| fs::rename(&beside, &path));
+        let written =
+            file.write_all(&self.pack(image)).and_then(|()| fs::rename(&temporary, &path));
         if written.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&temporary);
         }
     }
 }

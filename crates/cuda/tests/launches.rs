@@ -78,7 +78,7 @@ fn copies_between_streams_keep_their_order() {
     let test = "copies_between_streams_keep_their_order";
     let Some(device) = testing::device_for(test, || Device::open(0)).unwrap() else { return };
     let other = device.with_own_stream().unwrap();
-    let beside = device.new_stream().unwrap();
+    let second = device.new_stream().unwrap();
     // Large enough for the copy to be under way when the source is gone and its memory given to
     // another.
     let count = 8 << 20;
@@ -94,7 +94,7 @@ fn copies_between_streams_keep_their_order() {
         // To a buffer of the other stream, which is used there at once.
         copy.copy_to(&again, count).unwrap();
         assert!(again.to_vec().unwrap() == values);
-        copy.zero_on(&beside).unwrap();
+        copy.zero_on(&second).unwrap();
         assert!(copy.to_vec().unwrap().iter().all(|&v| v == 0));
     }
 }

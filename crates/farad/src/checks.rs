@@ -337,7 +337,7 @@ fn entry(names: &[String], c: &[Vec<f64>], finding: &Finding, others: &str) -> W
         Law::Transposed => {
             let message = format!(
                 "{} is taken from {}, since the charge of \"{}\" had it off by {:.1e} of its own capacitance, where {:.1e} is to be \
-                 expected{others}: the charge of metal beside high permittivities is not resolved; refine the mesh there",
+                 expected{others}: the charge of metal next to high permittivities is not resolved; refine the mesh there",
                 name(i, j),
                 name(j, i),
                 names[i],

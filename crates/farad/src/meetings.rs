@@ -139,17 +139,17 @@ mod tests {
 
     #[test]
     fn conductors_that_touch_are_refused_or_told() {
-        let beside = |at| set_up(joined([("a", cube([0.0; 3])), ("b", cube(at))]));
+        let two_cubes = |at| set_up(joined([("a", cube([0.0; 3])), ("b", cube(at))]));
         for at in [[1.0, 1.0, 0.3], [1.0, 1.0, 0.0]] {
-            let faults = beside(at).unwrap_err();
+            let faults = two_cubes(at).unwrap_err();
             assert!(
                 matches!(&faults[..], [Fault::Touching(found)] if found.pairs == 1),
                 "{faults:?}"
             );
         }
-        let notes = beside([1.0, 1.0, 1.0]).unwrap();
+        let notes = two_cubes([1.0, 1.0, 1.0]).unwrap();
         let [Note::Touching(found)] = &notes[..] else { panic!("{notes:?}") };
         assert_eq!(found.at, [0.5, 0.5, 0.5]);
-        assert_eq!(beside([1.5, 0.0, 0.0]), Ok(vec![]));
+        assert_eq!(two_cubes([1.5, 0.0, 0.0]), Ok(vec![]));
     }
 }

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn charges_closer_to_a_curved_surface_than_its_facets_follow_it_are_told_by_how_much() {
+    fn charges_closer_to_a_curved_surface_than_its_facets_follow_it_are_reported_with_how_much() {
         for distance in [0.3, 0.1, 0.03] {
             let (energy, warnings) = charge_at(distance);
             let found = warnings.iter().find(|w| w.check == "charge_near_curved_surface").unwrap();

@@ -219,9 +219,9 @@ mod tests {
     fn gaps_narrower_than_facets_are_found() {
         let gap = |description, mesh| Problem::new(description, mesh).unwrap().unresolved_gap();
         // Facets of a cube of 48 are 1/2 wide, with areas of 1/8.
-        let beside = |x| joined([("a", cube([0.0; 3])), ("b", cube([x, 0.0, 0.0]))]);
-        assert_eq!(gap(Description::default(), beside(2.0)), None);
-        let found = gap(Description::default(), beside(1.1)).unwrap();
+        let two_cubes = |x| joined([("a", cube([0.0; 3])), ("b", cube([x, 0.0, 0.0]))]);
+        assert_eq!(gap(Description::default(), two_cubes(2.0)), None);
+        let found = gap(Description::default(), two_cubes(1.1)).unwrap();
         assert!(
             (found.width - 0.1).abs() < 1e-12 && (found.facets - 0.125f64.sqrt()).abs() < 1e-12
         );

@@ -113,7 +113,7 @@ fn a_charge_in_a_ball_has_the_energy_of_born() {
 }
 
 #[test]
-fn a_charge_beside_a_grounded_ball_is_drawn_to_its_image() {
+fn a_charge_next_to_a_grounded_ball_is_drawn_to_its_image() {
     let (d, e) = (3.0f64, ELEMENTARY_CHARGE);
     let description = Description {
         unit: UNIT,

@@ -24,7 +24,7 @@ fn main() -> Result<(), Error> {
         .map(|i| [i, i / side, i / side / side].map(|k| (k % side) as f64 * spacing))
         .collect();
 
-    // The geometry is worked once ...
+    // The geometry is processed once ...
     let mut plan = Plan::new(&balls, None, &Options { tolerance: 1e-8, ..Options::default() })?;
     // ... and each product with A is one call.
     let mut potentials_of = |q: &[f64]| -> Result<Vec<f64>, Error> {

@@ -42,8 +42,7 @@ impl<T: Real> Expansions<T> {
         for (level, &(p, cells)) in self.levels.iter_mut().zip(&self.shapes) {
             let length = k * cells * stride::<T>(p);
             if length > level.len() {
-                // Such memory is had from the system when it is first written: by all threads, in
-                // the first sum.
+                // Pages are committed at first touch: by all threads, in the first sum.
                 *level = vec![T::default(); length];
             }
             level.truncate(length);

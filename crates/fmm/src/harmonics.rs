@@ -78,7 +78,7 @@ impl<T: Real> Harmonics<T> {
     }
 
     /// Hands regular harmonics of `n < p` at one point a lane to `visitor`, order by order; p is at
-    /// most the table's. What is done with them takes place beside the recursion, so that they
+    /// most the table's. What is done with them takes place along with the recursion, so that they
     /// never go through memory.
     #[inline(always)]
     pub(crate) fn walk<V: Simd<Scalar = T>, const B: usize>(

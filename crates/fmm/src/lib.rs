@@ -2,7 +2,7 @@
 //! dipoles.
 //!
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
-//! Geometry is worked once ([`Plan::new`]), charges many times ([`Plan::apply`]).
+//! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]).
 
 mod close;
 mod coaxial;

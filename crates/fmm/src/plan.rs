@@ -1,4 +1,4 @@
-//! Geometry worked once, charges many times.
+//! Geometry processed once, charges many times.
 
 use std::time::Instant;
 
@@ -63,8 +63,8 @@ pub struct Info {
     pub memory_bytes: u64,
 }
 
-/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: theirs are the times
-/// that each took alone, once.
+/// Wall seconds of the stages of the last `apply`. On a GPU stages overlap: each was timed
+/// once in isolation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StageSeconds {
     /// Particles to multipoles.
@@ -85,7 +85,7 @@ pub struct StageSeconds {
     pub total: f64,
 }
 
-/// A sum whose geometry has been worked out.
+/// A sum whose geometry has been processed.
 #[derive(Debug)]
 pub struct Plan {
     engine: Engine,

@@ -14,7 +14,7 @@ const PAIR: usize = 2;
 /// The lanes of one coefficient.
 pub(crate) type Lanes<V, const B: usize> = [V; B];
 
-/// Rows whose sums fit the registers beside their operands: 12 of AVX2's 16.
+/// Rows whose sums fit the registers along with their operands: 12 of AVX2's 16.
 const ROWS: usize = 6;
 
 /// Rows of the next block for so many rows left: as equal as possible, since short blocks leave the

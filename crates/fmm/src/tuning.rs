@@ -17,9 +17,9 @@ pub(crate) fn precision(options: &Options) -> Precision {
     })
 }
 
-/// From these tolerances on near pairs of sums in double precision are worked in single precision:
-/// they leave 3e-8 to 5e-8 of potentials, of which they are a small part, and some 6e-8 of
-/// derivatives, of which they are most.
+/// From these tolerances on near pairs of sums in double precision are computed in single
+/// precision: they leave 3e-8 to 5e-8 of potentials, of which they are a small part, and some 6e-8
+/// of derivatives, of which they are most.
 const NEAR_SINGLE_TOLERANCE: f64 = 2e-7;
 const NEAR_SINGLE_GRADIENT_TOLERANCE: f64 = 5e-7;
 const NEAR_SINGLE_DIPOLE_TOLERANCE: f64 = 1e-6;

@@ -248,7 +248,7 @@ fn charges_that_lie_together_keep_the_tolerance() {
 }
 
 #[test]
-fn a_large_box_beside_a_tiny_one_leaves_no_trace_in_it() {
+fn a_large_box_next_to_a_tiny_one_leaves_no_trace_in_it() {
     // A cluster 1e-4 of the rest in size: scaled to its boxes, the points that follow in memory are
     // beyond single precision once raised to the truncation number.
     let mut random = Random::new(31);

@@ -141,10 +141,10 @@ impl Splitting {
                 }
             }
             for side in own {
-                let beside = self.at.get(&side).into_iter().flatten().copied();
-                let beside: Vec<u32> =
-                    beside.filter(|&other| self.has_to_be_split(other)).collect();
-                waiting.extend(beside);
+                let neighbours = self.at.get(&side).into_iter().flatten().copied();
+                let neighbours: Vec<u32> =
+                    neighbours.filter(|&other| self.has_to_be_split(other)).collect();
+                waiting.extend(neighbours);
                 // A triangle that has this side as half of one of its own would have that one
                 // halved twice: it is the one at the longer side.
                 waiting.extend(self.over(side));

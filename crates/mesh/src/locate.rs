@@ -282,8 +282,8 @@ fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
 pub(crate) fn distance_squared(point: Vector, [a, b, c]: [Vector; 3]) -> f64 {
     let normal = cross(sub(b, a), sub(c, a));
     let squared = dot(normal, normal);
-    let beside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;
-    if squared > 0.0 && !beside(a, b) && !beside(b, c) && !beside(c, a) {
+    let is_outside = |p: Vector, q: Vector| dot(cross(sub(q, p), sub(point, p)), normal) < 0.0;
+    if squared > 0.0 && !is_outside(a, b) && !is_outside(b, c) && !is_outside(c, a) {
         let height = dot(sub(point, a), normal);
         return height * height / squared;
     }
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn windings_of_a_torus_are_whole_beside_its_surface() {
+    fn windings_of_a_torus_are_whole_next_to_its_surface() {
         let torus = Torus { ring_radius: 2.0, tube_radius: 0.5, resolution: RESOLUTION };
         let locator = Locator::new(&torus.build().unwrap());
         for k in 0..400 {

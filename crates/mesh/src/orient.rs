@@ -227,7 +227,7 @@ mod tests {
         mesh.membership.resize(mesh.triangles.len(), 0);
     }
 
-    /// A ball with two cavities, one of which holds a smaller ball, beside another ball.
+    /// A ball with two cavities, one of which holds a smaller ball, next to another ball.
     fn nested() -> Mesh {
         let mut mesh = sphere(10.0);
         add_to(&mut mesh, &sphere(3.0), [-4.0, 0.0, 0.0]);

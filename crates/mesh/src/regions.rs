@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn orientation_follows_from_what_is_enclosed() {
         let mut mesh = concentric();
-        // Turn every other triangle: the stored orientation is of no account.
+        // Turn every other triangle: the stored orientation is ignored.
         mesh.triangles.iter_mut().step_by(2).for_each(|t| t.swap(1, 2));
         let shell = Region::new(&mesh, &all(&mesh)).unwrap();
         for x in [[0.1, 0.2, 0.0], [1.5, 0.1, 0.2], [3.0, 0.0, 0.1]] {
@@ -367,7 +367,7 @@ mod tests {
             assert_eq!(around(&regions, [0.1, 1.5, 0.2]), Some(coat));
             assert_eq!(around(&regions, [0.1, 2.5, 0.2]), None);
         }
-        // A region beside another, and a surface that bounds none.
+        // A region next to another, and a surface that bounds none.
         let regions = enclosed(&mesh, std::slice::from_ref(&outer)).unwrap();
         let sides = on_both_sides(&mesh, &regions);
         assert!(inner.iter().all(|&t| sides[t as usize] == [Some(0), Some(0)]));

@@ -1,4 +1,4 @@
-//! Near field, preconditioner, products and Krylov vectors on a GPU, beside the fast sum that is
+//! Near field, preconditioner, products and Krylov vectors on a GPU, next to the fast sum that is
 //! there.
 //!
 //! The kernels compute what this crate's modules compute on processor cores, in double precision;

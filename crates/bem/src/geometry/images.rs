@@ -53,7 +53,7 @@ impl Images {
         self.of(g).any(|mirror| mirror.odd)
     }
 
-    /// How many times what is there is there, images in grounded planes not counted.
+    /// Number of physical copies; images in grounded planes are not counted.
     pub fn copies(&self) -> usize {
         (0..self.count()).filter(|&g| !self.is_of_ground(g)).count()
     }

@@ -49,7 +49,7 @@ pub(crate) struct Panels {
 /// A mirror image in scaled coordinates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
-    /// x_k becomes this minus x_k where it is some.
+    /// `Some(c)`: x_k is reflected to c - x_k.
     pub(crate) flips: [Option<f64>; 3],
     pub(crate) sign: f64,
 }
@@ -291,7 +291,7 @@ impl Panels {
     ///
     /// It is multiplied by the charge that is there while the panel's part has the potential 1.
     /// Within a part errors matter by their mean square over it, so between functions of unit norm;
-    /// to a part that is small beside a panel of another, that panel's error is everywhere.
+    /// to a part that is small compared with a panel of another, that panel's error is everywhere.
     pub(crate) fn weights(&self, i: usize, j: usize) -> [f64; 2] {
         let (a, b) = (self.charges[i], self.charges[j]);
         if self.part[i] == self.part[j] { [(a * b).sqrt(); 2] } else { [b, a] }

@@ -22,7 +22,7 @@ use crate::constants::ON_EDGE;
 /// A point or a direction.
 pub(crate) type Vec3 = Vector3<f64>;
 
-/// A flat triangle with what its integrals need, worked out once.
+/// A flat triangle with what its integrals need, computed once.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Triangle {
     /// Vertices, counter-clockwise seen from where the normal points.

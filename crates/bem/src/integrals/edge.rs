@@ -5,7 +5,7 @@
 //! where the line meets a vertex's or an edge's isotropic cone: t = foot +- i distance. Gauss's
 //! rule with n points on an interval converges as rho^(-2n), with rho + 1/rho = the sum of the
 //! distances from the singularity to the interval's ends over half its length. So the singularities
-//! are worked out first, and the interval is cut until a rule of moderate order does.
+//! are computed first, and the interval is cut until a rule of moderate order does.
 
 use crate::constants::ON_EDGE;
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -170,8 +170,8 @@ impl Line {
         singular.push(foot / self.length, off / self.length);
     }
 
-    /// Where the line's distance to the line of the source's edge k vanishes, if that is beside the
-    /// edge and not beyond.
+    /// Where the line's distance to the line of the source's edge k vanishes, if that is next to
+    /// the edge and not beyond.
     fn add_edge(&self, source: &Triangle, k: usize, singular: &mut Singularities) {
         let e = &source.tangents[k];
         let u = self.start - source.vertices[k];
@@ -184,8 +184,8 @@ impl Line {
         }
         let t = -across.dot(&step) / step2;
         let nearest = across + step * t;
-        let beside = u.dot(e) + t * cosine;
-        if beside > 0.0 && beside < source.lengths[k] {
+        let along = u.dot(e) + t * cosine;
+        if along > 0.0 && along < source.lengths[k] {
             singular.push(t / self.length, nearest.norm() / (step2.sqrt() * self.length));
         }
     }

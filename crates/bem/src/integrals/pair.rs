@@ -50,7 +50,7 @@ pub(crate) const BELOW_BOUND: f64 = 1e-2;
 /// A closed-form potential costs as much as this many terms 1/|x - y|.
 pub(crate) const POTENTIAL_COST: usize = 25;
 
-/// How pair integrals are worked: to which relative accuracy.
+/// How pair integrals are computed: to which relative accuracy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairQuadrature {
     /// Relative accuracy aimed at.

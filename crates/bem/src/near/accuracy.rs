@@ -1,4 +1,4 @@
-//! How exactly the Galerkin matrix is worked.
+//! How exactly the Galerkin matrix is computed.
 
 use crate::constants::{
     COARSE, COARSE_REACH, FACING, FINE, FINE_REACH, OF_SOLID_ANGLES, SIDE_BY_SIDE, SINGLE,
@@ -17,7 +17,7 @@ const REACH: (f64, f64) = (1e-7, 1.0 / 7.0);
 /// [`Selection::error`].
 const ERROR_SHARE: f64 = 0.35;
 
-/// How exactly the Galerkin matrix is worked.
+/// How exactly the Galerkin matrix is computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Accuracy {
     /// Points that stand for a panel in the fast sum.

@@ -1,5 +1,5 @@
-//! The near field: pairs of panels that an operator's quadrature points do not do justice to, and
-//! their exact integrals.
+//! The near field: panel pairs too close for an operator's quadrature points, with their exact
+//! integrals.
 //!
 //! An operator with entries A_ij over panels is summed over points, which replaces each entry by
 //! its value under a rule. Where the two differ too much, [`Near`] holds the exact entry, and later

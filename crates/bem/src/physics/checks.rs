@@ -43,7 +43,7 @@ pub enum Law {
     RowSum,
 }
 
-/// A value beside its promise.
+/// A value and its promise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
     /// What was checked.
@@ -109,7 +109,7 @@ pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool)
 }
 
 /// Looks at the entries that their transposes replaced: what their own rows gave is off by errors
-/// of the mesh times the permittivity beside the metal, as the diagonal is, of which that is to be
+/// of the mesh times the permittivity next to the metal, as the diagonal is, of which that is to be
 /// a small share.
 pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Finding> {
     let judge = |&Replaced { at: [i, j], was }: &Replaced| {
@@ -139,10 +139,10 @@ mod tests {
         assert_eq!(laws(&sound, 1e-6, false), []);
     }
 
-    /// What a capacitor filled with eps_r = 1000 beside a far sphere gave: hidden in an asymmetry
+    /// What a capacitor filled with eps_r = 1000 next to a far sphere gave: hidden in an asymmetry
     /// relative to the largest entry.
     #[test]
-    fn a_wrong_small_coupling_is_seen_beside_large_ones() {
+    fn a_wrong_small_coupling_is_seen_next_to_large_ones() {
         let wrong = [
             [87.172_490, -86.661_618, 0.005_195],
             [-86.654_253, 87.184_696, -0.114_471],
@@ -155,17 +155,17 @@ mod tests {
         assert!(!found.contains(&(Law::Symmetry, [0, 1])), "{found:?}");
     }
 
-    /// The same with the entries of the other rows in their place: what these rows had is told by
-    /// their size.
+    /// The same with the entries of the other rows in their place: what these rows had is reported
+    /// by their size.
     #[test]
     fn what_was_replaced_is_judged_by_the_row_it_is_from() {
-        let mended = [
+        let corrected = [
             vec![87.172_490, -86.661_618, -0.039_863],
             vec![-86.654_253, 87.184_696, -0.069_412],
             vec![-0.039_863, -0.069_412, 0.681_976],
         ];
-        assert!(capacitance_matrix(&mended, 1e-6, false).is_empty());
-        let had = |was| replaced_entries(&mended, &[Replaced { at: [0, 2], was }]);
+        assert!(capacitance_matrix(&corrected, 1e-6, false).is_empty());
+        let had = |was| replaced_entries(&corrected, &[Replaced { at: [0, 2], was }]);
         assert!(had(0.005_195).is_empty());
         assert_eq!(
             had(1.0).iter().map(|f| (f.law, f.at)).collect::<Vec<_>>(),

@@ -21,8 +21,8 @@ use crate::quadrature::sums::Rule;
 /// Triangles that one task takes at a time.
 const PIECE: usize = 1024;
 
-/// Up to so many pairs of a triangle and a point are worked one by one: about a tenth of a second
-/// of two cores.
+/// Up to so many pairs of a triangle and a point are evaluated one by one: about a tenth of a
+/// second of two cores.
 const DIRECT: usize = 1_000_000;
 
 /// Degree of the rule whose points stand for a triangle at [`TOLERANCE`]; two more for each digit
@@ -118,7 +118,7 @@ impl SurfaceCharge {
     }
 
     /// Potential, and if asked for field, of these charges and the sources of `excitation` at
-    /// `points`; potentials of conductors in the excitation are of no account.
+    /// `points`; potentials of conductors in the excitation are ignored.
     ///
     /// # Errors
     /// [`Error::Fmm`] when a point is not finite or there are too many.
@@ -483,9 +483,9 @@ mod tests {
         for i in (0..even.panels.len()).step_by(31) {
             let centroid = even.panels.centroid(i);
             let (point, _) = even.strengths(i, rule).next().unwrap();
-            let beside = Vec3::repeat(1e-3 * even.panels.radius(i));
+            let aside = Vec3::repeat(1e-3 * even.panels.radius(i));
             let above = even.panels.normal(i) * (0.2 * even.panels.radius(i));
-            targets.extend([centroid, point, point + beside, centroid + above]);
+            targets.extend([centroid, point, point + aside, centroid + above]);
         }
         let charges = [(Vec3::new(0.1, 0.2, 0.3), 0.4)];
         let places: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();

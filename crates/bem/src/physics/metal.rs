@@ -115,7 +115,7 @@ impl Metal {
     }
 }
 
-/// A closed surface outside of which permittivities amplify errors less than those beside some
+/// A closed surface outside of which permittivities amplify errors less than those next to some
 /// metal on it or inside.
 pub(super) struct Total<'a> {
     surface: &'a Closed,
@@ -150,12 +150,12 @@ pub(super) fn totals(rows: &Rows) -> Vec<Total<'_>> {
     // How often errors of the field are multiplied in the free charge of each panel, by what tells
     // it so far.
     let mut amplified: Vec<f64> =
-        (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
+        (0..rows.areas.len()).map(|i| rows.permittivity_next_to(i)).collect();
     let mut found = Vec::new();
     for surface in surfaces {
         let has_field = |m: &&Member| !buried.contains(&(m.panel, 1 - m.inner()));
-        let beside = surface.members.iter().filter(has_field).map(|m| outside(rows, m));
-        let amplifies = beside.fold(0.0, f64::max);
+        let next_to = surface.members.iter().filter(has_field).map(|m| outside(rows, m));
+        let amplifies = next_to.fold(0.0, f64::max);
         let mut total = Total { surface, amplifies, weights: BTreeMap::new() };
         let metal: BTreeSet<usize> = total.metal(rows).map(|(i, _)| i).collect();
         let metal = metal.into_iter().filter(|&i| amplified[i] > AMPLIFIED * amplifies);
@@ -205,21 +205,22 @@ pub(super) fn enforce_totals(
 }
 
 /// How often errors of the field are multiplied in the free charge of each conductor: the mean
-/// permittivity beside it, or, where all of its metal beside a higher one is the only such piece of
-/// metal in a surface, that outside.
+/// permittivity next to it, or, where all of its metal next to a higher one is the only such piece
+/// of metal in a surface, that outside.
 pub(super) fn amplification(rows: &Rows, totals: &[Total<'_>], conductors: usize) -> Vec<f64> {
-    let mut beside: Vec<f64> = (0..rows.areas.len()).map(|i| rows.permittivity_beside(i)).collect();
+    let mut permittivity: Vec<f64> =
+        (0..rows.areas.len()).map(|i| rows.permittivity_next_to(i)).collect();
     for total in totals {
         let mut images: BTreeMap<usize, usize> = BTreeMap::new();
         total.metal(rows).for_each(|(i, _)| *images.entry(i).or_default() += 1);
         if rows.pieces.is_one(total.weights.keys().map(|&i| (i, images[&i]))) {
-            total.weights.keys().for_each(|&i| beside[i] = total.amplifies);
+            total.weights.keys().for_each(|&i| permittivity[i] = total.amplifies);
         }
     }
     let mut sums = vec![(0.0, 0.0); conductors];
     for (i, conductor) in rows.conductor.iter().enumerate() {
         if let Some(sum) = conductor.and_then(|k| sums.get_mut(k as usize)) {
-            sum.0 += rows.areas[i] * beside[i];
+            sum.0 += rows.areas[i] * permittivity[i];
             sum.1 += rows.areas[i];
         }
     }

@@ -88,7 +88,7 @@ pub struct Excitation {
 }
 
 impl Excitation {
-    /// Whether there is anything beside conductors at potentials.
+    /// Whether there is anything but conductors at potentials.
     pub(crate) fn has_sources(&self) -> bool {
         !self.charges.is_empty() || self.field != [0.0; 3]
     }

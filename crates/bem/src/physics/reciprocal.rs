@@ -1,7 +1,7 @@
 //! Entries of the capacitance matrix that their own row does not resolve, from the transposed entry
 //! (docs/math.md, "Gauss's law").
 //!
-//! The free charge of metal is eps times a field beside it. On metal in contact with a high
+//! The free charge of metal is eps times a field next to it. On metal in contact with a high
 //! permittivity the charge that a distant conductor induces is a small difference of fields times
 //! that permittivity, and errors of the mesh are multiplied by it. The charge that this metal
 //! induces on the other one is no such difference, and both are the same number.
@@ -56,7 +56,7 @@ pub(super) fn replace(
     let errors = errors_of_charge(rows, &amplified);
     let is_replaced = |i: usize, j: usize| {
         let by_permittivity = |i: usize, j: usize| amplified[i] > AMPLIFIED * amplified[j];
-        // Of a small conductor beside a large one the small one's row has the smaller errors.
+        // Of a small conductor next to a large one the small one's row has the smaller errors.
         let by_size = || errors[i] > AMPLIFIED * errors[j];
         by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
     };
@@ -69,7 +69,7 @@ pub(super) fn replace(
             replaced.push(Replaced { at: [i, j], was });
             // Where errors are amplified most they are most.
             let own = |panel: &usize| rows.conductor[*panel] == Some(i as u32);
-            let weight = |panel: usize| rows.areas[panel] * rows.permittivity_beside(panel);
+            let weight = |panel: usize| rows.areas[panel] * rows.permittivity_next_to(panel);
             let panels = || (0..rows.areas.len()).filter(own);
             let total: f64 = panels().map(weight).sum();
             for panel in panels() {

@@ -242,12 +242,12 @@ impl Rows {
     /// Weights of the norm in which iterations reduce residuals, for a right-hand side `b` of
     /// size 1.
     ///
-    /// On conductors, beside the mean over the area, there is that over panels. In the first alone
-    /// small panels next to a point charge count for nothing, and conductors at 1 V might end with
-    /// any potential there; where the right-hand side is large, next to the charge that makes it,
-    /// residuals count relative to it. On interfaces fields next to a charge may be so much larger
-    /// than their mean that all others would count for nothing: beyond [`PEAK`] means residuals
-    /// count by the root of what they exceed it by.
+    /// On conductors, in addition to the mean over the area, there is that over panels. In the
+    /// first alone small panels next to a point charge count for nothing, and conductors at 1 V
+    /// might end with any potential there; where the right-hand side is large, next to the charge
+    /// that makes it, residuals count relative to it. On interfaces fields next to a charge may be
+    /// so much larger than their mean that all others would count for nothing: beyond [`PEAK`]
+    /// means residuals count by the root of what they exceed it by.
     pub(super) fn norm_weights(&self, b: &[f64]) -> Vec<f64> {
         let (mut panels, mut means) = (vec![0.0; self.parts], vec![0.0; self.parts]);
         for ((&p, weight), b) in self.part.iter().zip(&self.weights).zip(b) {
@@ -355,7 +355,7 @@ impl Rows {
     }
 
     /// The larger of the permittivities on both sides.
-    pub(super) fn permittivity_beside(&self, i: usize) -> f64 {
+    pub(super) fn permittivity_next_to(&self, i: usize) -> f64 {
         let [front, back] = self.permittivity[i];
         front.max(back)
     }

@@ -1,6 +1,6 @@
 //! The residual at some panels by another path than the solve's: whole rows, summed over all points
-//! and over all pairs that points do not do justice to, with neither a fast sum nor a selection of
-//! close pairs in between. And Green's reciprocity between point charges and conductors.
+//! and over all pairs too close for points, with neither a fast sum nor a selection of close pairs
+//! in between. And Green's reciprocity between point charges and conductors.
 
 use rayon::prelude::*;
 

@@ -28,9 +28,9 @@ pub struct State {
 
 impl Electrostatics {
     /// The state in which conductor k meets `conditions[k]`, among the sources of excitation
-    /// `sources` if that is some. The first excitations must have been each conductor in turn at
-    /// potential 1, the others at 0, with no sources. In that of the sources conductors had any
-    /// potentials: the nearer to those that they take, the fewer digits cancel.
+    /// `sources`, or without any (`None`). The first excitations must have been each conductor in
+    /// turn at potential 1, the others at 0, with no sources. In that of the sources conductors had
+    /// any potentials: the nearer to those that they take, the fewer digits cancel.
     ///
     /// `None` if there is no such excitation, or if the charges given determine no potentials.
     pub fn state(&self, conditions: &[Condition], sources: Option<usize>) -> Option<State> {

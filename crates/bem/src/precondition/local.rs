@@ -56,7 +56,7 @@ impl<V: Elementary> BatchedLdl<V> {
     /// latter, 0 where they coincide or one of them is no number.
     #[inline(always)]
     pub(crate) fn set_points(&mut self, places: &[[V; 3]], points: usize, images: &[Image]) {
-        /// Columns that are worked side by side.
+        /// Columns that are solved side by side.
         const BLOCK: usize = 4;
         let weight = 1.0 / (points * points) as f64;
         for (b, own) in places.chunks_exact(points).enumerate() {

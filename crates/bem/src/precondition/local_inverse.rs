@@ -348,8 +348,8 @@ impl LocalInverse {
 /// Local inverses S below a coarse level: M v = R A_c^-1 R^T v + S (v - E v), where E v is in each
 /// cluster the mean of v there and the gradient that the means around it have.
 ///
-/// On smooth potentials the local inverses answer as if each neighbourhood were alone in the world,
-/// with far too much charge; E keeps these from them.
+/// To smooth potentials the local inverses answer with far too much charge, since each ignores the
+/// charge of other neighbourhoods; E keeps such potentials from them.
 pub(crate) struct TwoLevel {
     local: LocalInverse,
     coarse: Option<Coarse>,

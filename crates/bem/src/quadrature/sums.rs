@@ -19,7 +19,7 @@ pub(crate) struct Rule {
     blocks: Vec<TriangleNode>,
 }
 
-/// Points that are worked side by side where lanes carry pairs of triangles.
+/// Points that are evaluated side by side where lanes carry pairs of triangles.
 const BLOCK: usize = 3;
 
 impl Rule {

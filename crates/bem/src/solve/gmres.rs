@@ -35,8 +35,9 @@ pub trait LinearOperator {
     /// Whatever keeps the product from being made; GMRES passes it on.
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error>;
 
-    /// As [`apply`](Self::apply) for a step of GMRES, which bears more error as the residual falls;
-    /// residuals are taken with `apply`. Operators of one accuracy leave this as it is.
+    /// As [`apply`](Self::apply) for a step of GMRES, which tolerates a larger error as the
+    /// residual falls; residuals are taken with `apply`. Operators of one accuracy leave this as it
+    /// is.
     ///
     /// # Errors
     /// As for `apply`.
@@ -658,8 +659,8 @@ fn relative(size: f64, norm_b: f64) -> f64 {
     if norm_b > 0.0 { size / norm_b } else { size }
 }
 
-/// Vectors are worked in pieces of this length, whose sums are added in order: the same result on
-/// any number of threads.
+/// Vectors are processed in pieces of this length, whose sums are added in order: the same result
+/// on any number of threads.
 const PIECE: usize = 16_384;
 
 fn dot(u: &[f64], v: &[f64], weights: &[f64]) -> f64 {

@@ -40,7 +40,7 @@ pub(crate) struct PlanSchedule {
 
 impl PlanSchedule {
     /// `tight`, of this tolerance, and what `make` gives for larger ones. A plan that is not on the
-    /// processor alone stays the only one: its sums are cheap beside the set-up of others.
+    /// processor alone stays the only one: its sums are cheap compared with the set-up of others.
     pub(crate) fn new(
         tight: fmm::Plan,
         tolerance: f64,

@@ -87,7 +87,7 @@ impl<T: Real> NearPairs<'_, T> {
     }
 }
 
-/// A run of target leaves, worked by vectors of `N`.
+/// A run of target leaves, summed by vectors of `N`.
 struct P2pJob<'a, N, T> {
     all: &'a NearPairs<'a, T>,
     rows: Range<usize>,
@@ -97,7 +97,7 @@ struct P2pJob<'a, N, T> {
     strengths: &'a Strengths<N>,
 }
 
-/// Source leaves that are worked together, more than a uniform tree's 27: their list is no
+/// Source leaves that are summed together, more than a uniform tree's 27: their list is no
 /// allocation.
 const LEAVES: usize = 32;
 

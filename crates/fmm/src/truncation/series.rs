@@ -29,7 +29,7 @@ pub(super) struct Errors<'a> {
     pub(super) dipoles: bool,
 }
 
-/// Vectors that are worked side by side, so that no operation waits for the one before.
+/// Vectors that are evaluated side by side, so that no operation waits for the one before.
 const ABREAST: usize = 4;
 
 type Lanes<V> = [V; ABREAST];

@@ -129,9 +129,9 @@ impl Staging {
             .and_then(|folder| Ok(folder.try_lock().map(|()| folder)?))?;
 
         let inside = self.wrapper.path().to_owned();
-        let beside = parent.join(files::temporary_name(Some(owner(real))));
+        let temporary = parent.join(files::temporary_name(Some(owner(real))));
         let name = own_name(&self.folder)?;
-        self.put_wrapper(&beside, &name)?;
+        self.put_wrapper(&temporary, &name)?;
         if let Err(error) = system::exchange(&self.folder, real) {
             attempt(|| self.put_wrapper(&inside, &name))?;
             return Err(error);

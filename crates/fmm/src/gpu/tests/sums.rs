@@ -222,15 +222,17 @@ fn hybrid_sums_overlap_and_meet_their_tolerance() {
     let mut plan = Plan::new(&points, None, &options).unwrap();
     let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(44));
     let mut potential = vec![0.0; points.len()];
-    for _ in 0..3 {
+    // On a machine that is busy the CPU may come too late to one sum, not to all of them.
+    let overlaps = (0..10).any(|_| {
         let densities = Densities { charges: Some(&charges), dipoles: None };
         let outputs = Potentials { potential: Some(&mut potential), gradient: None };
         plan.apply(densities, outputs).unwrap();
-    }
-    let of = |stage: &str| plan.timeline().iter().find(|s| s.stage == stage).unwrap();
-    let (near, far) = (of("P2P"), of("M2L"));
-    assert!(near.gpu && !far.gpu);
-    assert!(near.begin < far.begin && far.begin < near.end, "{:?}", plan.timeline());
+        let of = |stage: &str| plan.timeline().iter().find(|s| s.stage == stage).unwrap();
+        let (near, far) = (of("P2P"), of("M2L"));
+        assert!(near.gpu && !far.gpu);
+        near.begin < far.begin && far.begin < near.end
+    });
+    assert!(overlaps, "{:?}", plan.timeline());
 }
 
 #[test]
