@@ -10,7 +10,6 @@ use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 
 use crate::fault::Note;
 use crate::forces::Balance;
-use crate::near_surface;
 use crate::problem::Problem;
 use crate::state;
 
@@ -192,7 +191,6 @@ pub(crate) fn judge(
     }
     warnings.extend(matrix(names, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
-    warnings.extend(near_surface::judge(problem));
     warnings.extend(coincident_charges(problem));
     warnings
 }

@@ -16,7 +16,8 @@ use crate::sources::Source;
 const FACETS_OVER_DISTANCE: f64 = 2.0;
 
 /// Facets of a curved surface may be off from it by this share of a charge's distance: its energy,
-/// which goes with one over the distance, is off by as much.
+/// which goes with one over the distance, is off by as much. Of several charges it is the mean,
+/// each with the share that it has in their energy.
 const SAGITTA_OVER_DISTANCE: f64 = 0.1;
 
 /// The place nearest to each charge of the surfaces that carry charge, conductors and interfaces;
@@ -38,38 +39,55 @@ pub(crate) fn find(
     of(&Locator::of_part(mesh, charged.collect()))
 }
 
-/// Point charges that are nearer to a surface than its facets can follow.
-pub(crate) fn judge(problem: &Problem) -> Vec<Warning> {
-    let narrow = worst(problem, &problem.mesh, &problem.nearest, longest_sides);
-    let (given, given_nearest) = problem.as_given();
-    let flat = worst(problem, given, given_nearest, quality::sagittas);
-    let unit = problem.description.unit.name();
-    let narrow = narrow.filter(|found| ratio(found.ratio(), FACETS_OVER_DISTANCE) > 1.0).map(|found| {
-        let Found { what, distance, size } = &found;
+/// Point charges that are nearer to a surface than its facets can follow; `reaction_v` are the
+/// potentials of all surface charge at each.
+pub(crate) fn judge(problem: &Problem, reaction_v: &[f64]) -> Vec<Warning> {
+    let narrow = narrow_charge(problem);
+    narrow.into_iter().chain(flat_facets(problem, reaction_v)).collect()
+}
+
+fn narrow_charge(problem: &Problem) -> Option<Warning> {
+    let found = lengths(problem, &problem.mesh, &problem.nearest, longest_sides);
+    let worst = found.into_iter().max_by(|a, b| a.ratio().total_cmp(&b.ratio()))?;
+    let values = [worst.ratio(), FACETS_OVER_DISTANCE];
+    (ratio(values[0], values[1]) > 1.0).then(|| {
+        let Found { index, distance, size } = worst;
+        let (what, unit) = (problem.sources[index].called(index), problem.description.unit.name());
         let message = format!(
             "{what} is {distance:.2e} {unit} from a surface whose facets are {size:.2e} {unit} large there: the charge that it \
              induces is narrower than they are, and its energy is wrong; refine the mesh there to facets of at most {:.2e} {unit}",
             FACETS_OVER_DISTANCE * distance
         );
-        let values = [found.ratio(), FACETS_OVER_DISTANCE];
-        Warning::new("charge_near_surface", found.what, values, message)
-    });
-    let flat = flat.filter(|found| ratio(found.ratio(), SAGITTA_OVER_DISTANCE) > 1.0).map(|found| {
-        let Found { what, distance, size } = &found;
-        let message = format!(
-            "{what} is {distance:.2e} {unit} from a curved surface that the facets of the mesh follow to {size:.2e} {unit} there: its \
-             energy is off by about {:.0e} of itself; make a finer mesh of the curved surface there (splitting facets does not help)",
-            found.ratio()
-        );
-        let values = [found.ratio(), SAGITTA_OVER_DISTANCE];
-        Warning::new("charge_near_curved_surface", found.what, values, message)
-    });
-    narrow.into_iter().chain(flat).collect()
+        Warning::new("charge_near_surface", what, values, message)
+    })
 }
 
-/// A length of the mesh next to a charge, relative to whose distance it is largest.
+fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
+    let (given, nearest) = problem.as_given();
+    let found = lengths(problem, given, nearest, quality::sagittas);
+    let energy = |of: &Found| (problem.sources[of.index].coulomb * reaction_v[of.index]).abs();
+    let error = |of: &Found| energy(of) * of.ratio();
+    let errors: f64 = found.iter().map(error).sum();
+    let energies: f64 = found.iter().map(energy).sum();
+    let worst = found.into_iter().max_by(|a, b| error(a).total_cmp(&error(b)))?;
+    let values = [if energies > 0.0 { errors / energies } else { 0.0 }, SAGITTA_OVER_DISTANCE];
+    (ratio(values[0], values[1]) > 1.0).then(|| {
+        let Found { index, distance, size } = worst;
+        let (what, unit) = (problem.sources[index].called(index), problem.description.unit.name());
+        let message = format!(
+            "the energy of charges near curved surfaces is off by about {:.0e} of itself, most of all that of {what}, {distance:.2e} \
+             {unit} from one that the facets of the mesh follow to {size:.2e} {unit}; make a finer mesh of the curved surface there \
+             (splitting facets does not help)",
+            values[0]
+        );
+        Warning::new("charge_near_curved_surface", what, values, message)
+    })
+}
+
+/// A length of the mesh next to a charge.
 struct Found {
-    what: String,
+    /// Which charge.
+    index: usize,
     distance: f64,
     size: f64,
 }
@@ -80,26 +98,26 @@ impl Found {
     }
 }
 
-/// The charge for which a length of the triangle nearest to it is largest, relative to its
-/// distance.
-fn worst(
+/// A length of the triangle nearest to each charge.
+fn lengths(
     problem: &Problem,
     mesh: &Mesh,
     nearest: &[Option<Nearest>],
-    lengths: impl Fn(&Mesh, &[u32]) -> Vec<f64>,
-) -> Option<Found> {
+    of: impl Fn(&Mesh, &[u32]) -> Vec<f64>,
+) -> Vec<Found> {
     let charges = problem.sources.iter().zip(nearest).enumerate();
-    let found: Vec<(usize, Nearest)> = charges
+    let near: Vec<(usize, Nearest)> = charges
         .filter(|(_, (source, _))| source.coulomb != 0.0)
         .filter_map(|(index, (_, near))| Some((index, (*near)?)))
         .collect();
-    let triangles: Vec<u32> = found.iter().map(|(_, near)| near.triangle).collect();
-    let sizes = lengths(mesh, &triangles).into_iter();
-    let all = found.into_iter().zip(sizes).map(|((index, near), size)| {
-        (size / near.distance, index, Found { what: String::new(), distance: near.distance, size })
-    });
-    let (_, index, found) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Found { what: problem.sources[index].called(index), ..found })
+    let triangles: Vec<u32> = near.iter().map(|(_, near)| near.triangle).collect();
+    let sizes = of(mesh, &triangles);
+    let found = |((index, near), size): ((usize, Nearest), f64)| Found {
+        index,
+        distance: near.distance,
+        size,
+    };
+    near.into_iter().zip(sizes).map(found).collect()
 }
 
 /// The longest side of each of these triangles.

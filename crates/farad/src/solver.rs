@@ -7,6 +7,7 @@ use bem::{Electrostatics, Prepared, Progress, SolveOptions};
 
 use crate::checks::{self, Measured};
 use crate::fault::Error;
+use crate::near_surface;
 use crate::problem::Problem;
 use crate::solution::Solution;
 use crate::state;
@@ -194,6 +195,9 @@ fn found(
     let answer = answer.into_capacitance(description.relative_permittivity, &problem.areas);
     let begun = Instant::now();
     let mut warnings = checks::judge(problem, options, &answer, measured);
+    if let Some(solvation) = state.as_ref().and_then(|state| state.solvation.as_ref()) {
+        warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
+    }
     warnings.extend(state.as_ref().and_then(|state| checks::balance(state.balance?)));
     let hydrodynamics = description
         .diffusion
