@@ -332,6 +332,19 @@ pub enum Note {
         "the conductors {} touch at a point, {}; their mutual capacitance converges slowly", .0.names(), .0.place()
     )]
     Touching(Touching),
+    /// Coordinates are so large compared with triangles that rounding moves vertices by a share of
+    /// a side that counts.
+    #[error(
+        "the {} digits of coordinates give the vertices of triangle {triangle} only to {share:.0e} of its longest side, so far is it \
+         from the origin: results may be off by as much; move the mesh toward the origin before its coordinates are written",
+        f64::DIGITS + 1
+    )]
+    Rounded {
+        /// Index of the triangle that is moved most.
+        triangle: u32,
+        /// Rounding of its largest coordinate over its longest side.
+        share: f64,
+    },
     /// Triangles were split next to point charges.
     #[error(
         "triangles were split next to point charges that are closer to them than half a side: {} more triangles",

@@ -4,6 +4,7 @@ use mesh::check::Defects;
 use mesh::local_refine::{self, Sizes};
 use mesh::locate::{Locator, Nearest};
 use mesh::{Mesh, quality};
+use rayon::prelude::*;
 
 use crate::conductors::{self, Conductors};
 use crate::description::Description;
@@ -27,6 +28,10 @@ const CHARGE_SIDES: f64 = 0.7;
 /// Share of the surface's size: charges closer to the surface than this need no smaller triangles
 /// than charges at this distance.
 const CHARGE_FLOOR: f64 = 1e-6;
+
+/// Rounding of coordinates that moves vertices by more than this share of a triangle's side is
+/// noted: it is no longer little compared with the solver's tolerance.
+const ROUNDED: f64 = 1e-7;
 
 /// Triangles that a mesh may have after this.
 const MOST_TRIANGLES: usize = 1 << 24;
@@ -62,11 +67,16 @@ impl Problem {
         if !faults.is_empty() {
             return Err(Error::Faults(faults));
         }
-        let given = Self::checked(description, mesh).map_err(Error::Faults)?;
+        let mut given = Self::checked(description, mesh).map_err(Error::Faults)?;
+        let rounded = rounded(&given.mesh);
         let finer = given.finer_next_to_charges().map_err(Error::Faults)?;
-        let Some(finer) = finer else { return Ok(given) };
+        let Some(finer) = finer else {
+            given.notes.extend(rounded);
+            return Ok(given);
+        };
         let mut problem = Self::checked(given.description, finer).map_err(Error::Faults)?;
         let added = problem.mesh.triangles.len() - given.mesh.triangles.len();
+        problem.notes.extend(rounded);
         problem.notes.push(Note::Split { added });
         problem.given = Some((given.mesh, given.nearest));
         Ok(problem)
@@ -198,5 +208,48 @@ impl Problem {
             notes,
             given: None,
         })
+    }
+}
+
+/// A note where coordinates have too few digits for the triangles that they are of.
+fn rounded(mesh: &Mesh) -> Option<Note> {
+    let share = |t: usize| {
+        let corners = mesh.corners(t);
+        let largest = corners.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
+        let side = |a: usize, b: usize| {
+            (0..3).map(|k| (corners[a][k] - corners[b][k]).powi(2)).sum::<f64>().sqrt()
+        };
+        0.5 * f64::EPSILON * largest / side(0, 1).max(side(1, 2)).max(side(2, 0))
+    };
+    let shares = (0..mesh.triangles.len()).into_par_iter().map(|t| (share(t), t as u32));
+    let (share, triangle) = shares.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (share > ROUNDED).then_some(Note::Rounded { triangle, share })
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::transform::{Motion, moved};
+
+    use super::*;
+    use crate::{Conductor, testing};
+
+    #[test]
+    fn coordinates_with_too_few_digits_are_noted() {
+        let notes = |distance: f64| {
+            let mesh = testing::sphere();
+            let mesh = moved(&mesh, |_| true, &Motion::along([distance, 0.7 * distance, 0.0]));
+            let conductors = vec![Conductor::new("sphere")];
+            let problem = Problem::new(Description { conductors, ..Description::default() }, mesh);
+            problem.unwrap().notes
+        };
+        for distance in [0.0, 1e3, 1e6] {
+            assert_eq!(notes(distance), [], "{distance}");
+        }
+        for distance in [1e9, 1e12] {
+            let [Note::Rounded { share, .. }] = notes(distance)[..] else { panic!("{distance}") };
+            // Sides are between 0.3 and 0.6.
+            let expected = 0.5 * f64::EPSILON * distance;
+            assert!((1.5..4.0).contains(&(share / expected)), "{distance}: {share}");
+        }
     }
 }
