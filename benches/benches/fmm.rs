@@ -98,7 +98,7 @@ fn stage(
 /// Multiply-adds of all M2L as rotation, coaxial translation and rotation, at the mean p': a lower
 /// bound of the work done.
 fn multiply_adds(info: &Info) -> u64 {
-    let p = info.mean_translation_order;
+    let p = info.mean_truncation_number;
     let rotations = 2.0 * p * (2.0 * p * p + 1.0) / 3.0;
     let coaxial = p * (p + 1.0) * (2.0 * p + 1.0) / 3.0 - p * p;
     let turns = 4.0 * p * (p - 1.0);

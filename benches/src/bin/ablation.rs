@@ -126,7 +126,7 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
                 "| {} | {label} | {} | {:.2} | {:.1} | {m2l:.3} | {apply:.3} | {error:.1e} |",
                 format!("{stencil:?}").to_lowercase(),
                 info.truncation_number,
-                info.mean_translation_order,
+                info.mean_truncation_number,
                 info.m2l_per_box,
             );
             Ok(info)
