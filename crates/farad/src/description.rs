@@ -41,6 +41,9 @@ pub struct Description {
     /// [`crate::State::potential`], which takes as long to evaluate on interfaces as some products
     /// of the solve, and [`crate::Solution::all_charge`].
     pub surface_values: bool,
+    /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
+    /// solve.
+    pub error_bars: bool,
 }
 
 impl Default for Description {
@@ -60,6 +63,7 @@ impl Default for Description {
             forces: false,
             polarisability: false,
             surface_values: true,
+            error_bars: true,
         }
     }
 }

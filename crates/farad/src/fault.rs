@@ -14,6 +14,9 @@ pub enum Error {
     /// The solve failed.
     #[error(transparent)]
     Solve(#[from] bem::Error),
+    /// An accuracy that cannot be reached, or of nothing that is computed.
+    #[error("{0}")]
+    Accuracy(String),
     /// Values at the points of all probes do not fit into memory.
     #[error(
         "values at {points} points of probes need {needed} bytes, more than the {available} available; ask for fewer points"

@@ -34,6 +34,8 @@
 //! # }
 //! ```
 
+mod accuracy;
+mod bars;
 mod checks;
 mod conductors;
 mod description;
@@ -58,6 +60,8 @@ mod sweep;
 mod testing;
 pub mod units;
 
+pub use accuracy::{Attained, Ended, FINEST, Goal, Level, Of, solve_to};
+pub use bars::{Bars, ConductorBars};
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
 pub use checks::{Remedy, Warning};

@@ -1,5 +1,6 @@
 //! The results of a problem, in SI units except for lengths, which are in the problem's unit.
 
+use crate::bars::Bars;
 use crate::checks::Warning;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
@@ -28,11 +29,16 @@ pub struct Solution {
     pub hydrodynamics: Option<Hydrodynamics>,
     /// Largest relative defect of Gauss's law that was corrected; `None` without dielectrics.
     pub gauss_defect: Option<f64>,
+    /// How far its numbers may be from those of the exact solution on the same surfaces; `None`
+    /// unless wanted.
+    pub bars: Option<Bars>,
     /// What self-checks found wrong.
     pub warnings: Vec<Warning>,
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
+    /// Wall seconds of the error estimate.
+    pub estimate_seconds: f64,
     /// Wall seconds of the self-checks.
     pub check_seconds: f64,
     /// Wall seconds of everything that follows from the surface charge.
@@ -55,6 +61,23 @@ impl Solution {
         let is_one_medium = self.gauss_defect.is_none();
         let alone = is_one_medium && self.state.is_none() && self.polarisability.is_none();
         alone.then(|| Matrices::new(&self.answer.maxwell, relative_permittivity, self.unit))
+    }
+
+    /// Bars of the entries of [`Self::matrices`], unless none were wanted.
+    pub fn matrix_bars(&self) -> Option<Matrices> {
+        let of = Matrices::new(&self.bars()?.maxwell, self.relative_permittivity, self.unit);
+        // On the diagonal of the mutual form are sums of rows.
+        let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
+            let sum: f64 = row.iter().sum();
+            row.iter().enumerate().map(|(j, &bar)| if i == j { sum } else { bar }).collect()
+        };
+        let mutual_farad = of.maxwell_farad.iter().enumerate().map(row).collect();
+        Some(Matrices { mutual_farad, ..of })
+    }
+
+    /// The bars of all its numbers, unless none were wanted.
+    pub fn bars(&self) -> Option<&Bars> {
+        self.bars.as_ref()
     }
 
     /// Whether every solve met the tolerance.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bem::{Electrostatics, Prepared, Progress, SolveOptions};
 
+use crate::bars::Bars;
 use crate::checks::{self, Measured};
 use crate::fault::Error;
 use crate::near_surface;
@@ -105,6 +106,17 @@ impl Solver {
         let started = Instant::now();
         let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
         let mut check_seconds = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let bars = if description.error_bars && answer.responses.iter().all(is_converged) {
+            Some(Bars::new(
+                problem,
+                prepared.error_estimate(&excitations, &answer.responses)?,
+                &answer,
+            ))
+        } else {
+            None
+        };
+        let estimate_seconds = started.elapsed().as_secs_f64();
         let refined = state::refined(problem, prepared, &mut answer, progress)?;
         for (images, excitation) in state::across_planes(problem) {
             self.times += 1;
@@ -128,7 +140,12 @@ impl Solver {
             measured.residuals.push(residual);
             answer.responses.push(response);
         }
-        found(problem, options, answer, &measured, check_seconds)
+        let mut solution = found(problem, options, answer, &measured, check_seconds)?;
+        solution.estimate_seconds = estimate_seconds;
+        let reaction = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
+        let reaction_j = reaction.map(|found| found.energies.reaction_j);
+        solution.bars = bars.map(|bars| bars.with_energy(reaction_j, options.tolerance));
+        Ok(solution)
     }
 
     /// The prepared operators for this problem: those of the last solve if the geometry is the
@@ -159,6 +176,10 @@ impl Solver {
         };
         Ok(&mut self.cache.insert(kept).prepared)
     }
+}
+
+fn is_converged(response: &bem::Response) -> bool {
+    response.reason == bem::StopReason::Converged
 }
 
 /// Adds the answers to further excitations.
@@ -212,6 +233,8 @@ fn found(
         gauss_defect,
         warnings,
         all_charge,
+        bars: None,
+        estimate_seconds: 0.0,
         check_seconds: check_seconds + begun.elapsed().as_secs_f64(),
         evaluation_seconds,
     })

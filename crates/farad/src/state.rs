@@ -144,7 +144,7 @@ fn sources(problem: &Problem) -> bem::Excitation {
 }
 
 /// The given potential or charge of each conductor; 0 V where nothing is set.
-fn conditions(problem: &Problem) -> Vec<bem::Condition> {
+pub(crate) fn conditions(problem: &Problem) -> Vec<bem::Condition> {
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, problem.description.unit);
     let set = &problem.description.conductors;

@@ -16,8 +16,8 @@ use crate::refine::Error;
 use crate::surface::Mesh;
 use crate::vector::{Vector, norm, sub};
 
-/// Sides and distances that differ by no more than rounding count as equal.
-const EQUAL: f64 = 1.0 + 1e-9;
+/// Lengths, or angles, that differ by no more than rounding count as equal.
+pub(crate) const EQUAL: f64 = 1.0 + 1e-9;
 
 /// How small triangles have to be next to points.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -19,7 +19,11 @@ pub enum Error {
 /// # Errors
 /// [`Error::TooMany`].
 pub fn count_after(mesh: &Mesh, times: u32) -> Result<usize, Error> {
-    let count = 4u64.saturating_pow(times).saturating_mul(mesh.triangles.len() as u64);
+    numbered(4u64.saturating_pow(times).saturating_mul(mesh.triangles.len() as u64))
+}
+
+/// The number of triangles of a refined mesh, if 32-bit indices can number its vertices and them.
+pub(crate) fn numbered(count: u64) -> Result<usize, Error> {
     // A surface has about half as many vertices as triangles, and never more than three times as
     // many.
     if count >= u64::from(u32::MAX) / 3 { Err(Error::TooMany(count)) } else { Ok(count as usize) }

@@ -76,6 +76,11 @@ impl Sides {
     pub fn edges(&self) -> impl Iterator<Item = &[Side]> {
         self.ranges.iter().flat_map(|range| edges_of(range))
     }
+
+    /// The same in parallel; edges are sorted.
+    pub fn par_edges(&self) -> impl ParallelIterator<Item = &[Side]> {
+        self.ranges.par_iter().flat_map_iter(|range| edges_of(range))
+    }
 }
 
 fn edges_of(range: &[Side]) -> impl Iterator<Item = &[Side]> {

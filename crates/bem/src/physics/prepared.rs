@@ -9,7 +9,7 @@ use super::fast::Fast;
 use super::metal::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
-use super::{Electrostatics, Excitation, Media, Response, external, reciprocal};
+use super::{Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal};
 use crate::constants::BY_WHOLE_ROWS;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::RowKind;
@@ -121,6 +121,19 @@ impl Prepared {
         tolerance: f64,
     ) -> Result<Vec<SampledResidual>, Error> {
         sampled::of_triangles(&self.system, solved, tolerance)
+    }
+
+    /// How far answers to these excitations are from those that ever finer meshes of the same
+    /// surfaces would have.
+    ///
+    /// # Errors
+    /// [`Error::Fmm`].
+    pub fn error_estimate(
+        &self,
+        excitations: &[Excitation],
+        responses: &[Response],
+    ) -> Result<ErrorEstimate, Error> {
+        self.system.error_estimate(excitations, responses)
     }
 
     /// Solves for the charges under each excitation.

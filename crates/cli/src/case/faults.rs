@@ -31,6 +31,13 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
                 "ask for fewer points, or raise --memory-limit",
             );
         }
+        error @ Error::Accuracy(_) => {
+            return Failure::with_help(
+                Exit::BadInput,
+                error.to_string(),
+                "see \"[solver]\" in docs/case-file.md",
+            );
+        }
     };
     if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
         return failure;

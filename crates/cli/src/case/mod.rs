@@ -7,6 +7,7 @@ mod document;
 pub(crate) mod fastcap;
 mod faults;
 mod foreign;
+mod goal;
 mod places;
 mod plane;
 mod probe;
@@ -20,10 +21,11 @@ pub(crate) mod sweep;
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
-use farad::{Description, Problem};
+use farad::{Description, Goal, Of, Problem};
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
+pub(crate) use goal::{of as goal_of, parse_of};
 use places::Places;
 pub(crate) use probe::{file as probe_file, picture as probe_picture};
 
@@ -37,6 +39,8 @@ pub(crate) struct Case {
     pub(crate) mesh: PathBuf,
     pub(crate) description: Description,
     pub(crate) options: SolveOptions,
+    /// How exact `farad solve` is to be, if the mesh may be refined for it.
+    pub(crate) goal: Option<Goal>,
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
@@ -89,9 +93,12 @@ impl VtkMode {
 }
 
 /// What the command line sets over the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
     pub(crate) tolerance: Option<f64>,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) accuracy_of: Option<Of>,
+    pub(crate) max_seconds: Option<f64>,
     pub(crate) method: Option<Method>,
 }
 

@@ -16,7 +16,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, plane, probe, surface, sweep,
+    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, surface,
+    sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -164,6 +165,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         forces: output.boolean("forces").unwrap_or(false),
         polarisability: output.boolean("polarisability").unwrap_or(false),
         surface_values: vtk != VtkMode::None,
+        error_bars: top.section("solver").boolean("error_bars").unwrap_or(true),
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -184,6 +186,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         }
     }
     let options = read_solver(top, overrides);
+    let goal = goal::read(top, overrides);
     let directory = output
         .text("directory")
         .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));
@@ -196,6 +199,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         mesh: mesh?.value,
         description,
         options,
+        goal,
         directory,
         vtk,
         sweeps,

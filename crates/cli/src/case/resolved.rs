@@ -8,7 +8,7 @@ use farad::{
     axis_name,
 };
 
-use super::{Case, plane};
+use super::{Case, goal, plane};
 use crate::paths;
 use crate::report::results::method_name;
 use crate::report::units::shortest as number;
@@ -62,14 +62,20 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         let liquid = [("temperature", number(*temperature)), ("viscosity", number(*viscosity))];
         document.table("[diffusion]", liquid);
     }
+    let goal = case.goal.iter().flat_map(|goal| {
+        let accuracy =
+            [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal::of(&goal.of)))];
+        accuracy.into_iter().chain(goal.max_seconds.map(|limit| ("max_time", number(limit))))
+    });
+    let error_bars = [("error_bars", description.error_bars.to_string())];
     document.table(
         "[solver]",
-        [
+        goal.chain(error_bars).chain([
             ("tolerance", number(options.tolerance)),
             ("method", string(method_name(options.method))),
             ("restart", options.restart.to_string()),
             ("max_iterations", options.max_iterations.to_string()),
-        ],
+        ]),
     );
     if let Some(tolerance) = options.fmm_tolerance {
         document.table("[fmm]", [("tolerance", number(tolerance))]);

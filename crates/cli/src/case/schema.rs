@@ -81,6 +81,10 @@ pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 pub(crate) const TOLERANCES: (f64, f64) = (1e-12, 0.1);
 const TOLERANCE: ValueKind = ValueKind::Number { low: TOLERANCES.0, high: TOLERANCES.1 };
 
+/// Accuracies that arithmetic supports: lowest and highest.
+pub(crate) const ACCURACIES: (f64, f64) = (farad::FINEST, 0.1);
+const ACCURACY: ValueKind = ValueKind::Number { low: ACCURACIES.0, high: ACCURACIES.1 };
+
 /// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
 const PERMITTIVITY: ValueKind = ValueKind::Number { low: 1e-12, high: 1e12 };
 
@@ -90,7 +94,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 52] = [
+pub(crate) const KEYS: [Key; 56] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -131,6 +135,10 @@ pub(crate) const KEYS: [Key; 52] = [
     key("diffusion", "temperature", POSITIVE, Absent::Error),
     key("diffusion", "viscosity", POSITIVE, Absent::Error),
     key("solver", "tolerance", TOLERANCE, Absent::Default("1e-6")),
+    key("solver", "accuracy", ACCURACY, Absent::Default("none")),
+    key("solver", "accuracy_of", ValueKind::Text, Absent::Default("`\"all\"`")),
+    key("solver", "max_time", POSITIVE, Absent::Default("none")),
+    key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
     key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
     key("solver", "restart", ValueKind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
     key(

@@ -24,7 +24,7 @@ pub(super) struct Solving {
     #[arg(long, value_name = "T", value_parser = parse_tolerance)]
     tolerance: Option<f64>,
     /// Memory that may be used, in GiB [default: what is available]
-    #[arg(long, value_name = "GIB", value_parser = parse_gibibytes)]
+    #[arg(long, visible_alias = "max-memory", value_name = "GIB", value_parser = parse_gibibytes)]
     pub(super) memory_limit: Option<u64>,
     /// Write to a folder that holds something else; only files of the same names are replaced
     #[arg(long)]
@@ -50,10 +50,20 @@ impl Solving {
 
     /// Loads a case with these options over its own, and sets threads and output up.
     pub(super) fn begin(&self, case: &Path, verbose: bool) -> Result<(Case, Output), Failure> {
+        self.begin_with(case, verbose, Overrides::default())
+    }
+
+    /// The same with further choices over the case's own.
+    pub(super) fn begin_with(
+        &self,
+        case: &Path,
+        verbose: bool,
+        overrides: Overrides,
+    ) -> Result<(Case, Output), Failure> {
         self.on.resolve()?;
         // Before anything that uses them: a list file is read with its mesh.
         let note = backend::use_threads(self.threads)?;
-        let overrides = Overrides { tolerance: self.tolerance, method: self.method };
+        let overrides = Overrides { tolerance: self.tolerance, method: self.method, ..overrides };
         let case = Case::load(case, &overrides)?;
         if let Some(limit) = self.memory_limit.or_else(machine::available_memory) {
             case.description.check_memory(limit).map_err(|error| case.failed(error))?;
@@ -72,6 +82,18 @@ pub(super) fn parse_tolerance(text: &str) -> Result<f64, String> {
         Ok(value) if (1e-12..=0.1).contains(&value) => Ok(value),
         Ok(_) => Err("must be from 1e-12 to 0.1".to_owned()),
         Err(_) => Err("must be a number such as 1e-6".to_owned()),
+    }
+}
+
+/// An accuracy that arithmetic supports.
+pub(super) fn parse_accuracy(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (farad::FINEST..=0.1).contains(&value) => Ok(value),
+        Ok(_) => Err(format!(
+            "must be from {:e} (less is beyond what double precision supports) to 0.1",
+            farad::FINEST
+        )),
+        Err(_) => Err("must be a number such as 1e-3".to_owned()),
     }
 }
 

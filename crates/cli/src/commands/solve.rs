@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use farad::{Problem, Solution, Solver};
+use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
-use super::arguments::Solving;
-use crate::case::Case;
+use super::arguments::{Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
+use crate::case::{Case, Overrides, parse_of};
 use crate::machine::backend::Backend;
-use crate::report::results::{self, Folder, Run};
-use crate::report::units;
+use crate::report::results::{self, Folder, Refinement, Run};
+use crate::report::units::{self, prefix};
 use crate::report::warnings::{self, Warning};
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
@@ -30,6 +30,16 @@ pub(crate) struct Args {
     /// Check everything, print the resolved case and sizes, write nothing
     #[arg(long, conflicts_with = "json")]
     dry_run: bool,
+    /// Refine the mesh until the error bars are this short, relative to the diagonal of the
+    /// capacitance matrix or to the energy; over the case's solver.accuracy
+    #[arg(long, value_name = "A", value_parser = parse_accuracy)]
+    accuracy: Option<f64>,
+    /// What --accuracy is asked of: all, energy, or one entry such as "C(left, right)"
+    #[arg(long, value_name = "WHAT", value_parser = parse_of)]
+    accuracy_of: Option<Of>,
+    /// Seconds that --accuracy may take; what was reached by then is the result
+    #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
+    max_time: Option<f64>,
     #[command(flatten)]
     solving: Solving,
 }
@@ -37,7 +47,13 @@ pub(crate) struct Args {
 /// Solves a case.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
-    let (case, output) = args.solving.begin(&args.case, verbose)?;
+    let overrides = Overrides {
+        accuracy: args.accuracy,
+        accuracy_of: args.accuracy_of.clone(),
+        max_seconds: args.max_time,
+        ..Overrides::default()
+    };
+    let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;
 
     let reading = Instant::now();
     let opening = args.solving.on.open_early(&case);
@@ -53,7 +69,21 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let folder = Folder::open(path, &names, args.solving.overwrite)?;
     // What it keeps is freed at the end: results need not wait for that.
     let mut solver = Solver::default();
-    let solution = solve(&mut solver, &case, &problem, &args.solving, &output)?;
+    let (problem, solution, refinement) = match &case.goal {
+        None => {
+            let solution = solve(&mut solver, &case, &problem, &args.solving, &output)?;
+            (problem, solution, None)
+        }
+        Some(goal) => {
+            let options = args.solving.options(&case)?;
+            let mut each = |level: &Level| output.note(&told(level));
+            let bars = Bars::new(&output);
+            let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
+            let Attained { problem, solution, levels, ended } =
+                attained.map_err(|error| case.failed(error))?;
+            (problem, solution, Some(Refinement { goal, levels, ended }))
+        }
+    };
     drop(opening);
     interrupt::check()?;
 
@@ -65,6 +95,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         solution: &solution,
         requested,
         used,
+        refinement: refinement.as_ref(),
         folder: path,
         started,
         read_seconds,
@@ -79,7 +110,55 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     if !solution.converged() {
         return Err(not_converged(&run));
     }
-    if solution.failed_checks() { Err(checks_failed(&run)) } else { Ok(()) }
+    if solution.failed_checks() {
+        return Err(checks_failed(&run));
+    }
+    match &refinement {
+        Some(refinement) if refinement.ended != Ended::Reached => {
+            Err(not_reached(refinement, path))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a mesh gave, in a line.
+fn told(level: &Level) -> String {
+    let triangles = units::count(level.triangles as u64);
+    let scale = if level.unit == "F" { prefix(level.value) } else { prefix(1.0) };
+    format!(
+        "{triangles} triangles: {} = {} {}{}, {:.1e} ({})",
+        level.worst,
+        units::with_bar(level.value / scale.factor, Some(level.bar / scale.factor)),
+        scale.symbol,
+        level.unit,
+        level.relative,
+        units::duration(level.seconds),
+    )
+}
+
+/// What was reached of an accuracy, and why no more.
+fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
+    let reached = refinement.levels.last().map_or(f64::NAN, |level| level.relative);
+    let (why, help) = match &refinement.ended {
+        Ended::Time => (
+            "a finer mesh would have taken longer than --max-time allows".to_owned(),
+            "give it more time, or ask for less",
+        ),
+        Ended::Size(why) => (why.clone(), "ask for less, or allow more with --memory-limit"),
+        Ended::Stalled => (
+            "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here".to_owned(),
+            "look at the mesh with `farad mesh check`, and at where its triangles got small in surface.vtu",
+        ),
+        Ended::Reached | Ended::Unsolved => (String::new(), ""),
+    };
+    Failure::with_help(
+        Exit::NotConverged,
+        format!(
+            "the accuracy of {:.1e} was not reached, the bars are {reached:.1e}: {why}",
+            refinement.goal.accuracy
+        ),
+        format!("the results in {} are marked accuracy_not_reached; {help}", folder.display()),
+    )
 }
 
 /// Solves a problem by the case's settings, with the cache of earlier solves of the same geometry.

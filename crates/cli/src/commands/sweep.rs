@@ -233,6 +233,7 @@ impl Sweeping<'_> {
                 solution,
                 requested: self.args.solving.on.backend,
                 used: solution.answer.fmm.as_ref().map_or(Backend::Cpu, Backend::of_plan),
+                refinement: None,
                 folder: self.path,
                 started: self.started,
                 read_seconds: 0.0,

@@ -52,6 +52,26 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
+/// A value with its error bar, "73.5098 +- 0.0007", to the digit that the bar is in.
+pub(crate) fn with_bar(value: f64, bar: Option<f64>) -> String {
+    let bar = bar.filter(|bar| *bar > 0.0 && bar.is_finite());
+    let Some(bar) = bar else { return significant(value) };
+    // Bars are rounded up: 1 significant digit, 2 where that would be a 1.
+    let mut place = bar.log10().floor() as i32;
+    if bar / 10f64.powi(place) < 2.0 {
+        place -= 1;
+    }
+    let bar = (bar / 10f64.powi(place) - 1e-9).ceil() * 10f64.powi(place);
+    let size = value.abs().max(bar);
+    if (1e-4..1e7).contains(&size) && place < 4 {
+        let decimals = usize::try_from(-place).unwrap_or(0);
+        return format!("{value:.decimals$} +- {bar:.decimals$}");
+    }
+    let exponent = size.log10().floor() as i32;
+    let digits = usize::try_from(exponent - place).unwrap_or(0);
+    format!("{value:.digits$e} +- {bar:.1e}")
+}
+
 /// Decimals that give `size` [`DIGITS`] + 1 significant digits.
 pub(crate) fn decimals(size: f64) -> usize {
     if size == 0.0 || !size.is_finite() {

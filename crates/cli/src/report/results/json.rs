@@ -26,6 +26,7 @@ pub(crate) struct Document {
     backend: Backend,
     mesh: Mesh,
     media: Vec<Medium>,
+    refinement: Option<Refinement>,
     capacitance: Capacitance,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
@@ -79,6 +80,32 @@ struct Capacitance {
     mutual_farad: Vec<Vec<f64>>,
     maxwell_over_4pi_eps0: Vec<Vec<f64>>,
     relative_asymmetry: f64,
+    maxwell_farad_error: Option<Vec<Vec<f64>>>,
+    mutual_farad_error: Option<Vec<Vec<f64>>>,
+    maxwell_over_4pi_eps0_error: Option<Vec<Vec<f64>>>,
+}
+
+/// How the mesh came about, if an accuracy was asked for.
+#[derive(Clone, Debug, Serialize)]
+struct Refinement {
+    accuracy: f64,
+    accuracy_of: String,
+    /// "reached", "time", "size", "stalled" or "unsolved".
+    ended: &'static str,
+    meshes: Vec<RefinedMesh>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct RefinedMesh {
+    triangles: usize,
+    /// The number with the longest bar, its value, bar and unit.
+    number: String,
+    value: f64,
+    error: f64,
+    unit: &'static str,
+    relative_error: f64,
+    solver_tolerance: f64,
+    seconds: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -87,6 +114,8 @@ struct ConductorCharge {
     potential_v: f64,
     charge_c: f64,
     floating: bool,
+    potential_error_v: Option<f64>,
+    charge_error_c: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -95,6 +124,9 @@ struct Solvation {
     energy_j: f64,
     energy_kj_per_mol: f64,
     energy_kcal_per_mol: f64,
+    energy_error_j: Option<f64>,
+    energy_error_kj_per_mol: Option<f64>,
+    energy_error_kcal_per_mol: Option<f64>,
     coulomb: Energy,
     total: Energy,
     molecules: Vec<Molecule>,
@@ -179,6 +211,8 @@ pub(crate) struct Timings {
     pub(crate) near_field: f64,
     pub(crate) solve: f64,
     pub(crate) fmm_check: f64,
+    /// The error bars.
+    pub(crate) error_estimate: f64,
     pub(crate) self_checks: f64,
     /// State, energies, forces, probes.
     pub(crate) evaluation: f64,
@@ -198,6 +232,7 @@ impl Document {
         let names = &run.problem.conductors().names;
         let answer = &run.solution.answer;
         let state = run.solution.state.as_ref();
+        let bars = run.solution.matrix_bars();
         Self {
             schema: SCHEMA,
             status: super::status(run).name(),
@@ -221,14 +256,18 @@ impl Document {
                 conductors: conductors(run),
             },
             media: media(run),
+            refinement: run.refinement.map(refinement),
             capacitance: Capacitance {
                 conductors: names.clone(),
                 maxwell_farad: matrices.maxwell_farad.clone(),
                 mutual_farad: matrices.mutual_farad.clone(),
                 maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
                 relative_asymmetry: matrices.relative_asymmetry,
+                maxwell_farad_error: bars.as_ref().map(|bars| bars.maxwell_farad.clone()),
+                mutual_farad_error: bars.as_ref().map(|bars| bars.mutual_farad.clone()),
+                maxwell_over_4pi_eps0_error: bars.map(|bars| bars.maxwell_length),
             },
-            charges: state.map(|state| state.conductors.iter().map(charged).collect()),
+            charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
             solvation: state
                 .and_then(|state| state.solvation.as_ref())
                 .map(|found| solvation(run, found)),
@@ -259,6 +298,7 @@ impl Document {
                 near_field: answer.timings.near_field,
                 solve: answer.timings.solve,
                 fmm_check: answer.timings.fmm_check,
+                error_estimate: run.solution.estimate_seconds,
                 self_checks: run.solution.check_seconds,
                 evaluation: run.solution.evaluation_seconds,
                 matvec_mean: answer.timings.matvec_mean,
@@ -305,13 +345,45 @@ fn media(run: &Run<'_>) -> Vec<Medium> {
     media.summaries.iter().map(medium).collect()
 }
 
-fn charged(conductor: &farad::ConductorState) -> ConductorCharge {
-    ConductorCharge {
+fn refinement(found: &super::Refinement<'_>) -> Refinement {
+    let mesh = |level: &farad::Level| RefinedMesh {
+        triangles: level.triangles,
+        number: level.worst.clone(),
+        value: level.value,
+        error: level.bar,
+        unit: level.unit,
+        relative_error: level.relative,
+        solver_tolerance: level.tolerance,
+        seconds: level.seconds,
+    };
+    Refinement {
+        accuracy: found.goal.accuracy,
+        accuracy_of: crate::case::goal_of(&found.goal.of),
+        ended: match found.ended {
+            farad::Ended::Reached => "reached",
+            farad::Ended::Time => "time",
+            farad::Ended::Size(_) => "size",
+            farad::Ended::Stalled => "stalled",
+            farad::Ended::Unsolved => "unsolved",
+        },
+        meshes: found.levels.iter().map(mesh).collect(),
+    }
+}
+
+fn charged(
+    conductors: &[farad::ConductorState],
+    bars: Option<&farad::Bars>,
+) -> Vec<ConductorCharge> {
+    let of = |k: usize| bars.and_then(|bars| bars.conductors.get(k));
+    let charge = |(k, conductor): (usize, &farad::ConductorState)| ConductorCharge {
         conductor: conductor.name.clone(),
         potential_v: conductor.potential_v,
         charge_c: conductor.charge_c,
         floating: conductor.floating,
-    }
+        potential_error_v: of(k).map(|bars| bars.potential_v),
+        charge_error_c: of(k).map(|bars| bars.charge_c),
+    };
+    conductors.iter().enumerate().map(charge).collect()
 }
 
 fn energy(energy_j: f64) -> Energy {
@@ -324,7 +396,11 @@ fn energy(energy_j: f64) -> Energy {
 
 fn solvation(run: &Run<'_>, found: &farad::Solvation) -> Solvation {
     let Energies { coulomb_j, reaction_j } = found.energies;
+    let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
     Solvation {
+        energy_error_j: bar,
+        energy_error_kj_per_mol: bar.map(units::kilojoule_per_mole),
+        energy_error_kcal_per_mol: bar.map(units::kilocalorie_per_mole),
         charges: found.reaction_v.len(),
         energy_j: reaction_j,
         energy_kj_per_mol: units::kilojoule_per_mole(reaction_j),

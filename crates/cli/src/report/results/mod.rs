@@ -12,7 +12,7 @@ mod table;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Matrices, Problem, Solution};
+use farad::{Ended, Goal, Level, Matrices, Problem, Solution};
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
@@ -27,6 +27,8 @@ use crate::terminal::interrupt;
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
 const MUTUAL: &str = "capacitance_mutual.csv";
+const MAXWELL_ERROR: &str = "capacitance_maxwell_error.csv";
+const MUTUAL_ERROR: &str = "capacitance_mutual_error.csv";
 const RESIDUALS: &str = "residuals.csv";
 const RESOLVED: &str = "case.resolved.toml";
 const SURFACE: &str = "surface.vtu";
@@ -40,14 +42,27 @@ pub(crate) struct Run<'a> {
     pub(crate) solution: &'a Solution,
     pub(crate) requested: Backend,
     pub(crate) used: Backend,
+    /// How the mesh came about, if an accuracy was asked for.
+    pub(crate) refinement: Option<&'a Refinement<'a>>,
     pub(crate) folder: &'a Path,
     pub(crate) started: Instant,
     pub(crate) read_seconds: f64,
 }
 
+/// The way to an accuracy.
+#[derive(Debug)]
+pub(crate) struct Refinement<'a> {
+    pub(crate) goal: &'a Goal,
+    pub(crate) levels: Vec<Level>,
+    pub(crate) ended: Ended,
+}
+
 /// The files that a run of `case` writes besides results.json.
 pub(crate) fn file_names(case: &Case) -> Vec<String> {
     let mut names = vec![MAXWELL, MUTUAL, RESIDUALS, RESOLVED];
+    if case.description.error_bars {
+        names.extend([MAXWELL_ERROR, MUTUAL_ERROR]);
+    }
     if case.description.has_charges() {
         names.push(REACTION);
     }
@@ -77,12 +92,20 @@ pub(crate) fn write(
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
         Status::ChecksFailed => "; SELF-CHECKS FAILED",
+        Status::AccuracyNotReached => "; ACCURACY NOT REACHED",
     };
     let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
     folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, names, &matrices.maxwell_farad))?;
     let mutual =
         format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
     folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, names, &matrices.mutual_farad))?;
+    if let Some(bars) = run.solution.matrix_bars() {
+        let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
+        folder
+            .stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, names, &bars.maxwell_farad))?;
+        let mutual = format!("farad; error bars of the mutual form{mark}");
+        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, names, &bars.mutual_farad))?;
+    }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;
     let state = run.solution.state.as_ref();
     for probed in run.case.description.probes.iter().zip(state.iter().flat_map(|s| &s.probes)) {
@@ -113,6 +136,7 @@ enum Status {
     Complete,
     NotConverged,
     ChecksFailed,
+    AccuracyNotReached,
 }
 
 impl Status {
@@ -122,6 +146,7 @@ impl Status {
             Self::Complete => "complete",
             Self::NotConverged => "not_converged",
             Self::ChecksFailed => "checks_failed",
+            Self::AccuracyNotReached => "accuracy_not_reached",
         }
     }
 }
@@ -131,6 +156,8 @@ fn status(run: &Run<'_>) -> Status {
         Status::NotConverged
     } else if run.solution.failed_checks() {
         Status::ChecksFailed
+    } else if run.refinement.is_some_and(|refinement| refinement.ended != Ended::Reached) {
+        Status::AccuracyNotReached
     } else {
         Status::Complete
     }

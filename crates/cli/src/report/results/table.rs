@@ -8,11 +8,14 @@ use farad::{Matrices, Solvation};
 use super::json::Timings;
 use super::{Document, Run, reason_name};
 use crate::report::text_table::aligned_table;
-use crate::report::units::{self, decimals, prefix, significant};
+use crate::report::units::{self, decimals, prefix, significant, with_bar};
 use crate::report::warnings;
 
 /// A matrix of more conductors is left to the files.
 const LARGEST_SHOWN: usize = 10;
+
+/// Error bars of more conductors' matrices are, but for the longest.
+const LARGEST_WITH_BARS: usize = 4;
 
 /// Forces that are not known better than to this share of themselves are said to be.
 const VAGUE: f64 = 1e-2;
@@ -41,6 +44,9 @@ fn heading(run: &Run<'_>) -> String {
         super::Status::Complete => "",
         super::Status::NotConverged => {
             "\nNOT CONVERGED: the numbers below are what the solver had when it stopped\n"
+        }
+        super::Status::AccuracyNotReached => {
+            "\nACCURACY NOT REACHED: the error bars below are longer than what was asked for\n"
         }
         super::Status::ChecksFailed => {
             "\nSELF-CHECKS FAILED: the numbers below are not to be used, see the errors after them\n"
@@ -102,11 +108,13 @@ fn conductors(run: &Run<'_>) -> String {
 fn single(run: &Run<'_>, matrices: &Matrices) -> String {
     let (farad, length) = (matrices.maxwell_farad[0][0], matrices.maxwell_length[0][0]);
     let scale = prefix(farad);
+    let bars = run.solution.matrix_bars();
+    let bar = |rows: fn(&Matrices) -> &Vec<Vec<f64>>| bars.as_ref().map(|bars| rows(bars)[0][0]);
     format!(
         "\nCapacitance  {} {}F     C/(4 pi eps0) = {} {}\n",
-        significant(farad / scale.factor),
+        with_bar(farad / scale.factor, bar(|m| &m.maxwell_farad).map(|bar| bar / scale.factor)),
         scale.symbol,
-        significant(length),
+        with_bar(length, bar(|m| &m.maxwell_length)),
         run.case.description.unit.name(),
     )
 }
@@ -139,21 +147,24 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
             aligned_table(header, rows)
         );
     }
-    let rows = |values: &[Vec<f64>]| {
+    let bars = run.solution.matrix_bars().filter(|_| names.len() <= LARGEST_WITH_BARS);
+    let rows = |values: &[Vec<f64>], bars: Option<(&Vec<Vec<f64>>, f64)>| {
         let decimals = decimals(largest(values));
-        let cells =
-            |row: &Vec<f64>| row.iter().map(|v| format!("{v:.decimals$}")).collect::<Vec<_>>();
-        names
-            .iter()
-            .zip(values)
-            .map(|(name, row)| [vec![name.clone()], cells(row)].concat())
-            .collect::<Vec<_>>()
+        let cell = |i: usize, j: usize| match bars {
+            Some((bars, factor)) => with_bar(values[i][j], Some(bars[i][j] / factor)),
+            None => format!("{:.decimals$}", values[i][j]),
+        };
+        let cells = |i: usize| (0..names.len()).map(move |j| cell(i, j));
+        let row = |i: usize| std::iter::once(names[i].clone()).chain(cells(i)).collect::<Vec<_>>();
+        (0..names.len()).map(row).collect::<Vec<_>>()
     };
+    let of_farads = bars.as_ref().map(|bars| (&bars.maxwell_farad, scale.factor));
+    let of_lengths = bars.as_ref().map(|bars| (&bars.maxwell_length, 1.0));
     let header = |corner: String| [vec![corner], names.clone()].concat();
     format!(
         "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        aligned_table(header(farad.clone()), rows(&farads)),
-        aligned_table(header(unit.to_owned()), rows(&matrices.maxwell_length)),
+        aligned_table(header(farad.clone()), rows(&farads, of_farads)),
+        aligned_table(header(unit.to_owned()), rows(&matrices.maxwell_length, of_lengths)),
     )
 }
 
@@ -162,13 +173,19 @@ fn state(run: &Run<'_>) -> String {
     let mut text = String::new();
     let Some(state) = &run.solution.state else { return text };
     if !state.conductors.is_empty() {
-        let rows = state.conductors.iter().map(|conductor| {
+        let bars = run.solution.bars();
+        let rows = state.conductors.iter().enumerate().map(|(k, conductor)| {
+            let bars = bars.and_then(|bars| bars.conductors.get(k));
+            let number = |value: f64, bar: Option<f64>| match bar.filter(|bar| *bar > 0.0) {
+                Some(bar) => with_bar(value, Some(bar)),
+                None => format!("{value:.6e}"),
+            };
             let how = if conductor.floating { "floating" } else { "held" };
             let (volt, coulomb) = (conductor.potential_v, conductor.charge_c);
             vec![
                 conductor.name.clone(),
-                format!("{volt:.6e}"),
-                format!("{coulomb:.6e}"),
+                number(volt, bars.map(|bars| bars.potential_v)),
+                number(coulomb, bars.map(|bars| bars.charge_c)),
                 how.to_owned(),
             ]
         });
@@ -185,14 +202,16 @@ fn state(run: &Run<'_>) -> String {
 fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
     let kilocalories = |joule: f64| significant(units::kilocalorie_per_mole(joule));
     let all = &solvation.energies;
-    let row = |name: &str, joule: f64| {
-        vec![
-            name.to_owned(),
-            kilocalories(joule),
-            significant(units::kilojoule_per_mole(joule)),
-            format!("{joule:.6e}"),
-        ]
+    let row = |name: &str, joule: f64, bar: Option<f64>| {
+        let number = |of: fn(f64) -> f64| with_bar(of(joule), bar.map(of));
+        let joules = match bar {
+            Some(_) => number(|joule| joule),
+            None => format!("{joule:.6e}"),
+        };
+        let per_mole = [units::kilocalorie_per_mole, units::kilojoule_per_mole].map(number);
+        [vec![name.to_owned()], per_mole.to_vec(), vec![joules]].concat()
     };
+    let bar = run.solution.bars().and_then(|bars| bars.reaction_j);
     let of = units::counted(solvation.reaction_v.len(), "charge");
     let corner = format!("energy of {of}");
     let header = [corner.as_str(), "kcal/mol", "kJ/mol", "J"].map(str::to_owned).to_vec();
@@ -201,9 +220,9 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
         aligned_table(
             header,
             [
-                row("Coulomb energy", all.coulomb_j),
-                row("Solvation energy", all.reaction_j),
-                row("Total", all.total_j()),
+                row("Coulomb energy", all.coulomb_j, None),
+                row("Solvation energy", all.reaction_j, bar),
+                row("Total", all.total_j(), bar),
             ]
         )
     );
@@ -333,6 +352,7 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
         let asymmetry = matrices.relative_asymmetry;
         let _ = writeln!(text, "Asymmetry of the matrix as computed {asymmetry:.1e}");
     }
+    text += &bars(run);
     if run.solution.converged() && run.problem.media().is_none() && run.solution.warnings.is_empty()
     {
         // Galerkin's bound in one medium: V^T C V is smallest for the exact charge on the same
@@ -343,6 +363,40 @@ fn accuracy(run: &Run<'_>, matrices: &Matrices) -> String {
             "{what} is a lower bound for the surface as meshed (Galerkin), up to the tolerance",
         );
     }
+    text
+}
+
+/// What the error bars are, and how an accuracy was reached.
+fn bars(run: &Run<'_>) -> String {
+    let mut text = String::new();
+    let Some(found) = run.solution.matrix_bars() else { return text };
+    let names = &run.problem.conductors().names;
+    if names.len() > LARGEST_WITH_BARS {
+        let value = |i: usize, j: usize| run.solution.answer.maxwell[i][j].abs();
+        let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
+        let relative = |(i, j): (usize, usize)| {
+            let scale = value(i, i).min(value(j, j)) * run.solution.relative_permittivity;
+            found.maxwell_length[i][j] / scale
+        };
+        let longest = pairs.map(relative).fold(0.0, f64::max);
+        let _ = writeln!(
+            text,
+            "Error bars of the matrix: at most {longest:.1e} of the diagonal; all are in capacitance_maxwell_error.csv"
+        );
+    }
+    if let Some(refinement) = run.refinement {
+        let meshes = refinement.levels.len();
+        let reached = refinement.levels.last().map_or(f64::NAN, |level| level.relative);
+        let _ = writeln!(
+            text,
+            "Accuracy {:.1e} asked for, {reached:.1e} reached on mesh {meshes}",
+            refinement.goal.accuracy,
+        );
+    }
+    let _ = writeln!(
+        text,
+        "Error bars (+-) cover mesh, solver, sums and quadrature, not how far the surface as meshed is from what it stands for"
+    );
     text
 }
 
@@ -366,6 +420,7 @@ fn time(timings: &Timings) -> String {
         ("near field", Some(timings.near_field)),
         ("solve", Some(timings.solve)),
         ("check of the FMM", (timings.fmm_check > 0.0).then_some(timings.fmm_check)),
+        ("error bars", (timings.error_estimate > 0.0).then_some(timings.error_estimate)),
         ("self-checks", Some(timings.self_checks)),
         ("evaluation", (timings.evaluation > 0.0).then_some(timings.evaluation)),
         ("output", timings.output),

@@ -1,0 +1,382 @@
+//! Solves to an accuracy: solve, estimate, split the sides of triangles that matter, repeat.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use bem::{Progress, SolveOptions};
+use mesh::Mesh;
+use mesh::creases::{self, Creases};
+use mesh::split;
+
+use crate::fault::Error;
+use crate::problem::Problem;
+use crate::solution::{SOLVATION_ENERGY, Solution};
+use crate::solver::Solver;
+use crate::study::entry_name;
+
+/// Least accuracy that double precision, and integrals made for it, support.
+pub const FINEST: f64 = 1e-9;
+
+/// Surfaces that meet at more than so many degrees have an edge.
+const EDGE: f64 = 20.0;
+
+/// Sides that end on an edge are split at this fraction from it: densities are singular there, and
+/// elements should shrink by more than half.
+const GRADING: f64 = 0.3;
+
+/// Share of the error whose sides are split at a time.
+const MARKED: f64 = 0.7;
+
+/// Least share, and what splitting the sides of an error takes away of it, at most.
+const LEAST_MARKED: f64 = 0.2;
+const TAKEN: f64 = 0.6;
+
+/// The solver's tolerance is this share of the accuracy, or of the bar expected next where that is
+/// larger, but never looser than the last.
+const OF_ACCURACY: f64 = 0.1;
+const OF_BAR: f64 = 0.05;
+const LOOSEST: f64 = 1e-4;
+
+/// Meshes that a bar is not believed without: changes from one to the next must agree with it.
+const LEAST_MESHES: usize = 2;
+
+/// A value that moves by more than its bar shows that bars are too short; they are stretched to
+/// this many times what it moved by.
+const STRETCHED: f64 = 1.5;
+
+/// Bars must shrink to this share in so many meshes, or the estimate does not behave.
+const SHRINKS: f64 = 0.8;
+const PATIENCE: usize = 4;
+
+/// The next mesh has at most about so many times as many triangles, and takes as many times as
+/// long.
+const NEXT: f64 = 2.0;
+
+/// What the accuracy is asked of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// All entries of the capacitance matrix, relative to the smaller of their two conductors'
+    /// diagonals, and the solvation energy where there are point charges.
+    #[default]
+    All,
+    /// The solvation energy.
+    Energy,
+    /// One entry of the capacitance matrix, relative to itself, by the conductors' names.
+    Entry(String, String),
+}
+
+/// How exact an answer has to be, and what it may take.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// Relative, [`FINEST`] or more.
+    pub accuracy: f64,
+    /// Of which numbers.
+    pub of: Of,
+    /// Seconds that all solves may take.
+    pub max_seconds: Option<f64>,
+}
+
+/// What one mesh gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// Triangles of the mesh.
+    pub triangles: usize,
+    /// The number whose bar is longest compared with what is asked.
+    pub worst: String,
+    /// Its value and bar, in `unit`.
+    pub value: f64,
+    /// See there.
+    pub bar: f64,
+    /// Of both.
+    pub unit: &'static str,
+    /// The bar relative to what the accuracy is relative to.
+    pub relative: f64,
+    /// The solver's tolerance.
+    pub tolerance: f64,
+    /// Wall seconds of mesh, solve and estimate.
+    pub seconds: f64,
+}
+
+/// Why there is no further mesh.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All bars are as short as was asked.
+    Reached,
+    /// The next mesh would have taken longer than what was left of the time.
+    Time,
+    /// The next mesh does not fit, for this reason.
+    Size(String),
+    /// Bars do not shrink as they should.
+    Stalled,
+    /// A solve did not converge, or failed its checks.
+    Unsolved,
+}
+
+/// The last mesh that was solved on, and the way there.
+#[derive(Debug)]
+pub struct Attained {
+    /// The problem on that mesh.
+    pub problem: Problem,
+    /// Its solution.
+    pub solution: Solution,
+    /// All meshes.
+    pub levels: Vec<Level>,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+/// One number that is asked for.
+struct Number {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    bar: f64,
+    /// What the accuracy is relative to.
+    size: f64,
+    /// The excitations whose energies' errors are its own.
+    excitations: Vec<usize>,
+}
+
+impl Number {
+    fn relative(&self) -> f64 {
+        if self.size > 0.0 { self.bar / self.size } else { f64::INFINITY }
+    }
+}
+
+/// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
+/// asks, each mesh made from the one before by splitting the sides of triangles along which the
+/// density's error is largest. `each` is called after every mesh.
+///
+/// # Errors
+/// [`Error::Accuracy`] where nothing of what is asked for is computed, and those of
+/// [`Problem::new`] and [`Solver::solve`] on the first mesh; later ones end it, with what was
+/// reached.
+pub fn solve_to(
+    problem: Problem,
+    goal: &Goal,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+    each: &mut dyn FnMut(&Level),
+) -> Result<Attained, Error> {
+    let begun = Instant::now();
+    if !(goal.accuracy >= FINEST) {
+        return Err(Error::Accuracy(format!(
+            "an accuracy of {:e} is beyond what double precision supports; ask for {FINEST:e} or more",
+            goal.accuracy
+        )));
+    }
+    let (mut levels, mut stretch): (Vec<Level>, f64) = (Vec::new(), 1.0);
+    let mut known: Vec<Number> = Vec::new();
+    let mut current = problem;
+    let mut last: Option<Attained> = None;
+    loop {
+        let started = Instant::now();
+        let expected = levels.last().map_or(f64::INFINITY, |level| level.relative);
+        let tolerance = (OF_BAR * expected).max(OF_ACCURACY * goal.accuracy).min(LOOSEST);
+        let options = SolveOptions { tolerance, ..options.clone() };
+        let solved = Solver::default().solve(&current, &options, progress);
+        let mut solution = match (solved, last.take()) {
+            (Ok(solution), _) => solution,
+            (Err(Error::Solve(bem::Error::Interrupted)), _) => {
+                return Err(bem::Error::Interrupted.into());
+            }
+            (Err(error), Some(reached)) => {
+                return Ok(Attained { ended: Ended::Size(error.to_string()), levels, ..reached });
+            }
+            (Err(error), None) => return Err(error),
+        };
+        let mut numbers = numbers(&current, &solution, &goal.of)?;
+        for (new, old) in numbers.iter().zip(&known) {
+            let moved = (new.value - old.value).abs();
+            // Both bars are of the estimate as it is.
+            let allowed = (old.bar + new.bar).max(f64::MIN_POSITIVE);
+            stretch = stretch.max(STRETCHED * moved / allowed);
+        }
+        let stretched = stretch.max(1.0);
+        known = std::mem::take(&mut numbers);
+        solution.bars = solution.bars.map(|bars| bars.times(stretched));
+        let worst = known.iter().max_by(|a, b| a.relative().total_cmp(&b.relative()));
+        let Some(worst) = worst else { return Err(nothing(&goal.of)) };
+        let relative = stretched * worst.relative();
+        levels.push(Level {
+            triangles: current.mesh.triangles.len(),
+            worst: worst.name.clone(),
+            value: worst.value,
+            bar: stretched * worst.bar,
+            unit: worst.unit,
+            relative,
+            tolerance,
+            seconds: started.elapsed().as_secs_f64(),
+        });
+        levels.last().into_iter().for_each(&mut *each);
+        let is_sound = solution.converged() && !solution.failed_checks();
+        let is_met = relative <= goal.accuracy && levels.len() >= LEAST_MESHES;
+        let ended = if !is_sound {
+            Some(Ended::Unsolved)
+        } else if is_met {
+            Some(Ended::Reached)
+        } else if is_stalled(&levels) {
+            Some(Ended::Stalled)
+        } else {
+            let took = levels.last().map_or(0.0, |level| level.seconds);
+            let spent = begun.elapsed().as_secs_f64();
+            let is_late = |limit: f64| spent + NEXT * took > limit;
+            goal.max_seconds.is_some_and(is_late).then_some(Ended::Time)
+        };
+        if let Some(ended) = ended {
+            return Ok(Attained { problem: current, solution, levels, ended });
+        }
+        let next = next_mesh(&current, &solution, &known, stretched, goal.accuracy);
+        let description = current.description.clone();
+        let next = next.and_then(|mesh| Problem::new(description, mesh));
+        let reached =
+            Attained { problem: current, solution, levels: Vec::new(), ended: Ended::Reached };
+        current = match next {
+            Ok(next) => next,
+            Err(error) => {
+                return Ok(Attained { ended: Ended::Size(error.to_string()), levels, ..reached });
+            }
+        };
+        last = Some(reached);
+    }
+}
+
+/// Whether bars no longer shrink.
+fn is_stalled(levels: &[Level]) -> bool {
+    let relative = |level: &Level| level.relative;
+    match levels {
+        [.., before, _, _, _, last] if levels.len() > PATIENCE => {
+            relative(last) > SHRINKS * relative(before)
+        }
+        _ => false,
+    }
+}
+
+fn nothing(of: &Of) -> Error {
+    Error::Accuracy(match of {
+        Of::All => {
+            "there is neither a conductor nor a point charge, so no capacitance or energy to be accurate to"
+                .to_owned()
+        }
+        Of::Energy => "there is no point charge, so no solvation energy".to_owned(),
+        Of::Entry(a, b) => format!("there is no entry C({a}, {b})"),
+    })
+}
+
+/// The numbers that are asked for, with their bars.
+fn numbers(problem: &Problem, solution: &Solution, of: &Of) -> Result<Vec<Number>, Error> {
+    let Some(bars) = &solution.bars else { return Err(nothing(of)) };
+    let names = &problem.conductors.names;
+    let matrices = solution.matrices();
+    let (farad, length) = (&matrices.maxwell_farad, &solution.answer.maxwell);
+    let entry = |i: usize, j: usize, size: f64| {
+        let per_length = if length[i][j] == 0.0 { 0.0 } else { farad[i][j] / length[i][j] };
+        Number {
+            name: entry_name(names, i, j),
+            unit: "F",
+            value: farad[i][j],
+            bar: bars.maxwell[i][j] * per_length.abs(),
+            size,
+            excitations: vec![i, j],
+        }
+    };
+    let mut numbers = Vec::new();
+    match of {
+        Of::All => {
+            for i in 0..names.len() {
+                for j in 0..names.len() {
+                    numbers.push(entry(i, j, farad[i][i].abs().min(farad[j][j].abs())));
+                }
+            }
+        }
+        Of::Entry(a, b) => {
+            let index = |name: &String| names.iter().position(|known| known == name);
+            let (Some(i), Some(j)) = (index(a), index(b)) else { return Err(nothing(of)) };
+            numbers.push(entry(i, j, farad[i][j].abs()));
+        }
+        Of::Energy => {}
+    }
+    let energy = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
+    if let (Some(found), Some(bar), true) = (energy, bars.reaction_j, !matches!(of, Of::Entry(..)))
+    {
+        let value = found.energies.reaction_j;
+        numbers.push(Number {
+            name: SOLVATION_ENERGY.to_owned(),
+            unit: "J",
+            value,
+            bar,
+            size: value.abs(),
+            excitations: vec![names.len()],
+        });
+    }
+    if numbers.is_empty() { Err(nothing(of)) } else { Ok(numbers) }
+}
+
+/// The mesh with those sides split that the errors of numbers beyond the accuracy belong to.
+fn next_mesh(
+    problem: &Problem,
+    solution: &Solution,
+    numbers: &[Number],
+    stretched: f64,
+    accuracy: f64,
+) -> Result<Mesh, Error> {
+    let Some(bars) = &solution.bars else { return Err(nothing(&Of::All)) };
+    let missed = |number: &&Number| stretched * number.relative() > accuracy;
+    // Without any, one more mesh is to confirm what was found.
+    let is_confirmed = !numbers.iter().any(|number| missed(&number));
+    let mut weights: HashMap<usize, f64> = HashMap::new();
+    for number in numbers.iter().filter(|number| is_confirmed || missed(number)) {
+        for &excitation in &number.excitations {
+            let energy =
+                bars.sides.get(excitation).map_or(0.0, |sides| sides.iter().flatten().sum::<f64>());
+            if energy > 0.0 {
+                // Errors of excitations count as much as they make the bar.
+                let weight = weights.entry(excitation).or_default();
+                *weight = weight.max(number.relative() / energy);
+            }
+        }
+    }
+    let mut gains: HashMap<(u32, u32), f64> = HashMap::new();
+    for (&excitation, weight) in &weights {
+        for (corners, sides) in problem.mesh.triangles.iter().zip(&bars.sides[excitation]) {
+            for (k, gain) in sides.iter().enumerate() {
+                let (a, b) = (corners[k], corners[(k + 1) % 3]);
+                *gains.entry((a.min(b), a.max(b))).or_default() += weight * gain;
+            }
+        }
+    }
+    let mut gains: Vec<((u32, u32), f64)> = gains.into_iter().collect();
+    gains.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let total: f64 = gains.iter().map(|gain| gain.1).sum();
+    let too_long = numbers.iter().map(Number::relative).fold(0.0, f64::max) * stretched / accuracy;
+    let share = ((1.0 - 0.8 / too_long) / TAKEN).clamp(LEAST_MARKED, MARKED);
+    let mut sum = 0.0;
+    let marked: Vec<(u32, u32)> = gains
+        .iter()
+        .take_while(|gain| {
+            let goes_on = sum < share * total && gain.1 > 0.0;
+            sum += gain.1;
+            goes_on
+        })
+        .map(|gain| gain.0)
+        .collect();
+    split::edges(&problem.mesh, &creases(problem), &marked, GRADING)
+        .map(|split| split.mesh)
+        .map_err(|error| Error::Accuracy(error.to_string()))
+}
+
+/// Where the surfaces of a problem have edges: rims, corners, and lines where several meet.
+fn creases(problem: &Problem) -> Creases {
+    let owner = &problem.conductors.of_triangle;
+    let media = problem.media.as_ref();
+    let surface = |t: usize| match (owner[t], media) {
+        (Some(conductor), _) => Some(conductor),
+        (None, Some(media)) => {
+            let [front, back] = media.permittivity[t];
+            // Interfaces between other media have no edge where they meet but their own.
+            (front != back).then_some(u32::MAX)
+        }
+        (None, None) => None,
+    };
+    creases::find(&problem.mesh, surface, EDGE)
+}
