@@ -195,15 +195,26 @@ impl System {
             values.map(|value| value - mean)
         };
         let count = charges.len();
-        let potentials: Vec<[f64; CHILDREN]> =
-            (0..count).map(|p| without_mean(at.potential[p][i])).collect();
-        // The jump of eps du/dn over -4 pi is free charge, which should not be there.
         let jump = |p: usize| {
             let own = 2.0 * PI * (front + back) * charges[p][i] / area;
-            let jumps = at.normal_derivative[p][i].map(|d| (front - back) * d - own);
-            without_mean(jumps).map(|jump| -jump * area / (CHILDREN as f64 * 4.0 * PI))
+            without_mean(at.normal_derivative[p][i].map(|d| (front - back) * d - own))
         };
         let jumps: Vec<[f64; CHILDREN]> = (0..count).map(jump).collect();
+        // The density that takes the jump away, and its potential: where the permittivity is much
+        // larger on one side, that of the solution changes over a panel by little else than error.
+        let matrix = between(&children(self.panels.vertices(i)));
+        let child = area / CHILDREN as f64;
+        let potential = |p: usize| {
+            let densities = jumps[p].map(|jump| jump / (2.0 * PI * (front + back)));
+            without_mean(std::array::from_fn(|k| {
+                let more = (0..CHILDREN).map(|l| matrix[k][l] * densities[l]).sum::<f64>();
+                at.potential[p][i][k] + more / child
+            }))
+        };
+        let potentials: Vec<[f64; CHILDREN]> = (0..count).map(potential).collect();
+        // A jump of eps du/dn over -4 pi is free charge, which should not be there.
+        let jumps: Vec<[f64; CHILDREN]> =
+            jumps.into_iter().map(|jump| jump.map(|jump| -jump * child / (4.0 * PI))).collect();
         let product = |u: &[f64; CHILDREN], r: &[f64; CHILDREN]| -> f64 {
             u.iter().zip(r).map(|(u, r)| u * r).sum()
         };
