@@ -3,10 +3,13 @@
 
 use rayon::prelude::*;
 
-use crate::local_refine::EQUAL;
 use crate::surface::Mesh;
 use crate::topology::{Side, Sides};
 use crate::vector::{Vector, cross, dot, max_norm, norm, scale, sub};
+
+/// Angles that differ by no more than this, in degrees, count as equal: regular shapes have many of
+/// one angle, of which rounding should not choose some.
+const EQUAL: f64 = 1e-7;
 
 /// The sharp edges of a mesh; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +51,7 @@ pub fn find(mesh: &Mesh, surface: impl Fn(usize) -> Option<u32>, angle_degrees: 
         match (at.next(), at.next(), at.next()) {
             (None, ..) => false,
             (Some((first, s)), Some((second, t)), None) => {
-                s != t || bend_degrees(mesh, first, second) > angle_degrees * EQUAL
+                s != t || bend_degrees(mesh, first, second) > angle_degrees + EQUAL
             }
             _ => true,
         }
@@ -124,8 +127,8 @@ mod tests {
             for &(p, q) in creases.edges() {
                 assert!(p < q && creases.is_sharp((p, q)) && creases.is_sharp((q, p)));
                 // Both ends are on the same two faces.
-                let both = (0..3).filter(|&k| extremes(p)[k] && extremes(q)[k]);
-                assert_eq!(both.count(), 2);
+                let [a, b] = [p, q].map(|v| cube.vertices[v as usize]);
+                assert_eq!((0..3).filter(|&k| extremes(p)[k] && a[k] == b[k]).count(), 2);
             }
             for v in 0..cube.vertices.len() as u32 {
                 let faces = extremes(v).iter().filter(|on| **on).count();

@@ -3,13 +3,15 @@
 //!
 //! Any set of edges may be marked. The mesh stays conforming where triangles share vertices, since
 //! a cut of a side is that of all triangles at it. Parts that touch without shared vertices, as
-//! panels of FastCap do, are cut independently: where the same edge of both is marked, they get
-//! vertices at the same place, and elsewhere none. Shapes are not kept from getting worse: a caller
-//! that marks the longest side of each triangle with a marked side avoids ever smaller angles.
+//! panels of FastCap do, are cut independently: only where both have the same edge, with the same
+//! ends on creases, and both are marked, do they get vertices at the same place. Which edges to
+//! mark so that triangles keep good shapes is left to the caller.
 //!
 //! Next to a sharp edge densities behave like a power of the distance from it, which equal halves
 //! resolve slowly. Edges that lead away from one are therefore cut closer to it: repeated, that
-//! makes layers along the edge which get thinner by the same factor each time.
+//! makes layers along the edge which get thinner by the same factor each time. Each time there is
+//! one diagonal more through the innermost layer, for each triangle at a sharp edge that is not
+//! cut.
 
 use rayon::prelude::*;
 
@@ -234,7 +236,11 @@ mod tests {
                 assert!(norm(cross(part, whole)) < 1e-9 * dot(part, whole));
                 sum = add(sum, part);
             }
-            assert!(norm(sub(sum, whole)) < 1e-12 * norm(whole));
+            // New vertices of coordinates up to 1 or so are rounded, which matters where triangles
+            // are narrow.
+            let [a, b, c] = before.corners(t);
+            let around = norm(sub(a, b)) + norm(sub(b, c)) + norm(sub(c, a));
+            assert!(norm(sub(sum, whole)) < 1e-13 * norm(whole) + 4.0 * f64::EPSILON * around);
         }
     }
 
@@ -258,19 +264,17 @@ mod tests {
                 assert_eq!(2 * mesh.vertices.len(), mesh.triangles.len() + 4);
                 assert!((whole.signed_volume - 8.0).abs() < 1e-12);
                 assert!((areas(&mesh).iter().sum::<f64>() - 24.0).abs() < 1e-11);
-                // Faces keep their areas, and edges of the cube stay where they are.
                 for group in 0..6 {
                     let own = areas(&mesh).into_iter().enumerate();
                     let own = own.filter(|(t, _)| mesh.groups_of(*t)[0] == group);
                     assert!((own.map(|(_, area)| area).sum::<f64>() - 4.0).abs() < 1e-12);
                 }
+                // All vertices are on faces exactly, and creases are still the cube's edges.
+                let creases = found(&mesh);
                 let corners = |v: u32| mesh.vertices[v as usize].map(|x| x.abs() == 1.0);
                 for v in 0..mesh.vertices.len() as u32 {
                     let faces = corners(v).iter().filter(|on| **on).count();
-                    assert!(faces > 0 && found(&mesh).is_on(v) == (faces > 1));
-                }
-                if mesh.triangles.len() > 500 && share < 0.2 {
-                    break;
+                    assert!(faces > 0 && creases.is_on(v) == (faces > 1));
                 }
             }
         }
@@ -311,35 +315,41 @@ mod tests {
 
     #[test]
     fn vertices_lie_in_the_middle_or_toward_the_crease() {
-        let resolution = Resolution::Elements(2 * 6 * 6);
-        let plate = Plate { width: 6.0, height: 6.0, grade: 1.0, resolution }.build().unwrap();
-        let creases = found(&plate);
-        let all: Vec<(u32, u32)> = counts(&plate).into_keys().collect();
-        for grading in [0.3, 0.1, 0.5] {
-            let split = edges(&plate, &creases, &all, grading).unwrap();
-            check(&plate, &all, &split);
-            let mut kinds = [0; 4];
-            for (&(p, q), new) in all.iter().zip(&split.mesh.vertices[plate.vertices.len()..]) {
-                let [a, b] = [p, q].map(|v| plate.vertices[v as usize]);
-                let fraction = norm(sub(*new, a)) / norm(sub(b, a));
-                let on = (creases.is_on(p), creases.is_on(q), creases.is_sharp((p, q)));
-                let (kind, expected) = match on {
-                    (true, true, true) => (0, 0.5),
-                    (true, false, _) => (1, grading),
-                    (false, true, _) => (1, 1.0 - grading),
-                    (false, false, _) => (2, 0.5),
-                    // Across a corner.
-                    (true, true, false) => (3, 0.5),
-                };
-                kinds[kind] += 1;
-                assert!((fraction - expected).abs() < 1e-12);
+        let plate = |elements| {
+            let resolution = Resolution::Elements(elements);
+            Plate { width: 6.0, height: 6.0, grade: 1.0, resolution }.build().unwrap()
+        };
+        // Sharp edges, those from a crease inward, those without creases, and those from crease to
+        // crease. Of 6 x 6 squares the 20 outer ones have a diagonal each from the rim inward, and
+        // the 20 vertices of the rim that are no corners a side; of one the diagonal is between
+        // corners.
+        for (elements, expected) in [(72, [24, 40, 56, 0]), (2, [4, 0, 0, 1])] {
+            let plate = plate(elements);
+            let creases = found(&plate);
+            let all: Vec<(u32, u32)> = counts(&plate).into_keys().collect();
+            for grading in [0.3, 0.1, 0.5] {
+                let split = edges(&plate, &creases, &all, grading).unwrap();
+                check(&plate, &all, &split);
+                let mut kinds = [0; 4];
+                for (&(p, q), new) in all.iter().zip(&split.mesh.vertices[plate.vertices.len()..]) {
+                    let [a, b] = [p, q].map(|v| plate.vertices[v as usize]);
+                    let fraction = norm(sub(*new, a)) / norm(sub(b, a));
+                    let on = (creases.is_on(p), creases.is_on(q), creases.is_sharp((p, q)));
+                    let (kind, expected) = match on {
+                        (_, _, true) => (0, 0.5),
+                        (true, false, _) => (1, grading),
+                        (false, true, _) => (1, 1.0 - grading),
+                        (false, false, _) => (2, 0.5),
+                        (true, true, false) => (3, 0.5),
+                    };
+                    kinds[kind] += 1;
+                    assert!((fraction - expected).abs() < 1e-12);
+                }
+                assert_eq!(kinds, expected);
             }
-            // 24 rim edges; of each rim vertex but the corners one straight edge, and one diagonal
-            // each but for the two next to each corner, whose common diagonal is inside a corner
-            // square.
-            assert_eq!(kinds.iter().sum::<usize>(), all.len());
-            assert!(kinds[0] == 24 && kinds[1] >= 20 && kinds[2] > 0, "{kinds:?}");
         }
+        let plate = plate(72);
+        let all: Vec<(u32, u32)> = counts(&plate).into_keys().collect();
         // Without creases all are midpoints.
         let split = edges(&plate, &Creases::default(), &all, 0.1).unwrap();
         let uniform = crate::refine::uniform(&plate, |_, point| point).unwrap();
@@ -349,7 +359,7 @@ mod tests {
         assert_eq!(bits(&split.mesh), bits(&uniform));
     }
 
-    /// Half a tube of facets that are nearly flat to each other, with rims at z = 0 and z = 2.
+    /// An open tube of 16 facets, which meet at less than 40 degrees, with rims at z = 0 and z = 2.
     #[test]
     fn repeated_splitting_makes_layers_that_shrink_by_the_grading() {
         let sides = 16;
@@ -378,9 +388,10 @@ mod tests {
             let marked: Vec<(u32, u32)> = counts(&mesh).into_keys().filter(across).collect();
             let split = edges(&mesh, &creases, &marked, grading).unwrap();
             check(&mesh, &marked, &split);
-            // Bands at both rims, of an edge up and a diagonal on each side, and no cuts elsewhere.
-            assert_eq!(marked.len() as i32, 2 * 2 * sides);
-            assert_eq!(split.mesh.triangles.len() as i32, 4 * sides + round * 8 * sides);
+            // At each rim, an edge up and a diagonal for each side, and one more diagonal for each
+            // trapezoid that was cut. Each is between two triangles.
+            assert_eq!(marked.len() as i32, 2 * (1 + round) * sides);
+            assert_eq!(split.mesh.triangles.len(), mesh.triangles.len() + 2 * marked.len());
             mesh = split.mesh;
             heights.insert((grading.powi(round) * 1e12).round() as u64);
             for rim in [0.0, 2.0] {
@@ -492,6 +503,9 @@ mod tests {
         assert!(twice(&once));
         // Now there are edges from the creases into the faces.
         let again = edges(&once, &found(&once), &all(&once), 0.3).unwrap().mesh;
+        // None has left its face by rounding.
+        let faces = |i: usize| [-1.0, 1.0].map(|x| x + shift[i]);
+        assert!(again.vertices.iter().all(|v| (0..3).any(|i| faces(i).contains(&v[i]))));
         assert!(twice(&again) && again.vertices.len() == 2 * (2 + 12 * 16 / 2));
     }
 
