@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod accuracy;
 mod atomic_results;
 mod case_file;
 mod exit_codes;

@@ -5,9 +5,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Workplace, keys, matrix};
 
-const FILES: [&str; 6] = [
+const FILES: [&str; 8] = [
     "capacitance_maxwell.csv",
+    "capacitance_maxwell_error.csv",
     "capacitance_mutual.csv",
+    "capacitance_mutual_error.csv",
     "case.resolved.toml",
     "residuals.csv",
     "results.json",
@@ -126,7 +128,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/mesh/conductors/0", "area_m2 closed name triangles"),
             (
                 "/capacitance",
-                "conductors maxwell_farad maxwell_over_4pi_eps0 mutual_farad relative_asymmetry",
+                "conductors maxwell_farad maxwell_farad_error maxwell_over_4pi_eps0 maxwell_over_4pi_eps0_error mutual_farad mutual_farad_error relative_asymmetry",
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
             (
@@ -135,12 +137,12 @@ fn results_json_has_every_key_of_its_schema() {
             ),
             (
                 "/timings_s",
-                "evaluation fmm_check matvec_mean near_field output plan read self_checks solve total",
+                "error_estimate evaluation fmm_check matvec_mean near_field output plan read self_checks solve total",
             ),
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program schema solvation solver solves status timings_s warnings",
+                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program refinement schema solvation solver solves status timings_s warnings",
             ),
         ];
         for (pointer, names) in expected {
@@ -166,6 +168,8 @@ fn tables_repeat_the_matrices_with_names_and_unit() {
     for (file, key, word) in [
         ("capacitance_maxwell.csv", "maxwell_farad", "Maxwell"),
         ("capacitance_mutual.csv", "mutual_farad", "SPICE"),
+        ("capacitance_maxwell_error.csv", "maxwell_farad_error", "Maxwell"),
+        ("capacitance_mutual_error.csv", "mutual_farad_error", "mutual"),
     ] {
         let text = place.read(&format!("two.out/{file}"));
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();

@@ -25,13 +25,13 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case files backend mesh media capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case files backend mesh media refinement capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
-    "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry",
+    "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
     "solver": "method",
     "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled fmm_error_potential_v gauss_defect",
-    "timings_s": "read plan near_field solve fmm_check evaluation self_checks matvec_mean output total",
+    "timings_s": "read plan near_field solve fmm_check error_estimate evaluation self_checks matvec_mean output total",
     "memory_bytes": "peak",
 }
 
@@ -121,7 +121,9 @@ def check_folder(folder):
     maxwell = check_json(results)
     for name in results["files"]:
         check((folder / name).is_file(), f"{name} is listed but not there")
-    for name, key in (("capacitance_maxwell.csv", "maxwell_farad"), ("capacitance_mutual.csv", "mutual_farad")):
+    tables = {"capacitance_maxwell.csv": "maxwell_farad", "capacitance_mutual.csv": "mutual_farad"}
+    errors = {name.replace(".csv", "_error.csv"): f"{key}_error" for name, key in tables.items()}
+    for name, key in (tables | {name: key for name, key in errors.items() if name in results["files"]}).items():
         names, table = read_matrix(folder / name)
         check(names == results["capacitance"]["conductors"], f"{name}: names")
         check(np.array_equal(table, results["capacitance"][key]), f"{name}: not the matrix of results.json")

@@ -168,6 +168,8 @@ pub fn solve_to(
     let (mut levels, mut stretch): (Vec<Level>, f64) = (Vec::new(), 1.0);
     let mut known: Vec<Number> = Vec::new();
     let mut current = problem;
+    // Nothing else tells when it is enough.
+    current.description.error_bars = true;
     let mut last: Option<Attained> = None;
     loop {
         let started = Instant::now();
@@ -185,6 +187,9 @@ pub fn solve_to(
             }
             (Err(error), None) => return Err(error),
         };
+        if solution.bars.is_none() {
+            return Ok(Attained { problem: current, solution, levels, ended: Ended::Unsolved });
+        }
         let mut numbers = numbers(&current, &solution, &goal.of)?;
         for (new, old) in numbers.iter().zip(&known) {
             let moved = (new.value - old.value).abs();

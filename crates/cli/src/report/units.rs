@@ -110,6 +110,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_end_where_their_bars_do() {
+        for (value, bar, text) in [
+            (73.509_812, 0.000_69, "73.5098 +- 0.0007"),
+            (73.509_812, 0.001_2, "73.5098 +- 0.0012"),
+            (73.509_812, 12.3, "74 +- 13"),
+            (-0.001_234_5, 1e-6, "-0.0012345 +- 0.0000010"),
+            (6.780_5e-18, 3.1e-21, "6.781e-18 +- 4.0e-21"),
+            (0.0, 0.5, "0.0 +- 0.5"),
+            (1234.5, 567.0, "1235 +- 600"),
+        ] {
+            assert_eq!(with_bar(value, Some(bar)), text);
+        }
+        for bar in [None, Some(0.0), Some(f64::NAN)] {
+            assert_eq!(with_bar(73.509_812, bar), significant(73.509_812));
+        }
+    }
+
+    #[test]
     fn prefixes_keep_numbers_between_1_and_1000() {
         for (value, symbol) in
             [(1.1e-10, "p"), (1e-12, "p"), (9.999e-13, "f"), (-2e-16, "a"), (3.0, "")]

@@ -1,0 +1,172 @@
+//! Solves to an accuracy: what bars promise, and how refinement ends.
+
+use farad::{
+    Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
+    Of, Options, Problem, Quiet, Setting, solve_to,
+};
+use mesh::Mesh;
+
+/// C/(4 pi eps0) of the unit cube (Helsing & Perfekt 2013).
+const CUBE: f64 = 0.660_678_154_099_57;
+
+/// A box of twelve triangles, its corners moved by `place`.
+fn cube(place: impl Fn([f64; 3]) -> [f64; 3]) -> Mesh {
+    let corner = |k: u32| [0, 1, 2].map(|axis| f64::from(k >> axis & 1) - 0.5);
+    let faces =
+        [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    Mesh {
+        vertices: (0..8).map(corner).map(place).collect(),
+        triangles: faces.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect(),
+        membership: vec![0; 12],
+        memberships: vec![Vec::new()],
+        ..Mesh::default()
+    }
+}
+
+fn goal(accuracy: f64) -> Goal {
+    Goal { accuracy, of: Of::All, max_seconds: None }
+}
+
+fn attained(description: Description, mesh: Mesh, goal: &Goal) -> Result<Attained, Error> {
+    let problem = Problem::new(description, mesh).unwrap();
+    solve_to(problem, goal, &Options::default(), &Quiet, &mut |_| ())
+}
+
+/// Turned, shifted and scaled, the cube takes about as many triangles, and bars hold everywhere on
+/// the way.
+#[test]
+fn bars_of_a_cube_hold_on_every_mesh_however_it_lies() {
+    let turned = |[x, y, z]: [f64; 3]| {
+        let (s, c) = 0.7f64.sin_cos();
+        let [x, y, z] = [c * x - s * y, s * x + c * y, z];
+        let [x, y, z] = [x, c * y - s * z, s * y + c * z];
+        [3.0 * x + 11.0, 3.0 * y - 5.0, 3.0 * z + 2.0]
+    };
+    let mut counts = Vec::new();
+    for (size, mesh) in [(1.0, cube(|x| x)), (3.0, cube(turned))] {
+        let problem = Problem::new(Description::default(), mesh).unwrap();
+        let farad = farad::units::farads(size * CUBE, LengthUnit::Metre);
+        let mut check = |level: &farad::Level| {
+            let error = (level.value - farad).abs();
+            assert!(error < level.bar, "{level:?}: {error:e}");
+            // The first mesh, two triangles a face, says the least.
+            assert!(level.bar < 5.0 * error, "{level:?}: {error:e}");
+        };
+        let found = solve_to(problem, &goal(2e-3), &Options::default(), &Quiet, &mut check);
+        let found = found.unwrap();
+        assert_eq!(found.ended, Ended::Reached);
+        let bars = found.solution.matrix_bars().unwrap();
+        let value = found.solution.matrices().maxwell_farad[0][0];
+        let bar = bars.maxwell_farad[0][0];
+        assert!(bar <= 2e-3 * value && (value - farad).abs() < bar, "{value:e} +- {bar:e}");
+        assert_eq!(bars.mutual_farad, bars.maxwell_farad);
+        counts.push(found.levels.last().unwrap().triangles as f64);
+    }
+    // Uniform meshes take 3,072 to an error of 8e-4.
+    assert!(counts.iter().all(|&n| n < 1000.0), "{counts:?}");
+    assert!((counts[1] / counts[0]).ln().abs() < 0.3, "{counts:?}");
+}
+
+/// Two cubes, one of which floats next to a charge: charges, potentials and energies have bars
+/// that hold against a finer solve.
+#[test]
+fn bars_of_states_hold_against_finer_solves() {
+    let far = cube(|[x, y, z]| [x + 1.7, y + 0.2, z]);
+    let mut mesh = cube(|x| x);
+    mesh.triangles.extend(far.triangles.iter().map(|t| t.map(|v| v + 8)));
+    mesh.vertices.extend(far.vertices);
+    mesh.membership.extend(far.membership);
+    mesh.memberships.extend([vec![0], vec![1]]);
+    for (t, set) in mesh.membership.iter_mut().enumerate() {
+        *set = if t < 12 { 1 } else { 2 };
+    }
+    let group = |tag: i64, name: &str| mesh::PhysicalGroup { tag, name: Some(name.to_owned()) };
+    mesh.groups = vec![group(1, "a"), group(2, "b")];
+    let charge = Charge { position: [0.8, 0.9, 0.6], amount: Amount::Coulomb(1e-11) };
+    let description = Description {
+        conductors: vec![
+            Conductor::new("a").with(Setting::Potential(2.0)),
+            Conductor::new("b").with(Setting::Charge(5e-12)),
+        ],
+        charges: vec![charge],
+        ..Description::default()
+    };
+    let solve = |accuracy: f64| {
+        let found = attained(description.clone(), mesh.clone(), &goal(accuracy)).unwrap();
+        assert_eq!(found.ended, Ended::Reached);
+        found.solution
+    };
+    let (coarse, fine) = (solve(2e-2), solve(2e-3));
+    let numbers = |solution: &farad::Solution| {
+        let (state, bars) = (solution.state.as_ref().unwrap(), solution.bars().unwrap());
+        let energy = state.solvation.as_ref().unwrap().energies.reaction_j;
+        [
+            ("Q(a)", state.conductors[0].charge_c, bars.conductors[0].charge_c),
+            ("V(b)", state.conductors[1].potential_v, bars.conductors[1].potential_v),
+            ("energy", energy, bars.reaction_j.unwrap()),
+        ]
+    };
+    for ((name, value, bar), (_, better, its_bar)) in
+        numbers(&coarse).into_iter().zip(numbers(&fine))
+    {
+        let off = (value - better).abs();
+        assert!(off < bar + its_bar, "{name}: {value:e} +- {bar:e}, {better:e} +- {its_bar:e}");
+        assert!(its_bar < 0.5 * bar, "{name}: {bar:e}, {its_bar:e}");
+    }
+    assert_eq!(coarse.bars().unwrap().conductors[0].potential_v, 0.0);
+    assert_eq!(coarse.bars().unwrap().conductors[1].charge_c, 0.0);
+}
+
+#[test]
+fn an_accuracy_of_one_number_refines_for_that() {
+    let dielectric = Dielectric { groups: vec!["box".to_owned()], ..Dielectric::new("box", 4.0) };
+    let mut mesh = cube(|x| x);
+    mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("box".to_owned()) }];
+    mesh.memberships.push(vec![0]);
+    mesh.membership = vec![1; 12];
+    let charge = Charge { position: [0.1, 0.0, 0.2], amount: Amount::Elementary(1.0) };
+    let description = Description {
+        dielectrics: vec![dielectric],
+        charges: vec![charge],
+        ..Description::default()
+    };
+    let of_energy = Goal { of: Of::Energy, ..goal(2e-2) };
+    let found = attained(description, mesh, &of_energy).unwrap();
+    assert_eq!(found.ended, Ended::Reached);
+    let level = found.levels.last().unwrap();
+    assert_eq!((level.worst.as_str(), level.unit), ("solvation energy", "J"));
+    assert!(level.bar <= 2e-2 * level.value.abs());
+}
+
+#[test]
+fn what_cannot_be_reached_is_said() {
+    let solve = |goal: Goal| attained(Description::default(), cube(|x| x), &goal);
+    // No time, and no more than one mesh.
+    let late = solve(Goal { max_seconds: Some(0.0), ..goal(1e-3) }).unwrap();
+    assert_eq!((late.ended, late.levels.len()), (Ended::Time, 1));
+    assert!(late.solution.matrix_bars().is_some());
+    for (wrong, what) in [
+        (goal(1e-10), "1e-9"),
+        (goal(f64::NAN), "1e-9"),
+        (Goal { of: Of::Energy, ..goal(1e-2) }, "no point charge"),
+        (Goal { of: Of::Entry("a".to_owned(), "b".to_owned()), ..goal(1e-2) }, "C(a, b)"),
+    ] {
+        let error = solve(wrong).unwrap_err();
+        assert!(matches!(error, Error::Accuracy(_)) && error.to_string().contains(what), "{error}");
+    }
+    // Memory for the first meshes, not for the last.
+    let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
+    let options = Options { memory_limit: Some(3 << 20), ..Options::default() };
+    let small = solve_to(problem, &goal(1e-4), &options, &Quiet, &mut |_| ()).unwrap();
+    assert!(matches!(small.ended, Ended::Size(_)), "{:?}", small.ended);
+    assert!(small.levels.len() > 2 && small.solution.converged());
+    // Bars are computed whether they were wanted or not.
+    let without = Description { error_bars: false, ..Description::default() };
+    assert_eq!(attained(without, cube(|x| x), &goal(5e-2)).unwrap().ended, Ended::Reached);
+    // A solve that does not converge has no bars.
+    let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
+    let hasty = Options { max_iterations: 1, method: farad::Method::Fmm, ..Options::default() };
+    let found = solve_to(problem, &goal(1e-3), &hasty, &Quiet, &mut |_| ()).unwrap();
+    assert!(found.ended == Ended::Unsolved && !found.solution.converged());
+    assert_eq!(found.solution.bars(), None);
+}
