@@ -67,10 +67,10 @@ fn accuracies_that_make_no_sense_are_refused() {
     place.farad("solve cube.toml --accuracy 1e-2 --accuracy-of forces").fails(2, &["energy"]);
     for (of, what) in [("energy", "no point charge"), ("C(cube,lid)", "no entry C(cube, lid)")] {
         let arguments = format!("solve cube.toml --accuracy 1e-2 --accuracy-of {of}");
-        place.farad(&arguments).fails(2, &[what]);
+        place.farad(&arguments).fails(3, &[what]);
     }
     place.case("wrong.toml", "cube.msh", "[solver]\naccuracy_of = \"C(a\"\n");
-    place.farad("solve wrong.toml").fails(2, &["accuracy_of must be all, energy"]);
+    place.farad("solve wrong.toml").fails(3, &["accuracy_of must be all, energy"]);
 }
 
 #[test]
