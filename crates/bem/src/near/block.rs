@@ -101,11 +101,32 @@ impl<V: Value> Builder<V> {
         }
     }
 
+    /// Appends the outside of all rows at once, in place of what [`Self::push`] has of it: for each
+    /// row columns in increasing order and entries.
+    pub(crate) fn set_outside<R: IntoIterator<Item = (u32, V)>>(
+        &mut self,
+        rows: impl Iterator<Item = R>,
+    ) {
+        self.outside_starts.truncate(1);
+        for row in rows {
+            for (column, entry) in row {
+                self.outside_columns.push(column);
+                self.outside.push(entry);
+            }
+            self.outside_starts.push(self.outside_columns.len() as u32);
+        }
+    }
+
     /// Ends the current row with its entry on the diagonal, if that is stored apart.
     pub(crate) fn end_row(&mut self, diagonal: Option<f64>) {
         self.diagonal.extend(diagonal);
         self.starts.push(self.columns.len() as u32);
         self.outside_starts.push(self.outside_columns.len() as u32);
+    }
+
+    /// Entries so far.
+    pub(crate) fn entries(&self) -> usize {
+        self.diagonal.len() + 2 * self.columns.len() + self.outside.len()
     }
 
     /// The block, in no more memory than it needs.

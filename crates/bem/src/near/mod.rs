@@ -73,6 +73,11 @@ pub(crate) trait PairIntegrals: Sync {
         panels.weights(i, j)
     }
 
+    /// What [`Self::errors`] of a pair (i, j) cannot exceed, where that is known without points.
+    fn largest_errors(&self, _rules: [&Rule; 2], _i: usize, _j: usize) -> [f64; 2] {
+        [f64::INFINITY; 2]
+    }
+
     /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
     /// when the second rule takes the place of the first on the one panel, and on the other: both
     /// changes together. No two panels overlap.
@@ -107,6 +112,42 @@ pub(crate) fn over_images<E: Entry>(
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more
 /// panels, the fewer of those; the fewer, the better blocks spread over threads.
 pub(crate) const BLOCK: usize = 1024;
+
+/// A pair of panels in different blocks, and both of its entries.
+struct Across<V> {
+    row: u32,
+    column: u32,
+    entries: [V; 2],
+}
+
+/// Blocks with the pairs that each has with later ones, in order of rows and columns, on both sides.
+fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<Block<V>> {
+    // Where the earlier columns of each row are.
+    let mut starts = vec![0usize; n + 1];
+    let all = || parts.iter().flat_map(|(_, across)| across);
+    all().for_each(|pair| starts[pair.column as usize + 1] += 1);
+    (0..n).for_each(|i| starts[i + 1] += starts[i]);
+    let mut earlier = vec![(0, V::default()); starts[n]];
+    let mut next = starts.clone();
+    for Across { row, column, entries: [_, back] } in all() {
+        let at = &mut next[*column as usize];
+        earlier[*at] = (*row, *back);
+        *at += 1;
+    }
+    let block = |(index, (mut block, across)): (usize, (Builder<V>, Vec<Across<V>>))| {
+        let mut later = across.into_iter().peekable();
+        let rows = index * BLOCK..n.min((index + 1) * BLOCK);
+        block.set_outside(rows.map(|i| {
+            let mut row = earlier[starts[i]..starts[i + 1]].to_vec();
+            while let Some(pair) = later.next_if(|pair| pair.row as usize == i) {
+                row.push((pair.column, pair.entries[0]));
+            }
+            row
+        }));
+        block.finish()
+    };
+    parts.into_par_iter().enumerate().map(block).collect()
+}
 
 /// Floating-point format of stored entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,9 +222,10 @@ impl Near {
         let reach = selection.reach(panels);
         let search = Neighbours::new(panels.centroids(), &reach);
         let (done, entries) = (AtomicU64::new(0), AtomicU64::new(0));
-        let block = |first: usize| -> Result<Block<V>, Error> {
+        let block = |first: usize| -> Result<(Builder<V>, Vec<Across<V>>), Error> {
             let rows = first..n.min(first + BLOCK);
             let mut block = Builder::new(rows.clone(), n, symmetric);
+            let mut across = Vec::new();
             let mut scratch = I::Scratch::default();
             let (mut candidates, mut pairs) = (Vec::new(), Vec::new());
             let mut choice = Choice::default();
@@ -196,12 +238,9 @@ impl Near {
                     candidates.sort_unstable();
                     candidates.dedup();
                 }
-                // Not what belongs to an earlier row of this block, or to none.
-                candidates.retain(|&j| {
-                    let j = j as usize;
-                    j != i && (j > i || !rows.contains(&j))
-                });
-                // Always in the same order, so that both blocks of a pair agree on it.
+                // Each pair once.
+                candidates.retain(|&j| j as usize > i);
+                // Always in the mesh's order, whatever that of the rows.
                 let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
                 pairs.clear();
                 pairs.extend(candidates.iter().map(ordered));
@@ -209,24 +248,28 @@ impl Near {
                 for ((&j, pair), kept) in candidates.iter().zip(&pairs).zip(choice.kept()) {
                     let Some([forth, back]) = *kept else { continue };
                     let both = if pair[0] == i { [forth, back] } else { [back, forth] };
-                    block.push(j as usize, both);
+                    if rows.contains(&(j as usize)) {
+                        block.push(j as usize, both);
+                    } else {
+                        across.push(Across { row: i as u32, column: j, entries: both.map(V::of) });
+                    }
                 }
                 let own = |i, j| integrals.exact(i, j, &mut scratch);
                 block.end_row(Some(over_images(panels, i, i, own)[0]));
             }
-            let block = block.finish();
-            let added = block.entries() as u64;
+            let added = (block.entries() + 2 * across.len()) as u64;
             check((entries.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
             let rows = rows.len() as u64;
             let done = done.fetch_add(rows, Ordering::Relaxed) + rows;
             if progress.advance(Stage::NearField, done, n as u64) {
-                Ok(block)
+                Ok((block, across))
             } else {
                 Err(Error::Interrupted)
             }
         };
         let starts: Vec<usize> = (0..n).step_by(BLOCK).collect();
-        starts.into_par_iter().map(block).collect()
+        let parts: Vec<_> = starts.into_par_iter().map(block).collect::<Result<_, Error>>()?;
+        Ok(joined(parts, n))
     }
 
     /// The entries between `chosen` panels, in increasing order, which must be symmetric; in single

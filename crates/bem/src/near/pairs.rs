@@ -8,6 +8,7 @@ use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
+use crate::quadrature::remainder::Remainder;
 use crate::quadrature::sums::{self, Rule};
 
 /// What a row of the operator is.
@@ -157,6 +158,36 @@ impl PairIntegrals for LayerPairs<'_> {
             weights[1] = weights[1].max(needs.weight(panels, j, i));
         }
         weights
+    }
+
+    fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        let panels = self.panels;
+        let remainder = Remainder::between(rules);
+        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
+        // Rules change on one panel, seen from points on the other.
+        let both = [(i, j), (j, i)].map(|(of, from)| {
+            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(of)).norm();
+            let nearest = apart - panels.radius(from);
+            let nearest = if panels.radius(from) > panels.radius(of) {
+                rules[0].on(panels.vertices(from)).map(to_points).fold(f64::INFINITY, f64::min)
+            } else {
+                nearest
+            };
+            (panels.radius(of), nearest)
+        });
+        let sum = |bound: fn(&Remainder, f64, f64) -> f64| {
+            both.iter().map(|&(radius, distance)| bound(remainder, radius, distance)).sum::<f64>()
+        };
+        let potential = sum(Remainder::of_potentials);
+        if self.are_potentials {
+            return [potential; 2];
+        }
+        let field = sum(Remainder::of_fields);
+        [i, j].map(|row| match self.kernel(row) {
+            RowKind::Single => potential,
+            RowKind::Double | RowKind::Adjoint => field,
+            RowKind::None => 0.0,
+        })
     }
 
     fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {

@@ -48,32 +48,33 @@ impl Selection {
             !small // so that NaN is kept
         };
         choice.apart.clear();
-        choice.is_apart.clear();
+        choice.how.clear();
         for [i, j] in pairs.iter().flat_map(|&pair| images(pair)) {
             let distance = (panels.centroid(i) - panels.centroid(j)).norm();
-            let touching = distance < panels.radius(i) + panels.radius(j);
-            choice.is_apart.push(!touching);
-            if !touching {
+            let how = if distance < panels.radius(i) + panels.radius(j) {
+                How::Integral
+            } else if large([i, j], integrals.largest_errors(self.rules, i, j)) {
                 choice.apart.push([i, j]);
-            }
+                How::Rules
+            } else {
+                How::Bound
+            };
+            choice.how.push(how);
         }
         // One side at a time: errors of the two sides do not cancel here.
         choice.errors.clear();
         integrals.errors(self.rules, &choice.apart, &mut choice.errors);
-        let (mut is_apart, mut errors) = (choice.is_apart.iter(), choice.errors.iter());
+        let (mut how, mut errors) = (choice.how.iter(), choice.errors.iter());
         choice.kept.clear();
         for &pair in pairs {
             let (mut kept, mut known) = (false, None);
             for [i, j] in images(pair) {
-                let apart = is_apart.next().is_some_and(|&apart| apart);
-                kept |= match errors.as_slice().first().filter(|_| apart) {
-                    Some(&error) => {
-                        errors.next();
-                        large([i, j], error)
-                    }
+                kept |= match how.next() {
+                    Some(How::Bound) => false,
+                    Some(How::Rules) => errors.next().is_none_or(|&error| large([i, j], error)),
                     // Rules of any order may agree by chance: nothing but the integral itself
                     // tells.
-                    None => {
+                    Some(How::Integral) | None => {
                         let exact = integrals.exact(i, j, scratch);
                         let plain = integrals.by_points([rule, rule], i, j);
                         known = (!with_images).then_some(exact);
@@ -108,13 +109,22 @@ impl Selection {
     }
 }
 
+/// What tells whether the points are good enough for a pair.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    /// It is so far away, or so small, that rules cannot disagree.
+    Bound,
+    /// The panels are so far apart that rules tell their own errors.
+    Rules,
+    Integral,
+}
+
 /// What [`Selection::choose`] finds, and room for it.
 #[derive(Debug)]
 pub(crate) struct Choice<E> {
-    /// Of all pairs with all images: whether the panels are so far apart that rules tell their own
-    /// errors.
-    is_apart: Vec<bool>,
-    /// Those that are.
+    /// Of all pairs with all images.
+    how: Vec<How>,
+    /// Those where rules tell.
     apart: Vec<[usize; 2]>,
     errors: Vec<[f64; 2]>,
     kept: Vec<Option<[E; 2]>>,
@@ -122,7 +132,7 @@ pub(crate) struct Choice<E> {
 
 impl<E> Default for Choice<E> {
     fn default() -> Self {
-        Self { is_apart: vec![], apart: vec![], errors: vec![], kept: vec![] }
+        Self { how: vec![], apart: vec![], errors: vec![], kept: vec![] }
     }
 }
 
@@ -165,4 +175,96 @@ pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &Rule) -> f64 {
         found.iter().map(relative).fold(1.0, f64::min)
     };
     (0..n).into_par_iter().map_init(|| (search.walk(), Vec::new()), row).reduce(|| 1.0, f64::min)
+}
+
+#[cfg(test)]
+mod tests {
+    use mesh::Mesh;
+    use mesh::generate::{Cube, Molecule, Plate, Resolution, Sphere, SphereBase};
+
+    use super::*;
+    use crate::near::accuracy::Accuracy;
+    use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+
+    /// The same entries without [`PairIntegrals::largest_errors`].
+    struct Unbounded<'a>(LayerPairs<'a>);
+
+    impl PairIntegrals for Unbounded<'_> {
+        type Entry = f64;
+        type Scratch = Scratch;
+
+        fn is_symmetric(&self) -> bool {
+            self.0.is_symmetric()
+        }
+
+        fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+            self.0.exact(i, j, scratch)
+        }
+
+        fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+            self.0.by_points(rules, i, j)
+        }
+
+        fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
+            self.0.weights(panels, i, j)
+        }
+
+        fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+            self.0.errors(rules, pairs, errors);
+        }
+    }
+
+    /// Bounds leave out pairs that their errors leave out, and no others.
+    #[test]
+    fn bounds_of_errors_change_no_choice() {
+        let resolution = Resolution::Elements(400);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution };
+        let cube = |grade| Cube { edge: 1.0, grade, resolution }.build().unwrap();
+        let plate = Plate { width: 1.0, height: 1.0, grade: 100.0, resolution }.build().unwrap();
+        let mut above = plate.clone();
+        above.vertices.iter_mut().for_each(|v| *v = [0.1 * v[0], 0.1 * v[1] + 0.3, 0.05]);
+        let plates = mesh::join::joined(vec![("a".into(), plate), ("b".into(), above)]);
+        let molecule = Molecule { atoms: 4, resolution }.build().unwrap();
+        let meshes: [(&str, Mesh); 5] = [
+            ("sphere", sphere.build().unwrap()),
+            ("cube", cube(1.0)),
+            ("graded cube", cube(1000.0)),
+            ("plates", plates),
+            ("molecule", molecule),
+        ];
+        for (name, mesh) in meshes {
+            let panels = Panels::new(&mesh, |_| true);
+            for tolerance in [1e-5, 1e-6, 1e-7] {
+                let Accuracy { selection, pairs: quadrature, .. } = Accuracy::new(tolerance, 0);
+                for kind in [RowKind::Single, RowKind::Adjoint] {
+                    let kinds: Vec<RowKind> = (0..panels.len())
+                        .map(|i| if i % 3 == 0 { RowKind::Single } else { kind })
+                        .collect();
+                    let pairs = || LayerPairs::new(&panels, &kinds, quadrature);
+                    let (bounded, plain) = (pairs(), Unbounded(pairs()));
+                    let reach = selection.reach(&panels);
+                    let search = Neighbours::new(panels.centroids(), &reach);
+                    let (mut walk, mut found) = (search.walk(), Vec::new());
+                    let (mut scratch, mut choices) = (Scratch::default(), Default::default());
+                    let mut others = Choice::default();
+                    let (mut candidates, mut without) = (0, 0);
+                    for i in 0..panels.len() {
+                        found.clear();
+                        walk.of(i, &mut found);
+                        let ordered = |&j: &u32| <[usize; 2]>::from(panels.ordered(i, j as usize));
+                        let own: Vec<[usize; 2]> =
+                            found.iter().filter(|&&j| j as usize > i).map(ordered).collect();
+                        let choice: &mut Choice<f64> = &mut choices;
+                        selection.choose(&panels, &bounded, &own, choice, &mut scratch);
+                        selection.choose(&panels, &plain, &own, &mut others, &mut scratch);
+                        assert!(choice.kept() == others.kept(), "{name} {tolerance} {kind:?} {i}");
+                        candidates += own.len();
+                        without +=
+                            choice.how.iter().filter(|how| matches!(how, How::Bound)).count();
+                    }
+                    println!("{name} {tolerance} {kind:?}: {without} of {candidates} by bounds");
+                }
+            }
+        }
+    }
 }

@@ -11,11 +11,12 @@ use rayon::prelude::*;
 use super::recovery::{Recovered, recover};
 use super::{Excitation, PointCharge};
 use crate::Error;
-use crate::constants::{COINCIDENT, DIRECT_SUMS, TIGHTEST, TOLERANCE};
+use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, DIRECT_SUMS, TIGHTEST, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::remainder::Remainder;
 use crate::quadrature::sums::Rule;
 
 /// Triangles that one task takes at a time.
@@ -38,6 +39,13 @@ const TARGETS: usize = 64;
 /// Triangles within this many of their diameters of a point are near: the rule's error there is
 /// some 1e-5 of what one triangle contributes.
 const NEAR: f64 = 3.0;
+
+/// Of what the error of one triangle may be as a share of all potentials, the tolerance's part:
+/// some tens of triangles are at the least distance where their errors are no larger.
+const OF_ONE: f64 = 3e-3;
+
+/// Targets whose potentials tell how large all are.
+const SAMPLES: usize = 16;
 
 /// From triangles further away than this many of their radii a closed form is left with the
 /// rounding error of what it subtracts, which grows as the square of the distance; a rule of
@@ -250,7 +258,36 @@ impl SurfaceCharge {
         with_gradient: bool,
     ) -> Result<Vec<[f64; 4]>, Error> {
         let digits = (TOLERANCE / self.tolerance).log10().ceil();
-        let rule = Rule::of_degree(DEGREE + 2 * digits as usize);
+        let degree = DEGREE + 2 * digits as usize;
+        let mut values = self.by_rule(Rule::of_degree(degree), targets, charges, with_gradient)?;
+        // What is too near a point of one rule is not as near those of others.
+        for degree in [degree + 1, degree + 2] {
+            let left: Vec<usize> = (0..values.len()).filter(|&k| values[k].is_none()).collect();
+            if left.len().saturating_mul(self.panels.len()) <= DIRECT {
+                break;
+            }
+            let of: Vec<Vec3> = left.iter().map(|&k| targets[k]).collect();
+            let more = self.by_rule(Rule::of_degree(degree), &of, charges, with_gradient)?;
+            left.into_iter().zip(more).for_each(|(k, value)| values[k] = value);
+        }
+        let all = values.into_par_iter().zip(targets).map(|(value, x)| {
+            value.unwrap_or_else(|| {
+                let mut value = self.closed_form(x, with_gradient);
+                charges.iter().for_each(|(y, q)| add_point(&mut value, x, y, *q, with_gradient));
+                value
+            })
+        });
+        Ok(all.collect())
+    }
+
+    /// The same by one rule; none where a point is so near a target that what it adds would cancel.
+    fn by_rule(
+        &self,
+        rule: &'static Rule,
+        targets: &[Vec3],
+        charges: &[(Vec3, f64)],
+        with_gradient: bool,
+    ) -> Result<Vec<Option<[f64; 4]>>, Error> {
         let panels = &self.panels;
         let place = |(y, q): (Vec3, f64)| (<[f64; 3]>::from(y), q);
         let (mut places, mut strengths): (Vec<[f64; 3]>, Vec<f64>) = (0..panels.len())
@@ -267,12 +304,12 @@ impl SurfaceCharge {
         } else {
             self.fast_sums(&places, &strengths, &points, with_gradient)?
         };
+        if self.constant && !with_gradient {
+            return Ok(self.with_near_potentials(targets, potential, rule));
+        }
         let reach: Vec<f64> =
             (0..panels.len()).into_par_iter().map(|i| NEAR * panels.panel(i).diameter()).collect();
         let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
-        if self.constant && !with_gradient {
-            return Ok(self.with_near_potentials(targets, charges, potential, rule, &search));
-        }
         let value = |found: &mut Vec<u32>, (index, x): (usize, &Vec3)| {
             let gradient = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
             let mut value = [potential[index], gradient[0], gradient[1], gradient[2]];
@@ -284,21 +321,34 @@ impl SurfaceCharge {
                 let coincident = COINCIDENT * panels.radius(i);
                 for (y, q) in self.strengths(i, rule) {
                     if (x - y).norm() < coincident {
-                        // So near that the difference would cancel.
-                        let mut value = self.closed_form(x, with_gradient);
-                        charges
-                            .iter()
-                            .for_each(|(y, q)| add_point(&mut value, x, y, *q, with_gradient));
-                        return value;
+                        return None;
                     }
                     add_point(&mut by_points, x, &y, q, with_gradient);
                 }
                 let exact = self.of_panel(i, x, with_gradient);
                 (0..4).for_each(|k| value[k] += exact[k] - by_points[k]);
             }
-            value
+            Some(value)
         };
         Ok(targets.par_iter().enumerate().map_init(Vec::new, value).collect())
+    }
+
+    /// How far from its centroid each panel's points are not good enough for potentials at
+    /// `targets`.
+    fn reach_of_potentials(&self, rule: &Rule, targets: &[Vec3]) -> Vec<f64> {
+        let panels = &self.panels;
+        let step = targets.len().div_ceil(SAMPLES).max(1);
+        let samples: Vec<f64> =
+            targets.iter().step_by(step).map(|x| self.closed_form(x, false)[0].powi(2)).collect();
+        let size = (samples.iter().sum::<f64>() / samples.len() as f64).sqrt();
+        let remainder = Remainder::of(rule);
+        let reach = |i: usize| {
+            let panel = panels.panel(i);
+            let charge = (self.densities[i][0] * panels.areas()[i]).abs();
+            let reach = remainder.reach(panel.radius, OF_ONE * self.tolerance * size / charge);
+            reach.min(NEAR * panel.diameter())
+        };
+        (0..panels.len()).into_par_iter().map(reach).collect()
     }
 
     /// Potentials from quadrature points with closed forms in the place of near triangles' points,
@@ -306,29 +356,26 @@ impl SurfaceCharge {
     fn with_near_potentials(
         &self,
         targets: &[Vec3],
-        charges: &[(Vec3, f64)],
-        mut potential: Vec<f64>,
+        potential: Vec<f64>,
         rule: &'static Rule,
-        search: &Neighbours<'_>,
-    ) -> Vec<[f64; 4]> {
+    ) -> Vec<Option<[f64; 4]>> {
+        let reach = self.reach_of_potentials(rule, targets);
+        let search = Neighbours::new(&self.panels.centroids()[..self.panels.len()], &reach);
         let places = targets.iter().enumerate().map(|(k, x)| (k as u32, *x)).collect();
         let order = panels::sorted(places);
-        let corrected = |chunk: &[u32]| -> Vec<f64> {
+        let corrected = |chunk: &[u32]| -> Vec<Option<f64>> {
             let own: Vec<Vec3> = chunk.iter().map(|&k| targets[k as usize]).collect();
-            let corrections = self.near_potentials(&own, rule, search);
-            let value = |((&k, x), correction): ((&u32, &Vec3), Option<f64>)| match correction {
-                Some(correction) => potential[k as usize] + correction,
-                None => {
-                    let mut value = self.closed_form(x, false);
-                    charges.iter().for_each(|(y, q)| add_point(&mut value, x, y, *q, false));
-                    value[0]
-                }
-            };
-            chunk.iter().zip(&own).zip(corrections).map(value).collect()
+            let corrections = self.near_potentials(&own, rule, &reach, &search);
+            let sum =
+                |(&k, correction): (&u32, Option<f64>)| Some(correction? + potential[k as usize]);
+            chunk.iter().zip(corrections).map(sum).collect()
         };
-        let values: Vec<f64> = order.par_chunks(TARGETS).flat_map_iter(corrected).collect();
-        order.iter().zip(values).for_each(|(&k, value)| potential[k as usize] = value);
-        potential.into_iter().map(|value| [value, 0.0, 0.0, 0.0]).collect()
+        let found: Vec<Option<f64>> = order.par_chunks(TARGETS).flat_map_iter(corrected).collect();
+        let mut values = vec![None; targets.len()];
+        for (&k, value) in order.iter().zip(found) {
+            values[k as usize] = value.map(|value| [value, 0.0, 0.0, 0.0]);
+        }
+        values
     }
 
     /// What closed forms of near triangles add to what their points give at a few targets; `None`
@@ -337,6 +384,7 @@ impl SurfaceCharge {
         &self,
         targets: &[Vec3],
         rule: &'static Rule,
+        reach: &[f64],
         search: &Neighbours<'_>,
     ) -> Vec<Option<f64>> {
         let box_of = |(low, high): (Vec3, Vec3), x: &Vec3| (low.inf(x), high.sup(x));
@@ -349,10 +397,7 @@ impl SurfaceCharge {
         let (mut chosen, mut places) = (Vec::new(), Vec::new());
         let (mut exact, mut by_points) = (Vec::new(), Vec::new());
         for i in found.into_iter().map(|i| i as usize) {
-            let (panel, centroid) = (self.panels.panel(i), self.panels.centroid(i));
-            let reach = NEAR * panel.diameter();
-            points.clear();
-            self.strengths(i, rule).for_each(|(y, q)| points.push(&y, q));
+            let (reach, centroid) = (reach[i], self.panels.centroid(i));
             near.clear();
             chosen.clear();
             places.clear();
@@ -363,9 +408,15 @@ impl SurfaceCharge {
                     places.push([x.x, x.y, x.z]);
                 }
             }
+            if chosen.is_empty() {
+                continue;
+            }
+            points.clear();
+            self.strengths(i, rule).for_each(|(y, q)| points.push(&y, q));
             exact.clear();
+            let panel = self.panels.panel(i);
             near.add_potentials(&panel, self.densities[i][0], &mut exact);
-            let coincident = (COINCIDENT * self.panels.radius(i)).powi(2);
+            let coincident = (COINCIDENT_POTENTIALS * self.panels.radius(i)).powi(2);
             let is_coincident = |x: &[f64; 3]| {
                 self.strengths(i, rule)
                     .any(|(y, _)| (Vec3::from(*x) - y).norm_squared() < coincident)

@@ -1,0 +1,188 @@
+//! By how much means of 1/|x - y| over a triangle differ between two rules, at most.
+//!
+//! About the triangle's centroid c, with |y - c| <= a on it and d = |x - c| > a,
+//!
+//! ```text
+//! 1/|x - y| = sum_k |y - c|^k P_k(cos) / d^(k+1),   |y - c|^k P_k(cos) = mean over phi of l(y)^k
+//! ```
+//!
+//! with complex linear functions l that are no larger than |y - c| (Laplace's integral). Their
+//! values at the three vertices have the sum 0, and none is larger than a: what rules make of their
+//! powers is a matter of the rules alone, whatever the shape of the triangle.
+
+use std::f64::consts::PI;
+use std::sync::OnceLock;
+
+use nalgebra::Complex;
+
+use super::sums::Rule;
+use super::{MAX_TRIANGLE_DEGREE, TriangleNode};
+
+/// Steps of a / d in tables.
+const STEPS: usize = 256;
+
+/// Values at the vertices that are looked at; the largest of any is at most this many times larger.
+const SAMPLES: usize = 33;
+const BETWEEN: f64 = 1.1;
+
+/// Bounds for the differences of two rules on a triangle, by a / d.
+#[derive(Debug)]
+pub(crate) struct Remainder {
+    /// Of potentials, times d.
+    potentials: Vec<f64>,
+    /// Of fields, times d^2.
+    fields: Vec<f64>,
+}
+
+impl Remainder {
+    /// Of two rules.
+    pub(crate) fn between([rule, other]: [&Rule; 2]) -> &'static Self {
+        const DEGREES: usize = MAX_TRIANGLE_DEGREE + 1;
+        static KNOWN: [[OnceLock<Remainder>; DEGREES]; DEGREES] =
+            [const { [const { OnceLock::new() }; DEGREES] }; DEGREES];
+        let place = &KNOWN[rule.degree().min(DEGREES - 1)][other.degree().min(DEGREES - 1)];
+        place.get_or_init(|| Self::new([rule, other]))
+    }
+
+    /// Of a rule against exact means.
+    pub(crate) fn of(rule: &Rule) -> &'static Self {
+        Self::between([rule, Rule::of_degree(MAX_TRIANGLE_DEGREE)])
+    }
+
+    fn new([rule, other]: [&Rule; 2]) -> Self {
+        let shares = shares([rule.nodes(), other.nodes()]);
+        let table = |factor: fn(f64) -> f64| {
+            let at = |step: usize| {
+                let ratio = step as f64 / STEPS as f64;
+                let term =
+                    |(k, share): (usize, &f64)| factor(k as f64) * share * ratio.powi(k as i32);
+                let known: f64 = shares.iter().enumerate().map(term).sum();
+                // Means differ by at most twice the largest value.
+                let (k, rest) = (shares.len() as f64, 1.0 - ratio);
+                let beyond = 2.0 * ratio.powi(shares.len() as i32) / rest;
+                known + beyond * (factor(k) + 2.0 * ratio / rest)
+            };
+            (0..=STEPS).map(at).collect()
+        };
+        // The gradient of a harmonic function of degree -(k + 1) is at most 2 k + 1 times as large
+        // as itself over the distance.
+        Self { potentials: table(|_| 1.0), fields: table(|k| 2.0 * k + 1.0) }
+    }
+
+    /// Largest difference of means of 1/|x - y| over a triangle of this radius, all x being at
+    /// `distance` of its centroid or farther away.
+    pub(crate) fn of_potentials(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.potentials, radius / distance) / distance
+    }
+
+    /// The same of its gradient.
+    pub(crate) fn of_fields(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.fields, radius / distance) / (distance * distance)
+    }
+
+    /// Distance from which on [`Self::of_potentials`] is at most `error`, not less than the radius.
+    pub(crate) fn reach(&self, radius: f64, error: f64) -> f64 {
+        // Powers of the distance: steps of the ratio first, from far away.
+        let distance = |step: usize| radius * STEPS as f64 / step as f64;
+        let is_enough = |&step: &usize| self.potentials[step] <= error * distance(step);
+        let step = (1..STEPS).take_while(is_enough).last();
+        step.map_or(f64::INFINITY, distance)
+    }
+}
+
+fn at(table: &[f64], ratio: f64) -> f64 {
+    // NaN and whatever is not outside of the triangle's circle have no bound.
+    if ratio < 1.0 { table[(ratio * STEPS as f64).ceil() as usize] } else { f64::INFINITY }
+}
+
+/// For each degree the largest difference of two rules' means of l^k.
+fn shares(rules: [&[TriangleNode]; 2]) -> Vec<f64> {
+    let mut shares = vec![0.0f64; MAX_TRIANGLE_DEGREE + 1];
+    let mut look_at = |values: [Complex<f64>; 3]| {
+        let mut sums = vec![Complex::new(0.0, 0.0); shares.len()];
+        for (nodes, sign) in rules.into_iter().zip([1.0, -1.0]) {
+            for node in nodes {
+                let value: Complex<f64> =
+                    values.iter().zip(node.barycentric).map(|(value, share)| value * share).sum();
+                let mut power = Complex::new(sign * node.weight, 0.0);
+                for sum in &mut sums {
+                    *sum += power;
+                    power *= value;
+                }
+            }
+        }
+        for (share, sum) in shares.iter_mut().zip(sums) {
+            *share = share.max(sum.norm());
+        }
+    };
+    // Two of the values are of the largest size, by the maximum principle in the third; a common
+    // phase and complex conjugation change nothing.
+    for sample in 0..SAMPLES {
+        let angle = PI * (2.0 + sample as f64 / (SAMPLES - 1) as f64) / 3.0;
+        let (one, second) = (Complex::new(1.0, 0.0), Complex::from_polar(1.0, angle));
+        let values = [one, second, -one - second];
+        (0..3).for_each(|k| look_at(std::array::from_fn(|i| values[(i + k) % 3])));
+    }
+    // Rounding is no difference.
+    shares.into_iter().map(|share| if share < 1e-13 { 0.0 } else { BETWEEN * share }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::triangle::Vec3;
+    use crate::quadrature::sums;
+
+    /// Differences at random points around random triangles, thin ones among them.
+    #[test]
+    fn no_difference_is_larger_than_its_bound() {
+        let mut seed = 7u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        for degrees in [[1, 2], [2, 4], [4, 6], [6, 8], [8, 23]] {
+            let rules = degrees.map(Rule::of_degree);
+            let remainder = Remainder::between(rules);
+            let mut closest = [0.0f64; 2];
+            for round in 0..3000 {
+                let thin = [1.0, 0.3, 0.01][round % 3];
+                let mut corners =
+                    [0; 3].map(|_| Vec3::new(random(), thin * random(), thin * random()));
+                let centroid = (corners[0] + corners[1] + corners[2]) / 3.0;
+                corners.iter_mut().for_each(|v| *v -= centroid);
+                let radius = corners.iter().map(|v| v.norm()).fold(0.0, f64::max);
+                let direction = Vec3::new(random(), random(), random()).normalize();
+                let distance = radius * (1.05 + 4.0 * (random() + 0.5).powi(2));
+                let x = [direction * distance; 3];
+                let point = Rule::of_degree(1);
+                let [a, b] = rules.map(|rule| sums::sum(point, &x, rule, &corners));
+                let [f, g] = rules.map(|rule| sums::field(point, &x, rule, &corners));
+                let shares = [
+                    ((a - b).abs() - 1e-14 / distance) / remainder.of_potentials(radius, distance),
+                    ((f - g).norm() - 1e-13 / distance.powi(2))
+                        / remainder.of_fields(radius, distance),
+                ];
+                for (closest, share) in closest.iter_mut().zip(shares) {
+                    assert!(share <= 1.0, "{degrees:?} {round}: {share}");
+                    *closest = closest.max(share);
+                }
+            }
+            // Bounds that are not far away are of use.
+            println!("{degrees:?}: at most {closest:.3?} of the bounds");
+            assert!(closest[0] > 0.05 && closest[1] > 0.02, "{degrees:?} {closest:?}");
+        }
+    }
+
+    #[test]
+    fn reaches_are_where_bounds_are_met() {
+        let remainder = Remainder::of(Rule::of_degree(4));
+        for error in [1e-3, 1e-6, 1e-9] {
+            let distance = remainder.reach(0.1, error);
+            assert!(remainder.of_potentials(0.1, distance) <= error);
+            // Steps of tables lie between.
+            assert!(remainder.of_potentials(0.1, 0.9 * distance) > error, "{error}: {distance}");
+        }
+        assert!(remainder.reach(0.1, 0.0) == f64::INFINITY);
+    }
+}
