@@ -25,6 +25,9 @@ pub struct Bars {
     pub conductors: Vec<ConductorBars>,
     /// Of the energy that surfaces add to point charges, in joule; `None` without charges.
     pub reaction_j: Option<f64>,
+    /// Of the polarisability over 4 pi eps0; `None` where it was not wanted, or where fields go
+    /// through planes of symmetry, which takes solves of their own.
+    pub polarisability: Option<[[f64; 3]; 3]>,
     /// For each excitation of the solve and each triangle, what error of its energy belongs to each
     /// side: [`bem::ErrorEstimate::sides`].
     pub(crate) sides: Vec<Vec<[f64; 3]>>,
@@ -54,6 +57,7 @@ impl Bars {
             maxwell: (0..count).map(row).collect(),
             conductors: Vec::new(),
             reaction_j: None,
+            polarisability: polarisability(problem, answer, &bounds),
             sides: estimate.sides,
         }
         .with_state(problem, answer, &bounds)
@@ -117,10 +121,20 @@ impl Bars {
         self
     }
 
-    /// The same with what a solve to `tolerance` leaves of this energy.
-    pub(crate) fn with_energy(self, reaction_j: Option<f64>, tolerance: f64) -> Self {
+    /// The same with what a solve to `tolerance` leaves of this energy and polarisability.
+    pub(crate) fn with_solver(
+        mut self,
+        reaction_j: Option<f64>,
+        polarisability: Option<&[[f64; 3]; 3]>,
+        tolerance: f64,
+    ) -> Self {
         let left = |bar: f64| bar + tolerance * reaction_j.unwrap_or(0.0).abs();
-        Self { reaction_j: self.reaction_j.map(left), ..self }
+        self.reaction_j = self.reaction_j.map(left);
+        if let (Some(bars), Some(found)) = (&mut self.polarisability, polarisability) {
+            let largest = found.iter().flatten().fold(0.0_f64, |m, value| m.max(value.abs()));
+            bars.iter_mut().flatten().for_each(|bar| *bar += tolerance * largest);
+        }
+        self
     }
 
     /// The same times `factor`.
@@ -131,11 +145,16 @@ impl Bars {
             bars.charge_c *= factor;
         }
         self.reaction_j = self.reaction_j.map(|bar| bar * factor);
+        self.polarisability.iter_mut().flatten().flatten().for_each(|bar| *bar *= factor);
         self
     }
 
     /// The bar of a number of [`crate::Solution::quantities`], in its unit, by its name.
     pub fn of_quantity(&self, name: &str, conductors: &[ConductorState]) -> Option<f64> {
+        if let Some(axes) = name.strip_prefix("polarisability ") {
+            let axis = |k: usize| "xyz".find(axes.get(k..k + 1)?);
+            return Some(self.polarisability?[axis(0)?][axis(1)?]);
+        }
         if name == crate::solution::SOLVATION_ENERGY {
             return self.reaction_j.map(units::kilocalorie_per_mole);
         }
@@ -147,6 +166,46 @@ impl Bars {
         })
         .next()
     }
+}
+
+/// Bars of the dipole moments that fields of unit strength make: by reciprocity products of the
+/// field's own excitation and that of the field along which the moment is taken, both with the
+/// potentials that uncharged conductors have.
+fn polarisability(
+    problem: &Problem,
+    answer: &bem::Electrostatics,
+    bounds: &[Vec<f64>],
+) -> Option<[[f64; 3]; 3]> {
+    let (along, across) = crate::state::field_axes(problem);
+    if !problem.description.polarisability || !across.is_empty() {
+        return None;
+    }
+    let count = problem.conductors.names.len();
+    let first = count + usize::from(problem.description.has_sources());
+    let uncharged = vec![bem::Condition::Charge(0.0); count];
+    // What each excitation counts in the state of a field.
+    let shares = |index: usize| -> Option<Vec<f64>> {
+        let field = answer.responses.get(first + index)?;
+        let state = answer.state(&uncharged, Some(first + index))?;
+        let mut shares = vec![0.0; bounds.len()];
+        for (k, share) in shares.iter_mut().take(count).enumerate() {
+            *share = (state.potentials[k] - field.potentials[k]).abs();
+        }
+        *shares.get_mut(first + index)? = 1.0;
+        Some(shares)
+    };
+    let shares: Vec<Vec<f64>> = (0..along.len()).map(shares).collect::<Option<_>>()?;
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        let row = |row: &Vec<f64>| row.iter().zip(b).map(|(bound, b)| bound * b).sum::<f64>();
+        bounds.iter().zip(a).map(|(bounds, a)| a * row(bounds)).sum()
+    };
+    let mut bars = [[0.0; 3]; 3];
+    for (a, &i) in along.iter().enumerate() {
+        for (b, &j) in along.iter().enumerate() {
+            bars[i][j] = product(&shares[a], &shares[b]);
+        }
+    }
+    Some(bars)
 }
 
 /// Bars of the energies of all pairs of excitations that were estimated: charges over 4 pi eps0

@@ -75,6 +75,11 @@ impl Solution {
         Some(Matrices { mutual_farad, ..of })
     }
 
+    /// The bar of [`Hydrodynamics::capacity`], unless none were wanted.
+    pub fn capacity_bar(&self) -> Option<f64> {
+        Some(self.bars()?.maxwell.iter().flatten().sum())
+    }
+
     /// The bars of all its numbers, unless none were wanted.
     pub fn bars(&self) -> Option<&Bars> {
         self.bars.as_ref()

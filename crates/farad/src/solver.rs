@@ -144,7 +144,9 @@ impl Solver {
         solution.estimate_seconds = estimate_seconds;
         let reaction = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
         let reaction_j = reaction.map(|found| found.energies.reaction_j);
-        solution.bars = bars.map(|bars| bars.with_energy(reaction_j, options.tolerance));
+        let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
+        let tolerance = options.tolerance;
+        solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
         Ok(solution)
     }
 

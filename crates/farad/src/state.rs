@@ -80,7 +80,7 @@ fn field_at_conductors(problem: &Problem, excitation: &bem::Excitation) -> Vec<f
 }
 
 /// The axes that lie in all planes of symmetry, and those that go through one.
-fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn field_axes(problem: &Problem) -> (Vec<usize>, Vec<usize>) {
     let crossed =
         |axis: &usize| problem.description.planes.iter().any(|mirror| mirror.plane.axis == *axis);
     (0..3).partition(|axis| !crossed(axis))

@@ -117,6 +117,45 @@ fn bars_of_states_hold_against_finer_solves() {
     assert_eq!(coarse.bars().unwrap().conductors[1].charge_c, 0.0);
 }
 
+/// Polarisabilities of a metal and a dielectric box among each other, against a finer mesh.
+#[test]
+fn bars_of_polarisabilities_hold_against_finer_meshes() {
+    let box_of_glass = cube(|[x, y, z]| [x + 1.3, y + 0.2, 0.5 * z]);
+    let mut mesh = cube(|x| x);
+    mesh.triangles.extend(box_of_glass.triangles.iter().map(|t| t.map(|v| v + 8)));
+    mesh.vertices.extend(box_of_glass.vertices);
+    mesh.membership = (0..24).map(|t| if t < 12 { 1 } else { 2 }).collect();
+    mesh.memberships.extend([vec![0], vec![1]]);
+    let group = |tag: i64, name: &str| mesh::PhysicalGroup { tag, name: Some(name.to_owned()) };
+    mesh.groups = vec![group(1, "metal"), group(2, "glass")];
+    let glass = Dielectric { groups: vec!["glass".to_owned()], ..Dielectric::new("glass", 5.0) };
+    let description = Description {
+        conductors: vec![Conductor::new("metal")],
+        dielectrics: vec![glass],
+        polarisability: true,
+        ..Description::default()
+    };
+    let mut found = Vec::new();
+    for level in 0..5 {
+        let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
+        let solution = problem.solve(&Options::default(), &Quiet).unwrap();
+        let bars = solution.bars().unwrap().polarisability.unwrap();
+        found.push((solution.polarisability.unwrap().over_4pi_eps0, bars));
+        if level < 4 {
+            mesh = mesh::refine::uniform(&mesh, |_, x| x).unwrap();
+        }
+    }
+    let (best, rest) = found.split_last().unwrap();
+    for (value, bars) in &rest[1..3] {
+        for (i, j) in [(0, 0), (1, 1), (2, 2), (0, 1)] {
+            let off = (value[i][j] - best.0[i][j]).abs();
+            assert!(off < bars[i][j] + best.1[i][j], "{i} {j}: {off:e}, {:e}", bars[i][j]);
+            // Off the diagonal shares of panels cancel, in bars they do not.
+            assert!(i != j || bars[i][j] < 8.0 * off, "{i} {j}: {off:e}, {:e}", bars[i][j]);
+        }
+    }
+}
+
 #[test]
 fn an_accuracy_of_one_number_refines_for_that() {
     let dielectric = Dielectric { groups: vec!["box".to_owned()], ..Dielectric::new("box", 4.0) };

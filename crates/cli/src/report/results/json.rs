@@ -159,11 +159,13 @@ struct Probe {
 struct Polarisability {
     over_4pi_eps0: [[f64; 3]; 3],
     c_m2_per_v: [[f64; 3]; 3],
+    over_4pi_eps0_error: Option<[[f64; 3]; 3]>,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct Hydrodynamics {
     capacity: f64,
+    capacity_error: Option<f64>,
     hydrodynamic_radius_m: f64,
     diffusion_m2_per_s: f64,
 }
@@ -280,6 +282,7 @@ impl Document {
             polarisability: run.solution.polarisability.map(|found| polarisability(run, found)),
             hydrodynamics: run.solution.hydrodynamics.map(|found| Hydrodynamics {
                 capacity: found.capacity,
+                capacity_error: run.solution.capacity_bar(),
                 hydrodynamic_radius_m: found.capacity * run.case.description.unit.metres(),
                 diffusion_m2_per_s: found.diffusion,
             }),
@@ -444,6 +447,7 @@ fn polarisability(run: &Run<'_>, found: farad::Polarisability) -> Polarisability
     Polarisability {
         over_4pi_eps0: found.over_4pi_eps0,
         c_m2_per_v: found.over_4pi_eps0.map(|row| row.map(|a| a * to_si)),
+        over_4pi_eps0_error: run.solution.bars().and_then(|bars| bars.polarisability),
     }
 }
 

@@ -289,18 +289,22 @@ fn bodies(run: &Run<'_>) -> String {
     if let Some(found) = &run.solution.polarisability {
         let corner = format!("polarisability/(4 pi eps0) / {unit}^3");
         let header = [corner.as_str(), "x", "y", "z"].map(str::to_owned);
-        let rows = ["x", "y", "z"].iter().zip(&found.over_4pi_eps0);
-        let _ = write!(
-            text,
-            "\n{}",
-            aligned_table(header.to_vec(), rows.map(|(k, v)| row(k, v, None)))
-        );
+        let bars = run.solution.bars().and_then(|bars| bars.polarisability);
+        let cell = |i: usize, j: usize| match bars {
+            Some(bars) => with_bar(found.over_4pi_eps0[i][j], Some(bars[i][j])),
+            None => format!("{:.5e}", found.over_4pi_eps0[i][j]),
+        };
+        let rows = ["x", "y", "z"].iter().enumerate().map(|(i, axis)| {
+            let cells = (0..3).map(|j| cell(i, j));
+            std::iter::once((*axis).to_owned()).chain(cells).collect()
+        });
+        let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
     }
     if let Some(found) = &run.solution.hydrodynamics {
         let _ = writeln!(
             text,
             "\nCapacity and hydrodynamic radius  {} {unit}; diffusion constant {:.5e} m^2/s",
-            significant(found.capacity),
+            with_bar(found.capacity, run.solution.capacity_bar()),
             found.diffusion,
         );
     }
