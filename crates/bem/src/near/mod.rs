@@ -120,7 +120,7 @@ struct Across<V> {
     entries: [V; 2],
 }
 
-/// Blocks with the pairs that each has with later ones, in order of rows and columns, on both sides.
+/// Blocks with the pairs that each has with later ones on both sides, in order of rows and columns.
 fn joined<V: Value>(parts: Vec<(Builder<V>, Vec<Across<V>>)>, n: usize) -> Vec<Block<V>> {
     // Where the earlier columns of each row are.
     let mut starts = vec![0usize; n + 1];

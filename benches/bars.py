@@ -1,0 +1,218 @@
+#!/usr/bin/env python3
+"""Measures how often error bars hold, and what accuracies take.
+
+    cargo build --release
+    python3 benches/bars.py [--into docs/validation.md] [FARAD [bars | accuracy]]
+
+`bars`: problems of all kinds on their coarsest meshes, each at several accuracies and without any, against a run that is ten
+times as exact as the most exact of these. `accuracy`: what it takes to reach an accuracy. Both together take about ten minutes
+on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from validation import EXACT, ROOT, Table, conductor, replace
+
+ACCURACIES = (3e-2, 1e-2, 3e-3)
+
+# Of the most exact of these, that of the reference; seconds that it may take.
+REFERENCE = 0.1
+LIMIT = 100
+
+
+def box(corner, size):
+    """Corners and triangles of a box."""
+    points = [tuple(corner[k] + size[k] * (i >> k & 1) for k in range(3)) for i in range(8)]
+    faces = ((0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5))
+    return points, [t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))]
+
+
+def film(x, y, width, height, z):
+    """A rectangle of two triangles."""
+    points = [(x, y, z), (x + width, y, z), (x + width, y + height, z), (x, y + height, z)]
+    return points, [(0, 1, 2), (0, 2, 3)]
+
+
+def gmsh(**surfaces):
+    """A mesh in Gmsh's format, one physical group a surface."""
+    points, triangles = [], []
+    for group, (own, faces) in enumerate(surfaces.values(), 1):
+        triangles += [(group, *(len(points) + v + 1 for v in face)) for face in faces]
+        points += own
+    lines = ["$MeshFormat", "2.2 0 8", "$EndMeshFormat", "$PhysicalNames", len(surfaces)]
+    lines += [f'2 {k} "{name}"' for k, name in enumerate(surfaces, 1)]
+    lines += ["$EndPhysicalNames", "$Nodes", len(points)]
+    lines += [f"{k} {x!r} {y!r} {z!r}" for k, (x, y, z) in enumerate(points, 1)]
+    lines += ["$EndNodes", "$Elements", len(triangles)]
+    lines += [f"{k} 2 2 {g} {g} {a} {b} {c}" for k, (g, a, b, c) in enumerate(triangles, 1)]
+    return "\n".join(map(str, lines + ["$EndElements", ""]))
+
+
+def glass(group, eps):
+    return f'[[dielectric]]\nname = "{group}"\nrelative_permittivity = {eps}\ngroup = "{group}"\n'
+
+
+def charge(x, y, z, amount=1):
+    return f'[[charge]]\nposition = [{x}, {y}, {z}]\ncharge = {amount}\nunit = "e"\n'
+
+
+def plane(axis, at, kind):
+    return f'[[plane]]\naxis = "{axis}"\nat = {at}\nkind = "{kind}"\n'
+
+
+A, B, C = (conductor(name, name) + "\n" for name in "abc")
+CUBE = box((0, 0, 0), (1, 1, 1))
+SQUARE = film(0, 0, 1, 1, 0)
+
+# Name, surfaces, tables of the case.
+PROBLEMS = (
+    ("cube", {"a": CUBE}, A),
+    ("brick 1:2:5", {"a": box((0, 0, 0), (1, 2, 5))}, A),
+    ("square film", {"a": SQUARE}, A),
+    ("strip 10:1", {"a": film(0, 0, 10, 1, 0)}, A),
+    ("two boxes", {"a": CUBE, "b": box((1.3, 0.2, -0.1), (1, 2, 1))}, A + B),
+    ("films, gap 0.1", {"a": SQUARE, "b": film(0, 0, 1, 1, 0.1)}, A + B),
+    ("crossing bars", {"a": box((0, -2, 0), (0.3, 4.3, 0.3)), "b": box((-2, 0, 0.6), (4.3, 0.3, 0.3))}, A + B),
+    ("cubes over film", {"a": CUBE, "b": box((2, 0, 0), (1, 1, 1)), "c": film(-1, -1, 5, 3, -0.5)}, A + B + C),
+    ("cube over ground", {"a": CUBE}, A + plane("z", -0.5, "ground")),
+    ("half a film", {"a": SQUARE}, A + plane("x", 0, "symmetric")),
+    ("cube in glass", {"a": CUBE, "coat": box((-0.3, -0.3, -0.3), (1.6, 1.6, 1.6))}, A + glass("coat", 4)),
+    ("cube next to glass", {"a": CUBE, "slab": box((1.2, 0, 0), (0.3, 1, 1))}, A + glass("slab", 6)),
+    ("charge in eps 10", {"slab": CUBE}, glass("slab", 10) + charge(0.5, 0.4, 0.6)),
+    (
+        "two charges, 2 in 80",
+        {"slab": CUBE},
+        "[medium]\nrelative_permittivity = 80\n" + glass("slab", 2) + charge(0.7, 0.4, 0.3) + charge(0.3, 0.4, 0.5, -1),
+    ),
+    ("charge next to glass", {"slab": CUBE}, glass("slab", 5) + charge(1.4, 0.5, 0.5)),
+    ("floating cube, charge", {"a": CUBE}, conductor("a", "a", "charge = 0") + "\n" + charge(1.5, 0.5, 0.5)),
+    ("bars of a bus", "bus", None),
+    ("plate capacitor", "plates", None),
+    ("sphere in a coat", "coated_sphere", None),
+    ("Kirkwood's sphere", "kirkwood", None),
+    ("molecule", "molecule", None),
+)
+
+
+def case(folder, surfaces, tables):
+    """The path of a case on surfaces made here, or of one that is shipped."""
+    if tables is None:
+        return ROOT / f"cases/{surfaces}.toml"
+    (folder / "mesh.msh").write_text(gmsh(**surfaces), encoding="utf-8")
+    unit = "nm" if "[[charge]]" in tables else "mm"
+    text = f'format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "{unit}"\n{tables}'
+    (folder / "case.toml").write_text(text, encoding="utf-8")
+    return folder / "case.toml"
+
+
+def solve(program, path, folder, accuracy=None, of=None):
+    """Results and seconds; what is not reached in time is partial."""
+    options = [] if accuracy is None else ["--accuracy", str(accuracy), "--max-time", str(LIMIT)]
+    options += [] if of is None else ["--accuracy-of", of]
+    begun = time.monotonic()
+    arguments = [program, "solve", str(path), "-o", str(folder / "out"), "--overwrite", "--json", *options]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode not in (0, 4):
+        sys.exit(f"{' '.join(arguments)}\n{done.stderr}")
+    return json.loads(done.stdout), time.monotonic() - begun
+
+
+def numbers(results):
+    """Name, value and bar of every number that has one."""
+    capacitance = results["capacitance"]
+    for i, row in enumerate(capacitance["maxwell_farad"]):
+        for j, value in enumerate(row):
+            yield f"C{i}{j}", value, capacitance["maxwell_farad_error"][i][j]
+    if results["solvation"]:
+        yield "energy", results["solvation"]["energy_j"], results["solvation"]["energy_error_j"]
+    for k, found in enumerate(results["charges"] or []):
+        for key, unit in (("potential", "v"), ("charge", "c")):
+            if found[f"{key}_error_{unit}"]:
+                yield f"{key}{k}", found[f"{key}_{unit}"], found[f"{key}_error_{unit}"]
+
+
+def bars(program, folder):
+    """How often bars hold"""
+    table = Table("problem", "triangles", "accuracies", "numbers", "covered", "bar over error, median", "least")
+    runs = held = 0
+    all_numbers, all_ratios = [0, 0], []
+    for name, surfaces, tables in PROBLEMS:
+        path = case(folder, surfaces, tables)
+        reference, _ = solve(program, path, folder, REFERENCE * ACCURACIES[-1])
+        known = {key: (value, bar) for key, value, bar in numbers(reference)}
+        counts, ratios, triangles, reached = [0, 0], [], [], []
+        for accuracy in (None, *ACCURACIES):
+            results, _ = solve(program, path, folder, accuracy)
+            if results["mesh"]["triangles"] * 2 > reference["mesh"]["triangles"]:
+                continue
+            triangles.append(results["mesh"]["triangles"])
+            reached.append("none" if accuracy is None else f"{accuracy:g}")
+            misses = 0
+            for key, value, bar in numbers(results):
+                best, its_bar = known[key]
+                error = abs(value - best)
+                counts[0] += 1
+                misses += error > bar + its_bar
+                ratios.append(bar / max(error, its_bar / 4))
+            counts[1] += misses
+            runs += 1
+            held += misses == 0
+        if not ratios:
+            continue
+        all_numbers = [total + count for total, count in zip(all_numbers, counts)]
+        all_ratios += ratios
+        table.row(
+            name, f"{triangles[0]:,} to {triangles[-1]:,}", ", ".join(reached), counts[0], counts[0] - counts[1],
+            f"{statistics.median(ratios):.1f}", f"{min(ratios):.1f}",
+        )  # fmt: skip
+    total, misses = all_numbers
+    table.row(f"all: {held} of {runs} runs", "", "", total, total - misses, f"{statistics.median(all_ratios):.1f}", "")
+    return table
+
+
+def accuracy(program, folder):
+    """What accuracies take"""
+    table = Table("problem", "accuracy", "meshes", "triangles", "bar", "error", "seconds")
+    reach = (
+        ("cube", {"a": CUBE}, EXACT["cube"]["value"], (1e-3, 1e-4, 1e-5)),
+        ("square film", {"a": SQUARE}, None, (1e-3, 1e-4, 1e-5)),
+    )
+    for name, surfaces, exact, accuracies in reach:
+        path = case(folder, surfaces, A)
+        for asked in accuracies:
+            results, seconds = solve(program, path, folder, asked)
+            value = results["capacitance"]["maxwell_over_4pi_eps0"][0][0]
+            bar = results["capacitance"]["maxwell_over_4pi_eps0_error"][0][0]
+            error = "" if exact is None else f"{abs(value / exact - 1):.1e}"
+            meshes = results["refinement"]["meshes"]
+            count = f"{results['mesh']['triangles']:,}"
+            table.row(name, f"{asked:g}", len(meshes), count, f"{bar / value:.1e}", error, f"{seconds:.2f}")
+    return table
+
+
+PARTS = {"bars": bars, "accuracy": accuracy}
+
+
+def main(arguments):
+    page = None
+    if arguments[:1] == ["--into"]:
+        page, arguments = Path(arguments[1]), arguments[2:]
+    program = str(Path(arguments[0] if arguments else ROOT / "target/release/farad").resolve())
+    for name in arguments[1:] or PARTS:
+        if name not in PARTS:
+            sys.exit(__doc__)
+        print(f"\n**{PARTS[name].__doc__}**\n", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            table = PARTS[name](program, Path(folder))
+        if page:
+            replace(page, name, table)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
