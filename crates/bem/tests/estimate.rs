@@ -1,5 +1,7 @@
 //! Error estimates against errors: of capacitances and energies whose limits are known.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bem::{
     Capacitance, Electrostatics, ErrorEstimate, Excitation, Images, Media, Mirror, PointCharge,
     Prepared, Quiet, SolveOptions, SurfaceCharge,

@@ -159,7 +159,7 @@ pub fn solve_to(
     each: &mut dyn FnMut(&Level),
 ) -> Result<Attained, Error> {
     let begun = Instant::now();
-    if !(goal.accuracy >= FINEST) {
+    if goal.accuracy.is_nan() || goal.accuracy < FINEST {
         return Err(Error::Accuracy(format!(
             "an accuracy of {:e} is beyond what double precision supports; ask for {FINEST:e} or more",
             goal.accuracy

@@ -28,7 +28,7 @@ fn goal(accuracy: f64) -> Goal {
 }
 
 fn attained(description: Description, mesh: Mesh, goal: &Goal) -> Result<Attained, Error> {
-    let problem = Problem::new(description, mesh).unwrap();
+    let problem = Problem::new(description, mesh)?;
     solve_to(problem, goal, &Options::default(), &Quiet, &mut |_| ())
 }
 

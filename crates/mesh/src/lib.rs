@@ -21,6 +21,7 @@ pub mod local_refine;
 pub mod locate;
 pub mod mirror;
 pub mod orient;
+pub mod patch;
 mod polygon;
 pub mod quality;
 pub mod refine;

@@ -1,0 +1,105 @@
+//! Curved triangles: polynomials in the barycentric coordinates of a triangle.
+//!
+//! A patch of order p goes through (p + 1)(p + 2) / 2 nodes, that of barycentric coordinates
+//! (i, j, k) / p for each i + j + k = p. They are in Gmsh's order: the corners, then those on the
+//! sides from corner to corner (0 to 1, 1 to 2, 2 to 0), then those within as a triangle of order
+//! p - 3. Its Lagrange polynomials are products of one-dimensional ones (Silvester, Int. J. Numer.
+//! Methods Eng. 1 (1969) 33).
+
+/// The highest order of patches.
+pub const MAX_ORDER: usize = 4;
+
+/// Nodes of a patch of that order.
+pub const MAX_NODES: usize = node_count(MAX_ORDER);
+
+/// Nodes of a patch of an order.
+pub const fn node_count(order: usize) -> usize {
+    (order + 1) * (order + 2) / 2
+}
+
+/// The nodes of a patch in order, as multiples (i, j, k) of 1 / `order` in barycentric coordinates.
+pub fn node_places(order: usize) -> Vec<[usize; 3]> {
+    match order {
+        0 => vec![[0; 3]],
+        _ => {
+            let corners: [[usize; 3]; 3] = [[order, 0, 0], [0, order, 0], [0, 0, order]];
+            let mut places = corners.to_vec();
+            for k in 0..3 {
+                let (a, b) = (corners[k], corners[(k + 1) % 3]);
+                let between = |s| std::array::from_fn(|m| (a[m] * (order - s) + b[m] * s) / order);
+                places.extend((1..order).map(between));
+            }
+            if order >= 3 {
+                places.extend(node_places(order - 3).into_iter().map(|p| p.map(|i| i + 1)));
+            }
+            places
+        }
+    }
+}
+
+/// P_i(t) = t (t - 1) ... (t - i + 1) / i! and its derivative.
+fn factor(i: usize, t: f64) -> [f64; 2] {
+    (0..i).fold([1.0, 0.0], |[value, slope], s| {
+        let (s, divisor) = (s as f64, (s + 1) as f64);
+        [value * (t - s) / divisor, (slope * (t - s) + value) / divisor]
+    })
+}
+
+/// Lagrange polynomials of the nodes at barycentric coordinates, and their derivatives by the
+/// second and the third coordinate where the first is one minus these: `[value, by_1, by_2]` for
+/// each node.
+pub fn shapes(order: usize, barycentric: [f64; 3]) -> Vec<[f64; 3]> {
+    let p = order as f64;
+    let shape = |place: [usize; 3]| {
+        let [a, b, c] = std::array::from_fn(|m| factor(place[m], p * barycentric[m]));
+        let by_first = a[1] * b[0] * c[0];
+        [
+            a[0] * b[0] * c[0],
+            p * (a[0] * b[1] * c[0] - by_first),
+            p * (a[0] * b[0] * c[1] - by_first),
+        ]
+    };
+    node_places(order).into_iter().map(shape).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn polynomials_are_one_at_their_nodes_and_add_up_to_one() {
+        for order in 1..=MAX_ORDER {
+            let places = node_places(order);
+            assert_eq!(places.len(), node_count(order));
+            for (n, place) in places.iter().enumerate() {
+                assert_eq!(place.iter().sum::<usize>(), order);
+                let at = place.map(|i| i as f64 / order as f64);
+                for (m, shape) in shapes(order, at).iter().enumerate() {
+                    let expected = if m == n { 1.0 } else { 0.0 };
+                    assert!((shape[0] - expected).abs() < 1e-14, "{order}: {m} at {n}");
+                }
+            }
+            let at = [0.21, 0.34, 0.45];
+            let sum = |k: usize| shapes(order, at).iter().map(|shape| shape[k]).sum::<f64>();
+            assert!((sum(0) - 1.0).abs() < 1e-14 && sum(1).abs() + sum(2).abs() < 1e-13);
+            // They reproduce the coordinates, whose derivatives are 1 and 0.
+            let of = |k: usize, m: usize| {
+                let terms = shapes(order, at).into_iter().zip(&places);
+                terms.map(|(shape, place)| shape[k] * place[m] as f64).sum::<f64>() / order as f64
+            };
+            for (m, slopes) in [(0, [-1.0, -1.0]), (1, [1.0, 0.0]), (2, [0.0, 1.0])] {
+                assert!((of(0, m) - at[m]).abs() < 1e-14);
+                assert!((of(1, m) - slopes[0]).abs() < 1e-13);
+                assert!((of(2, m) - slopes[1]).abs() < 1e-13);
+            }
+        }
+    }
+
+    #[test]
+    fn nodes_are_in_the_order_of_gmsh() {
+        assert_eq!(node_places(2)[3..], [[1, 1, 0], [0, 1, 1], [1, 0, 1]]);
+        assert_eq!(node_places(3)[3..5], [[2, 1, 0], [1, 2, 0]]);
+        assert_eq!(node_places(3)[9], [1, 1, 1]);
+        assert_eq!(node_places(4)[12..], [[2, 1, 1], [1, 2, 1], [1, 1, 2]]);
+    }
+}
