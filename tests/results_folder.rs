@@ -120,7 +120,7 @@ fn results_json_has_every_key_of_its_schema() {
         assert_eq!(results["schema"], "farad-results/1");
         assert_eq!(results["status"], "complete");
         assert_eq!(results["case"], "../sphere.toml");
-        assert_eq!(results["solver"], json!({ "method": method }));
+        assert_eq!(results["solver"], json!({ "method": method, "density": "constant" }));
         assert_eq!(results["backend"]["threads"], 1);
         let expected = [
             ("/backend", "device fallback requested threads used"),

@@ -29,7 +29,7 @@ KEYS = {
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
-    "solver": "method",
+    "solver": "method density",
     "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled fmm_error_potential_v gauss_defect",
     "timings_s": "read plan near_field solve fmm_check error_estimate evaluation self_checks matvec_mean output total",
     "memory_bytes": "peak",

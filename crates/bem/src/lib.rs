@@ -40,7 +40,7 @@ pub use options::{Method, Progress, Quiet, Solve, SolveOptions, Stage, Timings};
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::warm_up::warm_up;
 pub use physics::{
-    Body, Condition, Electrostatics, ErrorEstimate, Excitation, Force, Media, PointCharge,
+    Body, Charges, Condition, Electrostatics, ErrorEstimate, Excitation, Force, Media, PointCharge,
     Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual, State, SurfaceCharge,
     Values, checks, convergence, coulomb_potentials, dipole_moment, electrostatics, forces,
     neutral_dipole_moment, reciprocity, sampled_residual,
@@ -49,4 +49,4 @@ pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,
     gmres,
 };
-pub use space::{FunctionSpace, Test};
+pub use space::{Density, FunctionSpace, Test};

@@ -2,6 +2,7 @@
 
 use crate::constants::{MAX_ITERATIONS, RESTART, TOLERANCE};
 use crate::solve::gmres::StopReason;
+use crate::space::Density;
 
 /// Dense or fast.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub enum Method {
 pub struct SolveOptions {
     /// Dense or fast.
     pub method: Method,
+    /// How densities may vary over triangles.
+    pub density: Density,
     /// Relative residual of each conductor's rows in the area-scaled norm.
     pub tolerance: f64,
     /// Relative L2 error of the FMM; `None` follows the solver's.
@@ -45,6 +48,7 @@ impl Default for SolveOptions {
     fn default() -> Self {
         Self {
             method: Method::Auto,
+            density: Density::Constant,
             tolerance: TOLERANCE,
             fmm_tolerance: None,
             relax: true,

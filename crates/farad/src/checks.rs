@@ -128,8 +128,9 @@ pub(crate) fn measure(
     excitations: &[bem::Excitation],
     answer: &bem::Electrostatics,
 ) -> Result<Measured, bem::Error> {
-    let charges = answer.responses.iter().map(|response| response.charge.as_slice());
-    let solved: Vec<(&bem::Excitation, &[f64])> = excitations.iter().zip(charges).collect();
+    let charges = answer.responses.iter().map(bem::Charges::from);
+    let solved: Vec<(&bem::Excitation, bem::Charges<'_>)> =
+        excitations.iter().zip(charges).collect();
     let residuals = match prepared {
         Some(prepared) => prepared.sampled_residual(&solved, answer.tolerance)?,
         None => bem::sampled_residual(&problem.mesh, media, &solved, answer.tolerance)?,
@@ -160,7 +161,7 @@ pub(crate) fn reciprocity(
     };
     let all = driven.conductor_charge.iter().enumerate();
     let charge: Vec<f64> = all.map(|(k, charge)| charge - held(k).sum::<f64>()).collect();
-    let of_units: Vec<&[f64]> = units.iter().map(|unit| unit.charge.as_slice()).collect();
+    let of_units: Vec<bem::Charges<'_>> = units.iter().map(bem::Charges::from).collect();
     let around = problem.description.relative_permittivity;
     let found = bem::reciprocity(&problem.mesh, media, around, (&of_units, &charge), excitation)?;
     let all: f64 = excitation.charges.iter().map(|q| q.charge.abs()).sum();

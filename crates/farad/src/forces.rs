@@ -109,7 +109,7 @@ fn balance(
 /// that a plane of symmetry cuts includes its images across it.
 pub(crate) fn forces(
     problem: &Problem,
-    charge: &[f64],
+    charges: bem::Charges<'_>,
     sources: &bem::Excitation,
     tolerance: f64,
 ) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
@@ -118,7 +118,10 @@ pub(crate) fn forces(
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.whole(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
-    let found = bem::forces(whole, &images.charges(charge), &sources, &bodies)?;
+    let (total, at_corners) =
+        (images.charges(charges.total), images.at_corners(charges.at_corners));
+    let all = bem::Charges { total: &total, at_corners: &at_corners };
+    let found = bem::forces(whole, all, &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     // A force is what charges leave that are known to the tolerance; on a part of another body that
@@ -137,7 +140,7 @@ pub(crate) fn forces(
             about: body.about,
         })
     };
-    let balance = balance(problem, charge, &bodies, &found);
+    let balance = balance(problem, charges.total, &bodies, &found);
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
 }
 

@@ -35,11 +35,11 @@ impl Description {
     }
 }
 
-/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
-/// `tolerance`, and sources; 0 behind grounded planes.
+/// Values at all probes in the state of these surface charges (over 4 pi eps0) with their images,
+/// known to `tolerance`, and sources; 0 behind grounded planes.
 pub(crate) fn find(
     problem: &Problem,
-    charge: &[f64],
+    charges: bem::Charges<'_>,
     sources: &bem::Excitation,
     tolerance: f64,
 ) -> Result<Vec<Probed>, bem::Error> {
@@ -47,12 +47,10 @@ pub(crate) fn find(
     if description.probes.is_empty() {
         return Ok(Vec::new());
     }
-    let charges = symmetry.images.charges(charge);
     let conductor = &problem.conductors.of_triangle;
     let whole = symmetry.whole(&problem.mesh);
-    let surface =
-        bem::SurfaceCharge::recovered(whole, &charges, |t| conductor[t % conductor.len()])
-            .with_tolerance(tolerance);
+    let surface = bem::SurfaceCharge::recovered(whole, charges, |t| conductor[t % conductor.len()])
+        .with_tolerance(tolerance);
     let sources = sources.with_images(&symmetry.images, |_| true);
     let each = |probe: &Probe| {
         let points = probe.place.points();

@@ -19,6 +19,8 @@ pub struct Solution {
     pub unit: LengthUnit,
     /// Relative permittivity of the surrounding medium.
     pub relative_permittivity: f64,
+    /// How densities vary over triangles.
+    pub density: bem::Density,
     /// The solver's answer: [`Solution::matrices`] has the matrix in farad.
     pub answer: bem::Capacitance,
     /// `None` if no potential, charge or field is set.

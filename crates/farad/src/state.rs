@@ -192,7 +192,7 @@ pub(crate) fn refined(
     let potentials = state.potentials.clone();
     let excitation = bem::Excitation { potentials, ..sources(problem) };
     let started = Instant::now();
-    let refined = prepared.refine(&excitation, &state.charge, progress)?;
+    let refined = prepared.refine(&excitation, &state, progress)?;
     answer.timings.solve += started.elapsed().as_secs_f64();
     Ok(refined.map(|mut refined| {
         let response = &mut refined.response;
@@ -236,15 +236,18 @@ pub(crate) fn find(
     let sources = sources(problem);
     let symmetry = &problem.symmetry;
     let whole = symmetry.whole(&problem.mesh);
-    let surface = bem::SurfaceCharge::new(whole, &symmetry.images.charges(&state.charge))
-        .with_tolerance(answer.tolerance);
+    let charges = symmetry.images.charges(&state.charge);
+    let at_corners = symmetry.images.at_corners(&state.at_corners);
+    let charges = bem::Charges { total: &charges, at_corners: &at_corners };
+    let surface = bem::SurfaceCharge::new(whole, charges).with_tolerance(answer.tolerance);
     let solvation = if problem.sources.is_empty() {
         None
     } else {
         Some(solvation(problem, &surface, &sources)?)
     };
     let (forces, balance) = if problem.description.forces {
-        let (forces, balance) = forces::forces(problem, &state.charge, &sources, answer.tolerance)?;
+        let (forces, balance) =
+            forces::forces(problem, (&state).into(), &sources, answer.tolerance)?;
         (Some(forces), balance)
     } else {
         (None, None)
@@ -254,7 +257,7 @@ pub(crate) fn find(
     } else {
         None
     };
-    let probes = probes::find(problem, &state.charge, &sources, answer.tolerance)?;
+    let probes = probes::find(problem, charges, &sources, answer.tolerance)?;
     let in_coulomb = |charges: Vec<f64>| charges.into_iter().map(|q| q * coulomb).collect();
     Ok(Some(State {
         conductors,
@@ -360,21 +363,29 @@ pub(crate) fn polarised(problem: &Problem, answer: &bem::Electrostatics) -> Opti
     let (images, tolerance) = (&problem.symmetry.images, answer.tolerance);
     for (index, &axis) in along.iter().enumerate() {
         let state = answer.state(&floating, Some(first + index))?;
-        let moment = moment(&problem.mesh, images, &state.charge, tolerance);
+        let moment = moment(&problem.mesh, images, (&state).into(), tolerance);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
     let responses = answer.responses.iter().skip(first + along.len());
     let solves = across_planes(problem);
     for ((axis, (images, _)), response) in across.into_iter().zip(solves).zip(responses) {
-        let moment = moment(&problem.mesh, &images, &response.charge, tolerance);
+        let moment = moment(&problem.mesh, &images, response.into(), tolerance);
         (0..3).for_each(|k| over_4pi_eps0[k][axis] = moment[k]);
     }
     Some(Polarisability { over_4pi_eps0 })
 }
 
 /// Dipole moment of charges with their images.
-fn moment(mesh: &mesh::Mesh, images: &bem::Images, charge: &[f64], tolerance: f64) -> [f64; 3] {
-    bem::neutral_dipole_moment(&images.mesh(mesh), &images.charges(charge), tolerance)
+fn moment(
+    mesh: &mesh::Mesh,
+    images: &bem::Images,
+    charges: bem::Charges<'_>,
+    tolerance: f64,
+) -> [f64; 3] {
+    let (total, at_corners) =
+        (images.charges(charges.total), images.at_corners(charges.at_corners));
+    let all = bem::Charges { total: &total, at_corners: &at_corners };
+    bem::neutral_dipole_moment(&images.mesh(mesh), all, tolerance)
 }
 
 /// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi

@@ -29,7 +29,7 @@ use crate::solve::completion::complete;
 use crate::solve::completion::tests::Overlapping;
 use crate::solve::gmres::LinearOperator;
 use crate::solve::schedule::PlanSchedule;
-use crate::space::Dofs;
+use crate::space::{Density, Dofs};
 use crate::testing::sheets;
 use crate::{
     Conductors, Excitation, Images, Media, Method, Mirror, PointCharge, Quiet, SolveOptions,
@@ -163,7 +163,12 @@ fn near_field_and_preconditioner_match_the_processors() {
 
 fn sampling(panels: &Arc<Panels>, rule: &'static Rule, kinds: &[RowKind]) -> Sampling {
     let panels = Arc::clone(panels);
-    Sampling { panels, rules: [rule; 2], kinds: kinds.into(), dofs: Dofs::Charges }
+    Sampling {
+        panels,
+        rules: [rule; 2],
+        kinds: kinds.into(),
+        dofs: Dofs::Charges(Density::Constant),
+    }
 }
 
 #[test]

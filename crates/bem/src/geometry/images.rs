@@ -78,4 +78,16 @@ impl Images {
     pub fn charges(&self, charges: &[f64]) -> Vec<f64> {
         (0..self.count()).flat_map(|g| charges.iter().map(move |q| self.sign(g) * q)).collect()
     }
+
+    /// The same of values at the corners of triangles, which images have in another order.
+    pub fn at_corners(&self, values: &[[f64; 3]]) -> Vec<[f64; 3]> {
+        let image = |g: usize| {
+            let (sign, is_mirrored) = (self.sign(g), self.of(g).count() % 2 == 1);
+            values.iter().map(move |values| {
+                let [a, b, c] = values.map(|value| sign * value);
+                if is_mirrored { [a, c, b] } else { [a, b, c] }
+            })
+        };
+        (0..self.count()).flat_map(image).collect()
+    }
 }

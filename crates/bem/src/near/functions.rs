@@ -18,6 +18,7 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::modes;
 use crate::quadrature::sums::Rule;
 use crate::space::{Test, TestTrial};
 use crate::{Error, Progress, Stage};
@@ -152,17 +153,11 @@ impl Entry for Block {
         std::array::from_fn(|k| std::array::from_fn(|l| self[k][l] + times * other[k][l]))
     }
 
-    /// The largest entry between functions of unit norm on panels of unit area: the constant 1 and
-    /// two linear ones, all orthogonal to each other.
+    /// The largest entry between functions of unit norm on panels of unit area: the modes.
     fn size(&self) -> f64 {
-        let (root2, root6) = (2f64.sqrt(), 6f64.sqrt());
-        let rotated = |[a, b, c]: [f64; 3]| [a + b + c, root6 * (a - b), root2 * (2.0 * c - a - b)];
-        let rows = self.map(rotated);
-        let column = |l: usize| rotated([rows[0][l], rows[1][l], rows[2][l]]);
-        (0..3).flat_map(column).fold(0.0, |most, entry: f64| {
-            // NaN must come through.
-            if entry.abs() <= most { most } else { entry.abs() }
-        })
+        // NaN must come through.
+        let larger = |most: f64, entry: f64| if entry.abs() <= most { most } else { entry.abs() };
+        modes::between(self).into_iter().flatten().fold(0.0, larger)
     }
 }
 

@@ -14,6 +14,7 @@ mod needs;
 pub(crate) mod pairs;
 mod select;
 pub(crate) mod single_layer;
+pub(crate) mod slopes;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

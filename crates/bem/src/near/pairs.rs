@@ -26,11 +26,11 @@ pub(crate) enum RowKind {
 
 /// Entries between panels, each of the kind of its row.
 pub(crate) struct LayerPairs<'a> {
-    panels: &'a Panels,
+    pub(super) panels: &'a Panels,
     /// One per panel.
     kinds: &'a [RowKind],
     /// Whether all of them are [`RowKind::Single`].
-    are_potentials: bool,
+    pub(super) are_potentials: bool,
     single: SingleLayerPairs<'a>,
     /// What charges in space ask for beyond the panels' own weights.
     needs: Option<&'a Needs>,
@@ -67,7 +67,7 @@ impl<'a> LayerPairs<'a> {
         Self { needs: needs.filter(|needs| needs.are_any()), ..self }
     }
 
-    fn kernel(&self, i: usize) -> RowKind {
+    pub(super) fn kernel(&self, i: usize) -> RowKind {
         self.kinds[i % self.kinds.len()]
     }
 
@@ -81,6 +81,23 @@ impl<'a> LayerPairs<'a> {
             }
             RowKind::None => 0.0,
         }
+    }
+
+    /// For each panel of a pair its radius, and how near its centroid is at the least to a point of
+    /// `rule` on the other.
+    pub(super) fn seen(&self, rule: &Rule, i: usize, j: usize) -> [(f64, f64); 2] {
+        let panels = self.panels;
+        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
+        [(i, j), (j, i)].map(|(of, from)| {
+            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(of)).norm();
+            let nearest = apart - panels.radius(from);
+            let nearest = if panels.radius(from) > panels.radius(of) {
+                rule.on(panels.vertices(from)).map(to_points).fold(f64::INFINITY, f64::min)
+            } else {
+                nearest
+            };
+            (panels.radius(of), nearest)
+        })
     }
 
     fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
@@ -161,20 +178,7 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
-        let panels = self.panels;
-        let remainder = Remainder::between(rules);
-        let apart = (panels.centroid(i) - panels.centroid(j)).norm();
-        // Rules change on one panel, seen from points on the other.
-        let both = [(i, j), (j, i)].map(|(of, from)| {
-            let to_points = |(x, _): (Vec3, f64)| (x - panels.centroid(of)).norm();
-            let nearest = apart - panels.radius(from);
-            let nearest = if panels.radius(from) > panels.radius(of) {
-                rules[0].on(panels.vertices(from)).map(to_points).fold(f64::INFINITY, f64::min)
-            } else {
-                nearest
-            };
-            (panels.radius(of), nearest)
-        });
+        let (remainder, both) = (Remainder::between(rules), self.seen(rules[0], i, j));
         let sum = |bound: fn(&Remainder, f64, f64) -> f64| {
             both.iter().map(|&(radius, distance)| bound(remainder, radius, distance)).sum::<f64>()
         };

@@ -54,8 +54,13 @@ impl Dense {
             return Err(Error::Interrupted);
         }
         matrix.fill_upper_triangle_with_lower_triangle();
+        Ok(Self::of(matrix))
+    }
+
+    /// Factorises a symmetric matrix; `None` if it is not positive definite.
+    pub(crate) fn of(matrix: DMatrix<f64>) -> Option<Self> {
         let diagonal = matrix.diagonal().iter().copied().collect();
-        Ok(Factor::new(matrix).map(|factor| Self { factor, diagonal }))
+        Factor::new(matrix).map(|factor| Self { factor, diagonal })
     }
 
     /// A^-1 b for one right-hand side.

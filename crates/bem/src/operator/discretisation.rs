@@ -12,10 +12,11 @@ use crate::geometry::panels::Panels;
 use crate::near::accuracy::Accuracy;
 use crate::near::functions::FunctionPairs;
 use crate::near::pairs::{LayerPairs, RowKind};
+use crate::near::slopes::{SlopePairs, Slopes};
 use crate::near::{self, Near, Needs};
 use crate::precondition::interfaces::Preconditioner;
 use crate::solve::backend::Backend;
-use crate::space::Dofs;
+use crate::space::{Density, Dofs};
 use crate::{Error, Progress};
 
 /// Panels from which on a GPU pays.
@@ -64,7 +65,7 @@ impl Discretisation {
         target: Target,
     ) -> Result<Self, Error> {
         let accuracy = Accuracy::new(tolerance, increment);
-        let geometry = if matches!(dofs, Dofs::Charges) {
+        let geometry = if matches!(dofs, Dofs::Charges(Density::Constant)) {
             geometry(panels, kinds, target, accuracy.selection.diameters)?
         } else {
             None
@@ -138,7 +139,15 @@ impl Discretisation {
         let preconditioner =
             conductor.map(|conductor| Box::new(Preconditioner::new(&near, panels, conductor)));
         near.subtract_points(panels, &exact, rule);
-        Ok(Box::new(Host::new(self.sampling.clone(), near, preconditioner)))
+        let host = Host::new(self.sampling.clone(), near, preconditioner);
+        if !matches!(dofs, Dofs::Charges(Density::Linear)) {
+            return Ok(Box::new(host));
+        }
+        let accuracy = &self.accuracy;
+        let pairs = SlopePairs { even: &exact, accuracy, solid_angles: *solid_angles };
+        let known = host.entries();
+        let slopes = Slopes::new(&pairs, |entries| check(known + entries), progress)?;
+        Ok(Box::new(host.with_slopes(slopes)))
     }
 
     fn on_device(

@@ -11,7 +11,9 @@ use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::near::Near;
 use crate::near::pairs::RowKind;
+use crate::near::slopes::Slopes;
 use crate::precondition::interfaces::Preconditioner;
+use crate::precondition::slopes::WithSlopes;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
 use crate::solve::completion;
@@ -43,7 +45,7 @@ impl Sampling {
     /// Lengths of what an operator is applied to, and of the result.
     pub(crate) fn len(&self) -> [usize; 2] {
         match &self.dofs {
-            Dofs::Charges => [self.panels.len(); 2],
+            Dofs::Charges(density) => [density.modes() * self.panels.len(); 2],
             Dofs::Functions(functions) => [functions.columns.len(), functions.rows.len()],
         }
     }
@@ -53,13 +55,15 @@ impl Sampling {
 pub(crate) struct Host {
     product: Product,
     /// `None` for an operator that is only applied.
-    preconditioner: Option<Box<Preconditioner>>,
+    preconditioner: Option<WithSlopes>,
 }
 
 struct Product {
     sampling: Sampling,
     normals: Vec<Vec3>,
     near: Near,
+    /// Of linear densities.
+    slopes: Option<Slopes>,
     strengths: Vec<f64>,
     potential: Vec<f64>,
     gradient: Vec<f64>,
@@ -75,8 +79,20 @@ impl Host {
         let panels = &sampling.panels;
         let normals = (0..panels.len()).map(|i| panels.normal(i)).collect();
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
-        let product = Product { normals, sampling, near, strengths, potential, gradient };
+        let slopes = None;
+        let preconditioner = preconditioner.map(WithSlopes::without);
+        let product = Product { normals, sampling, near, slopes, strengths, potential, gradient };
         Self { product, preconditioner }
+    }
+
+    /// The same with what linear densities have beyond constant ones.
+    pub(crate) fn with_slopes(mut self, slopes: Slopes) -> Self {
+        let conductors = &self.product.sampling.kinds;
+        let is_conductor = |i: usize| conductors[i] == RowKind::Single;
+        self.preconditioner =
+            self.preconditioner.map(|means| means.with_slopes(slopes.own(), is_conductor));
+        self.product.slopes = Some(slopes);
+        self
     }
 }
 
@@ -122,13 +138,13 @@ impl Product {
             }
         };
         match dofs {
-            Dofs::Charges => {
+            Dofs::Charges(density) => {
+                let (weights, modes) = (rule.modes(), density.modes());
                 y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(row, y)| {
-                    let panel = row % n;
-                    let weighted = |(k, node): (usize, &crate::quadrature::TriangleNode)| {
-                        node.weight * value(row * nodes + k, panel)
-                    };
-                    *y = rule.nodes().iter().enumerate().map(weighted).sum();
+                    let (panel, mode) = (row % n, row / n % modes);
+                    let first = (row / (n * modes) * n + panel) * nodes;
+                    let weighted = |(k, weight): (usize, &f64)| weight * value(first + k, panel);
+                    *y = weights[mode].iter().enumerate().map(weighted).sum();
                 });
             }
             Dofs::Functions(functions) => {
@@ -174,14 +190,23 @@ impl Product {
         };
         plan.apply(densities, potentials)?;
         self.gather(y);
-        self.near.multiply_add(x, y);
+        match &self.slopes {
+            None => self.near.multiply_add(x, y),
+            Some(slopes) => {
+                let (n, size) = (self.sampling.panels.len(), self.sampling.len()[0].max(1));
+                for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
+                    self.near.multiply_add(&x[..n], &mut y[..n]);
+                }
+                slopes.multiply_add(x, y);
+            }
+        }
         Ok(())
     }
 }
 
 impl Backend for Host {
     fn entries(&self) -> usize {
-        self.product.near.entries()
+        self.product.near.entries() + self.product.slopes.as_ref().map_or(0, Slopes::entries)
     }
 
     fn multiply(
@@ -252,7 +277,7 @@ impl Backend for Host {
         let inverses: &mut dyn LinearOperator = match &mut self.preconditioner {
             Some(preconditioner) => {
                 preconditioner.set_rows(row);
-                preconditioner.as_mut()
+                preconditioner
             }
             None => &mut none,
         };
@@ -279,7 +304,7 @@ impl Completed<'_> {
         let Self { product, plans, equations } = self;
         plans.product(budget, columns, |plan| product.multiply(plan, x, y, columns))?;
         if let Some(completion) = equations.completion {
-            let n = product.sampling.panels.len().max(1);
+            let n = product.sampling.len()[0].max(1);
             for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
                 let found = completion::complete(completion, x, y, budget.is_none())?;
                 equations.defect.set(equations.defect.get().max(found));
@@ -291,7 +316,7 @@ impl Completed<'_> {
 
 impl LinearOperator for Completed<'_> {
     fn len(&self) -> usize {
-        self.product.sampling.panels.len()
+        self.product.sampling.len()[0]
     }
 
     fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use crate::geometry::panels::Panels;
 use crate::near::pairs::RowKind;
 use crate::solve::gmres::LinearOperator;
 use crate::solve::schedule::PlanSchedule;
-use crate::space::{self, DofMap, Dofs, FunctionSpace, Test, TestTrial};
+use crate::space::{self, Density, DofMap, Dofs, FunctionSpace, Test, TestTrial};
 use crate::{Error, Quiet};
 
 /// Degree of the rule that means of given functions are taken by.
@@ -332,8 +332,11 @@ impl Surface {
         };
         let orders = [&functions.columns, &functions.rows].map(|map| map.order().to_vec());
         // Products of two linear functions take a rule more than constants do.
-        let (dofs, increment) =
-            if constants { (Dofs::Charges, 0) } else { (Dofs::Functions(Arc::new(functions)), 1) };
+        let (dofs, increment) = if constants {
+            (Dofs::Charges(Density::Constant), 0)
+        } else {
+            (Dofs::Functions(Arc::new(functions)), 1)
+        };
         let (target, kinds) =
             (Target { backend: options.backend, gpu: options.gpu }, vec![kind; panels.len()]);
         let mut parts =

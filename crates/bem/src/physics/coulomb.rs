@@ -14,7 +14,7 @@ use crate::{Error, Excitation, SurfaceCharge};
 /// [`Error::Fmm`] when a point is not finite or there are too many.
 pub fn coulomb_potentials(charges: &[PointCharge], points: &[[f64; 3]]) -> Result<Vec<f64>, Error> {
     if charges.len().saturating_mul(points.len()) > DIRECT_SUMS {
-        let nothing = SurfaceCharge::new(&mesh::Mesh::default(), &[]);
+        let nothing = SurfaceCharge::new(&mesh::Mesh::default(), &Vec::new());
         let excitation = Excitation { charges: charges.to_vec(), ..Excitation::default() };
         return Ok(nothing.evaluate(&excitation, points, false)?.potential);
     }

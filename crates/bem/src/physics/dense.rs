@@ -7,15 +7,19 @@ use rayon::prelude::*;
 
 use super::prepared::{Found, accuracy};
 use super::rows::System;
+use crate::integrals::potentials::WeightedPoints;
 use crate::near::accuracy::Accuracy;
 use crate::near::over_images;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::single_layer::SingleLayerPairs;
+use crate::near::slopes::{Modes, SlopePairs};
 use crate::operator::dense;
 use crate::physics::cost;
+use crate::quadrature::modes::MODES;
 use crate::solve::completion::complete;
 use crate::solve::gmres::{GmresInfo, StopReason};
 use crate::solve::lu::Lu;
+use crate::space::Density;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
 
 /// Entries of all rows.
@@ -51,7 +55,7 @@ impl Dense {
         let squares = if is_symmetric { 1 } else { 3 };
         cost::check(
             "the dense matrix",
-            squares * dense::Dense::bytes(system.panels.len()),
+            squares * dense::Dense::bytes(system.rows.len()),
             options.memory_limit,
             "use the fast method or a coarser mesh",
         )?;
@@ -59,8 +63,12 @@ impl Dense {
         let accuracy = accuracy(system, options);
         let panels = &system.panels;
         let pairs = SingleLayerPairs { panels, quadrature: accuracy.pairs };
-        let symmetric =
-            if is_symmetric { dense::Dense::new(panels, &pairs, progress)? } else { None };
+        let linear = system.density == Density::Linear;
+        let symmetric = match (is_symmetric, linear) {
+            (true, false) => dense::Dense::new(panels, &pairs, progress)?,
+            (true, true) => dense::Dense::of(entries(system, &accuracy, kinds, progress)?),
+            (false, _) => None,
+        };
         let matrix = match symmetric {
             Some(matrix) => Matrix::Symmetric(matrix),
             // Or what overlaps is not positive definite.
@@ -78,7 +86,7 @@ impl Dense {
         tolerance: f64,
         progress: &dyn Progress,
     ) -> Result<Found, Error> {
-        let n = system.panels.len();
+        let n = system.rows.len();
         let mut defect = 0.0f64;
         let completed;
         let solves: Option<&dyn Solves> = match &self.matrix {
@@ -188,21 +196,51 @@ fn entries(
     let pairs = LayerPairs::new(panels, kinds, accuracy.pairs);
     let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
     let n = panels.len();
-    let mut matrix = DMatrix::zeros(n, n);
     let done = std::sync::atomic::AtomicU64::new(0);
-    let column = |(j, column): (usize, &mut [f64])| {
+    let advance = || {
+        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+        progress.advance(Stage::NearField, done, n as u64)
+    };
+    let even = |(j, column): (usize, &mut [f64])| {
         let mut scratch = Scratch::default();
         for (i, entry) in column.iter_mut().enumerate() {
             let of = |i: usize, j: usize| [pairs.entry(i, j, &mut scratch), 0.0];
             *entry = over_images(panels, i, j, of)[0];
         }
-        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        progress.advance(Stage::NearField, done, n as u64)
+        advance()
     };
-    if n > 0 && !matrix.as_mut_slice().par_chunks_mut(n).enumerate().all(column) {
+    let mut matrix = DMatrix::zeros(n, n);
+    if n > 0 && !matrix.as_mut_slice().par_chunks_mut(n).enumerate().all(even) {
         return Err(Error::Interrupted);
     }
-    Ok(matrix)
+    if system.density == Density::Constant {
+        return Ok(matrix);
+    }
+    let solid_angles = accuracy.solid_angles_of_rows;
+    let slopes = SlopePairs { even: &pairs, accuracy, solid_angles };
+    let mut whole = DMatrix::zeros(MODES * n, MODES * n);
+    whole.view_mut((0, 0), (n, n)).copy_from(&matrix);
+    let columns = |j: usize| -> Vec<Modes> {
+        let mut points = WeightedPoints::default();
+        let row = |i: usize| {
+            let of = |i: usize, j: usize| [slopes.entries(i, j, &mut points), Modes::default()];
+            over_images(panels, i, j, of)[0]
+        };
+        let column = (0..n).map(row).collect();
+        if advance() { column } else { Vec::new() }
+    };
+    let all: Vec<Vec<Modes>> = (0..n).into_par_iter().map(columns).collect();
+    for (j, column) in all.iter().enumerate() {
+        if column.len() < n {
+            return Err(Error::Interrupted);
+        }
+        for (i, modes) in column.iter().enumerate() {
+            for (m, l, value) in modes.of_slopes() {
+                whole[(m * n + i, l * n + j)] = value;
+            }
+        }
+    }
+    Ok(whole)
 }
 
 fn relative(size: f64, of: f64) -> f64 {

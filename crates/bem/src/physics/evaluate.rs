@@ -8,8 +8,8 @@
 use mesh::Mesh;
 use rayon::prelude::*;
 
-use super::recovery::{Recovered, recover};
-use super::{Excitation, PointCharge};
+use super::recovery::{Known, Recovered, recover};
+use super::{Charges, Excitation, PointCharge};
 use crate::Error;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, DIRECT_SUMS, TIGHTEST, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
@@ -81,15 +81,19 @@ pub struct Values {
 }
 
 impl SurfaceCharge {
-    /// `charge` over 4 pi eps0 of each triangle, as in
-    /// [`Response::charge`](crate::Response::charge), spread evenly over it.
-    pub fn new(mesh: &Mesh, charge: &[f64]) -> Self {
-        let panels = Panels::without_parts(mesh, |t| charge.get(t).is_some_and(|q| *q != 0.0));
-        let density = |(&t, area): (&u32, &f64)| charge[t as usize] / (panels.scale() * area);
-        let densities = panels.triangles().par_iter().zip(panels.areas()).map(density);
-        let densities = densities.map(|density| [density; 3]).collect();
+    /// Of these charges, spread over triangles as they are.
+    pub fn new<'a>(mesh: &Mesh, charges: impl Into<Charges<'a>>) -> Self {
+        let charges = charges.into();
+        let is_charged =
+            |t: usize| t < charges.total.len() && charges.corners(t).into_iter().any(|q| q != 0.0);
+        let panels = Panels::without_parts(mesh, is_charged);
+        let density = |(&t, area): (&u32, &f64)| {
+            charges.corners(t as usize).map(|q| q / (panels.scale() * area))
+        };
+        let densities = panels.triangles().par_iter().zip(panels.areas()).map(density).collect();
         let rounding = vec![[0.0; 3]; panels.len()];
-        Self { densities, panels, rounding, constant: true, tolerance: TOLERANCE }
+        let constant = charges.at_corners.is_empty();
+        Self { densities, panels, rounding, constant, tolerance: TOLERANCE }
     }
 
     /// The same with values at many points to this relative error, where it is less than 1e-6.
@@ -102,14 +106,15 @@ impl SurfaceCharge {
     /// Triangles of different `surfaces` (which conductor, which interface) never are one smooth
     /// surface. For its field the edges within a smooth surface count as rounded off, so that it
     /// has no jumps and no peaks from triangle to triangle.
-    pub fn recovered(
+    pub fn recovered<'a>(
         mesh: &Mesh,
-        charge: &[f64],
+        charges: impl Into<Charges<'a>>,
         surfaces: impl Fn(usize) -> Option<u32> + Sync,
     ) -> Self {
-        let surface = Self::new(mesh, charge);
-        let constant: Vec<f64> = surface.densities.iter().map(|density| density[0]).collect();
-        let Recovered { densities, rounding } = recover(mesh, &surface.panels, &constant, surfaces);
+        let surface = Self::new(mesh, charges);
+        let known = if surface.constant { Known::Means } else { Known::Linear };
+        let Recovered { densities, rounding } =
+            recover(mesh, &surface.panels, (&surface.densities, known), surfaces);
         Self { densities, rounding, constant: false, ..surface }
     }
 

@@ -8,14 +8,17 @@ use rayon::prelude::*;
 use super::rows::System;
 use super::{Excitation, PointCharge};
 use crate::geometry::triangle::Vec3;
+use crate::integrals::linear_nodes::Potential;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::near::pairs::RowKind;
+use crate::quadrature::modes::{self, MODES};
+use crate::space::Density;
 
 /// Right-hand side of one excitation.
 #[tracing::instrument(level = "debug", skip_all, name = "right-hand side")]
 pub(super) fn right_hand_side(system: &System, excitation: &Excitation) -> Vec<f64> {
-    let mut external = on_panels(system, excitation, &system.rows.kinds);
+    let mut external = in_rows(system, excitation);
     system.rows.right_hand_side(&excitation.potentials, &mut external);
     external
 }
@@ -37,6 +40,41 @@ pub(super) fn sources(system: &System, excitation: &Excitation, size: f64) -> So
         field: Vec3::from(excitation.field) * scale,
         size,
     }
+}
+
+/// What is outside in all rows: mean potentials or normal derivatives, weighted with the modes.
+fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
+    let (panels, kinds) = (&system.panels, &system.rows.kinds);
+    let mut rows = on_panels(system, excitation, kinds);
+    if system.density == Density::Constant {
+        return rows;
+    }
+    let Sources { charges: points, field, .. } = sources(system, excitation, 1.0);
+    let mut charges = WeightedPoints::default();
+    points.iter().for_each(|(y, q)| charges.push(y, *q));
+    let slopes = |charges: &mut WeightedPoints, (i, kind): (usize, &RowKind)| -> [f64; MODES] {
+        let panel = panels.panel(i);
+        let potential = match kind {
+            RowKind::Single => Potential::Single,
+            RowKind::Adjoint => Potential::Double,
+            RowKind::Double | RowKind::None => return [0.0; MODES],
+        };
+        // Over all charges: any weights that add up to 1 do.
+        let block = charges.sum_linear(&panel, &panel, potential);
+        let mut tested: [f64; 3] = [0, 1, 2].map(|l| block.iter().map(|row| row[l]).sum::<f64>());
+        if potential == Potential::Single {
+            let at = panel.vertices.map(|v| -field.dot(&v));
+            let sum: f64 = at.iter().sum();
+            tested.iter_mut().zip(at).for_each(|(t, at)| *t += panel.area / 12.0 * (sum + at));
+        }
+        modes::tested(tested).map(|value| value / panel.area)
+    };
+    let each = kinds.par_iter().enumerate().with_min_len(64);
+    let slopes: Vec<[f64; MODES]> = each.map_init(|| charges.clone(), slopes).collect();
+    for m in 1..MODES {
+        rows.extend(slopes.iter().map(|values| values[m]));
+    }
+    rows
 }
 
 /// Mean potential or normal derivative of what is outside, in scaled coordinates.

@@ -43,14 +43,15 @@ pub(super) struct Fast {
 /// own weights bound errors.
 fn needs(system: &System, excitations: &[Excitation], b: &[f64]) -> Needs {
     let rows = &system.rows;
-    let n = system.panels.len().max(1);
     let sources = |(excitation, b): (&Excitation, &[f64])| {
         external::sources(system, excitation, rows.measure(b))
     };
-    let sources: Vec<Sources> = excitations.iter().zip(b.chunks_exact(n)).map(sources).collect();
+    let sources: Vec<Sources> =
+        excitations.iter().zip(b.chunks_exact(rows.len().max(1))).map(sources).collect();
     let (parts, shares) = rows.shares();
     let has_metal = rows.kinds.contains(&RowKind::Single);
-    Needs::new(&system.panels, if has_metal { &sources } else { &[] }, parts, shares)
+    let n = system.panels.len();
+    Needs::new(&system.panels, if has_metal { &sources } else { &[] }, &parts[..n], &shares[..n])
 }
 
 impl Fast {
@@ -64,7 +65,7 @@ impl Fast {
         let (n, kinds) = (system.panels.len(), &system.rows.kinds);
         let target = Target { backend: options.backend, gpu: options.gpu };
         let (tolerance, increment) = (options.tolerance, options.quadrature_increment);
-        let dofs = Dofs::Charges;
+        let dofs = Dofs::Charges(system.density);
         let mut discretisation =
             Discretisation::new(&system.panels, kinds, dofs, tolerance, increment, target)?;
         let accuracy = &discretisation.accuracy;
@@ -172,7 +173,7 @@ impl Fast {
         progress: &dyn Progress,
         timings: &mut Timings,
     ) -> Result<Found, Error> {
-        let (n, columns) = (system.panels.len(), excitations.len());
+        let (n, columns) = (system.rows.len(), excitations.len());
         self.close(system, excitations, &b, progress, timings)?;
         let rows = &system.rows;
         let mut charges = vec![0.0; columns * n];

@@ -10,12 +10,13 @@ use std::f64::consts::PI;
 use mesh::Mesh;
 
 use super::evaluate::SurfaceCharge;
-use super::{Excitation, PointCharge};
+use super::{Charges, Excitation, PointCharge};
 use crate::Error;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::sums::Rule;
+use crate::space::strengths;
 
 /// Degree of the rule by which the field is averaged over a triangle, and over one that is near
 /// other bodies. There the rule of the lower degree tells the error, too.
@@ -56,25 +57,26 @@ pub struct Force {
     pub is_resolved: bool,
 }
 
-/// Force and torque on each body, for the charges of `charge` (as in
-/// [`Response::charge`](crate::Response::charge)) and the sources of `excitation`.
+/// Force and torque on each body, for these charges and the sources of `excitation`.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].
-pub fn forces(
+pub fn forces<'a>(
     mesh: &Mesh,
-    charge: &[f64],
+    charges: impl Into<Charges<'a>>,
     excitation: &Excitation,
     bodies: &[Body],
 ) -> Result<Vec<Force>, Error> {
-    let (expected, found) = (mesh.triangles.len(), charge.len());
+    let charges = charges.into();
+    let (expected, found) = (mesh.triangles.len(), charges.total.len());
     if expected != found {
-        return Err(Error::Length { what: "charge", expected, found });
+        return Err(Error::Length { what: "charges.total", expected, found });
     }
-    let strengths: Vec<f64> = bodies.iter().map(|body| strength(mesh, charge, body)).collect();
+    let strengths: Vec<f64> =
+        bodies.iter().map(|body| strength(mesh, charges.total, body)).collect();
     let strongest = strengths.iter().copied().fold(0.0, f64::max);
     let force = |(body, strength): (&Body, &f64)| {
-        let force = force_on(mesh, charge, excitation, body)?;
+        let force = force_on(mesh, charges, excitation, body)?;
         // What is induced is as strong as what acts.
         let is_resolved = *strength >= NO_DIGITS * strongest || !body.charges.is_empty();
         let stress = 2.0 * PI * body.permittivity * strength.powi(2);
@@ -96,7 +98,7 @@ fn strength(mesh: &Mesh, charge: &[f64], body: &Body) -> f64 {
 
 fn force_on(
     mesh: &Mesh,
-    charge: &[f64],
+    charges: Charges<'_>,
     excitation: &Excitation,
     body: &Body,
 ) -> Result<Force, Error> {
@@ -107,17 +109,22 @@ fn force_on(
         charges: excitation.charges.iter().enumerate().filter_map(outside).collect(),
         ..excitation.clone()
     };
-    let mut others = charge.to_vec();
-    body.triangles.iter().for_each(|&t| others[t as usize] = 0.0);
-    let others = SurfaceCharge::new(mesh, &others);
+    let mut total = charges.total.to_vec();
+    body.triangles.iter().for_each(|&t| total[t as usize] = 0.0);
+    let mut at_corners = charges.at_corners.to_vec();
+    if !at_corners.is_empty() {
+        body.triangles.iter().for_each(|&t| at_corners[t as usize] = [0.0; 3]);
+    }
+    let others = Charges { total: &total, at_corners: &at_corners };
+    let others = SurfaceCharge::new(mesh, others);
 
-    let charged = |t: &usize| charge[*t] != 0.0;
+    let charged = |t: &usize| charges.corners(*t).into_iter().any(|q| q != 0.0);
     let own: Vec<usize> = body.triangles.iter().map(|&t| t as usize).filter(charged).collect();
     let mut parts = Parts::default();
     let corners: Vec<[Vec3; 3]> = own.iter().map(|&t| mesh.corners(t).map(Vec3::from)).collect();
     let near = others.are_near(&corners, &sources.charges);
     for (k, &t) in own.iter().enumerate() {
-        parts.add_triangle(&corners[k], charge[t], near[k].then_some(k));
+        parts.add_triangle(&corners[k], charges.corners(t), near[k].then_some(k));
     }
     for (_, q) in excitation.charges.iter().enumerate().filter(|(index, _)| is_own(index)) {
         parts.add(q.position, q.charge / q.permittivity, None);
@@ -162,10 +169,11 @@ impl Parts {
     }
 
     /// Adds a triangle; if `near`, by both rules, with the error counted for this triangle.
-    fn add_triangle(&mut self, vertices: &[Vec3; 3], charge: f64, near: Option<usize>) {
+    fn add_triangle(&mut self, vertices: &[Vec3; 3], charges: [f64; 3], near: Option<usize>) {
         let [low, high] = DEGREES.map(|degree| {
-            let points = Rule::of_degree(degree).on(vertices);
-            points.map(move |(x, weight)| (<[f64; 3]>::from(x), weight * charge))
+            let rule = Rule::of_degree(degree);
+            let places = rule.on(vertices).map(|(x, _)| <[f64; 3]>::from(x));
+            places.zip(strengths(rule, charges, 1.0))
         });
         match near {
             None => low.for_each(|(x, q)| self.add(x, q, None)),
@@ -177,15 +185,24 @@ impl Parts {
     }
 }
 
-/// Dipole moment about the origin of charges that are spread evenly over their triangles: a charge
-/// times a length.
-pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
-    let mut moment = Vec3::zeros();
-    for (t, q) in charge.iter().enumerate() {
-        let [a, b, c] = mesh.corners(t).map(Vec3::from);
-        moment += (a + b + c) * (q / 3.0);
-    }
-    moment.into()
+/// Dipole moment about the origin of charges of triangles: a charge times a length.
+pub fn dipole_moment<'a>(mesh: &Mesh, charges: impl Into<Charges<'a>>) -> [f64; 3] {
+    let charges = charges.into();
+    let of = |t: usize| moment_about(mesh, charges, t, &Vec3::zeros());
+    (0..charges.total.len()).map(of).sum::<Vec3>().into()
+}
+
+/// That of the charge on one triangle, about a point.
+pub(super) fn moment_about(
+    mesh: &Mesh,
+    charges: Charges<'_>,
+    triangle: usize,
+    about: &Vec3,
+) -> Vec3 {
+    let at = charges.corners(triangle);
+    let sum: f64 = at.iter().sum();
+    let corners = mesh.corners(triangle).map(|x| Vec3::from(x) - about);
+    corners.iter().zip(at).map(|(x, q)| x * ((sum + q) / 12.0)).sum()
 }
 
 /// The same of bodies that have no net charge, such as those whose polarisability is asked for.
@@ -195,7 +212,13 @@ pub fn dipole_moment(mesh: &Mesh, charge: &[f64]) -> [f64; 3] {
 /// together is taken about its own centre, and that of parts which do have a net charge, as those
 /// of one body do that do not hang together, about the centre of all of them. Charges were found to
 /// `tolerance`.
-pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f64; 3] {
+pub fn neutral_dipole_moment<'a>(
+    mesh: &Mesh,
+    charges: impl Into<Charges<'a>>,
+    tolerance: f64,
+) -> [f64; 3] {
+    let charges = charges.into();
+    let charge = charges.total;
     /// A net charge of so many tolerances times the charges on a part is none but an error.
     const NEUTRAL: f64 = 10.0;
     /// None is beyond this share, however loose the tolerance.
@@ -226,8 +249,8 @@ pub fn neutral_dipole_moment(mesh: &Mesh, charge: &[f64], tolerance: f64) -> [f6
     let mut moment = Vec3::zeros();
     for (t, &p) in part.iter().enumerate() {
         // Parts without area have no centre, and no charge.
-        if charge[t] != 0.0 {
-            moment += (centroid(t).0 - centres[p as usize]) * charge[t];
+        if charges.corners(t).into_iter().any(|q| q != 0.0) {
+            moment += moment_about(mesh, charges, t, &centres[p as usize]);
         }
     }
     moment.into()

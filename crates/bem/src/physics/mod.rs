@@ -7,6 +7,7 @@
 //! one fast sum.
 
 pub(crate) mod capacitance;
+mod charges;
 pub mod checks;
 pub mod convergence;
 mod cost;
@@ -35,6 +36,7 @@ use mesh::regions::Region;
 
 use crate::solve::gmres::StopReason;
 use crate::{Capacitance, Error, Images, Method, Progress, Solve, SolveOptions, Timings};
+pub use charges::Charges;
 pub use coulomb::coulomb_potentials;
 pub use estimate::ErrorEstimate;
 pub use evaluate::{SurfaceCharge, Values};
@@ -118,6 +120,9 @@ pub struct Response {
     /// All charge of each triangle, free and bound: the potential of the surface is sum_j charge_j
     /// <1/|x - y|>_j.
     pub charge: Vec<f64>,
+    /// What each triangle would carry if its density were everywhere that at one of its corners,
+    /// shape (triangles, 3); empty for constant densities.
+    pub at_corners: Vec<[f64; 3]>,
     /// Free charge of each triangle of a conductor, 0 elsewhere.
     pub free_charge: Vec<f64>,
     /// Free charge on each conductor, its images in even planes included.

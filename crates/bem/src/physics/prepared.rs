@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use mesh::Mesh;
 
+use super::charges::{Charges, at_corners};
 use super::dense::Dense;
 use super::fast::Fast;
 use super::metal::{enforce_totals, totals};
@@ -90,12 +91,12 @@ impl Prepared {
         excitations: usize,
         options: &SolveOptions,
     ) -> Result<Self, Error> {
-        let system = System::new(mesh, media)?;
+        let system = System::new(mesh, media, options.density)?;
         let is_dense = match options.method {
             // Without surfaces there is nothing to solve for.
             _ if system.panels.len() == 0 => true,
             Method::Auto => {
-                let (n, images) = (system.panels.len(), system.images.count());
+                let (n, images) = (system.rows.len(), system.images.count());
                 let has_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
                 cost::dense_is_faster(n, images, excitations, has_gradients)
             }
@@ -117,7 +118,7 @@ impl Prepared {
     /// [`Error::Length`].
     pub fn sampled_residual(
         &self,
-        solved: &[(&Excitation, &[f64])],
+        solved: &[(&Excitation, Charges<'_>)],
         tolerance: f64,
     ) -> Result<Vec<SampledResidual>, Error> {
         sampled::of_triangles(&self.system, solved, tolerance)
@@ -214,24 +215,23 @@ impl Prepared {
         })
     }
 
-    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charge` (as in
-    /// [`Response::charge`]), until each conductor and interface meets its equations to the
+    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charges`, until each conductor and interface meets its equations to the
     /// tolerance relative to what acts on it alone, however weak that is. Forces and torques on
     /// bodies far from others need that. `None` where equations were solved densely: those have all
     /// digits.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
-    pub fn refine(
+    pub fn refine<'a>(
         &mut self,
         excitation: &Excitation,
-        charge: &[f64],
+        charges: impl Into<Charges<'a>>,
         progress: &dyn Progress,
     ) -> Result<Option<Refined>, Error> {
-        let system = &self.system;
+        let (system, charges) = (&self.system, charges.into());
         for (what, expected, found) in [
             ("excitation.potentials", system.conductors, excitation.potentials.len()),
-            ("charge", system.triangles, charge.len()),
+            ("charges.total", system.triangles, charges.total.len()),
         ] {
             if expected != found {
                 return Err(Error::Length { what, expected, found });
@@ -239,8 +239,7 @@ impl Prepared {
         }
         let Some(Work::Fast(fast)) = &mut self.work else { return Ok(None) };
         let b = external::right_hand_side(system, excitation);
-        let scale = system.panels.scale();
-        let x = system.panels.triangles().iter().map(|&t| charge[t as usize] / scale).collect();
+        let x = charges.of_modes(&system.panels, system.density);
         let mut found = fast.refine(system, excitation, &b, x, &self.options, progress)?;
         // What is left by whole rows; where the points are to blame, there must be more of them.
         let asked = BY_WHOLE_ROWS * self.options.tolerance;
@@ -262,16 +261,18 @@ impl Prepared {
     fn responses(&self, excitations: &[Excitation], found: Found) -> Vec<Response> {
         let Found { charges, normal_derivatives, solved, .. } = found;
         let system = &self.system;
-        let n = system.panels.len().max(1);
+        let (n, size) = (system.panels.len(), system.rows.len());
         let totals = totals(&system.rows);
         excitations
             .iter()
             .zip(solved)
             .enumerate()
             .map(|(column, (excitation, solved))| {
-                let normal_derivatives =
-                    normal_derivatives.get(column * n..(column + 1) * n).unwrap_or_default();
-                let x = &charges[column * system.panels.len()..][..system.panels.len()];
+                // Their means, of which slopes are no part.
+                let means = column * size..column * size + n;
+                let normal_derivatives = normal_derivatives.get(means.clone()).unwrap_or_default();
+                let of_modes = &charges[column * size..][..size];
+                let x = &charges[means];
                 let scale = system.panels.scale();
                 // Of all charge there is.
                 let mut normal_derivatives = normal_derivatives.to_vec();
@@ -292,6 +293,12 @@ impl Prepared {
                 let mut response = Response {
                     potentials: excitation.potentials.clone(),
                     charge: vec![0.0; system.triangles],
+                    at_corners: at_corners(
+                        &system.panels,
+                        system.density,
+                        of_modes,
+                        system.triangles,
+                    ),
                     free_charge: vec![0.0; system.triangles],
                     conductor_charge: vec![0.0; excitation.potentials.len()],
                     iterations: solved.iterations,

@@ -14,7 +14,8 @@
 //!
 //! The first step alone would move charge between triangles, which costs more than it gains: the
 //! second keeps every triangle's charge, the third the integral against each linear function, so
-//! potentials at a distance keep the accuracy of the means.
+//! potentials at a distance keep the accuracy of the means. Of a density that is linear on each
+//! triangle to begin with there is only the third to do.
 
 use mesh::Mesh;
 use rayon::prelude::*;
@@ -47,12 +48,21 @@ pub(super) struct Recovered {
     pub(super) rounding: Vec<[f64; 3]>,
 }
 
-/// From the `constant` density of each panel; panels of different `surfaces` (a conductor, an
+/// What is known of a density.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// Its mean on each panel.
+    Means,
+    /// A linear function on each.
+    Linear,
+}
+
+/// From the densities at the corners of each panel; panels of different `surfaces` (a conductor, an
 /// interface) are never one smooth surface.
 pub(super) fn recover(
     mesh: &Mesh,
     panels: &Panels,
-    constant: &[f64],
+    (given, known): (&[[f64; 3]], Known),
     surfaces: impl Fn(usize) -> Option<u32> + Sync,
 ) -> Recovered {
     let corners = |i: usize| mesh.triangles[panels.triangles()[i] as usize];
@@ -70,8 +80,8 @@ pub(super) fn recover(
     let areas = &panels.areas()[..panels.len()];
 
     let (mut vertex, mut total) = (vec![0.0; count], vec![0.0; count]);
-    for ((unknowns, density), area) in unknowns.iter().zip(constant).zip(areas) {
-        for &k in unknowns {
+    for ((unknowns, densities), area) in unknowns.iter().zip(given).zip(areas) {
+        for (&k, density) in unknowns.iter().zip(densities) {
             vertex[k as usize] += area * density;
             total[k as usize] += area;
         }
@@ -79,10 +89,16 @@ pub(super) fn recover(
     vertex.iter_mut().zip(&total).for_each(|(value, total)| *value /= total);
 
     let mut load = vec![0.0; count];
-    for ((unknowns, density), area) in unknowns.iter().zip(constant).zip(areas) {
-        let linear = unknowns.map(|k| vertex[k as usize]);
-        let shift = density - (linear[0] + linear[1] + linear[2]) / 3.0;
-        add_mass(&mut load, unknowns, linear.map(|value| value + shift), *area);
+    for ((unknowns, densities), area) in unknowns.iter().zip(given).zip(areas) {
+        let linear = match known {
+            Known::Linear => *densities,
+            Known::Means => {
+                let linear = unknowns.map(|k| vertex[k as usize]);
+                let shift = densities[0] - (linear[0] + linear[1] + linear[2]) / 3.0;
+                linear.map(|value| value + shift)
+            }
+        };
+        add_mass(&mut load, unknowns, linear, *area);
     }
     project(&mut vertex, &load, &unknowns, areas, &total);
 

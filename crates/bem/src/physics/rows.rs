@@ -28,6 +28,7 @@ use crate::near::pairs::RowKind;
 use crate::physics::capacitance::check_conductors;
 use crate::solve::backend::mean_squares;
 use crate::solve::completion::{Completion, Laws, Vectors};
+use crate::space::Density;
 use crate::{Error, Images};
 
 /// Fields of so many times their mean over an interface are a peak, next to a charge.
@@ -36,6 +37,7 @@ const PEAK: f64 = 10.0;
 /// Panels and equations.
 pub(super) struct System {
     pub(super) panels: Arc<Panels>,
+    pub(super) density: Density,
     pub(super) rows: Rows,
     pub(super) images: Images,
     /// Triangles of the mesh.
@@ -43,8 +45,10 @@ pub(super) struct System {
     pub(super) conductors: usize,
 }
 
-/// The equations, one per panel.
+/// The equations: one per panel, of means, and for linear densities as many more for each slope, in
+/// the order of (modes, panels).
 pub(super) struct Rows {
+    /// One per panel, as all that follows but what is said to be of rows.
     pub(super) kinds: Vec<RowKind>,
     pub(super) conductor: Vec<Option<u32>>,
     /// Relative permittivity on the normal's side and behind.
@@ -54,9 +58,9 @@ pub(super) struct Rows {
     /// L of the panel's interface.
     length: Vec<f64>,
     pub(super) areas: Vec<f64>,
-    /// Weights of the residual's norm: each panel's share of its part's area.
+    /// Weights of the residual's norm, of rows: each panel's share of its part's area.
     pub(super) weights: Vec<f64>,
-    /// Conductor, or number of conductors plus interface, of each panel.
+    /// Conductor, or number of conductors plus interface, of rows.
     part: Vec<u32>,
     parts: usize,
     pub(super) pieces: Pieces,
@@ -77,7 +81,7 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 
 impl System {
     #[tracing::instrument(level = "debug", skip_all, name = "equations")]
-    pub(super) fn new(mesh: &Mesh, media: Media<'_>) -> Result<Self, Error> {
+    pub(super) fn new(mesh: &Mesh, media: Media<'_>, density: Density) -> Result<Self, Error> {
         let triangles = mesh.triangles.len();
         check_lengths(&media, triangles)?;
         check_conductors(media.conductor, media.conductors)?;
@@ -138,20 +142,24 @@ impl System {
         let of_panels = || (0..n).into_par_iter();
         let is_metal = |i: usize| conductor(of(i)).is_some();
         let kind = |i| if is_metal(i) { RowKind::Single } else { RowKind::Adjoint };
+        let of_rows = |f: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            (0..n).map(f).collect::<Vec<f64>>().repeat(density.modes())
+        };
         let rows = Rows {
             kinds: of_panels().map(kind).collect(),
             conductor: of_panels().map(|i| conductor(of(i))).collect(),
             permittivity: of_panels().map(|i| media.permittivity[of(i)]).collect(),
             factor: of_panels().map(|i| if is_metal(i) { 0.0 } else { factor(of(i)) }).collect(),
-            weights: of_panels().map(|i| panels.areas()[i] / area[part[i] as usize]).collect(),
+            weights: of_rows(&|i| panels.areas()[i] / area[part[i] as usize]),
             areas: panels.areas().to_vec(),
             length,
-            part,
+            part: part.repeat(density.modes()),
             parts,
             pieces: Pieces::new(whole, triangles, panels.triangles(), &infos),
             gauss,
         };
-        Ok(Self { panels, rows, images: images.clone(), triangles, conductors: media.conductors })
+        let (images, conductors) = (images.clone(), media.conductors);
+        Ok(Self { panels, density, rows, images, triangles, conductors })
     }
 }
 
@@ -227,12 +235,14 @@ impl Rows {
         if are_complete { None } else { Some(self) }
     }
 
-    /// From external potentials and normal derivatives on each panel to the right-hand sides,
+    /// From external potentials and normal derivatives in each row to the right-hand sides,
     /// conductors at `potentials`.
     pub(super) fn right_hand_side(&self, potentials: &[f64], external: &mut [f64]) {
-        for (i, value) in external.iter_mut().enumerate() {
+        for (row, value) in external.iter_mut().enumerate() {
+            let i = self.panel(row);
             *value = match self.conductor[i] {
-                Some(k) => potentials[k as usize] - *value,
+                Some(k) if row == i => potentials[k as usize] - *value,
+                Some(_) => -*value,
                 None => -self.length[i] * self.factor[i] * *value,
             };
         }
@@ -256,7 +266,7 @@ impl Rows {
         }
         let weight = |i: usize| {
             let (of_area, part) = (self.weights[i], self.part[i] as usize);
-            match self.conductor[i] {
+            match self.conductor[self.panel(i)] {
                 Some(_) => 0.5 * (of_area + 1.0 / (panels[part] * (b[i] * b[i]).max(1.0))),
                 None if means[part] > 0.0 => of_area / (b[i].abs() / (PEAK * means[part])).max(1.0),
                 None => of_area,
@@ -319,16 +329,23 @@ impl Rows {
     }
 
     /// Diagonal of the row of an interface, d's own part left out.
-    pub(super) fn diagonal(&self, i: usize) -> f64 {
+    pub(super) fn diagonal(&self, row: usize) -> f64 {
+        let i = self.panel(row);
         2.0 * PI * self.length[i] / self.areas[i]
     }
 
-    /// What a normal derivative on panel `i` counts in its row.
-    pub(super) fn coupling(&self, i: usize) -> f64 {
+    /// What a normal derivative counts in its row.
+    pub(super) fn coupling(&self, row: usize) -> f64 {
+        let i = self.panel(row);
         self.length[i] * self.factor[i]
     }
 
-    /// Conductor, or number of conductors plus interface, of each panel, and its share of that
+    /// The panel of a row.
+    fn panel(&self, row: usize) -> usize {
+        row % self.kinds.len()
+    }
+
+    /// Conductor, or number of conductors plus interface, of each row, and its panel's share of that
     /// one's area.
     pub(super) fn shares(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.weights)
@@ -341,7 +358,7 @@ impl Rows {
 
     /// How many rows there are.
     pub(super) fn len(&self) -> usize {
-        self.kinds.len()
+        self.part.len()
     }
 
     /// How many conductors and interfaces there are.
@@ -429,7 +446,11 @@ impl Completion for Rows {
     }
 
     fn row(&self, i: usize) -> [f64; 2] {
-        if self.conductor[i].is_some() { [0.0, 1.0] } else { [self.diagonal(i), self.coupling(i)] }
+        if self.conductor[self.panel(i)].is_some() {
+            [0.0, 1.0]
+        } else {
+            [self.diagonal(i), self.coupling(i)]
+        }
     }
 
     fn second(&self) -> &Laws {

@@ -4,16 +4,21 @@
 
 use rayon::prelude::*;
 
+use super::forces::moment_about;
 use super::rows::System;
-use super::{Excitation, Media, SurfaceCharge, external};
+use super::{Charges, Excitation, Media, SurfaceCharge, external};
 use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::near::PairIntegrals;
+use crate::integrals::potentials::WeightedPoints;
 use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
+use crate::near::slopes::SlopePairs;
+use crate::near::{Entry, PairIntegrals};
 use crate::operator::points::QuadraturePoints;
+use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
+use crate::space::{Density, Dofs};
 use crate::{Error, PairQuadrature};
 use mesh::Mesh;
 
@@ -67,43 +72,42 @@ enum RelativeTo {
 }
 
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels
-/// spread evenly over the area of each conductor and interface. Charges are those of triangles, as
-/// in [`Response::charge`](super::Response::charge). It is as good as it takes to judge a solve
-/// with this `tolerance`.
+/// spread evenly over the area of each conductor and interface. It is as good as it takes to judge a
+/// solve with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].
 pub fn sampled_residual(
     mesh: &Mesh,
     media: Media<'_>,
-    solved: &[(&Excitation, &[f64])],
+    solved: &[(&Excitation, Charges<'_>)],
     tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
-    of_triangles(&System::new(mesh, media)?, solved, tolerance)
+    let is_linear = solved.iter().any(|(_, charges)| !charges.at_corners.is_empty());
+    let density = if is_linear { Density::Linear } else { Density::Constant };
+    of_triangles(&System::new(mesh, media, density)?, solved, tolerance)
 }
 
 /// The same of a system that is there.
 pub(super) fn of_triangles(
     system: &System,
-    solved: &[(&Excitation, &[f64])],
+    solved: &[(&Excitation, Charges<'_>)],
     tolerance: f64,
 ) -> Result<Vec<SampledResidual>, Error> {
-    for (_, charge) in solved {
-        let (expected, found) = (system.triangles, charge.len());
+    for (_, charges) in solved {
+        let (expected, found) = (system.triangles, charges.total.len());
         if expected != found {
-            return Err(Error::Length { what: "charge", expected, found });
+            return Err(Error::Length { what: "charges.total", expected, found });
         }
     }
-    let (triangles, scale) = (system.panels.triangles(), system.panels.scale());
-    let scaled =
-        |charge: &[f64]| triangles.iter().map(|&t| charge[t as usize] / scale).collect::<Vec<_>>();
-    let x: Vec<Vec<f64>> = solved.iter().map(|(_, charge)| scaled(charge)).collect();
+    let of_modes = |charges: &Charges<'_>| charges.of_modes(&system.panels, system.density);
+    let x: Vec<Vec<f64>> = solved.iter().map(|(_, charges)| of_modes(charges)).collect();
     let solved: Vec<(&Excitation, &[f64])> =
         solved.iter().zip(&x).map(|((excitation, _), x)| (*excitation, &x[..])).collect();
     Ok(of_system(system, &solved, RelativeTo::Largest, tolerance))
 }
 
-/// The residual of a state with charges `x` of panels, relative to what acts on each conductor and
+/// The residual of a state with unknowns `x`, relative to what acts on each conductor and
 /// interface.
 pub(super) fn by_action(
     system: &System,
@@ -115,7 +119,7 @@ pub(super) fn by_action(
     found.first().copied().unwrap_or(SampledResidual { conductor: None, relative: 0.0 })
 }
 
-/// The residual that charges of panels leave in the equations of each excitation.
+/// The residual that unknowns leave in the equations of each excitation.
 fn of_system(
     system: &System,
     solved: &[(&Excitation, &[f64])],
@@ -131,10 +135,18 @@ fn of_system(
     // The right-hand sides before means are scaled, which these rows are not.
     let external: Vec<Vec<f64>> =
         solved.iter().map(|(e, _)| external::on_panels(system, e, &kinds)).collect();
-    let pairs = LayerPairs::new(panels, &kinds, PairQuadrature::new(ACCURACY.min(tolerance), 0))
-        .with_solid_angles(Accuracy::new(tolerance, 0).solid_angles_of_rows);
+    let usual = Accuracy::new(tolerance, 0);
+    let quadrature = PairQuadrature::new(ACCURACY.min(tolerance), 0);
+    let pairs =
+        LayerPairs::new(panels, &kinds, quadrature).with_solid_angles(usual.solid_angles_of_rows);
+    let accuracy = Accuracy { pairs: quadrature, ..usual };
+    let slopes = SlopePairs {
+        even: &pairs,
+        accuracy: &accuracy,
+        solid_angles: accuracy.solid_angles_of_rows,
+    };
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
-    let whole = WholeRows::new(panels, &kinds, &pairs, &chosen, is_fine);
+    let whole = WholeRows::new((panels, system.density), &kinds, &slopes, &chosen, is_fine);
     let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| whole.times(x)).collect();
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
@@ -196,46 +208,77 @@ struct WholeRows<'a> {
     kinds: &'a [RowKind],
     chosen: &'a [usize],
     points: QuadraturePoints<'a>,
+    dofs: Dofs,
     /// Panels too close to each chosen one for the points of the first rule, and what their entries
-    /// have beyond those.
-    corrections: Vec<Vec<(usize, f64)>>,
+    /// with each mode have beyond those.
+    corrections: Vec<Vec<(usize, [f64; MODES])>>,
 }
 
 impl<'a> WholeRows<'a> {
     fn new(
-        panels: &'a Panels,
+        (panels, density): (&'a Panels, Density),
         kinds: &'a [RowKind],
-        pairs: &LayerPairs<'_>,
+        slopes: &SlopePairs<'_>,
         chosen: &'a [usize],
         is_fine: bool,
     ) -> Self {
         let far = if is_fine { FAR_FINE } else { FAR };
-        let rules = far.map(|(radii, degree)| (radii, Rule::of_degree(degree)));
+        let (pairs, is_linear) = (slopes.even, density == Density::Linear);
+        // A linear function takes a degree.
+        let degree = |degree| degree + usize::from(is_linear);
+        let rules = far.map(|(radii, of_rule)| (radii, Rule::of_degree(degree(of_rule))));
         let (far, plain) = rules[0];
-        let correction = |scratch: &mut Scratch, i: usize, j: usize| {
+        let correction = |(scratch, nodes): &mut (Scratch, WeightedPoints), i: usize, j: usize| {
             let radius = panels.radius(i).max(panels.radius(j));
             let distance = (panels.centroid(i) - panels.centroid(j)).norm();
             (distance <= far * radius).then(|| {
-                let entry = match rules.iter().find(|(radii, _)| distance > radii * radius) {
+                let rule = rules.iter().find(|(radii, _)| distance > radii * radius);
+                let entry = match rule {
                     Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
                     None => pairs.entry(i, j, scratch),
                 };
-                (j, entry - pairs.by_points([plain, plain], i, j)[0])
+                let mut entries = [0.0; MODES];
+                if is_linear {
+                    let of_slopes = match rule {
+                        Some((_, rule)) => slopes.entries_by_points([rule, rule], i, j),
+                        None => slopes.entries(i, j, nodes),
+                    };
+                    let plain = slopes.entries_by_points([plain, plain], i, j);
+                    let left = of_slopes.plus(-1.0, plain);
+                    let of_row = left.of_slopes().filter(|(m, ..)| *m == 0);
+                    of_row.for_each(|(_, l, value)| entries[l] = value);
+                }
+                entries[0] = entry - pairs.by_points([plain, plain], i, j)[0];
+                (j, entries)
             })
         };
-        let row = |scratch: &mut Scratch, &i: &usize| {
+        let row = |scratch: &mut (Scratch, WeightedPoints), &i: &usize| {
             (0..panels.total()).filter_map(|j| correction(scratch, i, j)).collect()
         };
-        let corrections = chosen.par_iter().map_init(Scratch::default, row).collect();
-        Self { panels, kinds, chosen, points: QuadraturePoints::new(panels, plain), corrections }
+        let scratch = || (Scratch::default(), WeightedPoints::default());
+        let corrections = chosen.par_iter().map_init(scratch, row).collect();
+        let points = QuadraturePoints::new(panels, plain);
+        Self { panels, kinds, chosen, points, dofs: Dofs::Charges(density), corrections }
     }
 
-    /// The rows' products with charges of panels.
+    /// The rows' products with unknowns.
     fn times(&self, x: &[f64]) -> Vec<f64> {
-        let x = self.panels.unfolded(x);
-        let mut sums = by_points(&self.points, &x, self.chosen, self.kinds, self.panels);
+        let (panels, n, rule) = (self.panels, self.panels.len(), self.points.rule());
+        let signs: Vec<f64> = panels.signs().collect();
+        let mut strengths = vec![0.0; panels.total() * rule.len()];
+        for (j, of_panel) in strengths.chunks_exact_mut(rule.len()).enumerate() {
+            let (panel, area) = ((j % n, panels.is_mirrored(j)), panels.areas()[j % n]);
+            let put = |k: usize, charge: f64| of_panel[k] = signs[j / n] * charge;
+            self.dofs.strengths(rule, panel, x, area, put);
+        }
+        let mut sums = by_points(&self.points, &strengths, self.chosen, self.kinds, panels);
+        let modes = x.len() / n.max(1);
         for (sum, row) in sums.iter_mut().zip(&self.corrections) {
-            *sum += row.iter().map(|&(j, correction)| correction * x[j]).sum::<f64>();
+            let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
+                let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);
+                signs[j / n] * terms.sum::<f64>()
+            };
+            *sum += row.iter().map(of).sum::<f64>();
         }
         sums
     }
@@ -261,23 +304,21 @@ impl Squares {
     }
 }
 
-/// Rows of `chosen` panels times the charges `x` of all panels and images, each pair by points.
+/// Rows of `chosen` panels of the charges of all points, those of images among them.
 fn by_points(
     points: &QuadraturePoints<'_>,
-    x: &[f64],
+    strengths: &[f64],
     chosen: &[usize],
     kinds: &[RowKind],
     panels: &Panels,
 ) -> Vec<f64> {
     let nodes = points.rule().nodes();
-    let mut strengths = vec![0.0; x.len() * nodes.len()];
-    points.spread(x, &mut strengths);
     let targets = |kernel: RowKind| -> Vec<[f64; 3]> {
         let rows = chosen.iter().filter(|&&i| kinds[i] == kernel);
         rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
     };
-    let potential = points.direct_sums(&strengths, &targets(RowKind::Single));
-    let gradients = points.direct_gradients(&strengths, &targets(RowKind::Adjoint));
+    let potential = points.direct_sums(strengths, &targets(RowKind::Single));
+    let gradients = points.direct_gradients(strengths, &targets(RowKind::Adjoint));
     let mut potentials = potential.chunks_exact(nodes.len());
     let mut gradients = gradients.chunks_exact(3 * nodes.len());
     let mut mean = |&i: &usize| -> Option<f64> {
@@ -342,7 +383,7 @@ pub fn reciprocity(
     mesh: &Mesh,
     media: Media<'_>,
     surroundings: f64,
-    (units, induced): (&[&[f64]], &[f64]),
+    (units, induced): (&[Charges<'_>], &[f64]),
     excitation: &Excitation,
 ) -> Result<Vec<Reciprocity>, Error> {
     let images = media.images;
@@ -355,19 +396,18 @@ pub fn reciprocity(
     let places: Vec<[f64; 3]> = charges.iter().map(|q| q.position).collect();
     let mut found = Vec::new();
     for (conductor, (unit, &charge)) in units.iter().zip(induced).enumerate() {
-        let surface = SurfaceCharge::new(&whole, &images.charges(unit));
+        let (total, at_corners) = (images.charges(unit.total), images.at_corners(unit.at_corners));
+        let of_all = Charges { total: &total, at_corners: &at_corners };
+        let surface = SurfaceCharge::new(&whole, of_all);
         let potential = surface.evaluate(&Excitation::default(), &places, false)?.potential;
         let of_charges = charges.iter().zip(&potential).map(|(q, v)| {
             let copies = images.copies() as f64 / images.coincident(q.position) as f64;
             copies * q.charge * v
         });
-        let of_field = unit.iter().enumerate().filter(|(_, q)| **q != 0.0).map(|(t, q)| {
-            let corners = mesh.corners(t);
-            let along = |k: usize| {
-                let centroid = (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0;
-                -excitation.field[k] * (centroid - excitation.origin[k])
-            };
-            images.copies() as f64 * surroundings * q * (0..3).map(along).sum::<f64>()
+        let (field, origin) = (Vec3::from(excitation.field), Vec3::from(excitation.origin));
+        let of_field = (0..mesh.triangles.len()).map(|t| {
+            let along = -field.dot(&moment_about(mesh, *unit, t, &origin));
+            images.copies() as f64 * surroundings * along
         });
         let (mut sum, mut size) = (0.0, 0.0);
         for term in of_charges.chain(of_field) {
@@ -405,7 +445,7 @@ mod tests {
                     bodies: &[],
                     images: &Images::new(&[]),
                 };
-                let system = System::new(&mesh, media).unwrap();
+                let system = System::new(&mesh, media, Density::Constant).unwrap();
                 for rows in [1, 16, 32] {
                     let chosen = chosen(&system, rows);
                     let least = if grade == 1.0 { rows } else { conductors.min(rows) };

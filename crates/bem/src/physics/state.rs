@@ -22,6 +22,8 @@ pub struct State {
     pub conductor_charge: Vec<f64>,
     /// All charge of each triangle, free and bound.
     pub charge: Vec<f64>,
+    /// As in [`Response::at_corners`](super::Response::at_corners).
+    pub at_corners: Vec<[f64; 3]>,
     /// Free charge of each triangle.
     pub free_charge: Vec<f64>,
 }
@@ -81,9 +83,11 @@ impl Electrostatics {
             floating.iter().zip(found.iter()).for_each(|(&(k, _), v)| potentials[k] += *v);
         }
         let triangles = self.responses.first().map_or(0, |response| response.charge.len());
+        let corners = self.responses.first().map_or(0, |response| response.at_corners.len());
         let mut state = State {
             conductor_charge: (0..count).map(|k| charge_at(&potentials, k)).collect(),
             charge: vec![0.0; triangles],
+            at_corners: vec![[0.0; 3]; corners],
             free_charge: vec![0.0; triangles],
             potentials,
         };
@@ -95,6 +99,9 @@ impl Electrostatics {
                 (&mut state.free_charge, &response.free_charge),
             ] {
                 sum.iter_mut().zip(part).for_each(|(sum, part)| *sum += factor * part);
+            }
+            for (sum, part) in state.at_corners.iter_mut().zip(&response.at_corners) {
+                (0..3).for_each(|k| sum[k] += factor * part[k]);
             }
         }
         Some(state)

@@ -7,3 +7,4 @@ pub(crate) mod gradients;
 pub(crate) mod interfaces;
 pub(crate) mod local;
 pub(crate) mod local_inverse;
+pub(crate) mod slopes;

@@ -2,6 +2,7 @@
 //!
 //! Weights sum to 1, so a rule gives means: int f = length (area) times sum w f.
 
+pub(crate) mod modes;
 pub(crate) mod remainder;
 pub(crate) mod sums;
 

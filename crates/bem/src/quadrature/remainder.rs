@@ -8,13 +8,15 @@
 //!
 //! with complex linear functions l that are no larger than |y - c| (Laplace's integral). Their
 //! values at the three vertices have the sum 0, and none is larger than a: what rules make of their
-//! powers is a matter of the rules alone, whatever the shape of the triangle.
+//! powers, and of these times the modes of a linear density, is a matter of the rules alone,
+//! whatever the shape of the triangle.
 
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
 use nalgebra::Complex;
 
+use super::modes::{LARGEST, MODES, modes};
 use super::sums::Rule;
 use super::{MAX_TRIANGLE_DEGREE, TriangleNode};
 
@@ -32,6 +34,8 @@ pub(crate) struct Remainder {
     potentials: Vec<f64>,
     /// Of fields, times d^2.
     fields: Vec<f64>,
+    /// The same of densities that are modes of a linear one.
+    slopes: [Vec<f64>; 2],
 }
 
 impl Remainder {
@@ -50,8 +54,8 @@ impl Remainder {
     }
 
     fn new([rule, other]: [&Rule; 2]) -> Self {
-        let shares = shares([rule.nodes(), other.nodes()]);
-        let table = |factor: fn(f64) -> f64| {
+        let [even, of_slopes] = shares([rule.nodes(), other.nodes()]);
+        let table = |shares: &[f64], largest: f64, factor: fn(f64) -> f64| {
             let at = |step: usize| {
                 let ratio = step as f64 / STEPS as f64;
                 let term =
@@ -59,14 +63,17 @@ impl Remainder {
                 let known: f64 = shares.iter().enumerate().map(term).sum();
                 // Means differ by at most twice the largest value.
                 let (k, rest) = (shares.len() as f64, 1.0 - ratio);
-                let beyond = 2.0 * ratio.powi(shares.len() as i32) / rest;
+                let beyond = 2.0 * largest * ratio.powi(shares.len() as i32) / rest;
                 known + beyond * (factor(k) + 2.0 * ratio / rest)
             };
             (0..=STEPS).map(at).collect()
         };
         // The gradient of a harmonic function of degree -(k + 1) is at most 2 k + 1 times as large
         // as itself over the distance.
-        Self { potentials: table(|_| 1.0), fields: table(|k| 2.0 * k + 1.0) }
+        let factors: [fn(f64) -> f64; 2] = [|_| 1.0, |k| 2.0 * k + 1.0];
+        let [potentials, fields] = factors.map(|factor| table(&even, 1.0, factor));
+        let slopes = factors.map(|factor| table(&of_slopes, LARGEST, factor));
+        Self { potentials, fields, slopes }
     }
 
     /// Largest difference of means of 1/|x - y| over a triangle of this radius, all x being at
@@ -78,6 +85,16 @@ impl Remainder {
     /// The same of its gradient.
     pub(crate) fn of_fields(&self, radius: f64, distance: f64) -> f64 {
         at(&self.fields, radius / distance) / (distance * distance)
+    }
+
+    /// [`Self::of_potentials`] of a density that is a mode of a linear one.
+    pub(crate) fn of_potentials_of_slopes(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.slopes[0], radius / distance) / distance
+    }
+
+    /// [`Self::of_fields`] of such a density.
+    pub(crate) fn of_fields_of_slopes(&self, radius: f64, distance: f64) -> f64 {
+        at(&self.slopes[1], radius / distance) / (distance * distance)
     }
 
     /// Distance from which on [`Self::of_potentials`] is at most `error`, not less than the radius.
@@ -95,24 +112,27 @@ fn at(table: &[f64], ratio: f64) -> f64 {
     if ratio < 1.0 { table[(ratio * STEPS as f64).ceil() as usize] } else { f64::INFINITY }
 }
 
-/// For each degree the largest difference of two rules' means of l^k.
-fn shares(rules: [&[TriangleNode]; 2]) -> Vec<f64> {
-    let mut shares = vec![0.0f64; MAX_TRIANGLE_DEGREE + 1];
+/// For each degree the largest difference of two rules' means of l^k, and of any mode times l^k.
+fn shares(rules: [&[TriangleNode]; 2]) -> [Vec<f64>; 2] {
+    let mut shares = [0; 2].map(|_| vec![0.0f64; MAX_TRIANGLE_DEGREE + 1]);
     let mut look_at = |values: [Complex<f64>; 3]| {
-        let mut sums = vec![Complex::new(0.0, 0.0); shares.len()];
+        let mut sums = [0; MODES].map(|_| vec![Complex::new(0.0, 0.0); MAX_TRIANGLE_DEGREE + 1]);
         for (nodes, sign) in rules.into_iter().zip([1.0, -1.0]) {
             for node in nodes {
                 let value: Complex<f64> =
                     values.iter().zip(node.barycentric).map(|(value, share)| value * share).sum();
-                let mut power = Complex::new(sign * node.weight, 0.0);
-                for sum in &mut sums {
-                    *sum += power;
-                    power *= value;
+                for (sums, mode) in sums.iter_mut().zip(modes(node.barycentric)) {
+                    let mut power = Complex::new(sign * node.weight * mode, 0.0);
+                    for sum in sums {
+                        *sum += power;
+                        power *= value;
+                    }
                 }
             }
         }
-        for (share, sum) in shares.iter_mut().zip(sums) {
-            *share = share.max(sum.norm());
+        for (mode, sums) in sums.iter().enumerate() {
+            let shares = &mut shares[usize::from(mode > 0)];
+            shares.iter_mut().zip(sums).for_each(|(share, sum)| *share = share.max(sum.norm()));
         }
     };
     // Two of the values are of the largest size, by the maximum principle in the third; a common
@@ -124,7 +144,8 @@ fn shares(rules: [&[TriangleNode]; 2]) -> Vec<f64> {
         (0..3).for_each(|k| look_at(std::array::from_fn(|i| values[(i + k) % 3])));
     }
     // Rounding is no difference.
-    shares.into_iter().map(|share| if share < 1e-13 { 0.0 } else { BETWEEN * share }).collect()
+    let above_rounding = |share: f64| if share < 1e-13 { 0.0 } else { BETWEEN * share };
+    shares.map(|shares| shares.into_iter().map(above_rounding).collect())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use simd::{Elementary, Real, Simd, Task};
 
 use crate::geometry::triangle::Vec3;
+use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::{self, MAX_TRIANGLE_DEGREE, TriangleNode};
 
 /// A triangle rule, coordinate by coordinate, filled up to whole vectors with points of weight 0.
@@ -15,6 +16,8 @@ pub(crate) struct Rule {
     nodes: &'static [TriangleNode],
     barycentric: [Vec<f64>; 3],
     weights: Vec<f64>,
+    /// Values of the modes of linear functions, times the weights.
+    modes: [Vec<f64>; MODES],
     /// The points, filled up to whole blocks of [`BLOCK`].
     blocks: Vec<TriangleNode>,
 }
@@ -42,6 +45,10 @@ impl Rule {
             blocks,
             barycentric: std::array::from_fn(|_| vec![1.0 / 3.0; length]),
             weights: vec![0.0; length],
+            modes: modes::weighted(nodes).map(|mut values| {
+                values.resize(length, 0.0);
+                values
+            }),
         };
         for (p, node) in nodes.iter().enumerate() {
             rule.weights[p] = node.weight;
@@ -72,6 +79,76 @@ impl Rule {
     /// Number of points.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// For each mode of linear functions its values at the points, times their weights.
+    pub(crate) fn modes(&self) -> [&[f64]; MODES] {
+        self.modes.each_ref().map(|values| &values[..self.len()])
+    }
+}
+
+/// sum_pq v_p m_p w_q l_q k(x_p - y_q) over `outer` points on the triangle `s` and `inner` points on
+/// `t`, for all modes m and l of linear functions on the two, shape (modes, modes), with
+/// k(r) = 1/|r|, or normal . r / |r|^3 where a normal is given; coincident points contribute
+/// nothing.
+#[inline]
+pub(crate) fn between_modes(
+    outer: &Rule,
+    s: &[Vec3; 3],
+    inner: &Rule,
+    t: &[Vec3; 3],
+    normal: Option<Vec3>,
+) -> [[f64; MODES]; MODES] {
+    simd::run(BetweenModes { outer, s, inner, t, normal })
+}
+
+struct BetweenModes<'a> {
+    outer: &'a Rule,
+    s: &'a [Vec3; 3],
+    inner: &'a Rule,
+    t: &'a [Vec3; 3],
+    normal: Option<Vec3>,
+}
+
+impl Task<f64> for BetweenModes<'_> {
+    type Output = [[f64; MODES]; MODES];
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
+        let Self { outer, s, inner, t, normal } = self;
+        let mut total = [[V::zero(); MODES]; MODES];
+        for at in (0..inner.len()).step_by(V::LANES) {
+            let node = |k: usize| V::load(&inner.barycentric[k][at..]);
+            let (a, b, c) = (node(0), node(1), node(2));
+            let coordinate = |k: usize| coordinate(t, k, [a, b, c]);
+            let (y0, y1, y2) = (coordinate(0), coordinate(1), coordinate(2));
+            let mut sums = [V::zero(); MODES];
+            for (p, (x, _)) in outer.on(s).enumerate() {
+                let (dx, dy, dz) =
+                    (V::splat(x.x).sub(y0), V::splat(x.y).sub(y1), V::splat(x.z).sub(y2));
+                let r2 = dx.mul_add(dx, dy.mul_add(dy, dz.mul(dz)));
+                let inverse = r2.rsqrt_or_zero();
+                let value = match normal {
+                    None => inverse,
+                    Some(n) => {
+                        let along = dx
+                            .mul(V::splat(n.x))
+                            .add(dy.mul(V::splat(n.y)))
+                            .add(dz.mul(V::splat(n.z)));
+                        along.mul(inverse).mul(inverse).mul(inverse)
+                    }
+                };
+                for (sum, mode) in sums.iter_mut().zip(&outer.modes) {
+                    *sum = V::splat(mode[p]).mul_add(value, *sum);
+                }
+            }
+            for (row, sum) in total.iter_mut().zip(sums) {
+                for (entry, mode) in row.iter_mut().zip(&inner.modes) {
+                    *entry = V::load(&mode[at..]).mul_add(sum, *entry);
+                }
+            }
+        }
+        total.map(|row| row.map(|entry| entry.sum()))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::geometry::panels::Panels;
 use crate::integrals::linear_nodes::Block;
+use crate::quadrature::modes::{MODES, at_corners};
 use crate::quadrature::sums::Rule;
 
 /// Functions on a surface.
@@ -51,11 +52,33 @@ impl Test {
     }
 }
 
+/// How a surface density may vary over a triangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Density {
+    /// Constant on each triangle, one unknown each (P0).
+    #[default]
+    Constant,
+    /// Linear on each triangle, three unknowns each, with jumps from one to the next (P1,
+    /// discontinuous).
+    Linear,
+}
+
+impl Density {
+    /// Unknowns and equations of a panel.
+    pub(crate) fn modes(self) -> usize {
+        match self {
+            Self::Constant => 1,
+            Self::Linear => MODES,
+        }
+    }
+}
+
 /// What columns and rows of an operator belong to.
 #[derive(Clone, Debug)]
 pub(crate) enum Dofs {
-    /// Columns to a charge spread evenly over each panel, rows to means over panels.
-    Charges,
+    /// Columns to charges of panels, spread evenly and, for a linear density, as each of the modes,
+    /// shape (modes, panels); rows to means over panels weighted with the same.
+    Charges(Density),
     /// Columns to functions of a space, rows to test functions.
     Functions(Arc<TestTrial>),
 }
@@ -64,7 +87,7 @@ impl Dofs {
     /// The rule that integrates against test functions, if panels are summed over by `rule`.
     pub(crate) fn test_rule(&self, rule: &'static Rule) -> &'static Rule {
         match self {
-            Self::Charges => rule,
+            Self::Charges(_) => rule,
             Self::Functions(functions) => functions.test.rule(rule),
         }
     }
@@ -80,19 +103,33 @@ impl Dofs {
         mut put: impl FnMut(usize, f64),
     ) {
         match self {
-            Self::Charges => {
+            Self::Charges(Density::Constant) => {
                 let nodes = rule.nodes().iter().enumerate();
                 nodes.for_each(|(k, node)| put(k, node.weight * x[panel]));
             }
+            Self::Charges(Density::Linear) => {
+                let n = x.len() / MODES;
+                let values = at_corners([0, 1, 2].map(|m| x[m * n + panel]));
+                linear(rule, values, is_mirrored, 1.0, put);
+            }
             Self::Functions(functions) => {
-                let [a, b, c] = functions.columns.values(panel, x);
-                // Images are run around the other way.
-                let values = if is_mirrored { [a, c, b] } else { [a, b, c] };
-                let charges = strengths(rule, values, area);
-                charges.enumerate().for_each(|(k, charge)| put(k, charge));
+                linear(rule, functions.columns.values(panel, x), is_mirrored, area, put);
             }
         }
     }
+}
+
+/// Calls `put` for each node with the charge there of a linear function, given at the corners.
+fn linear(
+    rule: &Rule,
+    [a, b, c]: [f64; 3],
+    is_mirrored: bool,
+    factor: f64,
+    mut put: impl FnMut(usize, f64),
+) {
+    // Images are run around the other way.
+    let values = if is_mirrored { [a, c, b] } else { [a, b, c] };
+    strengths(rule, values, factor).enumerate().for_each(|(k, charge)| put(k, charge));
 }
 
 /// Which coefficients the functions on each panel have, in the order in which panels first have

@@ -343,6 +343,10 @@ fn read_solver(top: &Section<'_>, overrides: &Overrides) -> SolveOptions {
         Some("dense") => bem::Method::Dense,
         _ => bem::Method::Auto,
     };
+    let density = match section.choice("density").as_ref().map(|choice| choice.value.as_str()) {
+        Some("linear") => bem::Density::Linear,
+        _ => bem::Density::Constant,
+    };
     let whole = |name, default| {
         section
             .integer(name)
@@ -352,6 +356,7 @@ fn read_solver(top: &Section<'_>, overrides: &Overrides) -> SolveOptions {
     SolveOptions {
         tolerance: overrides.tolerance.unwrap_or(tolerance),
         method: overrides.method.map_or(method, bem::Method::from),
+        density: overrides.density.map_or(density, bem::Density::from),
         restart: whole("restart", usual.restart),
         max_iterations: whole("max_iterations", usual.max_iterations),
         fmm_tolerance: top.section("fmm").number("tolerance").map(|number| number.value),

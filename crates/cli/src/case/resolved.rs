@@ -10,7 +10,7 @@ use farad::{
 
 use super::{Case, goal, plane};
 use crate::paths;
-use crate::report::results::method_name;
+use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
 
 /// A case file under construction.
@@ -73,6 +73,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         goal.chain(error_bars).chain([
             ("tolerance", number(options.tolerance)),
             ("method", string(method_name(options.method))),
+            ("density", string(density_name(options.density))),
             ("restart", options.restart.to_string()),
             ("max_iterations", options.max_iterations.to_string()),
         ]),

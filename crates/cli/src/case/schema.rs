@@ -75,6 +75,8 @@ pub(crate) const AXES: [&str; 3] = ["x", "y", "z"];
 /// Kinds of planes: images have the opposite charge, or the same.
 pub(crate) const PLANES: [&str; 2] = ["ground", "symmetric"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
+/// Values of `density`.
+pub(crate) const DENSITIES: [&str; 2] = ["constant", "linear"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
@@ -94,7 +96,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 56] = [
+pub(crate) const KEYS: [Key; 57] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -140,6 +142,7 @@ pub(crate) const KEYS: [Key; 56] = [
     key("solver", "max_time", POSITIVE, Absent::Default("none")),
     key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
     key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
+    key("solver", "density", ValueKind::Choice(&DENSITIES), Absent::Default("constant")),
     key("solver", "restart", ValueKind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
     key(
         "solver",

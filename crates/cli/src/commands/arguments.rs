@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
-use crate::case::{Case, Method, Overrides};
+use crate::case::{Case, Density, Method, Overrides};
 use crate::machine;
 use crate::machine::backend;
 use crate::terminal::exit::Failure;
@@ -17,6 +17,9 @@ pub(super) struct Solving {
     /// How to solve, over the case's solver.method
     #[arg(long, value_enum)]
     method: Option<Method>,
+    /// How charge may vary over a triangle, over the case's solver.density
+    #[arg(long, value_enum)]
+    density: Option<Density>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = parse_count)]
     threads: Option<NonZeroUsize>,
@@ -63,7 +66,12 @@ impl Solving {
         self.on.resolve()?;
         // Before anything that uses them: a list file is read with its mesh.
         let note = backend::use_threads(self.threads)?;
-        let overrides = Overrides { tolerance: self.tolerance, method: self.method, ..overrides };
+        let overrides = Overrides {
+            tolerance: self.tolerance,
+            method: self.method,
+            density: self.density,
+            ..overrides
+        };
         let case = Case::load(case, &overrides)?;
         if let Some(limit) = self.memory_limit.or_else(machine::available_memory) {
             case.description.check_memory(limit).map_err(|error| case.failed(error))?;

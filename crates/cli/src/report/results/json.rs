@@ -194,6 +194,7 @@ struct Solve {
 #[derive(Clone, Debug, Serialize)]
 struct Solver {
     method: &'static str,
+    density: &'static str,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -287,7 +288,10 @@ impl Document {
                 diffusion_m2_per_s: found.diffusion,
             }),
             solves: answer.solves.iter().map(|solve| solved(run, solve)).collect(),
-            solver: Solver { method: super::method_name(answer.method) },
+            solver: Solver {
+                method: super::method_name(answer.method),
+                density: super::density_name(run.solution.density),
+            },
             accuracy: Accuracy {
                 solver_tolerance: answer.tolerance,
                 fmm_tolerance: answer.fmm_tolerance,

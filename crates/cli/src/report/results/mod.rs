@@ -174,6 +174,14 @@ pub(crate) fn reason_name(reason: bem::StopReason) -> &'static str {
     }
 }
 
+/// The name of a kind of density.
+pub(crate) fn density_name(density: bem::Density) -> &'static str {
+    match density {
+        bem::Density::Constant => "constant",
+        bem::Density::Linear => "linear",
+    }
+}
+
 /// The name of the method; an answer never has `auto`.
 pub(crate) fn method_name(method: bem::Method) -> &'static str {
     match method {
