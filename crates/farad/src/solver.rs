@@ -107,10 +107,7 @@ impl Solver {
         let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
         let mut check_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let bars = if options.density == bem::Density::Constant
-            && description.error_bars
-            && answer.responses.iter().all(is_converged)
-        {
+        let bars = if description.error_bars && answer.responses.iter().all(is_converged) {
             Some(Bars::new(
                 problem,
                 prepared.error_estimate(&excitations, &answer.responses)?,

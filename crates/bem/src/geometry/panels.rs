@@ -233,11 +233,6 @@ impl Panels {
         self.images.iter().map(distance).fold(f64::INFINITY, f64::min)
     }
 
-    /// Charges of panels with those of all images, image by image.
-    pub(crate) fn unfolded(&self, x: &[f64]) -> Vec<f64> {
-        self.signs().flat_map(|sign| x.iter().map(move |q| sign * q)).collect()
-    }
-
     /// Some of the panels, in the same coordinates and the same order.
     pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
         let (of, n) = (|i: &u32| *i as usize, self.len());

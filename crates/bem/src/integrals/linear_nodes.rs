@@ -7,6 +7,7 @@ use crate::constants::ON_EDGE;
 use crate::geometry::triangle::Triangle;
 use crate::integrals::linear::Hat;
 use crate::integrals::potentials::{self, WeightedPoints};
+use crate::quadrature::modes::{self, MODES};
 
 /// Integrals over a pair of triangles: entry k, l between the linear function of vertex k on the
 /// first and of vertex l on the second.
@@ -33,6 +34,52 @@ impl WeightedPoints {
         // Filled up to whole vectors with points that do not count.
         self.fill_up(&source.centroid);
         simd::run(SumLinear { nodes: self, of, source, potential })
+    }
+}
+
+impl WeightedPoints {
+    /// Adds `factor` times the potentials int m / |x_p - y| dS_y of the modes m of linear functions
+    /// on `source` to the sums of each node.
+    pub(crate) fn add_modes(
+        &mut self,
+        source: &Triangle,
+        factor: f64,
+        sums: &mut [Vec<f64>; MODES],
+    ) {
+        let count = self.x.len();
+        self.fill_up(&source.centroid);
+        sums.iter_mut().for_each(|sums| sums.resize(self.x.len(), 0.0));
+        simd::run(AddModes { nodes: self, source, factor, sums });
+        sums.iter_mut().for_each(|sums| sums.truncate(count));
+    }
+}
+
+struct AddModes<'a> {
+    nodes: &'a WeightedPoints,
+    source: &'a Triangle,
+    factor: f64,
+    sums: &'a mut [Vec<f64>; MODES],
+}
+
+impl Task<f64> for AddModes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { nodes, source, factor, sums } = self;
+        let hats = source.hats();
+        let corners = modes::AT_CORNERS.map(|corner| corner.map(|value| V::splat(factor * value)));
+        for at in (0..nodes.x.len()).step_by(V::LANES) {
+            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+            let values = linear(source, &hats, x, Potential::Single);
+            for (m, sums) in sums.iter_mut().enumerate() {
+                let mut sum = V::load(&sums[at..]);
+                for (corner, value) in corners.iter().zip(&values) {
+                    sum = corner[m].mul_add(*value, sum);
+                }
+                sum.store(&mut sums[at..]);
+            }
+        }
     }
 }
 

@@ -114,14 +114,6 @@ impl<'a> QuadraturePoints<'a> {
         };
         chunks.fold(zeros, add_panels).reduce(zeros, both)
     }
-
-    /// Charges of panels, shape (k, panels), to charges of points, shape (k, points).
-    pub(crate) fn spread(&self, panels: &[f64], points: &mut [f64]) {
-        let nodes = self.rule.nodes();
-        for (q, x) in points.chunks_exact_mut(nodes.len()).zip(panels) {
-            q.iter_mut().zip(nodes).for_each(|(q, node)| *q = node.weight * x);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ pub(crate) const MODES: usize = 3;
 pub(crate) const LARGEST: f64 = 2.0 * std::f64::consts::SQRT_2;
 
 /// Values at the corners, shape (corners, modes).
-const AT_CORNERS: [[f64; MODES]; 3] = {
+pub(crate) const AT_CORNERS: [[f64; MODES]; 3] = {
     const ROOT_2: f64 = std::f64::consts::SQRT_2;
     const ROOT_6: f64 = 2.449_489_742_783_178;
     [[1.0, ROOT_6, -ROOT_2], [1.0, -ROOT_6, -ROOT_2], [1.0, 0.0, LARGEST]]

@@ -1,0 +1,125 @@
+//! Local problems of constant densities: constants on the four children of a panel.
+
+use std::f64::consts::PI;
+
+use nalgebra::{Matrix3, Vector3};
+
+use super::super::rows::System;
+use super::values::Values;
+use super::{CHILDREN, Shares, children, shared};
+use crate::geometry::triangle::Triangle;
+use crate::integrals::pair::PairQuadrature;
+use crate::integrals::potentials::WeightedPoints;
+
+/// Barycentric coordinates of the children's centroids: those at the corners, and the one in the
+/// middle.
+pub(super) const PLACES: [[f64; 3]; CHILDREN] = [
+    [2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0],
+    [1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0],
+    [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0],
+    [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0],
+];
+
+/// Accuracy of the integrals between children.
+const OF_CHILDREN: f64 = 1e-2;
+
+/// The values at a panel's places.
+fn of_panel(values: &[f64], i: usize) -> [f64; CHILDREN] {
+    std::array::from_fn(|k| values[CHILDREN * i + k])
+}
+
+/// The shares of panel `i` of a conductor, held at this potential in each excitation.
+pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
+    let children = children(system.panels.vertices(i));
+    let (matrix, area) = (between(&children), 0.25 * system.panels.areas()[i]);
+    let [front, back] = system.rows.permittivity(i);
+    let permittivity = 0.5 * (front + back);
+    // Against densities that are 1 on one child and -1 on the last: their charge is 0.
+    let last = CHILDREN - 1;
+    let apart = Matrix3::from_fn(|k, l| {
+        matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]
+    });
+    let inverse = apart.try_inverse().unwrap_or_else(Matrix3::zeros);
+    let missing = |(held, potential): (&f64, &Vec<f64>)| {
+        of_panel(potential, i).map(|potential| area * (held - potential))
+    };
+    let tested: Vec<[f64; CHILDREN]> = held.iter().zip(&at.potential).map(missing).collect();
+    let against = |b: &[f64; CHILDREN]| Vector3::from_fn(|k, _| b[k] - b[last]);
+    let right: Vec<Vector3<f64>> = tested.iter().map(against).collect();
+    let densities: Vec<Vector3<f64>> = right.iter().map(|b| inverse * b).collect();
+    let products = densities
+        .iter()
+        .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
+        .collect();
+    let form = |x: [f64; CHILDREN]| -> f64 {
+        (0..CHILDREN).map(|k| (0..CHILDREN).map(|l| x[k] * matrix[k][l] * x[l]).sum::<f64>()).sum()
+    };
+    let gain = |b: &[f64; CHILDREN], x: [f64; CHILDREN]| {
+        let work: f64 = b.iter().zip(x).map(|(b, x)| b * x).sum();
+        permittivity * work * work / form(x).max(f64::MIN_POSITIVE)
+    };
+    let of_sides = |b: &[f64; CHILDREN]| {
+        let along = [[1.0, -1.0, 0.0, 0.0], [0.0, 1.0, -1.0, 0.0], [-1.0, 0.0, 1.0, 0.0]];
+        shared(along.map(|x| gain(b, x)), gain(b, [-1.0, -1.0, -1.0, 3.0]))
+    };
+    Shares { products, sides: tested.iter().map(of_sides).collect() }
+}
+
+/// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
+pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
+    let [front, back] = system.rows.permittivity(i);
+    let area = system.panels.areas()[i];
+    let without_mean = |values: [f64; CHILDREN]| {
+        let mean = values.iter().sum::<f64>() / CHILDREN as f64;
+        values.map(|value| value - mean)
+    };
+    let count = x.len();
+    let jump = |p: usize| {
+        let own = 2.0 * PI * (front + back) * x[p][i] / area;
+        without_mean(of_panel(&at.normal_derivative[p], i).map(|d| (front - back) * d - own))
+    };
+    let jumps: Vec<[f64; CHILDREN]> = (0..count).map(jump).collect();
+    // The density that takes the jump away, and its potential: where the permittivity is much
+    // larger on one side, that of the solution changes over a panel by little else than error.
+    let matrix = between(&children(system.panels.vertices(i)));
+    let child = area / CHILDREN as f64;
+    let potential = |p: usize| {
+        let densities = jumps[p].map(|jump| jump / (2.0 * PI * (front + back)));
+        let potential = of_panel(&at.potential[p], i);
+        without_mean(std::array::from_fn(|k| {
+            let more = (0..CHILDREN).map(|l| matrix[k][l] * densities[l]).sum::<f64>();
+            potential[k] + more / child
+        }))
+    };
+    let potentials: Vec<[f64; CHILDREN]> = (0..count).map(potential).collect();
+    // A jump of eps du/dn over -4 pi is free charge, which should not be there.
+    let jumps: Vec<[f64; CHILDREN]> =
+        jumps.into_iter().map(|jump| jump.map(|jump| -jump * child / (4.0 * PI))).collect();
+    let product = |u: &[f64; CHILDREN], r: &[f64; CHILDREN]| -> f64 {
+        u.iter().zip(r).map(|(u, r)| u * r).sum()
+    };
+    let products =
+        potentials.iter().flat_map(|u| jumps.iter().map(move |r| product(u, r))).collect();
+    let of_sides = |(u, r): (&[f64; CHILDREN], &[f64; CHILDREN])| {
+        let pair = |k: usize, l: usize| ((u[k] - u[l]) * (r[k] - r[l])).abs() / CHILDREN as f64;
+        let rest = (0..3).map(|k| pair(k, CHILDREN - 1)).sum();
+        shared([pair(0, 1), pair(1, 2), pair(2, 0)], rest)
+    };
+    let sides = potentials.iter().zip(&jumps).map(of_sides).collect();
+    Shares { products, sides }
+}
+
+/// Single-layer integrals between the children of a triangle.
+fn between(children: &[Triangle; CHILDREN]) -> [[f64; CHILDREN]; CHILDREN] {
+    let rule = PairQuadrature::new(OF_CHILDREN, 0);
+    let mut nodes = WeightedPoints::default();
+    let mut matrix = [[0.0; CHILDREN]; CHILDREN];
+    for k in 0..CHILDREN {
+        matrix[k][k] = children[k].self_integral();
+        for l in 0..k {
+            matrix[k][l] = rule.single_layer_with(&children[k], &children[l], &mut nodes);
+            matrix[l][k] = matrix[k][l];
+        }
+    }
+    matrix
+}

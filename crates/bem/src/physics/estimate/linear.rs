@@ -1,0 +1,239 @@
+//! Local problems of linear densities: linear functions on the four children of a panel.
+
+use std::f64::consts::PI;
+use std::sync::OnceLock;
+
+use nalgebra::{DMatrix, DVector};
+
+use super::super::rows::System;
+use super::values::Values;
+use super::{CHILDREN, Shares, children, shared};
+use crate::geometry::triangle::Triangle;
+use crate::integrals::linear_pair::single_layer;
+use crate::integrals::pair::PairQuadrature;
+use crate::integrals::potentials::WeightedPoints;
+
+/// Accuracy of the integrals between children.
+const OF_CHILDREN: f64 = 1e-2;
+
+/// Corners of a triangle, places on a child and functions on it.
+const CORNERS: usize = 3;
+
+/// Functions on all children: one for each of their corners.
+const FUNCTIONS: usize = CHILDREN * CORNERS;
+
+/// Barycentric coordinates in the panel of the children's corners, shape (children, corners, 3).
+const AT: [[[f64; 3]; CORNERS]; CHILDREN] = {
+    const A: [f64; 3] = [1.0, 0.0, 0.0];
+    const B: [f64; 3] = [0.0, 1.0, 0.0];
+    const C: [f64; 3] = [0.0, 0.0, 1.0];
+    const AB: [f64; 3] = [0.5, 0.5, 0.0];
+    const BC: [f64; 3] = [0.0, 0.5, 0.5];
+    const CA: [f64; 3] = [0.5, 0.0, 0.5];
+    [[A, AB, CA], [AB, B, BC], [CA, BC, C], [AB, BC, CA]]
+};
+
+/// Functions at the middles of the sides: the children's corners that lie there.
+const AT_SIDES: [[usize; 3]; 3] = [[1, 3, 9], [5, 7, 10], [2, 6, 11]];
+
+/// Barycentric coordinates of a place in a child: near its corner k.
+fn near_corner(k: usize) -> [f64; CORNERS] {
+    std::array::from_fn(|l| if k == l { 2.0 / 3.0 } else { 1.0 / 6.0 })
+}
+
+/// Barycentric coordinates of three places in each child: those of a rule of degree 2.
+pub(super) fn places() -> &'static [[f64; 3]] {
+    static PLACES: OnceLock<Vec<[f64; 3]>> = OnceLock::new();
+    PLACES.get_or_init(|| {
+        let place = |corners: &[[f64; 3]; CORNERS], k: usize| {
+            let shares = near_corner(k);
+            std::array::from_fn(|m| (0..CORNERS).map(|l| shares[l] * corners[l][m]).sum())
+        };
+        AT.iter().flat_map(|corners| (0..CORNERS).map(move |k| place(corners, k))).collect()
+    })
+}
+
+/// A basis of the functions on children that are orthogonal to all linear functions on the panel,
+/// shape (functions, functions - 3), whatever its shape.
+fn added() -> &'static DMatrix<f64> {
+    static ADDED: OnceLock<DMatrix<f64>> = OnceLock::new();
+    ADDED.get_or_init(|| {
+        // Integrals of linear functions of the panel and those of children.
+        let mass = mass();
+        let linear = DMatrix::from_fn(FUNCTIONS, CORNERS, |f, m| AT[f / CORNERS][f % CORNERS][m]);
+        let projector = projector(&mass, &linear);
+        let rest = DMatrix::identity(FUNCTIONS, FUNCTIONS) - projector;
+        // Of rank 9: an orthonormal basis of its range.
+        let svd = rest.svd(true, false);
+        let basis = svd.u.unwrap_or_else(|| DMatrix::identity(FUNCTIONS, FUNCTIONS));
+        let mut order: Vec<usize> = (0..FUNCTIONS).collect();
+        order.sort_by(|&a, &b| svd.singular_values[b].total_cmp(&svd.singular_values[a]));
+        DMatrix::from_fn(FUNCTIONS, FUNCTIONS - CORNERS, |f, k| basis[(f, order[k])])
+    })
+}
+
+/// Integrals between functions on children of a panel of unit area.
+fn mass() -> DMatrix<f64> {
+    DMatrix::from_fn(FUNCTIONS, FUNCTIONS, |f, g| {
+        let within = if f == g { 2.0 } else { 1.0 };
+        if f / CORNERS == g / CORNERS { within / (12.0 * CHILDREN as f64) } else { 0.0 }
+    })
+}
+
+/// Coefficients on children of the projection to linear functions on the panel.
+fn projector(mass: &DMatrix<f64>, linear: &DMatrix<f64>) -> DMatrix<f64> {
+    let tested = linear.transpose() * mass;
+    let gram = &tested * linear;
+    let inverse = gram.try_inverse().unwrap_or_else(|| DMatrix::zeros(CORNERS, CORNERS));
+    linear * inverse * tested
+}
+
+/// For each side the function that is 1 in its middle and 0 at the corners and in the other two,
+/// without what linear functions have of it, shape (functions, sides).
+fn along_sides() -> &'static DMatrix<f64> {
+    static ALONG: OnceLock<DMatrix<f64>> = OnceLock::new();
+    ALONG.get_or_init(|| {
+        let hats =
+            DMatrix::from_fn(
+                FUNCTIONS,
+                3,
+                |f, side| {
+                    if AT_SIDES[side].contains(&f) { 1.0 } else { 0.0 }
+                },
+            );
+        let linear = DMatrix::from_fn(FUNCTIONS, CORNERS, |f, m| AT[f / CORNERS][f % CORNERS][m]);
+        &hats - projector(&mass(), &linear) * &hats
+    })
+}
+
+/// Values at the places of panel `i` tested with the functions on its children.
+fn tested(values: &[f64], i: usize, area: f64) -> DVector<f64> {
+    let of_panel = &values[FUNCTIONS * i..FUNCTIONS * (i + 1)];
+    DVector::from_fn(FUNCTIONS, |f, _| {
+        let of_child = &of_panel[f / CORNERS * CORNERS..][..CORNERS];
+        let terms = of_child.iter().enumerate().map(|(p, v)| v * near_corner(p)[f % CORNERS]);
+        area / FUNCTIONS as f64 * terms.sum::<f64>()
+    })
+}
+
+/// Coefficients on children of the linear functions through values at the places of panel `i`.
+fn through(values: &[f64], i: usize) -> DVector<f64> {
+    let of_panel = &values[FUNCTIONS * i..FUNCTIONS * (i + 1)];
+    DVector::from_fn(FUNCTIONS, |f, _| {
+        let of_child = &of_panel[f / CORNERS * CORNERS..][..CORNERS];
+        // At the places a function is 2/3 of its value at the next corner and 1/6 of the others'.
+        2.0 * of_child[f % CORNERS] - of_child.iter().sum::<f64>() / 3.0
+    })
+}
+
+/// The shares of panel `i` of a conductor, held at this potential in each excitation.
+pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
+    let (matrix, area) = (between(system.panels.vertices(i)), system.panels.areas()[i]);
+    let [front, back] = system.rows.permittivity(i);
+    let permittivity = 0.5 * (front + back);
+    let (added, along) = (added(), along_sides());
+    let tested: Vec<DVector<f64>> = held
+        .iter()
+        .zip(&at.potential)
+        .map(|(held, potential)| {
+            let of_held = area / FUNCTIONS as f64 * held;
+            tested(potential, i, area).map(|value| of_held - value)
+        })
+        .collect();
+    let right: Vec<DVector<f64>> = tested.iter().map(|b| added.tr_mul(b)).collect();
+    let local = added.tr_mul(&(&matrix * added));
+    let solve = |b: &DVector<f64>| match local.clone().cholesky() {
+        Some(factor) => factor.solve(b),
+        None => DVector::zeros(b.len()),
+    };
+    let densities: Vec<DVector<f64>> = right.iter().map(solve).collect();
+    let products = densities
+        .iter()
+        .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
+        .collect();
+    let forms: Vec<f64> = along.column_iter().map(|x| x.dot(&(&matrix * x))).collect();
+    let of_sides = |(p, b): (usize, &DVector<f64>)| {
+        let gain = |side: usize| {
+            let work = b.dot(&along.column(side));
+            permittivity * work * work / forms[side].max(f64::MIN_POSITIVE)
+        };
+        let (gains, all) = ([0, 1, 2].map(gain), permittivity * densities[p].dot(&right[p]));
+        shared(gains, (all - gains.iter().sum::<f64>()).max(0.0))
+    };
+    Shares { products, sides: tested.iter().enumerate().map(of_sides).collect() }
+}
+
+/// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
+pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
+    let [front, back] = system.rows.permittivity(i);
+    let (n, area) = (system.panels.len(), system.panels.areas()[i]);
+    let (matrix, added) = (between(system.panels.vertices(i)), added());
+    let both = 2.0 * PI * (front + back);
+    let count = x.len();
+    // Jumps of eps du/dn on the children, and without what linear functions have of them.
+    let jump = |p: usize| -> DVector<f64> {
+        let of_modes: Vec<f64> = (0..3).map(|m| x[p][m * n + i] / area).collect();
+        let density = |place: &[f64; 3]| -> f64 {
+            let modes = crate::quadrature::modes::modes(*place);
+            modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
+        };
+        let own: Vec<f64> = places().iter().map(|place| both * density(place)).collect();
+        let normal = &at.normal_derivative[p][FUNCTIONS * i..FUNCTIONS * (i + 1)];
+        let values: Vec<f64> =
+            normal.iter().zip(own).map(|(d, own)| (front - back) * d - own).collect();
+        without_linear(through(&values, 0))
+    };
+    let jumps: Vec<DVector<f64>> = (0..count).map(jump).collect();
+    // With the potential of the density that takes the jump away.
+    let potential = |p: usize| -> DVector<f64> {
+        tested(&at.potential[p], i, area) + &matrix * (&jumps[p] / both)
+    };
+    let potentials: Vec<DVector<f64>> = (0..count).map(potential).collect();
+    // A jump over -4 pi is free charge, which should not be there.
+    let product = |u: &DVector<f64>, jump: &DVector<f64>| -u.dot(jump) / (4.0 * PI);
+    let products =
+        potentials.iter().flat_map(|u| jumps.iter().map(move |jump| product(u, jump))).collect();
+    let along = along_sides();
+    let norms: Vec<f64> = along.column_iter().map(|x| x.norm_squared()).collect();
+    let of_sides = |(u, jump): (&DVector<f64>, &DVector<f64>)| {
+        let part = |side: usize| {
+            let of = along.column(side);
+            (u.dot(&of) * jump.dot(&of)).abs() / (4.0 * PI * norms[side])
+        };
+        let (u, jump) = (added.tr_mul(u), added.tr_mul(jump));
+        let all: f64 = u.iter().zip(&jump).map(|(u, jump)| (u * jump).abs()).sum();
+        let parts = [0, 1, 2].map(part);
+        shared(parts, (all / (4.0 * PI) - parts.iter().sum::<f64>()).max(0.0))
+    };
+    Shares { products, sides: potentials.iter().zip(&jumps).map(of_sides).collect() }
+}
+
+/// A function on children without what linear functions have of it.
+fn without_linear(coefficients: DVector<f64>) -> DVector<f64> {
+    static REST: OnceLock<DMatrix<f64>> = OnceLock::new();
+    let rest = REST.get_or_init(|| {
+        let linear = DMatrix::from_fn(FUNCTIONS, CORNERS, |f, m| AT[f / CORNERS][f % CORNERS][m]);
+        DMatrix::identity(FUNCTIONS, FUNCTIONS) - projector(&mass(), &linear)
+    });
+    rest * coefficients
+}
+
+/// Single-layer integrals between linear functions on the children of a triangle.
+fn between(vertices: &[crate::geometry::triangle::Vec3; 3]) -> DMatrix<f64> {
+    let children: [Triangle; CHILDREN] = children(vertices);
+    let rule = PairQuadrature::new(OF_CHILDREN, 0);
+    let mut nodes = WeightedPoints::default();
+    let mut matrix = DMatrix::zeros(FUNCTIONS, FUNCTIONS);
+    for k in 0..CHILDREN {
+        for l in 0..=k {
+            let block = single_layer(&children[k], &children[l], &rule, &mut nodes);
+            for (a, row) in block.iter().enumerate() {
+                for (b, &value) in row.iter().enumerate() {
+                    matrix[(CORNERS * k + a, CORNERS * l + b)] = value;
+                    matrix[(CORNERS * l + b, CORNERS * k + a)] = value;
+                }
+            }
+        }
+    }
+    matrix
+}

@@ -1,0 +1,129 @@
+//! How far a solution is from the exact one of the same surfaces, by local problems
+//! (docs/math.md, "Error estimates").
+//!
+//! Each panel has four children, one at each corner and one in the middle. On conductors the
+//! potential that is missing there is what densities constant, or linear, on children could still
+//! put right; with all other panels as they are, that is a problem of three unknowns, or nine, and
+//! what it adds to the energy is the panel's share of the error: two-level estimates of Galerkin's
+//! method (Mund, Stephan & Weisse, Computing 60 (1998) 243). On interfaces the jump of the flux that
+//! is left counts by how much the potential of the other excitation, which is the solution of the
+//! adjoint problem, changes over the panel.
+
+mod constant;
+mod linear;
+mod values;
+
+use rayon::prelude::*;
+
+use super::rows::System;
+use super::{Charges, Excitation, Response};
+use crate::Error;
+use crate::geometry::triangle::{Triangle, Vec3};
+use crate::space::Density;
+
+/// Children of a panel.
+const CHILDREN: usize = 4;
+
+/// Estimated errors of a solution. Energies are products of a charge over 4 pi eps0 and a
+/// potential; entry (i, j) of a matrix is that of excitations i and j.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorEstimate {
+    /// What is missing of the energy, by conductors: for excitations at 1 V the error of the entry
+    /// of the capacitance matrix.
+    pub of_conductors: Vec<Vec<f64>>,
+    /// The same with all panels' shares positive.
+    pub of_conductors_at_most: Vec<Vec<f64>>,
+    /// The same by interfaces.
+    pub of_interfaces: Vec<Vec<f64>>,
+    /// With all panels' shares positive.
+    pub of_interfaces_at_most: Vec<Vec<f64>>,
+    /// For each excitation and triangle, what of its own energy's error is due to the change of
+    /// the density along each side (from corner k to k + 1), shape (excitations, triangles, 3).
+    pub sides: Vec<Vec<[f64; 3]>>,
+}
+
+/// One panel's shares of all energies, and the sides'.
+struct Shares {
+    products: Vec<f64>,
+    sides: Vec<[f64; 3]>,
+}
+
+impl System {
+    /// The errors of these answers to these excitations.
+    #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
+    pub(super) fn error_estimate(
+        &self,
+        excitations: &[Excitation],
+        responses: &[Response],
+    ) -> Result<ErrorEstimate, Error> {
+        let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
+        let zeros = || vec![vec![0.0; count]; count];
+        let mut estimate = ErrorEstimate {
+            of_conductors: zeros(),
+            of_conductors_at_most: zeros(),
+            of_interfaces: zeros(),
+            of_interfaces_at_most: zeros(),
+            sides: vec![vec![[0.0; 3]; self.triangles]; count],
+        };
+        if n == 0 || count == 0 {
+            return Ok(estimate);
+        }
+        let (excitations, responses) = (&excitations[..count], &responses[..count]);
+        let of_modes =
+            |response: &Response| Charges::from(response).of_modes(&self.panels, self.density);
+        let x: Vec<Vec<f64>> = responses.iter().map(of_modes).collect();
+        let places = match self.density {
+            Density::Constant => &constant::PLACES[..],
+            Density::Linear => linear::places(),
+        };
+        let at = values::at(self, excitations, &x, places)?;
+        let of_panel = |i: usize| match (self.rows.conductor[i], self.density) {
+            (Some(conductor), density) => {
+                let held = |response: &Response| response.potentials[conductor as usize];
+                let held: Vec<f64> = responses.iter().map(held).collect();
+                match density {
+                    Density::Constant => constant::of_conductor(self, i, &held, &at),
+                    Density::Linear => linear::of_conductor(self, i, &held, &at),
+                }
+            }
+            (None, Density::Constant) => constant::of_interface(self, i, &x, &at),
+            (None, Density::Linear) => linear::of_interface(self, i, &x, &at),
+        };
+        let shares: Vec<Shares> = (0..n).into_par_iter().map(of_panel).collect();
+        let whole = self.panels.scale() * self.images.copies() as f64;
+        for (i, shares) in shares.iter().enumerate() {
+            let triangle = self.panels.triangles()[i] as usize;
+            let [signed, at_most] = match self.rows.conductor[i] {
+                Some(_) => [&mut estimate.of_conductors, &mut estimate.of_conductors_at_most],
+                None => [&mut estimate.of_interfaces, &mut estimate.of_interfaces_at_most],
+            };
+            for (k, product) in shares.products.iter().enumerate() {
+                signed[k / count][k % count] += whole * product;
+                at_most[k / count][k % count] += whole * product.abs();
+            }
+            for (sides, of_panel) in estimate.sides.iter_mut().zip(&shares.sides) {
+                sides[triangle] = of_panel.map(|gain| whole * gain);
+            }
+        }
+        Ok(estimate)
+    }
+}
+
+/// What the middle child has that corners have not belongs to the sides along which corners differ.
+fn shared(sides: [f64; 3], middle: f64) -> [f64; 3] {
+    let total: f64 = sides.iter().sum();
+    if total > f64::MIN_POSITIVE {
+        // Where corners are alike, rounding alone would tell sides apart.
+        let even = middle / 3.0;
+        sides.map(|side| side + if total > 1e-3 * middle { side / total * middle } else { even })
+    } else {
+        [middle / 3.0; 3]
+    }
+}
+
+/// The children of a triangle, those at the corners, and the one in the middle.
+fn children(v: &[Vec3; 3]) -> [Triangle; CHILDREN] {
+    let [a, b, c] = *v;
+    let (ab, bc, ca) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
+    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]].map(Triangle::of)
+}
