@@ -74,8 +74,8 @@ fn sheets_that_face_each_other_keep_their_digits() {
     }
 }
 
-/// A cube of metal, half of it in a dielectric that covers it, a dielectric cube with a point charge
-/// in it, and another charge, with these images.
+/// A cube of metal, half of it in a dielectric that covers it, a dielectric cube with a point
+/// charge in it, and another charge, with these images.
 fn everything(images: &Images, n: usize, density: Density, method: Method) -> Found {
     let place = |mesh: &Mesh, at: [f64; 3], size: f64| {
         let mut mesh = mesh.clone();

@@ -215,10 +215,10 @@ impl Prepared {
         })
     }
 
-    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charges`, until each conductor and interface meets its equations to the
-    /// tolerance relative to what acts on it alone, however weak that is. Forces and torques on
-    /// bodies far from others need that. `None` where equations were solved densely: those have all
-    /// digits.
+    /// Solves on for one state, whose charges by [`solve`](Self::solve) are `charges`, until each
+    /// conductor and interface meets its equations to the tolerance relative to what acts on it
+    /// alone, however weak that is. Forces and torques on bodies far from others need that. `None`
+    /// where equations were solved densely: those have all digits.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).

@@ -345,8 +345,8 @@ impl Rows {
         row % self.kinds.len()
     }
 
-    /// Conductor, or number of conductors plus interface, of each row, and its panel's share of that
-    /// one's area.
+    /// Conductor, or number of conductors plus interface, of each row, and its panel's share of
+    /// that one's area.
     pub(super) fn shares(&self) -> (&[u32], &[f64]) {
         (&self.part, &self.weights)
     }

@@ -72,8 +72,8 @@ enum RelativeTo {
 }
 
 /// The residual that the charges of each pair leave in the equations of its excitation, on panels
-/// spread evenly over the area of each conductor and interface. It is as good as it takes to judge a
-/// solve with this `tolerance`.
+/// spread evenly over the area of each conductor and interface. It is as good as it takes to judge
+/// a solve with this `tolerance`.
 ///
 /// # Errors
 /// [`Error::Length`].

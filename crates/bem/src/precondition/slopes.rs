@@ -1,8 +1,9 @@
-//! Slopes of linear densities next to what a preconditioner makes of means: each panel's own, alone.
+//! Slopes of linear densities next to what a preconditioner makes of means: each panel's own,
+//! alone.
 //!
-//! The potential of a slope on a panel fades as that of a dipole, so that slopes of different panels
-//! hardly see each other, and means hardly see slopes: the sum of the two inverses has bounded
-//! condition numbers, whatever the sizes of the panels.
+//! The potential of a slope on a panel fades as that of a dipole, so that slopes of different
+//! panels hardly see each other, and means hardly see slopes: the sum of the two inverses has
+//! bounded condition numbers, whatever the sizes of the panels.
 
 use super::interfaces::Preconditioner;
 use crate::Error;
@@ -29,8 +30,8 @@ impl WithSlopes {
         Self { means, slopes: Vec::new() }
     }
 
-    /// For linear densities, from entries (1, 1), (1, 2) and (2, 2) between the slopes of each panel
-    /// itself.
+    /// For linear densities, from entries (1, 1), (1, 2) and (2, 2) between the slopes of each
+    /// panel itself.
     pub(crate) fn with_slopes(
         self,
         own: &[[f64; 3]],

@@ -1,5 +1,5 @@
-//! Orthogonal modes of linear functions on a triangle: the constant 1 and two slopes, of mean square
-//! 1 whatever the shape of the triangle.
+//! Orthogonal modes of linear functions on a triangle: the constant 1 and two slopes, of mean
+//! square 1 whatever the shape of the triangle.
 
 use super::TriangleNode;
 

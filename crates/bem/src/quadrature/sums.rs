@@ -87,10 +87,9 @@ impl Rule {
     }
 }
 
-/// sum_pq v_p m_p w_q l_q k(x_p - y_q) over `outer` points on the triangle `s` and `inner` points on
-/// `t`, for all modes m and l of linear functions on the two, shape (modes, modes), with
-/// k(r) = 1/|r|, or normal . r / |r|^3 where a normal is given; coincident points contribute
-/// nothing.
+/// sum_pq v_p m_p w_q l_q k(x_p - y_q) over `outer` points on the triangle `s` and `inner` points
+/// on `t`, for all modes m and l of linear functions on the two, shape (modes, modes), with k(r) =
+/// 1/|r|, or normal . r / |r|^3 where a normal is given; coincident points contribute nothing.
 #[inline]
 pub(crate) fn between_modes(
     outer: &Rule,

@@ -5,9 +5,9 @@
 //! potential that is missing there is what densities constant, or linear, on children could still
 //! put right; with all other panels as they are, that is a problem of three unknowns, or nine, and
 //! what it adds to the energy is the panel's share of the error: two-level estimates of Galerkin's
-//! method (Mund, Stephan & Weisse, Computing 60 (1998) 243). On interfaces the jump of the flux that
-//! is left counts by how much the potential of the other excitation, which is the solution of the
-//! adjoint problem, changes over the panel.
+//! method (Mund, Stephan & Weisse, Computing 60 (1998) 243). On interfaces the jump of the flux
+//! that is left counts by how much the potential of the other excitation, which is the solution of
+//! the adjoint problem, changes over the panel.
 
 mod constant;
 mod linear;
