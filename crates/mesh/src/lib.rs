@@ -36,4 +36,4 @@ pub mod vector;
 pub mod weld;
 mod wording;
 
-pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, PhysicalGroup};
+pub use surface::{InvalidMesh, MAX_COORDINATE, Mesh, Patches, PhysicalGroup};

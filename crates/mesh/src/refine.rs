@@ -46,6 +46,7 @@ pub fn uniform(mesh: &Mesh, place: impl Fn(u32, [f64; 3]) -> [f64; 3]) -> Result
         groups: mesh.groups.clone(),
         membership: Vec::with_capacity(count),
         memberships: mesh.memberships.clone(),
+        patches: None,
     };
     let mut midpoints: HashMap<(u32, u32), u32> = HashMap::with_capacity(2 * mesh.triangles.len());
     for (triangle, (&[a, b, c], &set)) in (0..).zip(mesh.triangles.iter().zip(&mesh.membership)) {

@@ -239,6 +239,7 @@ fn mesh_of(mesh: &Mesh, triangles: &[u32]) -> (Vec<u32>, Mesh) {
         triangles: corners,
         groups: vec![PhysicalGroup { tag: 1, name: None }],
         memberships: vec![vec![0]],
+        patches: None,
     };
     (vertices, own)
 }

@@ -77,7 +77,10 @@ pub fn edges(
         parent.resize(triangles.len(), t as u32);
     }
     let (groups, memberships) = (mesh.groups.clone(), mesh.memberships.clone());
-    Ok(Split { mesh: Mesh { vertices, triangles, groups, membership, memberships }, parent })
+    Ok(Split {
+        mesh: Mesh { vertices, triangles, groups, membership, memberships, patches: None },
+        parent,
+    })
 }
 
 /// Where an edge is cut. Both ways through an edge have the same place, bit by bit, so that edges

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::patch::{MAX_ORDER, node_count};
+
 /// A named set of elements, as Gmsh's `$PhysicalNames` and element tags define it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhysicalGroup {
@@ -23,8 +25,7 @@ impl PhysicalGroup {
 
 /// A triangle surface in the unit of its file.
 ///
-/// Quadrangles arrive split, higher-order triangles arrive flat. Vertices that no triangle uses are
-/// dropped by the readers. The readers and generators return valid meshes; check a mesh made by
+/// Quadrangles arrive split. Vertices that no triangle uses are dropped by the readers. The readers and generators return valid meshes; check a mesh made by
 /// hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
@@ -39,6 +40,28 @@ pub struct Mesh {
     pub membership: Vec<u32>,
     /// Distinct sets of groups (indices into `groups`, sorted); entry 0 is the empty set.
     pub memberships: Vec<Vec<u32>>,
+    /// The shape of curved triangles; `None` where all are flat. What looks at `triangles` alone
+    /// sees those through the corners.
+    pub patches: Option<Patches>,
+}
+
+/// Curved triangles, all of one order ([`patch`](crate::patch)).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Patches {
+    /// Order of their polynomials, 2 to [`MAX_ORDER`](crate::patch::MAX_ORDER).
+    pub order: usize,
+    /// The nodes of each triangle, in Gmsh's order, shape (triangles, `node_count(order)`, 3). The
+    /// first three of each are its corners, bit by bit; triangles that share a side share its
+    /// nodes' places, too.
+    pub nodes: Vec<[f64; 3]>,
+}
+
+impl Patches {
+    /// The nodes of a triangle.
+    pub fn of(&self, triangle: usize) -> &[[f64; 3]] {
+        let count = node_count(self.order);
+        &self.nodes[count * triangle..count * (triangle + 1)]
+    }
 }
 
 /// Why the arrays of a [`Mesh`] do not fit together.
@@ -73,6 +96,14 @@ pub enum InvalidMesh {
         triangles: usize,
         /// The number of entries of `memberships`.
         memberships: usize,
+    },
+    /// The nodes of curved triangles are not those of the triangles.
+    #[error(
+        "the nodes of curved triangles do not give each of the {triangles} triangles its own, its corners first"
+    )]
+    Patches {
+        /// The number of triangles.
+        triangles: usize,
     },
     /// A set of groups names a group that does not exist.
     #[error("set of groups {set} names group {group}, but there are only {groups} groups")]
@@ -129,6 +160,25 @@ impl Mesh {
             || self.membership.iter().any(|&m| m as usize >= memberships)
         {
             return Err(InvalidMesh::Membership { triangles, memberships });
+        }
+        if let Some(patches) = &self.patches {
+            let count = node_count(patches.order);
+            let fits = |t: usize| patches.of(t)[..3] == self.corners(t);
+            if !(2..=MAX_ORDER).contains(&patches.order)
+                || patches.nodes.len() != count * triangles
+                || !(0..triangles).all(fits)
+            {
+                return Err(InvalidMesh::Patches { triangles });
+            }
+            if let Some((node, x)) = patches
+                .nodes
+                .iter()
+                .enumerate()
+                .find_map(|(n, x)| x.iter().find(|x| !usable(**x)).map(|x| (n, *x)))
+            {
+                let vertex = self.triangles[node / count][0] as usize;
+                return Err(InvalidMesh::Coordinate { vertex, value: x });
+            }
         }
         let groups = self.groups.len();
         for (set, members) in self.memberships.iter().enumerate() {

@@ -161,6 +161,13 @@ impl Assembly {
         let groups: Vec<PhysicalGroup> = named.collect();
         let memberships =
             [vec![]].into_iter().chain((0..groups.len() as u32).map(|g| vec![g])).collect();
-        Ok(Mesh { vertices, triangles, groups, membership: self.membership, memberships })
+        Ok(Mesh {
+            vertices,
+            triangles,
+            groups,
+            membership: self.membership,
+            memberships,
+            patches: None,
+        })
     }
 }

@@ -168,6 +168,7 @@ impl Faces {
             triangles: Vec::new(),
             membership: Vec::new(),
             vertices: Vec::new(),
+            patches: None,
         };
         report.vertices = vertices.len();
         if self.corners.par_iter().all(|corners| corners[3] == NONE) {
