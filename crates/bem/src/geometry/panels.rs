@@ -5,7 +5,9 @@ use mesh::Mesh;
 use rayon::prelude::*;
 
 use crate::geometry::images::Images;
+use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
+use crate::quadrature::sums::Rule;
 
 /// Panels of a tree's leaf.
 pub(crate) const LEAF: usize = 8;
@@ -23,16 +25,25 @@ const ALIKE: f64 = 8.0;
 /// Panels at which the potential of a part is looked at.
 const PROBES: usize = 32;
 
+/// Degree of the rule that areas and centroids of curved panels are integrated by.
+const OF_AREAS: usize = 13;
+
 /// Triangles x' = (x - centre) / scale, in tree order.
 ///
-/// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i.
+/// Mirror images of panels have geometry too: panel `g * len() + i` is image g of panel i. Panels
+/// may be curved ([`Self::curved`]); vertices, normals and [`Self::panel`] are then those of the
+/// flat triangle through the corners.
 #[derive(Clone, Debug)]
 pub(crate) struct Panels {
     /// Of all images.
     vertices: Vec<[Vec3; 3]>,
+    /// Of all images; empty where all are flat.
+    patches: Vec<Patch>,
+    /// Whether a panel is curved, where there are patches.
+    is_curved: Vec<bool>,
     /// Of all images.
     centroids: Vec<Vec3>,
-    /// Distances from centroids to the farthest vertex.
+    /// Distances from centroids to the farthest vertex, or node.
     radii: Vec<f64>,
     areas: Vec<f64>,
     /// Which part of the surface each panel belongs to, and the charge on it in a density that
@@ -73,6 +84,10 @@ impl Image {
 
     fn is_mirrored(&self) -> bool {
         self.flips.iter().flatten().count() % 2 == 1
+    }
+
+    fn of_patch(&self, patch: &Patch) -> Patch {
+        patch.reflected(&self.flips, self.is_mirrored())
     }
 
     fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
@@ -127,9 +142,108 @@ impl Panels {
             v.iter().map(|v| (v - centroid).norm()).fold(0.0, f64::max)
         };
         let radii = vertices.par_iter().zip(&centroids).map(radius).collect();
-        let images = vec![ITSELF];
-        let (part, charges) = (Vec::new(), Vec::new());
-        Self { vertices, centroids, radii, areas, part, charges, triangle, centre, scale, images }
+        let panels = Self {
+            vertices,
+            patches: Vec::new(),
+            is_curved: Vec::new(),
+            centroids,
+            radii,
+            areas,
+            part: Vec::new(),
+            charges: Vec::new(),
+            triangle,
+            centre,
+            scale,
+            images: vec![ITSELF],
+        };
+        panels.with_patches(mesh)
+    }
+
+    /// The same with the shape of curved triangles.
+    fn with_patches(mut self, mesh: &Mesh) -> Self {
+        let Some(nodes) = &mesh.patches else { return self };
+        let patch = |&t: &u32| {
+            let scaled = nodes.of(t as usize).iter().map(|&x| self.scaled(x));
+            Patch::through(nodes.order, &scaled.collect::<Vec<Vec3>>())
+        };
+        let patches: Vec<Patch> = self.triangle.par_iter().map(patch).collect();
+        let is_curved: Vec<bool> = patches.par_iter().map(|patch| !patch.is_straight()).collect();
+        if !is_curved.contains(&true) {
+            return self;
+        }
+        for (i, patch) in patches.iter().enumerate().filter(|(i, _)| is_curved[*i]) {
+            let (mut area, mut moment) = (0.0, Vec3::zeros());
+            for node in Rule::of_degree(OF_AREAS).nodes() {
+                let [_, s, t] = node.barycentric;
+                let weight = 0.5 * node.weight * patch.normal([s, t]).norm();
+                area += weight;
+                moment += patch.at([s, t]) * weight;
+            }
+            (self.areas[i], self.centroids[i]) = (area, moment / area);
+            let radii = patch.nodes().map(|node| (node - self.centroids[i]).norm());
+            self.radii[i] = radii.fold(0.0, f64::max);
+        }
+        Self { patches, is_curved, ..self }
+    }
+
+    /// The shape of a panel, if it is curved.
+    pub(crate) fn curved(&self, i: usize) -> Option<&Patch> {
+        self.is_curved.get(i % self.len().max(1))?.then(|| &self.patches[i])
+    }
+
+    /// Whether any panel is.
+    pub(crate) fn are_curved(&self) -> bool {
+        !self.patches.is_empty()
+    }
+
+    /// The points of a rule on a panel, and their weights: shares of the panel's parameters, which
+    /// sum to 1.
+    #[inline]
+    pub(crate) fn points(
+        &self,
+        rule: &'static Rule,
+        i: usize,
+    ) -> impl Iterator<Item = (Vec3, f64)> + use<'_> {
+        let (patch, v) = (self.curved(i), &self.vertices[i]);
+        rule.nodes().iter().map(move |node| {
+            let [a, b, c] = node.barycentric;
+            let at = match patch {
+                Some(patch) => patch.at([b, c]),
+                None => v[0] * a + v[1] * b + v[2] * c,
+            };
+            (at, node.weight)
+        })
+    }
+
+    /// Normals at the points of a rule on a panel, of the length of the panel's area per unit of
+    /// parameters relative to its mean: unit normals where it is flat.
+    pub(crate) fn normals(
+        &self,
+        rule: &'static Rule,
+        i: usize,
+    ) -> impl Iterator<Item = Vec3> + use<'_> {
+        let flat = self.normal(i);
+        let patch = self.curved(i).map(|patch| (patch, 0.5 / self.areas[i % self.len()]));
+        rule.nodes().iter().map(move |node| match patch {
+            Some((patch, factor)) => {
+                patch.normal([node.barycentric[1], node.barycentric[2]]) * factor
+            }
+            None => flat,
+        })
+    }
+
+    /// The same at a point by barycentric coordinates.
+    pub(crate) fn normal_at(&self, i: usize, [_, s, t]: [f64; 3]) -> Vec3 {
+        match self.curved(i) {
+            Some(patch) => patch.normal([s, t]) * (0.5 / self.areas[i % self.len()]),
+            None => self.normal(i),
+        }
+    }
+
+    /// A point of a panel by barycentric coordinates.
+    pub(crate) fn point(&self, i: usize, [a, b, c]: [f64; 3]) -> Vec3 {
+        let v = &self.vertices[i];
+        self.curved(i).map_or_else(|| v[0] * a + v[1] * b + v[2] * c, |patch| patch.at([b, c]))
     }
 
     /// The same panels with these parts, such as conductors, in place of what hangs together.
@@ -199,7 +313,16 @@ impl Panels {
         let n = self.len();
         for image in &self.images[1..] {
             let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
-            self.centroids.extend(of_image.iter().map(centroid));
+            if self.patches.is_empty() {
+                self.centroids.extend(of_image.iter().map(centroid));
+            } else {
+                let of = |i: usize| image.reflect(&self.centroids[i]);
+                let centroids: Vec<Vec3> = (0..n).map(of).collect();
+                self.centroids.extend(centroids);
+                let of = |i: usize| image.of_patch(&self.patches[i]);
+                let patches: Vec<Patch> = (0..n).map(of).collect();
+                self.patches.extend(patches);
+            }
             self.vertices.extend(of_image);
         }
         self
@@ -237,7 +360,12 @@ impl Panels {
     pub(crate) fn subset(&self, chosen: &[u32]) -> Self {
         let (of, n) = (|i: &u32| *i as usize, self.len());
         let images = 0..self.images.len();
+        let patches = images
+            .clone()
+            .flat_map(|g| chosen.iter().filter_map(move |i| self.patches.get(g * n + of(i))));
         Self {
+            patches: patches.copied().collect(),
+            is_curved: chosen.iter().filter_map(|i| self.is_curved.get(of(i)).copied()).collect(),
             vertices: images
                 .clone()
                 .flat_map(|g| chosen.iter().map(move |i| self.vertices[g * n + of(i)]))

@@ -1,5 +1,7 @@
 //! Closed forms over one triangle, and integrals over pairs of them.
 
+pub(crate) mod curved;
+pub(crate) mod curved_potentials;
 pub(crate) mod edge;
 pub(crate) mod linear;
 pub(crate) mod linear_nodes;
@@ -8,3 +10,4 @@ pub(crate) mod outer;
 pub(crate) mod pair;
 pub(crate) mod potentials;
 pub(crate) mod solid_angle;
+pub(crate) mod touching;

@@ -9,6 +9,7 @@
 
 pub(crate) mod accuracy;
 mod block;
+mod curved;
 pub(crate) mod functions;
 mod needs;
 pub(crate) mod pairs;
@@ -67,7 +68,7 @@ pub(crate) trait PairIntegrals: Sync {
     fn exact(&self, i: usize, j: usize, scratch: &mut Self::Scratch) -> [Self::Entry; 2];
     /// The same entries summed over the points of the first rule on panel i and of the second on j;
     /// coincident points contribute nothing.
-    fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
+    fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [Self::Entry; 2];
 
     /// What an error of entries (i, j) and (j, i) counts in their rows.
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
@@ -82,17 +83,23 @@ pub(crate) trait PairIntegrals: Sync {
     /// Appends for each of `pairs` (i, j) by how much entries (i, j) and (j, i) over points change
     /// when the second rule takes the place of the first on the one panel, and on the other: both
     /// changes together. No two panels overlap.
-    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
-        let [rule, finer] = rules;
-        errors.extend(pairs.iter().map(|&[i, j]| {
-            let plain = self.by_points([rule, rule], i, j);
-            let left = self.by_points([finer, rule], i, j);
-            let right = self.by_points([rule, finer], i, j);
-            let change = |of: Self::Entry, k: usize| of.plus(-1.0, plain[k]).size();
-            let error = |k: usize| change(left[k], k) + change(right[k], k);
-            [error(0), error(1)]
-        }));
+    fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
     }
+}
+
+/// By how much the entries of a pair change from the first rule to the second, on either panel.
+fn changes<I: PairIntegrals + ?Sized>(
+    integrals: &I,
+    [rule, finer]: [&'static Rule; 2],
+    [i, j]: [usize; 2],
+) -> [f64; 2] {
+    let plain = integrals.by_points([rule, rule], i, j);
+    let left = integrals.by_points([finer, rule], i, j);
+    let right = integrals.by_points([rule, finer], i, j);
+    let change = |of: I::Entry, k: usize| of.plus(-1.0, plain[k]).size();
+    let error = |k: usize| change(left[k], k) + change(right[k], k);
+    [error(0), error(1)]
 }
 
 /// The sum over the images g of panel `second`, with their signs, of what `f` gives for panel
@@ -318,7 +325,7 @@ impl Near {
         &mut self,
         panels: &Panels,
         integrals: &I,
-        rule: &Rule,
+        rule: &'static Rule,
     ) {
         let minus_points = |i: usize, j: usize| {
             let (first, second) = panels.ordered(i, j);

@@ -1,7 +1,7 @@
 //! Entries between panels of an operator whose rows are potentials or normal derivatives.
 
 use super::single_layer::{self, SingleLayerPairs};
-use super::{Needs, PairIntegrals};
+use super::{Needs, PairIntegrals, changes, curved};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::{Triangle, Vec3};
@@ -75,6 +75,9 @@ impl<'a> LayerPairs<'a> {
     pub(crate) fn entry(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
         match self.kernel(i) {
             RowKind::Single => self.potential(i, j, scratch),
+            RowKind::Double | RowKind::Adjoint if curved::is_pair(self.panels, i, j) => {
+                self.curved(i, j, scratch)
+            }
             RowKind::Double | RowKind::Adjoint => {
                 let [s, t] = self.triangles(i, j, scratch);
                 self.field(i, [i, j], [&s, &t], scratch)
@@ -103,6 +106,13 @@ impl<'a> LayerPairs<'a> {
     fn potential(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
         let (first, second) = self.panels.ordered(i, j);
         self.single.exact(first, second, &mut scratch.single)[0]
+    }
+
+    /// Entry (i, j) of panels of which one is curved.
+    fn curved(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
+        let accuracies = (self.single.quadrature, self.solid_angles);
+        let kind = self.kernel(i);
+        curved::exact(self.panels, kind, (i, j), accuracies, &mut scratch.nodes)[0][0]
     }
 
     /// Both panels, of which the first is kept for pairs to come.
@@ -149,6 +159,10 @@ impl PairIntegrals for LayerPairs<'_> {
         if kinds == [RowKind::Single; 2] {
             return [self.potential(i, j, scratch); 2];
         }
+        if curved::is_pair(self.panels, i, j) {
+            let forth = self.entry(i, j, scratch);
+            return [forth, if i == j { forth } else { self.entry(j, i, scratch) }];
+        }
         let triangles = self.triangles(i, j, scratch);
         let potential =
             if kinds.contains(&RowKind::Single) { self.potential(i, j, scratch) } else { 0.0 };
@@ -178,6 +192,10 @@ impl PairIntegrals for LayerPairs<'_> {
     }
 
     fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        if curved::is_pair(self.panels, i, j) {
+            // Bounds are of polynomials in space.
+            return [f64::INFINITY; 2];
+        }
         let (remainder, both) = (Remainder::between(rules), self.seen(rules[0], i, j));
         let sum = |bound: fn(&Remainder, f64, f64) -> f64| {
             both.iter().map(|&(radius, distance)| bound(remainder, radius, distance)).sum::<f64>()
@@ -194,9 +212,12 @@ impl PairIntegrals for LayerPairs<'_> {
         })
     }
 
-    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+    fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         if self.are_potentials {
             return self.single.errors(rules, pairs, errors);
+        }
+        if self.panels.are_curved() {
+            return errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
         }
         let vertices = self.panels.all_vertices();
         let has = |pair: &&[usize; 2], kernel| pair.iter().any(|&k| self.kernel(k) == kernel);
@@ -222,8 +243,12 @@ impl PairIntegrals for LayerPairs<'_> {
         }));
     }
 
-    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+    fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
         let panels = self.panels;
+        if curved::is_pair(panels, i, j) {
+            let of = |rules, i, j| curved::by_points(panels, self.kernel(i), rules, i, j)[0][0];
+            return [of([outer, inner], i, j), of([inner, outer], j, i)];
+        }
         let [s, t] = [i, j].map(|k| panels.vertices(k));
         let kinds = [i, j].map(|k| self.kernel(k));
         // Rules change places with the panels: both entries are over the same points.

@@ -148,7 +148,7 @@ impl<E> Choice<E> {
 ///
 /// Where it is small, sheets face each other: their potentials nearly cancel, and entries must be
 /// that much better.
-pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &Rule) -> f64 {
+pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64 {
     let (n, total) = (panels.len(), panels.total());
     let widths: Vec<f64> = (0..total)
         .into_par_iter()
@@ -166,9 +166,8 @@ pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &Rule) -> f64 {
             if j <= i || (centroids[i] - centroids[j]).norm() > 2.0 * size {
                 return 1.0;
             }
-            let to =
-                |x: Vec3| rule.on(panels.vertices(j)).map(move |(y, _)| (x - y).norm_squared());
-            let points = rule.on(panels.vertices(i));
+            let to = |x: Vec3| panels.points(rule, j).map(move |(y, _)| (x - y).norm_squared());
+            let points = panels.points(rule, i);
             let nearest = points.flat_map(|(x, _)| to(x)).fold(f64::INFINITY, f64::min);
             nearest.sqrt() / size
         };
@@ -201,7 +200,7 @@ mod tests {
             self.0.exact(i, j, scratch)
         }
 
-        fn by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        fn by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
             self.0.by_points(rules, i, j)
         }
 
@@ -209,7 +208,12 @@ mod tests {
             self.0.weights(panels, i, j)
         }
 
-        fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        fn errors(
+            &self,
+            rules: [&'static Rule; 2],
+            pairs: &[[usize; 2]],
+            errors: &mut Vec<[f64; 2]>,
+        ) {
             self.0.errors(rules, pairs, errors);
         }
     }

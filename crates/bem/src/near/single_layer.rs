@@ -1,10 +1,12 @@
 //! Pairs of panels in the single layer.
 
+use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Triangle;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
-use crate::near::PairIntegrals;
+use crate::near::pairs::RowKind;
+use crate::near::{PairIntegrals, changes, curved};
 use crate::quadrature::sums::{self, Rule};
 
 /// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
@@ -30,6 +32,13 @@ impl PairIntegrals for SingleLayerPairs<'_> {
     }
 
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
+        if curved::is_pair(self.panels, i, j) {
+            let accuracies = (self.quadrature, SOLID_ANGLES);
+            let kind = RowKind::Single;
+            let [[entry, ..], ..] =
+                curved::exact(self.panels, kind, (i, j), accuracies, &mut scratch.nodes);
+            return [entry; 2];
+        }
         let last = scratch.last.take();
         let panel = |k: usize| match last {
             Some((known, triangle)) if known == k => triangle,
@@ -42,11 +51,19 @@ impl PairIntegrals for SingleLayerPairs<'_> {
         [entry; 2]
     }
 
-    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+    fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        if curved::is_pair(self.panels, i, j) {
+            let kind = RowKind::Single;
+            let [[entry, ..], ..] = curved::by_points(self.panels, kind, [outer, inner], i, j);
+            return [entry; 2];
+        }
         [sums::sum(outer, self.panels.vertices(i), inner, self.panels.vertices(j)); 2]
     }
 
-    fn errors(&self, rules: [&Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+    fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        if self.panels.are_curved() {
+            return errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
+        }
         let mut both = Vec::with_capacity(pairs.len());
         sums::errors(rules, self.panels.all_vertices(), pairs, &mut both);
         errors.extend(both.into_iter().map(|error| [error; 2]));

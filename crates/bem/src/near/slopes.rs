@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::accuracy::Accuracy;
 use super::pairs::{LayerPairs, RowKind};
 use super::select::Choice;
-use super::{Entry, PairIntegrals, Precision, Selection, over_images};
+use super::{Entry, PairIntegrals, Precision, Selection, curved, over_images};
 use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
@@ -80,6 +80,12 @@ impl SlopePairs<'_> {
     /// The entries of panel `i`, tested, with the density on panel `j`; either may be an image.
     pub(crate) fn entries(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Modes {
         let (panels, kind) = (self.even.panels, self.even.kernel(i));
+        if curved::is_pair(panels, i, j) {
+            let accuracies = (self.accuracy.pairs, self.solid_angles);
+            let entries = curved::exact(panels, kind, (i, j), accuracies, points);
+            let mirrored = [i, j].map(|k| panels.is_mirrored(k));
+            return Modes(modes::run_around(mirrored, entries));
+        }
         if kind == RowKind::None || kind != RowKind::Single && i == j {
             return Modes::default();
         }
@@ -98,8 +104,13 @@ impl SlopePairs<'_> {
     }
 
     /// The same summed over the points of the first rule on `i` and of the second on `j`.
-    pub(crate) fn entries_by_points(&self, rules: [&Rule; 2], i: usize, j: usize) -> Modes {
+    pub(crate) fn entries_by_points(&self, rules: [&'static Rule; 2], i: usize, j: usize) -> Modes {
         let panels = self.even.panels;
+        let mirrored = [i, j].map(|k| panels.is_mirrored(k));
+        if curved::is_pair(panels, i, j) {
+            let entries = curved::by_points(panels, self.even.kernel(i), rules, i, j);
+            return Modes(modes::run_around(mirrored, entries));
+        }
         let normal = match self.even.kernel(i) {
             RowKind::None => return Modes::default(),
             RowKind::Single => None,
@@ -108,7 +119,6 @@ impl SlopePairs<'_> {
         };
         let [s, t] = [i, j].map(|k| panels.vertices(k));
         let block = sums::between_modes(rules[0], s, rules[1], t, normal);
-        let mirrored = [i, j].map(|k| panels.is_mirrored(k));
         Modes(modes::run_around(mirrored, block))
     }
 }
@@ -133,7 +143,7 @@ impl PairIntegrals for SlopePairs<'_> {
         [forth, self.entries(j, i, points)]
     }
 
-    fn by_points(&self, [outer, inner]: [&Rule; 2], i: usize, j: usize) -> [Modes; 2] {
+    fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [Modes; 2] {
         let forth = self.entries_by_points([outer, inner], i, j);
         if [i, j].iter().all(|&k| self.even.kernel(k) == RowKind::Single) {
             return [forth, turned(forth)];
@@ -146,6 +156,9 @@ impl PairIntegrals for SlopePairs<'_> {
     }
 
     fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {
+        if curved::is_pair(self.even.panels, i, j) {
+            return [f64::INFINITY; 2];
+        }
         let (remainder, seen) = (Remainder::between(rules), self.even.seen(rules[0], i, j));
         // The mean of a mode's magnitude is at most 1.
         let sum = |even: fn(&Remainder, f64, f64) -> f64,

@@ -178,6 +178,10 @@ fn geometry(
     target: Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
+    // Pairs of curved panels are integrated by processors.
+    if panels.are_curved() {
+        return Ok(None);
+    }
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
     // Dipoles are not summed there.
     if kinds.contains(&RowKind::Double) {

@@ -60,6 +60,7 @@ pub(crate) struct Host {
 
 struct Product {
     sampling: Sampling,
+    /// At the targets of each panel, or one per panel where all are flat.
     normals: Vec<Vec3>,
     near: Near,
     /// Of linear densities.
@@ -77,7 +78,12 @@ impl Host {
         preconditioner: Option<Box<Preconditioner>>,
     ) -> Self {
         let panels = &sampling.panels;
-        let normals = (0..panels.len()).map(|i| panels.normal(i)).collect();
+        let normals = if panels.are_curved() {
+            let of_panel = |i: usize| panels.normals(sampling.rules[1], i);
+            (0..panels.len()).flat_map(of_panel).collect()
+        } else {
+            (0..panels.len()).map(|i| panels.normal(i)).collect()
+        };
         let (strengths, potential, gradient) = (Vec::new(), Vec::new(), Vec::new());
         let slopes = None;
         let preconditioner = preconditioner.map(WithSlopes::without);
@@ -134,7 +140,8 @@ impl Product {
             RowKind::Single | RowKind::Double => self.potential[point],
             RowKind::Adjoint => {
                 let g = &self.gradient[3 * point..3 * point + 3];
-                Vec3::new(g[0], g[1], g[2]).dot(&self.normals[panel])
+                let at = if self.normals.len() > n { point % (n * nodes) } else { panel };
+                Vec3::new(g[0], g[1], g[2]).dot(&self.normals[at])
             }
         };
         match dofs {

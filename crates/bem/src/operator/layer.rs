@@ -154,9 +154,10 @@ impl Layer {
                 if kinds[i] == kind {
                     let difference =
                         |k: usize, of: usize| fast[width * k + of] - exact[width * k + of];
+                    let normals: Vec<Vec3> = panels.normals(rule, i).collect();
                     let value = |k: usize| match kind {
                         RowKind::Adjoint => {
-                            Vec3::from_fn(|of, _| difference(k, of)).dot(&panels.normal(i))
+                            Vec3::from_fn(|of, _| difference(k, of)).dot(&normals[k])
                         }
                         _ => difference(k, 0),
                     };

@@ -40,7 +40,7 @@ impl<'a> QuadraturePoints<'a> {
     }
 
     fn of(&self, panel: usize) -> impl Iterator<Item = (Vec3, f64)> {
-        self.rule.on(self.panels.vertices(panel))
+        self.panels.points(self.rule, panel)
     }
 
     /// Point `index` of the sum.

@@ -108,9 +108,11 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// The surface of all triangles of a valid mesh.
+    /// The surface of all triangles of a valid mesh; curved ones count as the flat ones through
+    /// their corners.
     pub fn new(mesh: &Mesh) -> Self {
-        let panels = Panels::new(mesh, |_| true);
+        let flat = mesh.patches.is_some().then(|| Mesh { patches: None, ..mesh.clone() });
+        let panels = Panels::new(flat.as_ref().unwrap_or(mesh), |_| true);
         let square = panels.scale() * panels.scale();
         let mut areas = vec![0.0; panels.len()];
         for (&t, area) in panels.triangles().iter().zip(panels.areas()) {

@@ -14,8 +14,11 @@ use crate::Error;
 use crate::constants::{COINCIDENT, COINCIDENT_POTENTIALS, DIRECT_SUMS, TIGHTEST, TOLERANCE};
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::{self, Panels};
+use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
+use crate::quadrature::modes;
 use crate::quadrature::remainder::Remainder;
 use crate::quadrature::sums::Rule;
 
@@ -54,6 +57,9 @@ const FAR: f64 = 30.0;
 
 /// Degree of the rule on triangles that are far away.
 const FAR_DEGREE: usize = 6;
+
+/// Accuracy of what a curved triangle contributes, as a share of the tolerance.
+const OF_CURVED: f64 = 0.1;
 
 /// Charges on triangles, for evaluation at any points.
 ///
@@ -105,13 +111,18 @@ impl SurfaceCharge {
     /// surface is smooth, with the charge's moments kept (docs/math.md, "Recovered densities").
     /// Triangles of different `surfaces` (which conductor, which interface) never are one smooth
     /// surface. For its field the edges within a smooth surface count as rounded off, so that it
-    /// has no jumps and no peaks from triangle to triangle.
+    /// has no jumps and no peaks from triangle to triangle. Of curved triangles charges are as they
+    /// are.
     pub fn recovered<'a>(
         mesh: &Mesh,
         charges: impl Into<Charges<'a>>,
         surfaces: impl Fn(usize) -> Option<u32> + Sync,
     ) -> Self {
         let surface = Self::new(mesh, charges);
+        // There densities are per unit of parameters, which are not continuous.
+        if surface.panels.are_curved() {
+            return surface;
+        }
         let known = if surface.constant { Known::Means } else { Known::Linear };
         let Recovered { densities, rounding } =
             recover(mesh, &surface.panels, (&surface.densities, known), surfaces);
@@ -228,6 +239,9 @@ impl SurfaceCharge {
             }
             return sum;
         }
+        if let Some(patch) = self.panels.curved(i) {
+            return self.of_curved(i, patch, x, with_gradient);
+        }
         let (panel, densities): (Triangle, _) = (self.panels.panel(i), &self.densities[i]);
         if self.constant {
             let density = densities[0];
@@ -244,6 +258,19 @@ impl SurfaceCharge {
         sum
     }
 
+    /// What a curved panel adds.
+    fn of_curved(&self, i: usize, patch: &Patch, x: &Vec3, with_gradient: bool) -> [f64; 4] {
+        let wanted = if with_gradient { Wanted::Gradient } else { Wanted::Potential };
+        let found = curved_potentials::at(patch, x, wanted, OF_CURVED * self.tolerance);
+        let mut sum = [0.0; 4];
+        for (m, amplitude) in modes::of_corners(self.densities[i]).into_iter().enumerate() {
+            let charge = amplitude * self.panels.areas()[i];
+            sum[0] += charge * found.potential[m];
+            (0..3).for_each(|k| sum[k + 1] += charge * found.gradient[m][k]);
+        }
+        sum
+    }
+
     /// Strengths of the rule's points on a panel.
     fn strengths(&self, i: usize, rule: &'static Rule) -> impl Iterator<Item = (Vec3, f64)> {
         let (area, densities) = (self.panels.areas()[i], self.densities[i]);
@@ -251,7 +278,7 @@ impl SurfaceCharge {
             let density: f64 = (0..3).map(|k| node.barycentric[k] * densities[k]).sum();
             node.weight * area * density
         };
-        let points = rule.on(self.panels.vertices(i)).map(|(y, _)| y);
+        let points = self.panels.points(rule, i).map(|(y, _)| y);
         points.zip(rule.nodes().iter().map(strength))
     }
 
@@ -309,7 +336,7 @@ impl SurfaceCharge {
         } else {
             self.fast_sums(&places, &strengths, &points, with_gradient)?
         };
-        if self.constant && !with_gradient {
+        if self.constant && !with_gradient && !panels.are_curved() {
             return Ok(self.with_near_potentials(targets, potential, rule));
         }
         let reach: Vec<f64> =

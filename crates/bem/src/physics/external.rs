@@ -1,4 +1,5 @@
-//! Potential and normal field of point charges and of a uniform field on panels, in closed form.
+//! Potential and normal field of point charges and of a uniform field on panels, in closed form, or
+//! as exactly where panels are curved.
 //!
 //! The mean over a panel of 1/|x - y| is the panel's own potential at y over its area, and that of
 //! n . grad 1/|x - y| its solid angle there: exact however near the charge is.
@@ -7,13 +8,24 @@ use rayon::prelude::*;
 
 use super::rows::System;
 use super::{Excitation, PointCharge};
+use crate::geometry::panels::Panels;
+use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
+use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::linear_nodes::Potential;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::near::pairs::RowKind;
 use crate::quadrature::modes::{self, MODES};
+use crate::quadrature::sums::Rule;
 use crate::space::Density;
+
+/// Accuracy of potentials of curved panels at charges.
+const OF_CURVED: f64 = 1e-9;
+
+/// Degree of the rule for a uniform field on curved panels: of polynomials of order 4 and their
+/// normals.
+const OF_FIELD: usize = 9;
 
 /// Right-hand side of one excitation.
 #[tracing::instrument(level = "debug", skip_all, name = "right-hand side")]
@@ -53,6 +65,9 @@ fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
     let mut charges = WeightedPoints::default();
     points.iter().for_each(|(y, q)| charges.push(y, *q));
     let slopes = |charges: &mut WeightedPoints, (i, kind): (usize, &RowKind)| -> [f64; MODES] {
+        if let Some(patch) = panels.curved(i) {
+            return on_curved((panels, i, patch), *kind, &points, &field, &Vec3::zeros());
+        }
         let panel = panels.panel(i);
         let potential = match kind {
             RowKind::Single => Potential::Single,
@@ -86,6 +101,9 @@ pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKi
     // Where the uniform field's potential is 0.
     let origin = panels.scaled(excitation.origin);
     let value = |charges: &mut WeightedPoints, (i, kernel): (usize, &RowKind)| {
+        if let Some(patch) = panels.curved(i) {
+            return on_curved((panels, i, patch), *kernel, &points, &field, &origin)[0];
+        }
         let panel = panels.panel(i);
         match kernel {
             RowKind::Single => {
@@ -99,4 +117,35 @@ pub(super) fn on_panels(system: &System, excitation: &Excitation, kinds: &[RowKi
     };
     let rows = kinds.par_iter().enumerate().with_min_len(64);
     rows.map_init(|| charges.clone(), value).collect()
+}
+
+/// The same on a curved panel, weighted with each mode.
+fn on_curved(
+    (panels, i, patch): (&Panels, usize, &Patch),
+    kind: RowKind,
+    charges: &[(Vec3, f64)],
+    field: &Vec3,
+    origin: &Vec3,
+) -> [f64; MODES] {
+    let (wanted, factor) = match kind {
+        RowKind::Single => (Wanted::Potential, 1.0),
+        // Mean of the normal derivative: normals have the length of the area there.
+        RowKind::Adjoint => (Wanted::Double, 0.5 / panels.areas()[i]),
+        RowKind::Double | RowKind::None => return [0.0; MODES],
+    };
+    let mut sums = [0.0; MODES];
+    for (y, q) in charges {
+        let found = curved_potentials::at(patch, y, wanted, OF_CURVED).potential;
+        sums.iter_mut().zip(found).for_each(|(sum, value)| *sum += q * factor * value);
+    }
+    let rule = Rule::of_degree(OF_FIELD);
+    let normals = panels.normals(rule, i);
+    for (k, ((x, _), normal)) in panels.points(rule, i).zip(normals).enumerate() {
+        let value = match kind {
+            RowKind::Single => -field.dot(&(x - origin)),
+            _ => -field.dot(&normal),
+        };
+        sums.iter_mut().zip(rule.modes()).for_each(|(sum, weights)| *sum += weights[k] * value);
+    }
+    sums
 }

@@ -14,13 +14,18 @@ use super::{Charges, Excitation, PointCharge};
 use crate::Error;
 use crate::constants::NO_DIGITS;
 use crate::geometry::panels;
+use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
+use crate::quadrature::TriangleNode;
 use crate::quadrature::sums::Rule;
 use crate::space::strengths;
 
 /// Degree of the rule by which the field is averaged over a triangle, and over one that is near
 /// other bodies. There the rule of the lower degree tells the error, too.
 const DEGREES: [usize; 2] = [4, 6];
+
+/// Degree of the rule for dipole moments of curved triangles.
+const OF_MOMENTS: usize = 6;
 
 /// What belongs to a body.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +129,8 @@ fn force_on(
     let corners: Vec<[Vec3; 3]> = own.iter().map(|&t| mesh.corners(t).map(Vec3::from)).collect();
     let near = others.are_near(&corners, &sources.charges);
     for (k, &t) in own.iter().enumerate() {
-        parts.add_triangle(&corners[k], charges.corners(t), near[k].then_some(k));
+        let patch = Patch::of_triangle(mesh, t);
+        parts.add_triangle(&patch, charges.corners(t), near[k].then_some(k));
     }
     for (_, q) in excitation.charges.iter().enumerate().filter(|(index, _)| is_own(index)) {
         parts.add(q.position, q.charge / q.permittivity, None);
@@ -169,11 +175,13 @@ impl Parts {
     }
 
     /// Adds a triangle; if `near`, by both rules, with the error counted for this triangle.
-    fn add_triangle(&mut self, vertices: &[Vec3; 3], charges: [f64; 3], near: Option<usize>) {
+    fn add_triangle(&mut self, patch: &Patch, charges: [f64; 3], near: Option<usize>) {
         let [low, high] = DEGREES.map(|degree| {
             let rule = Rule::of_degree(degree);
-            let places = rule.on(vertices).map(|(x, _)| <[f64; 3]>::from(x));
-            places.zip(strengths(rule, charges, 1.0))
+            let place = |node: &TriangleNode| {
+                <[f64; 3]>::from(patch.at([node.barycentric[1], node.barycentric[2]]))
+            };
+            rule.nodes().iter().map(place).zip(strengths(rule, charges, 1.0))
         });
         match near {
             None => low.for_each(|(x, q)| self.add(x, q, None)),
@@ -200,6 +208,15 @@ pub(super) fn moment_about(
     about: &Vec3,
 ) -> Vec3 {
     let at = charges.corners(triangle);
+    if mesh.patches.is_some() {
+        // Exact for curved triangles of any order, and linear densities.
+        let rule = Rule::of_degree(OF_MOMENTS);
+        let patch = Patch::of_triangle(mesh, triangle).moved(&-about);
+        let at_node = |(node, charge): (&TriangleNode, f64)| {
+            patch.at([node.barycentric[1], node.barycentric[2]]) * charge
+        };
+        return rule.nodes().iter().zip(strengths(rule, at, 1.0)).map(at_node).sum();
+    }
     let sum: f64 = at.iter().sum();
     let corners = mesh.corners(triangle).map(|x| Vec3::from(x) - about);
     corners.iter().zip(at).map(|(x, q)| x * ((sum + q) / 12.0)).sum()

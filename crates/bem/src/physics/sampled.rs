@@ -312,7 +312,8 @@ fn by_points(
     kinds: &[RowKind],
     panels: &Panels,
 ) -> Vec<f64> {
-    let nodes = points.rule().nodes();
+    let rule = points.rule();
+    let nodes = rule.nodes();
     let targets = |kernel: RowKind| -> Vec<[f64; 3]> {
         let rows = chosen.iter().filter(|&&i| kinds[i] == kernel);
         rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
@@ -323,9 +324,9 @@ fn by_points(
     let mut gradients = gradients.chunks_exact(3 * nodes.len());
     let mut mean = |&i: &usize| -> Option<f64> {
         if kinds[i] == RowKind::Adjoint {
-            let along = |g: &[f64]| Vec3::new(g[0], g[1], g[2]).dot(&panels.panel(i).normal);
-            let gradients = gradients.next()?.chunks_exact(3).zip(nodes);
-            Some(gradients.map(|(g, node)| node.weight * along(g)).sum())
+            let gradients = gradients.next()?.chunks_exact(3).zip(panels.normals(rule, i));
+            let along = gradients.map(|(g, normal)| Vec3::new(g[0], g[1], g[2]).dot(&normal));
+            Some(along.zip(nodes).map(|(along, node)| node.weight * along).sum())
         } else {
             Some(potentials.next()?.iter().zip(nodes).map(|(phi, node)| node.weight * phi).sum())
         }

@@ -71,6 +71,12 @@ impl Rule {
         })
     }
 
+    /// Barycentric coordinates and weights, filled up to whole vectors with weights 0.
+    #[inline]
+    pub(crate) fn lanes(&self) -> ([&[f64]; 3], &[f64]) {
+        (self.barycentric.each_ref().map(Vec::as_slice), &self.weights)
+    }
+
     /// Polynomials up to this degree are integrated exactly.
     pub(crate) fn degree(&self) -> usize {
         self.degree
@@ -143,6 +149,82 @@ impl Task<f64> for BetweenModes<'_> {
             }
             for (row, sum) in total.iter_mut().zip(sums) {
                 for (entry, mode) in row.iter_mut().zip(&inner.modes) {
+                    *entry = V::load(&mode[at..]).mul_add(sum, *entry);
+                }
+            }
+        }
+        total.map(|row| row.map(|entry| entry.sum()))
+    }
+}
+
+/// The points of a rule on a panel of any shape, filled up to whole vectors.
+#[derive(Debug)]
+pub(crate) struct Points {
+    rule: &'static Rule,
+    x: [Vec<f64>; 3],
+    /// Normals there; empty if there are none.
+    normals: Vec<Vec3>,
+}
+
+impl Points {
+    /// With all points at the origin.
+    pub(crate) fn new(rule: &'static Rule) -> Self {
+        Self { rule, x: [0; 3].map(|_| vec![0.0; rule.weights.len()]), normals: Vec::new() }
+    }
+
+    /// Puts the point of that index, after those before it, to `x`, with its normal if it has one.
+    pub(crate) fn set(&mut self, index: usize, x: &Vec3, normal: Option<&Vec3>) {
+        let last = index + 1 == self.rule.len();
+        for (axis, values) in self.x.iter_mut().enumerate() {
+            values[index] = x[axis];
+            // Those that fill up have no weight.
+            if last {
+                values[index..].fill(x[axis]);
+            }
+        }
+        self.normals.extend(normal);
+    }
+}
+
+/// [`between_modes`] over any points, with k(r) = 1/|r|, or -n_x . r / |r|^3 where the first have
+/// normals n.
+pub(crate) fn between_points(first: &Points, second: &Points) -> [[f64; MODES]; MODES] {
+    simd::run(BetweenPoints { first, second })
+}
+
+struct BetweenPoints<'a> {
+    first: &'a Points,
+    second: &'a Points,
+}
+
+impl Task<f64> for BetweenPoints<'_> {
+    type Output = [[f64; MODES]; MODES];
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
+        let Self { first, second } = self;
+        let mut total = [[V::zero(); MODES]; MODES];
+        for at in (0..second.rule.weights.len()).step_by(V::LANES) {
+            let y = second.x.each_ref().map(|values| V::load(&values[at..]));
+            let mut sums = [V::zero(); MODES];
+            for p in 0..first.rule.len() {
+                let d: [V; 3] = std::array::from_fn(|k| V::splat(first.x[k][p]).sub(y[k]));
+                let r2 = d[0].mul_add(d[0], d[1].mul_add(d[1], d[2].mul(d[2])));
+                let inverse = r2.rsqrt_or_zero();
+                let value = match first.normals.get(p) {
+                    None => inverse,
+                    Some(n) => {
+                        let n = [-n.x, -n.y, -n.z].map(V::splat);
+                        let along = d[0].mul_add(n[0], d[1].mul_add(n[1], d[2].mul(n[2])));
+                        along.mul(inverse).mul(inverse).mul(inverse)
+                    }
+                };
+                for (sum, mode) in sums.iter_mut().zip(&first.rule.modes) {
+                    *sum = V::splat(mode[p]).mul_add(value, *sum);
+                }
+            }
+            for (row, sum) in total.iter_mut().zip(sums) {
+                for (entry, mode) in row.iter_mut().zip(&second.rule.modes) {
                     *entry = V::load(&mode[at..]).mul_add(sum, *entry);
                 }
             }

@@ -9,6 +9,7 @@ use crate::constants::GROUP;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
+use crate::integrals::curved_potentials::{self, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::operator::points::QuadraturePoints;
@@ -25,6 +26,9 @@ const TOLERANCE: f64 = 1e-6;
 /// the panel contributes. Slopes take a degree.
 const DEGREE: usize = 4;
 const NEAR: f64 = 2.5;
+
+/// Accuracy of potentials of curved panels.
+const CURVED: f64 = 1e-5;
 
 /// Panels whose targets are looked at together.
 const PANELS: usize = 16;
@@ -71,7 +75,8 @@ pub(super) fn at(
                     let of = 3 * (p * points.len() + at);
                     let far = Vec3::from_column_slice(&gradient[of..of + 3]);
                     let near = Vec3::from_column_slice(&field[3 * t..3 * t + 3]);
-                    normals[t] += (far + near).dot(&panels.normal(i));
+                    let normal = panels.normal_at(i, barycentric[t % places]);
+                    normals[t] += (far + near).dot(&normal);
                 }
             }
         }
@@ -97,9 +102,7 @@ fn targets(
     i: usize,
     barycentric: &[[f64; 3]],
 ) -> impl Iterator<Item = Vec3> + use<> {
-    let v = *panels.vertices(i);
-    let at = move |&[a, b, c]: &[f64; 3]| v[0] * a + v[1] * b + v[2] * c;
-    barycentric.iter().map(at).collect::<Vec<Vec3>>().into_iter()
+    barycentric.iter().map(|&at| panels.point(i, at)).collect::<Vec<Vec3>>().into_iter()
 }
 
 /// Potentials at `points` of what the points of a rule carry, and gradients if wanted, each one
@@ -264,7 +267,8 @@ impl Near<'_> {
                 if rows.conductor[i].is_some() {
                     continue;
                 }
-                let of_modes = self.normal_derivatives(i, j, &targets[t]);
+                let along = panels.normal_at(i, self.barycentric[t % places]);
+                let of_modes = self.normal_derivatives((i, &along), j, &targets[t]);
                 for (normal, amplitudes) in normal.iter_mut().zip(&of_panel) {
                     let terms = of_modes.iter().zip(amplitudes);
                     normal[t] += terms.map(|(value, x)| value * x).sum::<f64>();
@@ -299,7 +303,13 @@ impl Near<'_> {
         let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
         let Differences { near, points, places, of_modes, by_points, .. } = room;
         of_modes.iter_mut().for_each(Vec::clear);
-        let modes = if self.is_linear() {
+        let modes = if let Some(patch) = panels.curved(j) {
+            for x in places.iter() {
+                let found = curved_potentials::at(patch, &(*x).into(), Wanted::Potential, CURVED);
+                of_modes.iter_mut().zip(found.potential).for_each(|(all, one)| all.push(one));
+            }
+            MODES
+        } else if self.is_linear() {
             near.add_modes(&panel, 1.0 / area, of_modes);
             MODES
         } else {
@@ -307,7 +317,7 @@ impl Near<'_> {
             of_modes[1..].iter_mut().for_each(|values| values.resize(places.len(), 0.0));
             1
         };
-        let nodes = || self.rule.on(panels.vertices(j));
+        let nodes = || panels.points(self.rule, j);
         for (values, weights) in of_modes[..modes].iter_mut().zip(self.rule.modes()) {
             points.clear();
             nodes().zip(weights).for_each(|((y, _), &weight)| points.push(&y, weight));
@@ -319,26 +329,28 @@ impl Near<'_> {
     }
 
     /// The same of normal derivatives at a place on panel `i`.
-    fn normal_derivatives(&self, i: usize, j: usize, x: &Vec3) -> [f64; MODES] {
+    fn normal_derivatives(&self, (i, normal): (usize, &Vec3), j: usize, x: &Vec3) -> [f64; MODES] {
         let panels = &self.system.panels;
         let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
-        let normal = panels.normal(i);
         let mut of_modes = [0.0; MODES];
-        // In its own plane a panel makes no normal derivative.
-        if i != j {
+        if let Some(patch) = panels.curved(j) {
+            let found = curved_potentials::at(patch, x, Wanted::Gradient, CURVED);
+            of_modes = found.gradient.map(|gradient| gradient.dot(normal));
+        } else if i != j {
+            // In its own plane a panel makes no normal derivative.
             of_modes = if self.is_linear() {
                 let gradient = panel.linear_potentials((*x).into()).gradient;
-                modes::tested(gradient.map(|g| Vec3::from(g).dot(&normal) / area))
+                modes::tested(gradient.map(|g| Vec3::from(g).dot(normal) / area))
             } else {
-                [panel.gradient_at(x).dot(&normal) / area, 0.0, 0.0]
+                [panel.gradient_at(x).dot(normal) / area, 0.0, 0.0]
             };
         }
         let modes = if self.is_linear() { MODES } else { 1 };
-        for (k, (y, _)) in self.rule.on(panels.vertices(j)).enumerate() {
+        for (k, (y, _)) in panels.points(self.rule, j).enumerate() {
             let r = x - y;
             let r2 = r.norm_squared();
             if r2 > 0.0 {
-                let along = r.dot(&normal) / (r2 * r2.sqrt());
+                let along = r.dot(normal) / (r2 * r2.sqrt());
                 let weights = self.rule.modes();
                 (0..modes).for_each(|m| of_modes[m] += weights[m][k] * along);
             }

@@ -1,0 +1,350 @@
+//! Curved panels: polynomials of two parameters, with what integrals over them need.
+//!
+//! A panel's parameters (s, t) are the second and the third of its barycentric coordinates, so that
+//! its corners are (0, 0), (1, 0) and (0, 1). Densities and test functions are polynomials of the
+//! parameters, per unit of parameter area: charges of a density m(s, t) are int m ds dt, whatever
+//! the stretching of the surface. On flat panels both are the same but for a factor.
+
+use std::array;
+use std::sync::LazyLock;
+
+use mesh::Mesh;
+use mesh::patch::{MAX_NODES, MAX_ORDER, node_count, node_places};
+use nalgebra::DMatrix;
+use simd::Simd;
+
+use crate::geometry::triangle::Vec3;
+
+/// Parameters of a point.
+pub(crate) type Parameters = [f64; 2];
+
+/// The corners' parameters.
+pub(crate) const CORNERS: [Parameters; 3] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
+
+/// Powers of s and t in the terms of a polynomial, by total degree.
+const POWERS: [[usize; 2]; MAX_NODES] = {
+    let mut powers = [[0; 2]; MAX_NODES];
+    let (mut at, mut degree) = (0, 0);
+    while degree <= MAX_ORDER {
+        let mut of_t = 0;
+        while of_t <= degree {
+            powers[at] = [degree - of_t, of_t];
+            at += 1;
+            of_t += 1;
+        }
+        degree += 1;
+    }
+    powers
+};
+
+/// Terms of the derivatives of a polynomial of the highest order.
+const DERIVED: usize = node_count(MAX_ORDER - 1);
+
+/// Deviations from flat below this share of the size count as rounding.
+const STRAIGHT: f64 = 1e-12;
+
+/// A curved panel or a part of one: x(s, t) = sum of coefficients times powers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Patch {
+    order: usize,
+    /// Of [`POWERS`]; those beyond the order are 0.
+    coefficients: [Vec3; MAX_NODES],
+}
+
+/// Coefficients of x_s and x_t.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tangents([[Vec3; DERIVED]; 2]);
+
+/// Inverse of the matrix of powers at the nodes of each order.
+fn from_nodes(order: usize) -> &'static DMatrix<f64> {
+    static INVERSES: LazyLock<Vec<DMatrix<f64>>> = LazyLock::new(|| {
+        let inverse = |order: usize| {
+            let n = node_count(order);
+            let places = places(order);
+            let powers = DMatrix::from_fn(n, n, |node, term| power(places[node], POWERS[term]));
+            powers.try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n))
+        };
+        (0..=MAX_ORDER).map(inverse).collect()
+    });
+    &INVERSES[order]
+}
+
+/// Parameters of the nodes of an order.
+fn places(order: usize) -> &'static [Parameters] {
+    static PLACES: LazyLock<Vec<Vec<Parameters>>> = LazyLock::new(|| {
+        let of = |order: usize| {
+            let parameters = |place: [usize; 3]| [1, 2].map(|k| place[k] as f64 / order as f64);
+            node_places(order).into_iter().map(parameters).collect()
+        };
+        (0..=MAX_ORDER).map(of).collect()
+    });
+    &PLACES[order]
+}
+
+fn power([s, t]: Parameters, [a, b]: [usize; 2]) -> f64 {
+    s.powi(a as i32) * t.powi(b as i32)
+}
+
+/// The first [`POWERS`] of s and t.
+#[inline(always)]
+fn powers<V: Simd<Scalar = f64>, const N: usize>(s: V, t: V) -> [V; N] {
+    let mut powers = [V::splat(1.0); N];
+    let (mut at, mut degree) = (1, 1);
+    while at < N {
+        // Each is one of the degree before times s, the last one times t.
+        let before = at - degree;
+        for k in 0..degree {
+            powers[at + k] = powers[before + k].mul(s);
+        }
+        powers[at + degree] = powers[at - 1].mul(t);
+        at += degree + 1;
+        degree += 1;
+    }
+    powers
+}
+
+/// The sum of the first `count` of coefficients, each times its power.
+#[inline(always)]
+fn polynomial<V: Simd<Scalar = f64>>(coefficients: &[Vec3], powers: &[V]) -> [V; 3] {
+    let mut sum = [V::zero(); 3];
+    for (c, power) in coefficients.iter().zip(powers) {
+        for axis in 0..3 {
+            sum[axis] = V::splat(c[axis]).mul_add(*power, sum[axis]);
+        }
+    }
+    sum
+}
+
+impl Patch {
+    /// A triangle of a mesh, curved or flat, in the mesh's coordinates.
+    pub(crate) fn of_triangle(mesh: &Mesh, triangle: usize) -> Self {
+        match &mesh.patches {
+            Some(patches) => {
+                let nodes: Vec<Vec3> =
+                    patches.of(triangle).iter().copied().map(Vec3::from).collect();
+                Self::through(patches.order, &nodes)
+            }
+            None => Self::flat(&mesh.corners(triangle).map(Vec3::from)),
+        }
+    }
+
+    /// Through the nodes of a triangle of that order.
+    pub(crate) fn through(order: usize, nodes: &[Vec3]) -> Self {
+        let inverse = from_nodes(order);
+        let mut coefficients = [Vec3::zeros(); MAX_NODES];
+        // Relative to a corner: coefficients have the digits of the panel's size.
+        for (term, coefficient) in coefficients[..nodes.len()].iter_mut().enumerate() {
+            for (node, x) in nodes.iter().enumerate() {
+                *coefficient += (x - nodes[0]) * inverse[(term, node)];
+            }
+        }
+        coefficients[0] = nodes[0];
+        Self { order, coefficients }
+    }
+
+    /// A flat triangle.
+    pub(crate) fn flat(v: &[Vec3; 3]) -> Self {
+        Self::through(1, v)
+    }
+
+    /// The coefficients of the order.
+    fn terms(&self) -> &[Vec3] {
+        &self.coefficients[..node_count(self.order)]
+    }
+
+    /// Whether all its points are those of the flat triangle with its corners.
+    pub(crate) fn is_straight(&self) -> bool {
+        let [_, s, t, higher @ ..] = &self.coefficients;
+        let size = s.norm_squared().max(t.norm_squared());
+        higher.iter().all(|c| c.norm_squared() <= STRAIGHT * STRAIGHT * size)
+    }
+
+    /// The point of these parameters.
+    pub(crate) fn at(&self, parameters: Parameters) -> Vec3 {
+        self.coefficients[0] + self.from_corner(parameters)
+    }
+
+    /// The same as seen from the first corner.
+    fn from_corner(&self, parameters: Parameters) -> Vec3 {
+        let terms = self.terms().iter().zip(&POWERS).skip(1);
+        terms.map(|(c, &powers)| c * power(parameters, powers)).sum()
+    }
+
+    /// The corners.
+    pub(crate) fn corners(&self) -> [Vec3; 3] {
+        CORNERS.map(|corner| self.at(corner))
+    }
+
+    /// x_s cross x_t: along the normal, of the length of the area per unit of parameters.
+    pub(crate) fn normal(&self, parameters: Parameters) -> Vec3 {
+        let of = |derived: usize| -> Vec3 {
+            let terms = self.terms().iter().zip(&POWERS).filter(|(_, powers)| powers[derived] > 0);
+            let term = |(c, powers): (&Vec3, &[usize; 2])| {
+                let mut lower = *powers;
+                lower[derived] -= 1;
+                c * (powers[derived] as f64 * power(parameters, lower))
+            };
+            terms.map(term).sum()
+        };
+        of(0).cross(&of(1))
+    }
+
+    /// Points of these parameters, one per lane.
+    #[inline(always)]
+    pub(crate) fn lanes<V: Simd<Scalar = f64>>(&self, s: V, t: V) -> [V; 3] {
+        match self.order {
+            1 => polynomial(self.terms(), &powers::<V, { node_count(1) }>(s, t)),
+            2 => polynomial(self.terms(), &powers::<V, { node_count(2) }>(s, t)),
+            3 => polynomial(self.terms(), &powers::<V, { node_count(3) }>(s, t)),
+            _ => polynomial(self.terms(), &powers::<V, MAX_NODES>(s, t)),
+        }
+    }
+
+    /// The polynomials of the tangents.
+    pub(crate) fn tangents(&self) -> Tangents {
+        let mut tangents = [[Vec3::zeros(); DERIVED]; 2];
+        for (c, powers) in self.terms().iter().zip(&POWERS) {
+            for (derived, coefficients) in tangents.iter_mut().enumerate() {
+                if powers[derived] > 0 {
+                    let mut lower = *powers;
+                    lower[derived] -= 1;
+                    let degree = lower[0] + lower[1];
+                    coefficients[degree * (degree + 1) / 2 + lower[1]] = c * powers[derived] as f64;
+                }
+            }
+        }
+        Tangents(tangents)
+    }
+
+    /// The part between three points of these parameters, which become its corners.
+    pub(crate) fn part(&self, corners: &[Parameters; 3]) -> Self {
+        let [a, b, c] = corners;
+        let at = |&[s, t]: &Parameters| -> Parameters {
+            array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
+        };
+        let origin = self.from_corner(*a);
+        let nodes: Vec<Vec3> =
+            places(self.order).iter().map(|p| self.from_corner(at(p)) - origin).collect();
+        let mut part = Self::through(self.order, &nodes);
+        part.coefficients[0] = self.coefficients[0] + origin;
+        part
+    }
+
+    /// Moved by this.
+    pub(crate) fn moved(mut self, by: &Vec3) -> Self {
+        self.coefficients[0] += by;
+        self
+    }
+
+    /// x_k becomes `flips[k]` - x_k where there is one; run around the other way from the first
+    /// corner if `is_turned`.
+    pub(crate) fn reflected(&self, flips: &[Option<f64>; 3], is_turned: bool) -> Self {
+        let mut image = *self;
+        for (term, c) in image.coefficients.iter_mut().enumerate() {
+            let at = if is_turned { swapped(term) } else { term };
+            *c = Vec3::from_fn(|k, _| match (flips[k], term) {
+                (Some(flip), 0) => flip - self.coefficients[0][k],
+                (Some(_), _) => -self.coefficients[at][k],
+                (None, _) => self.coefficients[at][k],
+            });
+        }
+        image
+    }
+
+    /// How far its points are from those of the flat triangle with the same parameters, about.
+    pub(crate) fn bulge(&self) -> f64 {
+        let [a, b, c] = CORNERS.map(|corner| self.from_corner(corner));
+        let off = |&[s, t]: &Parameters| {
+            (self.from_corner([s, t]) - (a + (b - a) * s + (c - a) * t)).norm()
+        };
+        places(self.order)[3..].iter().map(off).fold(0.0, f64::max)
+    }
+
+    /// The nodes that it goes through.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = Vec3> {
+        places(self.order).iter().map(|&place| self.at(place))
+    }
+}
+
+/// The term with s and t in each other's place.
+fn swapped(term: usize) -> usize {
+    let [a, b] = POWERS[term];
+    let degree = a + b;
+    degree * (degree + 1) / 2 + a
+}
+
+impl Tangents {
+    /// x_s cross x_t at points of these parameters, one per lane.
+    #[inline(always)]
+    pub(crate) fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
+        let powers = powers::<V, DERIVED>(s, t);
+        let count = node_count(order - 1);
+        let [u, v] = [0, 1].map(|k| polynomial(&self.0[k][..count], &powers));
+        array::from_fn(|k| {
+            let (l, m) = ((k + 1) % 3, (k + 2) % 3);
+            u[l].mul(v[m]).sub(u[m].mul(v[l]))
+        })
+    }
+}
+
+impl Patch {
+    /// Order of its polynomials.
+    pub(crate) fn order(&self) -> usize {
+        self.order
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use simd::One;
+
+    /// A patch of each order that is not flat.
+    pub(crate) fn bent(order: usize) -> Patch {
+        let node = |&[s, t]: &Parameters| {
+            Vec3::new(0.3 + s + 0.1 * t * s, 0.2 + t - 0.05 * s * s, 0.1 * (s * s + s * t * t))
+        };
+        let nodes: Vec<Vec3> = places(order).iter().map(node).collect();
+        Patch::through(order, &nodes)
+    }
+
+    #[test]
+    fn patches_go_through_their_nodes_and_parts_are_parts() {
+        for order in 1..=MAX_ORDER {
+            let patch = bent(order);
+            assert_eq!(patch.is_straight(), order == 1);
+            let corners = [[0.1, 0.2], [0.6, 0.1], [0.2, 0.7]];
+            let part = patch.part(&corners);
+            for [s, t] in [[0.0, 0.0], [0.3, 0.4], [1.0, 0.0], [0.5, 0.5]] {
+                let at = array::from_fn(|k| {
+                    corners[0][k]
+                        + s * (corners[1][k] - corners[0][k])
+                        + t * (corners[2][k] - corners[0][k])
+                });
+                assert!((part.at([s, t]) - patch.at(at)).norm() < 1e-14);
+                // The determinant of the map of parameters.
+                let det = 0.5 * 0.5 - 0.1 * -0.1;
+                assert!((part.normal([s, t]) - patch.normal(at) * det).norm() < 1e-13);
+                let of_lane = |v: One<f64>| v.lanes()[0];
+                let (s, t) = (One::splat(at[0]), One::splat(at[1]));
+                let x = Vec3::from(patch.lanes(s, t).map(of_lane));
+                let n = Vec3::from(patch.tangents().normals(order, s, t).map(of_lane));
+                assert!((x - patch.at(at)).norm() < 1e-15);
+                assert!((n - patch.normal(at)).norm() < 1e-14);
+                // Its image in x = 0.3.
+                let image = patch.reflected(&[Some(0.6), None, None], true);
+                let mirrored = image.at([at[1], at[0]]);
+                let expected = patch.at(at);
+                assert!(
+                    (mirrored - Vec3::new(0.6 - expected.x, expected.y, expected.z)).norm() < 1e-15
+                );
+                let n = image.normal([at[1], at[0]]);
+                let expected = patch.normal(at);
+                assert!((n - Vec3::new(-expected.x, expected.y, expected.z)).norm() < 1e-14);
+            }
+            let differences =
+                patch.nodes().zip(places(order)).map(|(x, &p)| (x - patch.at(p)).norm());
+            assert!(differences.fold(0.0, f64::max) < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Nodes of quadrature over a pair of triangles whose kernel is singular where they touch.
+//!
+//! For triangles that are the same, share an edge or share a vertex, the transformations of Sauter
+//! & Schwab (Boundary Element Methods, Springer 2011, section 5.2) make integrands of kernels like
+//! 1/|x - y| analytic, so that Gauss-Legendre points in four variables converge exponentially.
+
+use std::sync::LazyLock;
+
+use simd::Real;
+
+use crate::quadrature::{self, TriangleNode};
+
+/// How two triangles touch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contact {
+    /// They are the same.
+    Same,
+    /// The edge from corner 0 to corner 1 of both is the same.
+    Edge,
+    /// Corner 0 of both is the same.
+    Vertex,
+    Apart,
+}
+
+/// Orders of rules that there are: points in each variable, or of triangles that are apart half the
+/// degree.
+pub(crate) const ORDERS: std::ops::RangeInclusive<usize> = 2..=10;
+
+/// Parameters of points on both triangles and their weights, which sum to 1, filled up to whole
+/// vectors with weights 0.
+#[derive(Debug, Default)]
+pub(crate) struct PairNodes {
+    /// Of the first triangle, and of the second: (s, t) as [`Patch`](crate::geometry::patch::Patch)
+    /// has them.
+    pub(crate) parameters: [[Vec<f64>; 2]; 2],
+    pub(crate) weights: Vec<f64>,
+}
+
+impl PairNodes {
+    /// The rule for this contact and order.
+    pub(crate) fn of(contact: Contact, order: usize) -> &'static Self {
+        static RULES: LazyLock<Vec<[PairNodes; 4]>> = LazyLock::new(|| {
+            let kinds = [Contact::Same, Contact::Edge, Contact::Vertex, Contact::Apart];
+            ORDERS.map(|order| kinds.map(|contact| PairNodes::made(contact, order))).collect()
+        });
+        let order = order.clamp(*ORDERS.start(), *ORDERS.end()) - ORDERS.start();
+        &RULES[order][contact as usize]
+    }
+
+    fn made(contact: Contact, order: usize) -> Self {
+        let mut nodes = Self::default();
+        if contact == Contact::Apart {
+            let rule = quadrature::triangle(2 * order);
+            for x in rule {
+                rule.iter().for_each(|y| nodes.push_both(x, y));
+            }
+        } else {
+            let line = quadrature::line(order);
+            for a in line {
+                for b in line {
+                    for c in line {
+                        for d in line {
+                            let weight = a.weight * b.weight * c.weight * d.weight;
+                            nodes.push_regions(contact, [a.at, b.at, c.at, d.at], weight);
+                        }
+                    }
+                }
+            }
+        }
+        nodes.fill_up();
+        nodes
+    }
+
+    fn push_both(&mut self, x: &TriangleNode, y: &TriangleNode) {
+        let parameters = [x, y].map(|node| [node.barycentric[1], node.barycentric[2]]);
+        self.push(parameters, x.weight * y.weight);
+    }
+
+    fn push(&mut self, parameters: [[f64; 2]; 2], weight: f64) {
+        for (all, one) in self.parameters.iter_mut().zip(parameters) {
+            all.iter_mut().zip(one).for_each(|(all, one)| all.push(one));
+        }
+        self.weights.push(weight);
+    }
+
+    /// The point of all regions that belongs to one of the unit cube.
+    fn push_regions(&mut self, contact: Contact, [xi, a, b, c]: [f64; 4], weight: f64) {
+        // Points of the triangle 0 <= v <= u <= 1, over xi.
+        let mut push = |x: [f64; 2], y: [f64; 2], jacobian: f64| {
+            let parameters = [x, y].map(|[u, v]| [xi * (u - v), xi * v]);
+            // Both triangles have the area 1/2.
+            self.push(parameters, 4.0 * weight * xi.powi(3) * jacobian);
+        };
+        match contact {
+            Contact::Same => {
+                let jacobian = a * a * b;
+                let pairs = [
+                    ([1.0, 1.0 - a + a * b], [1.0 - a * b * c, 1.0 - a]),
+                    ([1.0, a * (1.0 - b + b * c)], [1.0 - a * b, a * (1.0 - b)]),
+                    ([1.0 - a * b * c, a * (1.0 - b * c)], [1.0, a * (1.0 - b)]),
+                ];
+                for (x, y) in pairs {
+                    push(x, y, jacobian);
+                    push(y, x, jacobian);
+                }
+            }
+            Contact::Edge => {
+                push([1.0, a * c], [1.0 - a * b, a * (1.0 - b)], a * a);
+                let jacobian = a * a * b;
+                let (apex, inner) = ([1.0, a], [1.0 - a * b * c, a * b * (1.0 - c)]);
+                push(apex, inner, jacobian);
+                push([1.0 - a * b, a * (1.0 - b)], [1.0, a * b * c], jacobian);
+                push(inner, apex, jacobian);
+                push([1.0 - a * b * c, a * (1.0 - b * c)], [1.0, a * b], jacobian);
+            }
+            Contact::Vertex => {
+                push([1.0, a], [b, b * c], b);
+                push([b, b * a], [1.0, c], b);
+            }
+            Contact::Apart => {}
+        }
+    }
+
+    fn fill_up(&mut self) {
+        let length = self.weights.len().next_multiple_of(f64::MAX_LANES);
+        self.weights.resize(length, 0.0);
+        // Any two points that do not coincide.
+        for (values, at) in self.parameters.iter_mut().zip([0.25, 0.5]) {
+            values.iter_mut().for_each(|values| values.resize(length, at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Polynomials on both triangles are integrated, and points stay in them.
+    #[test]
+    fn rules_are_exact_for_polynomials() {
+        for contact in [Contact::Same, Contact::Edge, Contact::Vertex, Contact::Apart] {
+            let nodes = PairNodes::of(contact, 4);
+            let [[s, t], [u, v]] = &nodes.parameters;
+            let mut sums = [0.0; 3];
+            for (k, w) in nodes.weights.iter().enumerate() {
+                for (s, t) in [(s[k], t[k]), (u[k], v[k])] {
+                    assert!(s >= 0.0 && t >= 0.0 && s + t <= 1.0 + 1e-15);
+                }
+                sums[0] += w;
+                sums[1] += w * s[k] * v[k];
+                sums[2] += w * t[k] * t[k] * u[k];
+            }
+            // Means of s, t are 1/3, those of their squares 1/6.
+            for (sum, exact) in sums.iter().zip([1.0, 1.0 / 9.0, 1.0 / 18.0]) {
+                assert!((sum - exact).abs() < 1e-13, "{contact:?}: {sums:?}");
+            }
+        }
+    }
+}
