@@ -161,11 +161,11 @@ impl Patch {
 
     /// The point of these parameters.
     pub(crate) fn at(&self, parameters: Parameters) -> Vec3 {
-        self.coefficients[0] + self.from_corner(parameters)
+        self.coefficients[0] + self.seen_from_corner(parameters)
     }
 
     /// The same as seen from the first corner.
-    fn from_corner(&self, parameters: Parameters) -> Vec3 {
+    fn seen_from_corner(&self, parameters: Parameters) -> Vec3 {
         let terms = self.terms().iter().zip(&POWERS).skip(1);
         terms.map(|(c, &powers)| c * power(parameters, powers)).sum()
     }
@@ -222,9 +222,9 @@ impl Patch {
         let at = |&[s, t]: &Parameters| -> Parameters {
             array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
         };
-        let origin = self.from_corner(*a);
+        let origin = self.seen_from_corner(*a);
         let nodes: Vec<Vec3> =
-            places(self.order).iter().map(|p| self.from_corner(at(p)) - origin).collect();
+            places(self.order).iter().map(|p| self.seen_from_corner(at(p)) - origin).collect();
         let mut part = Self::through(self.order, &nodes);
         part.coefficients[0] = self.coefficients[0] + origin;
         part
@@ -253,9 +253,9 @@ impl Patch {
 
     /// How far its points are from those of the flat triangle with the same parameters, about.
     pub(crate) fn bulge(&self) -> f64 {
-        let [a, b, c] = CORNERS.map(|corner| self.from_corner(corner));
+        let [a, b, c] = CORNERS.map(|corner| self.seen_from_corner(corner));
         let off = |&[s, t]: &Parameters| {
-            (self.from_corner([s, t]) - (a + (b - a) * s + (c - a) * t)).norm()
+            (self.seen_from_corner([s, t]) - (a + (b - a) * s + (c - a) * t)).norm()
         };
         places(self.order)[3..].iter().map(off).fold(0.0, f64::max)
     }
