@@ -10,6 +10,7 @@ pub mod check;
 pub mod conductors;
 pub mod contact;
 pub mod creases;
+pub mod curved;
 pub mod disjoint;
 pub mod fastcap;
 pub mod files;
