@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 
 use crate::patch::{self, MAX_ORDER, node_count};
 use crate::surface::{Mesh, Patches};
+use crate::topology::{Side, Sides};
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 
 /// Barycentric coordinates of a triangle.
@@ -18,6 +19,9 @@ pub const CORNERS: [Barycentric; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0
 
 /// Nodes that are off their flat triangle by less than this share of its size are on it.
 const STRAIGHT: f64 = 1e-12;
+
+/// Nodes on a side that are this near, relative to its length, are one.
+const SHARED: f64 = 1e-6;
 
 /// The nodes of a patch in order, as [`patch::node_places`] has them.
 pub(crate) fn places(order: usize) -> &'static [[usize; 3]] {
@@ -235,6 +239,45 @@ pub fn folds(mesh: &Mesh) -> Vec<Fold> {
     (0..mesh.triangles.len()).into_par_iter().filter_map(found).collect()
 }
 
+/// Gives triangles that share a side the same nodes there where they are so but for rounding, and
+/// corners where the vertices are. How many sides are torn: their triangles have different ones.
+pub(crate) fn share_sides(mesh: &Mesh, patches: &mut Patches) -> usize {
+    patches.put_corners(mesh);
+    let order = patches.order;
+    let mut torn = 0;
+    for edge in Sides::of(mesh).edges().filter(|edge| edge.len() > 1) {
+        let ends = [edge[0].low, edge[0].high].map(|v| mesh.vertices[v as usize]);
+        let reach = SHARED * norm(sub(ends[1], ends[0]));
+        let mut is_torn = false;
+        let own = nodes_along(mesh, order, &edge[0]);
+        for other in &edge[1..] {
+            for (&from, to) in own.iter().zip(nodes_along(mesh, order, other)) {
+                // Two arcs may have the same ends.
+                if max_norm(sub(patches.nodes[from], patches.nodes[to])) <= reach {
+                    patches.nodes[to] = patches.nodes[from];
+                } else {
+                    is_torn = true;
+                }
+            }
+        }
+        torn += usize::from(is_torn);
+    }
+    torn
+}
+
+/// Where the nodes of all triangles have those of a side, from its lower vertex to its higher one.
+fn nodes_along(mesh: &Mesh, order: usize, side: &Side) -> Vec<usize> {
+    let start = if side.forward { side.low } else { side.high };
+    let corners = mesh.triangles[side.triangle as usize];
+    let first = node_count(order) * side.triangle as usize;
+    let Some(k) = (0..3).find(|&k| corners[k] == start) else { return Vec::new() };
+    let mut along: Vec<usize> = side_nodes(order, k).map(|node| first + node).collect();
+    if !side.forward {
+        along.reverse();
+    }
+    along
+}
+
 impl Patches {
     /// No patches, of an order.
     pub fn new(order: usize) -> Self {
@@ -317,7 +360,6 @@ mod tests {
     use crate::local_refine::{Sizes, around_points};
     use crate::mirror::{Plane, unfolded};
     use crate::orient::{Facing, face};
-    use crate::topology::{Side, Sides};
     use crate::{join, refine, split, stitch};
 
     /// A sphere whose nodes lie on it.
@@ -337,16 +379,8 @@ mod tests {
         mesh.validate().unwrap();
         let patches = mesh.patches.as_ref().unwrap();
         let along = |side: &Side| -> Vec<Vector> {
-            let corners = mesh.triangles[side.triangle as usize];
-            let first = if side.forward { side.low } else { side.high };
-            let k = corners.iter().position(|&v| v == first).unwrap();
-            let nodes = patches.of(side.triangle as usize);
-            let mut along: Vec<Vector> =
-                side_nodes(patches.order, k).map(|node| nodes[node]).collect();
-            if !side.forward {
-                along.reverse();
-            }
-            along
+            let nodes = nodes_along(mesh, patches.order, side);
+            nodes.into_iter().map(|node| patches.nodes[node]).collect()
         };
         for edge in Sides::of(mesh).edges() {
             assert!(edge.iter().all(|side| along(side) == along(&edge[0])));

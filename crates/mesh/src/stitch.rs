@@ -5,18 +5,14 @@
 //! bodies that touch have no such edges and stay apart.
 
 use crate::check::coincident;
-use crate::curved::side_nodes;
-use crate::patch::node_count;
-use crate::surface::{Mesh, Patches};
+use crate::curved;
+use crate::surface::Mesh;
 use crate::topology::{Side, Sides};
-use crate::vector::{Vector, max_norm, norm, sub};
+use crate::vector::Vector;
 use std::collections::HashMap;
 
 /// Stands for a vertex that is not at an open edge.
 const NONE: u32 = u32::MAX;
-
-/// Nodes on a side that are this near, relative to its length, are one.
-const SHARED: f64 = 1e-6;
 
 /// Merges the vertices at the ends of open edges that lie on each other; the number of such edges,
 /// 0 if nothing changed.
@@ -65,7 +61,9 @@ pub fn stitch(mesh: &mut Mesh) -> usize {
         }
     }
     drop_unused(mesh);
-    mesh.with_patches(share_sides);
+    mesh.with_patches(|mesh, patches| {
+        curved::share_sides(mesh, patches);
+    });
     joined
 }
 
@@ -78,39 +76,6 @@ fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
         if forward { [low, high] } else { [high, low] }
     };
     alone.map(ends).collect()
-}
-
-/// Gives triangles that share a side the same nodes there, and corners where the vertices are.
-fn share_sides(mesh: &Mesh, patches: &mut Patches) {
-    patches.put_corners(mesh);
-    let order = patches.order;
-    let places = |side: &Side| -> Vec<usize> {
-        let t = side.triangle as usize;
-        let ends = if side.forward { [side.low, side.high] } else { [side.high, side.low] };
-        let Some(k) = (0..3).find(|&k| mesh.triangles[t][k] == ends[0]) else { return Vec::new() };
-        let first = node_count(order) * t;
-        let mut places: Vec<usize> = side_nodes(order, k).map(|node| first + node).collect();
-        if !side.forward {
-            places.reverse();
-        }
-        places
-    };
-    for edge in Sides::of(mesh).edges().filter(|edge| edge.len() > 1) {
-        let from = places(&edge[0]);
-        for other in &edge[1..] {
-            for (&from, to) in from.iter().zip(places(other)) {
-                // Two arcs may have the same ends.
-                let reach = SHARED
-                    * norm(sub(
-                        mesh.vertices[edge[0].low as usize],
-                        mesh.vertices[edge[0].high as usize],
-                    ));
-                if max_norm(sub(patches.nodes[from], patches.nodes[to])) <= reach {
-                    patches.nodes[to] = patches.nodes[from];
-                }
-            }
-        }
-    }
 }
 
 fn drop_unused(mesh: &mut Mesh) {

@@ -1,8 +1,12 @@
 //! The writer of MSH 4.1.
 
+use super::kinds::PATCHES;
 use super::report::Encoding;
+use crate::patch::node_count;
 use crate::quality;
 use crate::surface::Mesh;
+use crate::vector::Vector;
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// Gmsh's number of the 3-node triangle.
@@ -19,12 +23,13 @@ const TRIANGLE: i32 = 2;
 /// hold; else those of the sink.
 pub fn write(mesh: &Mesh, encoding: Encoding, sink: &mut impl Write) -> io::Result<()> {
     mesh.validate().map_err(|invalid| unwritable(invalid.to_string()))?;
+    let numbered = Numbered::of(mesh);
     let mut out = Output { encoding, sink };
     out.header()?;
     out.names(mesh)?;
     out.entities(mesh)?;
-    out.nodes(mesh)?;
-    out.elements(mesh)?;
+    out.nodes(mesh, &numbered)?;
+    out.elements(mesh, &numbered)?;
     out.sink.flush()
 }
 
@@ -36,6 +41,48 @@ fn unwritable(reason: String) -> io::Error {
 fn entity(set: u32) -> io::Result<i32> {
     i32::try_from(i64::from(set) + 1)
         .map_err(|_| unwritable("the mesh has too many sets of physical groups".into()))
+}
+
+/// The nodes of curved triangles that are no corners: those on sides are there once for all
+/// triangles at the side.
+#[derive(Default)]
+struct Numbered {
+    nodes: Vec<Vector>,
+    /// For each triangle the tags of its nodes behind the corners.
+    tags: Vec<u64>,
+    /// How many these are.
+    more: usize,
+}
+
+impl Numbered {
+    fn of(mesh: &Mesh) -> Self {
+        let Some(patches) = &mesh.patches else { return Self::default() };
+        let order = patches.order;
+        let on_sides = 3 * (order - 1);
+        let more = node_count(order) - 3;
+        let mut numbered = Self { more, ..Self::default() };
+        // Two arcs may have the same ends, so that places count too.
+        let mut known: HashMap<([u32; 2], [u64; 3]), u64> = HashMap::new();
+        for (t, corners) in mesh.triangles.iter().enumerate() {
+            for (k, &node) in patches.of(t)[3..].iter().enumerate() {
+                let next = (mesh.vertices.len() + numbered.nodes.len() + 1) as u64;
+                let tag = if k < on_sides {
+                    let side = k / (order - 1);
+                    let (p, q) = (corners[side], corners[(side + 1) % 3]);
+                    // Zeros have two signs.
+                    let place = node.map(|x| (x + 0.0).to_bits());
+                    *known.entry(([p.min(q), p.max(q)], place)).or_insert(next)
+                } else {
+                    next
+                };
+                numbered.tags.push(tag);
+                if tag == next {
+                    numbered.nodes.push(node);
+                }
+            }
+        }
+        numbered
+    }
 }
 
 struct Output<'a, W> {
@@ -106,8 +153,8 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndEntities")
     }
 
-    fn nodes(&mut self, mesh: &Mesh) -> io::Result<()> {
-        let count = mesh.vertices.len() as u64;
+    fn nodes(&mut self, mesh: &Mesh, numbered: &Numbered) -> io::Result<()> {
+        let count = (mesh.vertices.len() + numbered.nodes.len()) as u64;
         self.open("$Nodes")?;
         let blocks = u64::from(count > 0);
         for number in [blocks, count, blocks, count] {
@@ -127,7 +174,7 @@ impl<W: Write> Output<'_, W> {
             self.size(tag)?;
             self.end()?;
         }
-        for vertex in &mesh.vertices {
+        for vertex in mesh.vertices.iter().chain(&numbered.nodes) {
             for &coordinate in vertex {
                 self.real(coordinate)?;
             }
@@ -136,7 +183,9 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndNodes")
     }
 
-    fn elements(&mut self, mesh: &Mesh) -> io::Result<()> {
+    fn elements(&mut self, mesh: &Mesh, numbered: &Numbered) -> io::Result<()> {
+        let curved = PATCHES.iter().find(|(_, order)| *order == mesh.order());
+        let kind = curved.map_or(TRIANGLE, |(number, _)| i32::from(*number));
         let count = mesh.triangles.len() as u64;
         // A block for each run of triangles in the same groups, so that their order is kept.
         let runs = || mesh.membership.chunk_by(|a, b| a == b);
@@ -145,9 +194,9 @@ impl<W: Write> Output<'_, W> {
             self.size(number)?;
         }
         self.end()?;
-        let mut triangles = (1..).zip(&mesh.triangles);
+        let mut triangles = (1u64..).zip(&mesh.triangles);
         for run in runs() {
-            for number in [2, entity(run[0])?, TRIANGLE] {
+            for number in [2, entity(run[0])?, kind] {
                 self.int(number)?;
             }
             self.size(run.len() as u64)?;
@@ -156,6 +205,10 @@ impl<W: Write> Output<'_, W> {
                 self.size(tag)?;
                 for &vertex in corners {
                     self.size(u64::from(vertex) + 1)?;
+                }
+                let first = numbered.more * (tag as usize - 1);
+                for &node in &numbered.tags[first..first + numbered.more] {
+                    self.size(node)?;
                 }
                 self.end()?;
             }
