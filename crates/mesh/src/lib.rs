@@ -20,6 +20,7 @@ pub mod intersect;
 pub mod join;
 pub mod local_refine;
 pub mod locate;
+mod measure;
 pub mod mirror;
 pub mod orient;
 pub mod patch;
