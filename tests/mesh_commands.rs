@@ -287,7 +287,9 @@ fn defects_load_fail_check_and_stop_solve() {
     let ended = place.farad("mesh check bad.msh");
     ended.fails(3, &[defects[0], defects[1], "bad.defects.vtu"]);
     assert!(
-        place.read("bad.defects.vtu").contains("defect (1 zero area, 2 duplicate, 3 intersecting, 4 folded)")
+        place
+            .read("bad.defects.vtu")
+            .contains("defect (1 zero area, 2 duplicate, 3 intersecting, 4 folded)")
     );
 
     place.case("bad.toml", "bad.msh", "");
