@@ -153,6 +153,8 @@ pub struct Report {
     pub vertices: usize,
     /// Number of triangles.
     pub triangles: usize,
+    /// Order of the triangles: 1 where they are flat.
+    pub order: usize,
     /// Triangles in no physical group.
     pub ungrouped: usize,
     /// Vertices at the same point as an earlier vertex that they are not identified with.
@@ -277,6 +279,7 @@ impl Report {
         let components = bodies.zip(component_areas).zip(topology.components);
         Ok(Self {
             vertices: mesh.vertices.len(),
+            order: mesh.order(),
             triangles: mesh.triangles.len(),
             ungrouped,
             coincident_vertices: coincident.count(),

@@ -22,6 +22,7 @@ pub mod local_refine;
 pub mod locate;
 mod measure;
 pub mod mirror;
+pub mod numbering;
 pub mod orient;
 pub mod patch;
 mod polygon;

@@ -2,11 +2,9 @@
 
 use super::kinds::PATCHES;
 use super::report::Encoding;
-use crate::patch::node_count;
+use crate::numbering::Numbering;
 use crate::quality;
 use crate::surface::Mesh;
-use crate::vector::Vector;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// Gmsh's number of the 3-node triangle.
@@ -23,7 +21,7 @@ const TRIANGLE: i32 = 2;
 /// hold; else those of the sink.
 pub fn write(mesh: &Mesh, encoding: Encoding, sink: &mut impl Write) -> io::Result<()> {
     mesh.validate().map_err(|invalid| unwritable(invalid.to_string()))?;
-    let numbered = Numbered::of(mesh);
+    let numbered = Numbering::of(mesh);
     let mut out = Output { encoding, sink };
     out.header()?;
     out.names(mesh)?;
@@ -41,48 +39,6 @@ fn unwritable(reason: String) -> io::Error {
 fn entity(set: u32) -> io::Result<i32> {
     i32::try_from(i64::from(set) + 1)
         .map_err(|_| unwritable("the mesh has too many sets of physical groups".into()))
-}
-
-/// The nodes of curved triangles that are no corners: those on sides are there once for all
-/// triangles at the side.
-#[derive(Default)]
-struct Numbered {
-    nodes: Vec<Vector>,
-    /// For each triangle the tags of its nodes behind the corners.
-    tags: Vec<u64>,
-    /// How many these are.
-    more: usize,
-}
-
-impl Numbered {
-    fn of(mesh: &Mesh) -> Self {
-        let Some(patches) = &mesh.patches else { return Self::default() };
-        let order = patches.order;
-        let on_sides = 3 * (order - 1);
-        let more = node_count(order) - 3;
-        let mut numbered = Self { more, ..Self::default() };
-        // Two arcs may have the same ends, so that places count too.
-        let mut known: HashMap<([u32; 2], [u64; 3]), u64> = HashMap::new();
-        for (t, corners) in mesh.triangles.iter().enumerate() {
-            for (k, &node) in patches.of(t)[3..].iter().enumerate() {
-                let next = (mesh.vertices.len() + numbered.nodes.len() + 1) as u64;
-                let tag = if k < on_sides {
-                    let side = k / (order - 1);
-                    let (p, q) = (corners[side], corners[(side + 1) % 3]);
-                    // Zeros have two signs.
-                    let place = node.map(|x| (x + 0.0).to_bits());
-                    *known.entry(([p.min(q), p.max(q)], place)).or_insert(next)
-                } else {
-                    next
-                };
-                numbered.tags.push(tag);
-                if tag == next {
-                    numbered.nodes.push(node);
-                }
-            }
-        }
-        numbered
-    }
 }
 
 struct Output<'a, W> {
@@ -153,7 +109,7 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndEntities")
     }
 
-    fn nodes(&mut self, mesh: &Mesh, numbered: &Numbered) -> io::Result<()> {
+    fn nodes(&mut self, mesh: &Mesh, numbered: &Numbering) -> io::Result<()> {
         let count = (mesh.vertices.len() + numbered.nodes.len()) as u64;
         self.open("$Nodes")?;
         let blocks = u64::from(count > 0);
@@ -183,7 +139,7 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndNodes")
     }
 
-    fn elements(&mut self, mesh: &Mesh, numbered: &Numbered) -> io::Result<()> {
+    fn elements(&mut self, mesh: &Mesh, numbered: &Numbering) -> io::Result<()> {
         let curved = PATCHES.iter().find(|(_, order)| *order == mesh.order());
         let kind = curved.map_or(TRIANGLE, |(number, _)| i32::from(*number));
         let count = mesh.triangles.len() as u64;
@@ -206,9 +162,8 @@ impl<W: Write> Output<'_, W> {
                 for &vertex in corners {
                     self.size(u64::from(vertex) + 1)?;
                 }
-                let first = numbered.more * (tag as usize - 1);
-                for &node in &numbered.tags[first..first + numbered.more] {
-                    self.size(node)?;
+                for &node in numbered.of_triangle(tag as usize - 1) {
+                    self.size(u64::from(node) + 1)?;
                 }
                 self.end()?;
             }

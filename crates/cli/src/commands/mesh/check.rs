@@ -204,11 +204,11 @@ fn write_defects(
     let folds = defects.folds.iter().map(|fold| (fold.triangle, 4));
     let (indices, kinds): (Vec<u32>, Vec<i32>) =
         zero_area.chain(duplicates).chain(crossing).chain(folds).unzip();
-    let triangles: Vec<[u32; 3]> = indices.iter().map(|&t| mesh.triangles[t as usize]).collect();
+    let triangles: Vec<usize> = indices.iter().map(|&t| t as usize).collect();
     let data = vec![
         vtk::array("defect (1 zero area, 2 duplicate, 3 intersecting, 4 folded)", kinds),
         vtk::array("triangle", indices),
     ];
-    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &triangles, data };
-    vtk::write(out, &surface, true)
+    let surface = vtk::SurfaceGrid::of(mesh, triangles.into_iter(), data);
+    vtk::write(out, surface, true)
 }
