@@ -18,6 +18,7 @@ pub mod generate;
 pub mod gmsh;
 pub mod intersect;
 pub mod join;
+pub mod lift;
 pub mod local_refine;
 pub mod locate;
 mod measure;
