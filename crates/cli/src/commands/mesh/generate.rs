@@ -116,7 +116,7 @@ enum Shape {
     /// An ellipsoid around the origin; group `ellipsoid`
     Ellipsoid {
         /// Half the length along x, y and z
-        #[arg(long, value_name = "X,Y,Z", default_value = "1,1,2", value_delimiter = ',', num_args = 3, value_parser = parse_positive)]
+        #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], default_values_t = [1.0, 1.0, 2.0], value_parser = parse_positive)]
         semi_axes: Vec<f64>,
         #[arg(long, value_enum, default_value_t)]
         base: Base,
