@@ -217,8 +217,13 @@ pub(crate) fn write(
     compressed: bool,
 ) -> io::Result<()> {
     let SurfaceGrid { nodes, connectivity, triangles, kind, data } = surface;
-    let each = connectivity.len().checked_div(triangles).unwrap_or(0) as u32;
-    let ends: Vec<u32> = (1..=triangles as u32).map(|n| each * n).collect();
+    let each = connectivity.len().checked_div(triangles).unwrap_or(0);
+    let ends = (1..=triangles).map(|n| each * n);
+    // meshio subtracts 64-bit numbers from the offsets of Lagrange cells.
+    let ends: IOBuffer = match kind {
+        CellType::LagrangeTriangle => ends.map(|end| end as i64).collect::<Vec<_>>().into(),
+        _ => ends.map(|end| end as u32).collect::<Vec<_>>().into(),
+    };
     let cells = [
         array("connectivity", connectivity),
         array("offsets", ends),
