@@ -1,13 +1,13 @@
 //! Curved triangles from flat ones: sides become arcs, by normals at the vertices.
 //!
 //! A mesh with its vertices on a smooth surface says more of it than its facets: triangles around a
-//! vertex tell the normal there. Each side becomes a cubic through its ends that is perpendicular to
-//! the normals at both (as in Nagata, Comput. Aided Geom. Des. 22 (2005) 327), whose middle is the
-//! node of a patch of order 2. Where the vertices are on a sphere or along a circle, normals,
+//! vertex tell the normal there. Each side becomes a cubic through its ends that is perpendicular
+//! to the normals at both (as in Nagata, Comput. Aided Geom. Des. 22 (2005) 327), whose middle is
+//! the node of a patch of order 2. Where the vertices are on a sphere or along a circle, normals,
 //! tangents and middles are exact.
 //!
-//! Edges that are sharp stay so: triangles on their two sides have normals of their own, and a sharp
-//! edge is curved only along itself, where it goes on smoothly at its end.
+//! Edges that are sharp stay so: triangles on their two sides have normals of their own, and a
+//! sharp edge is curved only along itself, where it goes on smoothly at its end.
 
 use std::collections::HashMap;
 
@@ -172,8 +172,8 @@ fn both(
 }
 
 /// For each corner the normal of the triangles around its vertex that no sharp edge separates from
-/// its own, each weighted by the cross product of its two sides there over their squares (N. Max, J.
-/// Graphics Tools 4 (1999) 1): exact on spheres.
+/// its own, each weighted by the cross product of its two sides there over their squares (N. Max,
+/// J. Graphics Tools 4 (1999) 1): exact on spheres.
 fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
     let count = mesh.triangles.len();
     let mut fans = DisjointSets::new(3 * count);
@@ -237,8 +237,8 @@ fn signs(beside: &[Vec<(u32, bool)>]) -> Vec<f64> {
     signs
 }
 
-/// The tangents at vertices where two sharp edges meet at less than the angle whose cosine is given:
-/// of the circle through the three ends. Zero at others.
+/// The tangents at vertices where two sharp edges meet at less than the angle whose cosine is
+/// given: of the circle through the three ends. Zero at others.
 fn tangents(mesh: &Mesh, creases: &Creases, cosine: f64) -> Vec<Vector> {
     let mut ends: Vec<Vec<u32>> = vec![Vec::new(); mesh.vertices.len()];
     for &(p, q) in creases.edges() {

@@ -1,8 +1,8 @@
 //! Areas and volumes of curved triangles, by quadrature.
 //!
-//! Gauss's rule in both directions of a square that is collapsed to the triangle: exact for volumes,
-//! whose integrand is a polynomial of degree 3 p - 2, and of order 12 in the size of triangles for
-//! areas.
+//! Gauss's rule in both directions of a square that is collapsed to the triangle: exact for
+//! volumes, whose integrand is a polynomial of degree 3 p - 2, and of order 12 in the size of
+//! triangles for areas.
 
 use std::sync::OnceLock;
 

@@ -39,9 +39,9 @@ pub struct Split {
 /// groups, in its plane; those without marked sides stay as they are. New vertices are in the
 /// middle of their edge, or, where one end of it alone is on a crease, at the fraction `grading` of
 /// its length from that end; `grading` is between 0 and 1. Parts of a curved triangle are parts of
-/// its patch, and new vertices are on its curved sides, at these fractions of the parameter. Pairs that are no edges of the mesh
-/// count for nothing. The result does not depend on the order of `marked`, and but for the order of
-/// triangles not on that of the mesh's triangles.
+/// its patch, and new vertices are on its curved sides, at these fractions of the parameter. Pairs
+/// that are no edges of the mesh count for nothing. The result does not depend on the order of
+/// `marked`, and but for the order of triangles not on that of the mesh's triangles.
 ///
 /// # Errors
 /// [`Error::TooMany`].

@@ -1,8 +1,8 @@
 //! Curved triangles of the shapes that have them: nodes on the true surface.
 //!
 //! Nodes of flat triangles are moved to the surface by a smooth map, so that the patches deviate
-//! from it by a power of the triangles' size that is one more than their order. The map of a node on
-//! a side depends on that side alone.
+//! from it by a power of the triangles' size that is one more than their order. The map of a node
+//! on a side depends on that side alone.
 
 use super::{
     ConcentricSpheres, Cylinder, Disk, Ellipsoid, Error, Molecule, Sphere, Torus, TwoSpheres,

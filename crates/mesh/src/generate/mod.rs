@@ -1,9 +1,9 @@
 //! Meshes of simple shapes: each a struct of dimensions whose `build` gives the mesh.
 //!
-//! Vertices lie on the true surface, so a curved body is approximated from inside, by flat triangles
-//! or, where there is a `build_curved`, by ones with all their nodes on the surface. Normals point
-//! out of closed bodies. Each triangle is in exactly one named physical group. Grids graded toward
-//! edges have triangles stretched along them, as tensor grids do.
+//! Vertices lie on the true surface, so a curved body is approximated from inside, by flat
+//! triangles or, where there is a `build_curved`, by ones with all their nodes on the surface.
+//! Normals point out of closed bodies. Each triangle is in exactly one named physical group. Grids
+//! graded toward edges have triangles stretched along them, as tensor grids do.
 
 mod cuboid;
 mod curved;

@@ -355,8 +355,8 @@ impl Reader {
     }
 }
 
-/// Reads the nodes of an element, each with `read`, and looks them up; the first go to `corners`, as
-/// many as it has room for.
+/// Reads the nodes of an element, each with `read`, and looks them up; the first go to `corners`,
+/// as many as it has room for.
 pub(super) fn element_nodes<'a>(
     mut input: Input<'a>,
     places: &Places,
