@@ -287,13 +287,51 @@ fn defects_load_fail_check_and_stop_solve() {
     let ended = place.farad("mesh check bad.msh");
     ended.fails(3, &[defects[0], defects[1], "bad.defects.vtu"]);
     assert!(
-        place.read("bad.defects.vtu").contains("defect (1 zero area, 2 duplicate, 3 intersecting)")
+        place
+            .read("bad.defects.vtu")
+            .contains("defect (1 zero area, 2 duplicate, 3 intersecting, 4 folded)")
     );
 
     place.case("bad.toml", "bad.msh", "");
     let ended = place.farad("solve bad.toml");
     ended.fails(3, &[defects[0], defects[1], "farad mesh check"]);
     assert!(!place.path("bad.out").exists());
+}
+
+/// Two triangles of order 2, of which one folds: the middle of a side is beyond its corner.
+const FOLDED: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n9\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n\
+    5 0.5 2 0\n6 0.5 0.5 0\n7 0 0.5 0\n8 1 0.5 0\n9 0.5 1 0\n$EndNodes\n$Elements\n2\n1 9 2 1 1 1 2 3 5 6 7\n\
+    2 9 2 1 1 2 4 3 8 9 6\n$EndElements\n";
+
+#[test]
+fn curved_triangles_are_made_described_refined_and_checked() {
+    let place = Workplace::new("mesh_curved");
+    place.must("mesh generate sphere --order 3 --elements 72 -o sphere.msh");
+    let info = place.must("mesh info sphere.msh").stdout;
+    assert!(info.contains("72 x 10-node triangle") && info.contains("of order 3"), "{info}");
+    // 4 pi is 12.566.
+    assert!(info.contains("area 12.57"), "{info}");
+    assert!(place.must("mesh check sphere.msh").stdout.contains("OK: the mesh can be solved on."));
+    place.must("mesh refine sphere.msh --binary -o fine.msh");
+    let info = place.must("mesh info fine.msh").stdout;
+    assert!(info.contains("288 x 10-node triangle") && info.contains("area 12.57"), "{info}");
+    for shape in ["torus", "ellipsoid --semi-axes 1 2 3", "cylinder", "disk", "two-spheres"] {
+        place.must(&format!(
+            "mesh generate {shape} --order 2 --elements 200 -o shape.msh --overwrite"
+        ));
+        assert!(place.must("mesh info shape.msh").stdout.contains("of order 2"), "{shape}");
+    }
+    let cube = place.must("mesh generate cube --order 2 --elements 12 -o cube.msh");
+    assert!(cube.stderr.contains("no effect"), "{}", cube.stderr);
+    place
+        .farad("mesh generate sphere --order 2 --equal-volume --elements 72 -o no.msh")
+        .fails(2, &["--equal-volume is for flat triangles"]);
+
+    place.write("folded.msh", FOLDED);
+    place.case("folded.toml", "folded.msh", "");
+    let told = "1 curved triangle folds over (first: triangle 0, at (";
+    place.farad("mesh check folded.msh").fails(3, &[told, "folded.defects.vtu"]);
+    place.farad("solve folded.toml").fails(3, &[told, "farad mesh check"]);
 }
 
 #[test]

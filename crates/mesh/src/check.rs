@@ -1,6 +1,7 @@
 //! A report on a mesh, and whether it can be solved on.
 
 use crate::conductors::Loose;
+use crate::curved::{self, Fold};
 use crate::quality::{self, Quality, relative_height};
 use crate::surface::{InvalidMesh, Mesh};
 use crate::topology::{Orientation, Part, Topology};
@@ -18,12 +19,14 @@ const DEGENERATE: f64 = 1e-12;
 const COINCIDENT: f64 = 1e-11;
 
 /// Defects that make a solve meaningless or its matrix singular.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defects {
     /// Triangles without area.
     pub zero_area: Vec<u32>,
     /// Triangles with the same three corners as an earlier one.
     pub duplicates: Vec<Duplicate>,
+    /// Curved triangles that fold.
+    pub folds: Vec<Fold>,
 }
 
 /// A triangle with the same three corners as an earlier one.
@@ -38,7 +41,7 @@ pub struct Duplicate {
 impl Defects {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.zero_area.is_empty() && self.duplicates.is_empty()
+        self.zero_area.is_empty() && self.duplicates.is_empty() && self.folds.is_empty()
     }
 
     /// Looks for defects in a valid mesh ([`Mesh::validate`]).
@@ -52,7 +55,7 @@ impl Defects {
             .filter(|&t| is_degenerate(mesh.corners(t)))
             .map(|t| t as u32)
             .collect();
-        Self { zero_area, duplicates: duplicates(mesh, welded) }
+        Self { zero_area, duplicates: duplicates(mesh, welded), folds: curved::folds(mesh) }
     }
 }
 
@@ -69,6 +72,16 @@ impl fmt::Display for Defects {
             write!(
                 f,
                 "{separator}{number} with the corners of another one (first: triangle {triangle}, like {original})"
+            )?;
+            separator = "\n";
+        }
+        if let Some(Fold { triangle, place: [x, y, z] }) = self.folds.first() {
+            let number =
+                counted(self.folds.len(), "curved triangle folds", "curved triangles fold");
+            write!(
+                f,
+                "{separator}{number} over (first: triangle {triangle}, at ({x}, {y}, {z})): its nodes are not in order, or \
+                 too far from a plane"
             )?;
         }
         Ok(())
@@ -140,6 +153,8 @@ pub struct Report {
     pub vertices: usize,
     /// Number of triangles.
     pub triangles: usize,
+    /// Order of the triangles: 1 where they are flat.
+    pub order: usize,
     /// Triangles in no physical group.
     pub ungrouped: usize,
     /// Vertices at the same point as an earlier vertex that they are not identified with.
@@ -264,6 +279,7 @@ impl Report {
         let components = bodies.zip(component_areas).zip(topology.components);
         Ok(Self {
             vertices: mesh.vertices.len(),
+            order: mesh.order(),
             triangles: mesh.triangles.len(),
             ungrouped,
             coincident_vertices: coincident.count(),

@@ -1,14 +1,17 @@
 //! Several surfaces as one mesh.
 
-use crate::surface::{Mesh, PhysicalGroup};
+use crate::surface::{Mesh, Patches, PhysicalGroup};
 
 /// Puts surfaces into one mesh, without joining vertices. `parts` are their names and valid meshes
 /// ([`Mesh::validate`]).
 ///
 /// Groups keep their names; those of a later surface that are taken get its name before theirs,
 /// `water` of `b` becoming `b_water`. Triangles in no group become a group named after the surface.
+/// All triangles get the highest order of any; the surfaces stay as they are.
 pub fn joined(parts: Vec<(String, Mesh)>) -> Mesh {
+    let order = parts.iter().map(|(_, part)| part.order()).max().unwrap_or(1);
     let mut all = Mesh { memberships: vec![vec![]], ..Mesh::default() };
+    let mut patches = (order > 1).then(|| Patches::new(order));
     for (name, part) in parts {
         let first_vertex = all.vertices.len() as u32;
         let groups: Vec<u32> =
@@ -22,12 +25,19 @@ pub fn joined(parts: Vec<(String, Mesh)>) -> Mesh {
             members.sort_unstable();
             all.memberships.push(members);
         }
+        if let Some(all) = &mut patches {
+            all.nodes.extend(match &part.patches {
+                Some(own) if own.order == order => own.nodes.clone(),
+                Some(own) => own.elevated(order).nodes,
+                None => Patches::straight(&part, order).nodes,
+            });
+        }
         all.vertices.extend(part.vertices);
         let moved = |corners: &[u32; 3]| corners.map(|vertex| vertex + first_vertex);
         all.triangles.extend(part.triangles.iter().map(moved));
         all.membership.extend(part.membership.iter().map(|set| set + first_set));
     }
-    all
+    Mesh { patches, ..all }
 }
 
 /// Adds a group of a surface called `of`, under a name that is not taken.

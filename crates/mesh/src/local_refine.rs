@@ -11,9 +11,10 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use crate::curved::{self, Barycentric, CORNERS, QUARTERS};
 use crate::locate::distance_squared;
 use crate::refine::Error;
-use crate::surface::Mesh;
+use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, norm, sub};
 
 /// Lengths, or angles, that differ by no more than rounding count as equal.
@@ -100,11 +101,15 @@ impl Splitting {
         }
     }
 
-    fn middle(&mut self, [a, b]: [u32; 2]) -> u32 {
+    /// The vertex in the middle of a side, which is a triangle's at these coordinates.
+    fn middle(&mut self, [a, b]: [u32; 2], t: u32, at: Barycentric) -> u32 {
         *self.middles.entry([a, b]).or_insert_with(|| {
             let (p, q) = (self.mesh.vertices[a as usize], self.mesh.vertices[b as usize]);
             let middle = self.mesh.vertices.len() as u32;
-            self.mesh.vertices.push(std::array::from_fn(|k| f64::midpoint(p[k], q[k])));
+            self.mesh.vertices.push(match &self.mesh.patches {
+                Some(patches) => curved::point(patches.order, patches.of(t as usize), at),
+                None => std::array::from_fn(|k| f64::midpoint(p[k], q[k])),
+            });
             self.parents.insert(middle, [a, b]);
             middle
         })
@@ -125,9 +130,15 @@ impl Splitting {
                     at.retain(|&other| other != t);
                 }
             }
-            let [ab, bc, ca] = own.map(|side| self.middle(side));
+            let [ab, bc, ca] =
+                std::array::from_fn(|side| self.middle(own[side], t, QUARTERS[3][side]));
             let set = self.mesh.membership[t as usize];
-            for child in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]] {
+            let children = [[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]];
+            for (child, part) in children.into_iter().zip(QUARTERS) {
+                self.mesh.with_patches(|mesh, patches| {
+                    let parent = patches.of(t as usize).to_vec();
+                    patches.push_part(&parent, part, child.map(|v| mesh.vertices[v as usize]));
+                });
                 let index = self.mesh.triangles.len() as u32;
                 self.mesh.triangles.push(child);
                 self.mesh.membership.push(set);
@@ -174,7 +185,8 @@ impl Splitting {
     /// The mesh without the triangles that were split, and those with one halved side cut in two.
     fn closed(self) -> Mesh {
         let Self { mesh, is_split, middles, .. } = self;
-        let mut closed = Mesh { triangles: Vec::new(), membership: Vec::new(), ..mesh };
+        let mut patches = mesh.patches.as_ref().map(|patches| Patches::new(patches.order));
+        let (mut triangles, mut membership) = (Vec::new(), Vec::new());
         for (t, corners) in mesh.triangles.iter().enumerate().filter(|(t, _)| !is_split[*t]) {
             let halved =
                 sides(*corners).into_iter().find_map(|side| Some((side, *middles.get(&side)?)));
@@ -186,11 +198,23 @@ impl Splitting {
                 }
             };
             for part in parts {
-                closed.triangles.push(part);
-                closed.membership.push(mesh.membership[t]);
+                triangles.push(part);
+                membership.push(mesh.membership[t]);
+                let (Some(from), Some(to)) = (&mesh.patches, &mut patches) else { continue };
+                let of_end = |v: &u32| corners.iter().position(|corner| corner == v);
+                let at = |v: u32| {
+                    let share = |k: usize| match (of_end(&v), halved) {
+                        (Some(own), _) => CORNERS[own][k],
+                        (None, Some((side, _))) if side.contains(&corners[k]) => 0.5,
+                        _ => 0.0,
+                    };
+                    std::array::from_fn(share)
+                };
+                let places = part.map(|v| mesh.vertices[v as usize]);
+                to.push_part(from.of(t), part.map(at), places);
             }
         }
-        closed
+        Mesh { triangles, membership, patches, ..mesh }
     }
 }
 

@@ -6,7 +6,10 @@
 
 use thiserror::Error;
 
+use crate::curved;
+use crate::patch::node_count;
 use crate::surface::Mesh;
+use crate::vector::Vector;
 use crate::weld;
 
 /// Vertices this near to a plane, relative to the mesh's diagonal, lie in it.
@@ -63,7 +66,9 @@ pub fn place(mesh: &Mesh, plane: &Plane, keep: impl Fn(usize) -> bool) -> Result
     let mut placed = Placed { side: 0.0, tolerance, touching: Vec::new() };
     let mut first = 0;
     for t in (0..mesh.triangles.len()).filter(|&t| keep(t)) {
-        let heights = mesh.corners(t).map(|x| x[plane.axis] - plane.at);
+        let corners = mesh.corners(t);
+        let nodes = mesh.patches.as_ref().map_or(&corners[..], |patches| patches.of(t));
+        let heights: Vec<f64> = nodes.iter().map(|x| x[plane.axis] - plane.at).collect();
         let above = heights.iter().any(|h| *h > tolerance);
         let below = heights.iter().any(|h| *h < -tolerance);
         let side = match (above, below) {
@@ -106,6 +111,16 @@ pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
         let images: Vec<[u32; 3]> = whole.triangles.iter().map(|&t| mirrored(t)).collect();
         whole.triangles.extend(images);
         whole.membership.extend_from_within(..);
+        whole.with_patches(|whole, patches| {
+            let mut images = patches.nodes.clone();
+            for nodes in images.chunks_exact_mut(node_count(patches.order)) {
+                let off = |x: &Vector| (x[plane.axis] - plane.at).abs() > tolerance;
+                nodes.iter_mut().filter(|x| off(x)).for_each(|x| *x = plane.reflect(*x));
+                curved::reverse(patches.order, nodes);
+            }
+            patches.nodes.extend(images);
+            patches.put_corners(whole);
+        });
     }
     whole
 }

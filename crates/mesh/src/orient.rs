@@ -2,6 +2,7 @@
 //! face out.
 
 use crate::bvh::Box3;
+use crate::curved;
 use crate::locate::Locator;
 use crate::surface::Mesh;
 use crate::topology::{Orientation, Part, Sides, Topology};
@@ -161,6 +162,11 @@ fn turn(mesh: &mut Mesh, which: &[bool]) {
     for (corners, _) in mesh.triangles.iter_mut().zip(which).filter(|(_, which)| **which) {
         corners.swap(1, 2);
     }
+    mesh.with_patches(|_, patches| {
+        for t in (0..which.len()).filter(|&t| which[t]) {
+            curved::reverse(patches.order, patches.of_mut(t));
+        }
+    });
 }
 
 /// Finds which triangles to turn so that neighbours face one side; the components where that cannot

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::measure;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld;
@@ -122,12 +123,15 @@ pub fn sagittas(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
 
 /// Lowest and highest coordinates; zeros for a mesh without vertices.
 pub fn bounding_box(mesh: &Mesh) -> [[f64; 3]; 2] {
-    weld::bounds(&mesh.vertices)
+    weld::bounds(mesh.patches.as_ref().map_or(&mesh.vertices, |patches| &patches.nodes))
 }
 
-/// Each triangle's area, in the square of the mesh's unit.
+/// Each triangle's area, in the square of the mesh's unit; that of its patch if it is curved.
 pub fn areas(mesh: &Mesh) -> Vec<f64> {
-    let area = |t: usize| 0.5 * norm(area_vector(mesh.corners(t)));
+    let area = |t: usize| match &mesh.patches {
+        Some(patches) => measure::area(patches, t),
+        None => 0.5 * norm(area_vector(mesh.corners(t))),
+    };
     (0..mesh.triangles.len()).into_par_iter().map(area).collect()
 }
 

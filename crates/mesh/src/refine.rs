@@ -1,7 +1,8 @@
 //! Uniform refinement: every triangle becomes four, by the midpoints of its sides.
 
+use crate::curved::{self, Barycentric, QUARTERS};
 use crate::spheres::{self, Ball, Found, NoSphere, Sphere};
-use crate::surface::Mesh;
+use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, norm, scale, sub};
 use std::collections::HashMap;
 use thiserror::Error;
@@ -33,8 +34,9 @@ pub(crate) fn numbered(count: u64) -> Result<usize, Error> {
 /// inherited.
 ///
 /// Children of triangle t are 4 t to 4 t + 3, the last one in the middle. The surface stays as it
-/// is: new vertices lie on flat sides. For a curved body pass each new vertex through `place`, with
-/// the triangle it was made for.
+/// is: new vertices lie on flat sides, or on the curved ones of patches. For a curved body of flat
+/// triangles pass each new vertex through `place`, with the triangle it was made for; patches have
+/// no use for it.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -46,21 +48,36 @@ pub fn uniform(mesh: &Mesh, place: impl Fn(u32, [f64; 3]) -> [f64; 3]) -> Result
         groups: mesh.groups.clone(),
         membership: Vec::with_capacity(count),
         memberships: mesh.memberships.clone(),
-        patches: None,
+        patches: mesh.patches.as_ref().map(|patches| Patches::new(patches.order)),
     };
     let mut midpoints: HashMap<(u32, u32), u32> = HashMap::with_capacity(2 * mesh.triangles.len());
     for (triangle, (&[a, b, c], &set)) in (0..).zip(mesh.triangles.iter().zip(&mesh.membership)) {
-        let mut middle = |p: u32, q: u32| {
+        let mut middle = |p: u32, q: u32, at: Barycentric| {
             *midpoints.entry((p.min(q), p.max(q))).or_insert_with(|| {
-                let (p, q) = (mesh.vertices[p as usize], mesh.vertices[q as usize]);
-                let point = std::array::from_fn(|i| f64::midpoint(p[i], q[i]));
-                refined.vertices.push(place(triangle, point));
+                refined.vertices.push(match &mesh.patches {
+                    Some(patches) => {
+                        curved::point(patches.order, patches.of(triangle as usize), at)
+                    }
+                    None => {
+                        let (p, q) = (mesh.vertices[p as usize], mesh.vertices[q as usize]);
+                        place(triangle, std::array::from_fn(|i| f64::midpoint(p[i], q[i])))
+                    }
+                });
                 (refined.vertices.len() - 1) as u32
             })
         };
-        let (ab, bc, ca) = (middle(a, b), middle(b, c), middle(c, a));
+        let [ab, bc, ca] = QUARTERS[3];
+        let (ab, bc, ca) = (middle(a, b, ab), middle(b, c, bc), middle(c, a, ca));
         refined.triangles.extend([[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]);
         refined.membership.extend([set; 4]);
+    }
+    if let Some(patches) = &mesh.patches {
+        refined.with_patches(|refined, children| {
+            for child in 0..refined.triangles.len() {
+                let (parent, part) = (patches.of(child / 4), QUARTERS[child % 4]);
+                children.push_part(parent, part, refined.corners(child));
+            }
+        });
     }
     Ok(refined)
 }
@@ -76,11 +93,14 @@ pub struct OnSpheres {
 
 /// As [`uniform`], with new vertices of components that are spheres ([`crate::spheres`]) put onto
 /// the sphere. Those whose facets have the sphere's volume ([`crate::generate::with_volumes`]) keep
-/// it.
+/// it. Patches have their own shape, and are refined on that.
 ///
 /// # Errors
 /// [`Error::TooMany`].
 pub fn on_spheres(mesh: &Mesh) -> Result<OnSpheres, Error> {
+    if mesh.patches.is_some() {
+        return Ok(OnSpheres { mesh: uniform(mesh, |_, point| point)?, flat: Vec::new() });
+    }
     let Found { component_of, spheres, flat } = spheres::find(mesh);
     let raised = |triangle: usize| match spheres[component_of[triangle] as usize] {
         Some(Sphere { ball, raised: true }) => Some(ball),

@@ -16,9 +16,10 @@
 use rayon::prelude::*;
 
 use crate::creases::Creases;
+use crate::curved::{self, Barycentric, CORNERS};
 use crate::local_refine::EQUAL;
 use crate::refine::{Error, numbered};
-use crate::surface::Mesh;
+use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, norm, sub};
 
 /// A mesh of which marked edges are split.
@@ -37,9 +38,10 @@ pub struct Split {
 /// A triangle becomes one more triangle than it has marked sides, of its own orientation and
 /// groups, in its plane; those without marked sides stay as they are. New vertices are in the
 /// middle of their edge, or, where one end of it alone is on a crease, at the fraction `grading` of
-/// its length from that end; `grading` is between 0 and 1. Pairs that are no edges of the mesh
-/// count for nothing. The result does not depend on the order of `marked`, and but for the order of
-/// triangles not on that of the mesh's triangles.
+/// its length from that end; `grading` is between 0 and 1. Parts of a curved triangle are parts of
+/// its patch, and new vertices are on its curved sides, at these fractions of the parameter. Pairs
+/// that are no edges of the mesh count for nothing. The result does not depend on the order of
+/// `marked`, and but for the order of triangles not on that of the mesh's triangles.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -67,20 +69,56 @@ pub fn edges(
         vertex_of[k] = vertices.len() as u32;
         vertices.push(place(mesh, creases, edge, grading));
     }
+    if let Some(patches) = &mesh.patches {
+        // All triangles at a side have the same place there.
+        for (t, sides) in sides.iter().enumerate() {
+            for (side, k) in sides.iter().enumerate().filter_map(|(side, k)| Some((side, (*k)?))) {
+                let at = on_side(creases, mesh.triangles[t], side, grading);
+                vertices[vertex_of[k] as usize] = curved::point(patches.order, patches.of(t), at);
+            }
+        }
+    }
 
     let mut triangles = Vec::with_capacity(count);
     let mut membership = Vec::with_capacity(count);
     let mut parent = Vec::with_capacity(count);
+    let mut patches = mesh.patches.as_ref().map(|patches| Patches::new(patches.order));
     for (t, (&corners, sides)) in mesh.triangles.iter().zip(sides).enumerate() {
-        cut(&vertices, corners, sides.map(|k| k.map(|k| vertex_of[k])), &mut triangles);
+        let on_sides = sides.map(|k| k.map(|k| vertex_of[k]));
+        cut(&vertices, corners, on_sides, &mut triangles);
+        if let (Some(from), Some(to)) = (&mesh.patches, &mut patches) {
+            let at = |v: u32| match corners.iter().position(|&corner| corner == v) {
+                Some(corner) => CORNERS[corner],
+                None => match on_sides.iter().position(|&vertex| vertex == Some(v)) {
+                    Some(side) => on_side(creases, corners, side, grading),
+                    None => CORNERS[0],
+                },
+            };
+            for part in &triangles[parent.len()..] {
+                to.push_part(from.of(t), part.map(at), part.map(|v| vertices[v as usize]));
+            }
+        }
         membership.resize(triangles.len(), mesh.membership[t]);
         parent.resize(triangles.len(), t as u32);
     }
     let (groups, memberships) = (mesh.groups.clone(), mesh.memberships.clone());
     Ok(Split {
-        mesh: Mesh { vertices, triangles, groups, membership, memberships, patches: None },
+        mesh: Mesh { vertices, triangles, groups, membership, memberships, patches },
         parent,
     })
+}
+
+/// The same as [`place`] in barycentric coordinates: where a side of a triangle is cut.
+fn on_side(creases: &Creases, corners: [u32; 3], side: usize, grading: f64) -> Barycentric {
+    let (p, q) = (side, (side + 1) % 3);
+    let (of_p, of_q) = match (creases.is_on(corners[p]), creases.is_on(corners[q])) {
+        (true, false) => (1.0 - grading, grading),
+        (false, true) => (grading, 1.0 - grading),
+        _ => (0.5, 0.5),
+    };
+    let mut at = [0.0; 3];
+    (at[p], at[q]) = (of_p, of_q);
+    at
 }
 
 /// Where an edge is cut. Both ways through an edge have the same place, bit by bit, so that edges

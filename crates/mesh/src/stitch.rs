@@ -5,6 +5,7 @@
 //! bodies that touch have no such edges and stay apart.
 
 use crate::check::coincident;
+use crate::curved;
 use crate::surface::Mesh;
 use crate::topology::{Side, Sides};
 use crate::vector::Vector;
@@ -60,6 +61,9 @@ pub fn stitch(mesh: &mut Mesh) -> usize {
         }
     }
     drop_unused(mesh);
+    mesh.with_patches(|mesh, patches| {
+        curved::share_sides(mesh, patches);
+    });
     joined
 }
 

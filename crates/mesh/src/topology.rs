@@ -1,6 +1,7 @@
 //! The connections of triangles: shared edges, components, closedness and orientation.
 
 use crate::disjoint::DisjointSets;
+use crate::measure;
 use crate::surface::Mesh;
 use crate::vector::{cross, dot, sub};
 use rayon::prelude::*;
@@ -314,8 +315,10 @@ fn enclose(mesh: &Mesh, members: impl Iterator<Item = (usize, usize)>, parts: &m
     for (triangle, part) in members {
         let [a, b, c] = mesh.corners(triangle);
         let apex = *apex[part].get_or_insert(a);
-        let six_volumes = dot(sub(a, apex), cross(sub(b, apex), sub(c, apex)));
-        parts[part].signed_volume += six_volumes / 6.0;
+        parts[part].signed_volume += match &mesh.patches {
+            Some(patches) => measure::cone(patches, triangle, apex),
+            None => dot(sub(a, apex), cross(sub(b, apex), sub(c, apex))) / 6.0,
+        };
         parts[part].triangles += 1;
     }
     for part in parts {

@@ -66,6 +66,12 @@ pub fn moved(mesh: &Mesh, moves: impl Fn(usize) -> bool, motion: &Motion) -> Mes
             *vertex = place_of[old];
         }
     }
+    result.with_patches(|result, patches| {
+        for t in (0..which.len()).filter(|&t| which[t]) {
+            patches.of_mut(t).iter_mut().for_each(|node| *node = motion.apply(*node));
+        }
+        patches.put_corners(result);
+    });
     result
 }
 

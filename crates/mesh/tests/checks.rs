@@ -31,6 +31,7 @@ fn surface(vertices: &[[f64; 3]], triangles: &[[u32; 3]]) -> Mesh {
         groups: Vec::new(),
         membership: vec![0; triangles.len()],
         memberships: vec![Vec::new()],
+        patches: None,
     }
 }
 

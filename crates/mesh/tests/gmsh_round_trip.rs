@@ -5,7 +5,7 @@
 use mesh::check::Report;
 use mesh::generate::{Bus, Resolution, Sphere, SphereBase, TwoSpheres};
 use mesh::gmsh::{self, Encoding};
-use mesh::{Mesh, PhysicalGroup, conductors};
+use mesh::{Mesh, Patches, PhysicalGroup, conductors};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -248,4 +248,63 @@ fn large_files_are_read_as_small_ones() {
         let [from_little, from_big] = [&little, &big].map(|file| gmsh::parse(file).unwrap_err());
         assert_eq!(from_little.to_string(), from_big.to_string());
     }
+}
+
+/// A sphere of curved triangles, whose nodes lie on it.
+fn curved_sphere(order: usize) -> Mesh {
+    let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(72));
+    let mut mesh = Sphere { radius: 0.3, base, resolution }.build().unwrap();
+    let mut patches = Patches::straight(&mesh, order);
+    for t in 0..mesh.triangles.len() {
+        for node in &mut patches.of_mut(t)[3..] {
+            let length = node.iter().map(|x| x * x).sum::<f64>().sqrt();
+            *node = node.map(|x| 0.3 / length * x);
+        }
+    }
+    mesh.patches = Some(patches);
+    mesh.validate().unwrap();
+    mesh
+}
+
+#[test]
+fn curved_triangles_are_read_back() {
+    for order in 2..=4 {
+        let mesh = curved_sphere(order);
+        for encoding in ENCODINGS {
+            let (read, report) = gmsh::parse(&written(&mesh, encoding)).unwrap();
+            assert_eq!(read, mesh);
+            // Euler's formula, V - E + F = 2 with 3 F = 2 E: nodes of edges are there once.
+            let inner = (order - 1) * (order - 2) / 2;
+            assert_eq!(report.vertices, 72 / 2 + 2 + 108 * (order - 1) + 72 * inner);
+            assert!(report.notes.is_empty() && report.dropped_vertices == 0);
+        }
+    }
+}
+
+/// Two triangles in version 2.2, one of order 2 that is turned over and one of another type.
+#[test]
+fn orders_in_one_file_become_the_highest() {
+    let text = |other: &str| {
+        format!(
+            "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n8\n1 0 0 0\n2 2 0 0\n3 0 2 0\n4 1 -0.1 0\n5 1 1 0\n\
+             6 0 1 0\n7 2 2 0\n8 9 9 9\n$EndNodes\n$Elements\n2\n1 9 2 -1 1 1 2 3 4 5 6\n2 {other}\n$EndElements\n"
+        )
+    };
+    let (mesh, report) = gmsh::parse(text("2 2 1 1 2 7 3").as_bytes()).unwrap();
+    mesh.validate().unwrap();
+    assert_eq!((mesh.order(), report.flattened, report.dropped_vertices), (2, 0, 1));
+    let patches = mesh.patches.as_ref().unwrap();
+    assert_eq!(mesh.triangles[0], [0, 2, 1]);
+    assert_eq!(patches.of(0)[3..], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, -0.1, 0.0]]);
+    assert_eq!(patches.of(1)[3..], [[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, 0.0]]);
+    assert!(report.notes.iter().all(|note| !note.contains("gaps")));
+    // Where a flat triangle has the curved side: a gap.
+    let (_, report) = gmsh::parse(text("2 2 1 1 1 2 7").as_bytes()).unwrap();
+    assert!(report.notes.iter().any(|note| note.contains("gaps")), "{:?}", report.notes);
+    // Types without inner nodes are flat: 9 nodes, order 3.
+    let (mesh, report) = gmsh::parse(text("20 2 1 1 2 7 3 1 1 1 1 1 1").as_bytes()).unwrap();
+    assert_eq!((mesh.order(), report.flattened), (2, 1));
+    let (mesh, _) = gmsh::parse(text("3 2 1 1 1 2 7 3").as_bytes()).unwrap();
+    mesh.validate().unwrap();
+    assert_eq!((mesh.order(), mesh.triangles.len()), (2, 3));
 }

@@ -37,6 +37,8 @@ pub(crate) struct Case {
     pub(crate) title: String,
     /// The mesh's file, relative to the current directory or absolute.
     pub(crate) mesh: PathBuf,
+    /// Its flat triangles become curved; edges sharper than this angle in degrees stay sharp.
+    pub(crate) smooth: Option<f64>,
     pub(crate) description: Description,
     pub(crate) options: SolveOptions,
     /// How exact `farad solve` is to be, if the mesh may be refined for it.

@@ -1,7 +1,10 @@
 //! From a case to its problem: reads the mesh.
 
+use std::path::Path;
+
 use farad::Problem;
-use mesh::Mesh;
+use mesh::files::Reading;
+use mesh::{Mesh, lift};
 
 use crate::case::{Case, told};
 use crate::surfaces;
@@ -9,10 +12,22 @@ use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
 
+/// Reads a mesh for `case`, and smooths it if the case asks for that.
+pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
+    let (mesh, reading) = surfaces::read_with_notes(file, output)?;
+    let Some(angle) = case.smooth else { return Ok((mesh, reading)) };
+    if mesh.patches.is_some() {
+        let name = file.display();
+        output.note(&format!("{name}: its triangles are curved, [mesh] smooth has no effect"));
+        return Ok((mesh, reading));
+    }
+    Ok((lift::smooth(&mesh, angle, None), reading))
+}
+
 /// Reads the mesh of `case`, checks it, and finds its conductors.
 pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     let file = &case.mesh;
-    let (mesh, reading) = surfaces::read_with_notes(file, output)?;
+    let (mesh, reading) = read(case, file, output)?;
     tracing::info!(
         vertices = mesh.vertices.len(),
         triangles = mesh.triangles.len(),

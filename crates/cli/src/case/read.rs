@@ -136,6 +136,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let mesh = mesh_section.text("file").and_then(|file| existing(top, base, "mesh", file));
     let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
     let ignore = mesh_section.names("ignore").unwrap_or_default();
+    let smooth = mesh_section.number("smooth").map(|angle| angle.value);
     let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
     let (ignore, of_ignore) = places::split(ignore);
     let permittivity = top.section("medium").number("relative_permittivity");
@@ -197,6 +198,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     Some(Case {
         title,
         mesh: mesh?.value,
+        smooth,
         description,
         options,
         goal,

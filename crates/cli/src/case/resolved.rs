@@ -50,7 +50,9 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("file", string(&paths::relative(folder, &case.mesh))),
             ("unit", string(description.unit.name())),
             ("ignore", list(&description.ignore)),
-        ],
+        ]
+        .into_iter()
+        .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
     let permittivity = number(description.relative_permittivity);
     document.table("[medium]", [("relative_permittivity", permittivity)]);

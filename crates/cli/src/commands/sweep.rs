@@ -23,7 +23,6 @@ use crate::report::text::csv_quoted;
 use crate::report::text_table::aligned_table;
 use crate::report::units::{counted, decimals, prefix, significant};
 use crate::report::warnings::{self, Warning};
-use crate::surfaces;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
@@ -268,7 +267,7 @@ impl Sweeping<'_> {
         let read = match self.read.entry(file) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let (mesh, _) = surfaces::read_with_notes(new.key(), self.output)?;
+                let (mesh, _) = problem::read(case, new.key(), self.output)?;
                 new.insert(mesh)
             }
         };

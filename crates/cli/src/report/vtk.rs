@@ -19,6 +19,8 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use mesh::Mesh;
+use mesh::numbering::Numbering;
 use rayon::prelude::*;
 use vtkio::model::{CellType, IOBuffer};
 use vtkio::xml::ScalarType;
@@ -30,13 +32,45 @@ const COMPRESSION_LEVEL: u32 = 5;
 /// all readers take.
 const BLOCK: usize = 1 << 15;
 
+/// VTK's quadratic and Lagrange triangles. Both have their nodes in the order of Gmsh's.
+const CURVED: [CellType; 2] = [CellType::QuadraticTriangle, CellType::LagrangeTriangle];
+
 /// Triangles with data on them.
 #[derive(Debug)]
-pub(crate) struct SurfaceGrid<'a> {
-    pub(crate) vertices: &'a [[f64; 3]],
-    pub(crate) triangles: &'a [[u32; 3]],
+pub(crate) struct SurfaceGrid {
+    /// All nodes: vertices, then those of curved triangles that are no corners.
+    nodes: Vec<[f64; 3]>,
+    /// For each triangle the numbers of its nodes.
+    connectivity: Vec<u32>,
+    triangles: usize,
+    kind: CellType,
     /// Arrays of one value per triangle.
-    pub(crate) data: Vec<Array>,
+    data: Vec<Array>,
+}
+
+impl SurfaceGrid {
+    /// Some triangles of a mesh.
+    pub(crate) fn of(
+        mesh: &Mesh,
+        triangles: impl ExactSizeIterator<Item = usize>,
+        data: Vec<Array>,
+    ) -> Self {
+        let numbering = Numbering::of(mesh);
+        let mut nodes = mesh.vertices.clone();
+        nodes.extend(&numbering.nodes);
+        let kind = match mesh.order() {
+            1 => CellType::Triangle,
+            2 => CURVED[0],
+            _ => CURVED[1],
+        };
+        let count = triangles.len();
+        let mut connectivity = Vec::with_capacity(3 * count);
+        for t in triangles {
+            connectivity.extend(mesh.triangles[t]);
+            connectivity.extend(numbering.of_triangle(t));
+        }
+        Self { nodes, connectivity, triangles: count, kind, data }
+    }
 }
 
 /// Values on a grid of points along the axes, x fastest.
@@ -179,17 +213,23 @@ pub(crate) fn write_image(out: &mut impl Write, image: &Image, compressed: bool)
 /// Writes a .vtu file.
 pub(crate) fn write(
     out: &mut impl Write,
-    surface: &SurfaceGrid<'_>,
+    surface: SurfaceGrid,
     compressed: bool,
 ) -> io::Result<()> {
-    let SurfaceGrid { vertices, triangles, data } = surface;
-    let ends: Vec<u32> = (1..=triangles.len() as u32).map(|n| 3 * n).collect();
+    let SurfaceGrid { nodes, connectivity, triangles, kind, data } = surface;
+    let each = connectivity.len().checked_div(triangles).unwrap_or(0);
+    let ends = (1..=triangles).map(|n| each * n);
+    // meshio subtracts 64-bit numbers from the offsets of Lagrange cells.
+    let ends: IOBuffer = match kind {
+        CellType::LagrangeTriangle => ends.map(|end| end as i64).collect::<Vec<_>>().into(),
+        _ => ends.map(|end| end as u32).collect::<Vec<_>>().into(),
+    };
     let cells = [
-        array("connectivity", triangles.as_flattened().to_vec()),
+        array("connectivity", connectivity),
         array("offsets", ends),
-        array("types", vec![CellType::Triangle as u8; triangles.len()]),
+        array("types", vec![kind as u8; triangles]),
     ];
-    grid(out, vertices, &cells, [&[], data], compressed)
+    grid(out, &nodes, &cells, [&[], &data], compressed)
 }
 
 /// Writes a .vtu file of points with data on them, as one line or as single points.
@@ -297,9 +337,14 @@ mod tests {
             let name = "a <b> & \"c\"";
             for compressed in [false, true] {
                 let data = vec![array(name, charge.clone()), array("id", ids.clone())];
-                let surface = SurfaceGrid { vertices: &vertices, triangles: &corners, data };
+                let mesh = Mesh {
+                    vertices: vertices.clone(),
+                    triangles: corners.clone(),
+                    ..Mesh::default()
+                };
+                let surface = SurfaceGrid::of(&mesh, 0..triangles, data);
                 let mut out = Vec::new();
-                write(&mut out, &surface, compressed).unwrap();
+                write(&mut out, surface, compressed).unwrap();
                 let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
                 let piece = only(pieces);
                 assert_eq!(piece.points.into_vec::<f64>().unwrap(), vertices.as_flattened());
@@ -319,6 +364,32 @@ mod tests {
                 assert_eq!(named(&piece.data.cell, name).into_vec::<f64>().unwrap(), charge);
                 assert_eq!(named(&piece.data.cell, "id").into_vec::<i32>().unwrap(), ids);
             }
+        }
+    }
+
+    #[test]
+    fn curved_triangles_read_back() {
+        use mesh::generate::{Resolution, Sphere, SphereBase};
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(8));
+        for (order, kind, nodes) in [(2, 22, 6 + 12), (3, 69, 6 + 24 + 8), (4, 69, 6 + 36 + 24)] {
+            let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
+            let surface = SurfaceGrid::of(&mesh, [3, 5].into_iter(), vec![array("a", vec![1, 2])]);
+            let mut out = Vec::new();
+            write(&mut out, surface, false).unwrap();
+            let DataSet::UnstructuredGrid { pieces, .. } = read(&out) else { panic!() };
+            let piece = only(pieces);
+            let points = piece.points.into_vec::<f64>().unwrap();
+            assert_eq!(points.len(), 3 * nodes);
+            let VertexNumbers::XML { connectivity, offsets } = piece.cells.cell_verts else {
+                panic!()
+            };
+            assert_eq!(piece.cells.types.iter().map(|t| *t as u8).collect::<Vec<_>>(), [kind; 2]);
+            let each = (order + 1) * (order + 2) / 2;
+            assert_eq!(offsets, [each as u64, 2 * each as u64]);
+            let found: Vec<f64> =
+                connectivity.iter().flat_map(|&v| points[3 * v as usize..][..3].to_vec()).collect();
+            let patches = mesh.patches.as_ref().unwrap();
+            assert_eq!(found, [patches.of(3), patches.of(5)].concat().as_flattened());
         }
     }
 

@@ -100,7 +100,9 @@ impl Disk {
         check_count(count(n), self.resolution)?;
         let mut builder = Builder::new();
         builder.group("disk");
-        self.add_rings(&mut builder, n);
+        let radii = grading::nodes(n, self.grade, Toward::End);
+        let radii: Vec<f64> = radii.iter().map(|radius| self.radius * radius).collect();
+        rings(&mut builder, &radii, self.core(n), 0.0, false);
         Ok(builder.mesh)
     }
 
@@ -113,40 +115,51 @@ impl Disk {
         let largest = grading::largest_cell(n, self.grade, Toward::End);
         ((PI / 3.0 / largest).ceil() as usize).clamp(1, n)
     }
+}
 
-    fn add_rings(&self, builder: &mut Builder, n: usize) {
-        let core = self.core(n);
-        let radii = grading::nodes(n, self.grade, Toward::End);
-        let centre = builder.vertex([0.0; 3]);
-        let mut inner = vec![centre];
-        for (ring, radius) in radii.iter().enumerate().skip(1) {
-            let sector = ring.min(core);
-            let outer: Vec<u32> = (0..6 * sector)
-                .map(|k| {
-                    let angle = PI / 3.0 * k as f64 / sector as f64;
-                    let radius = self.radius * radius;
-                    builder.vertex([radius * angle.cos(), radius * angle.sin(), 0.0])
-                })
-                .collect();
-            let out = |k: usize| outer[k % outer.len()];
-            let inn = |k: usize| inner[k % inner.len()];
-            if ring <= core {
-                for s in 0..6 {
-                    for k in 0..sector {
-                        let (o, i) = (s * sector + k, s * (sector - 1) + k);
-                        builder.triangle([inn(i), out(o), out(o + 1)]);
-                        if k + 1 < sector {
-                            builder.triangle([inn(i), out(o + 1), inn(i + 1)]);
-                        }
+/// Adds a disk of rings around the z axis at a height, with the radii given (the first is 0), and
+/// facing down on request. Each of the first `core` rings has six vertices more than the one inside
+/// it. The vertices of its rim.
+pub(super) fn rings(
+    builder: &mut Builder,
+    radii: &[f64],
+    core: usize,
+    height: f64,
+    down: bool,
+) -> Vec<u32> {
+    let triangle = |builder: &mut Builder, [a, b, c]: [u32; 3]| {
+        builder.triangle(if down { [a, c, b] } else { [a, b, c] });
+    };
+    let mut inner = vec![builder.vertex([0.0, 0.0, height])];
+    for (ring, radius) in radii.iter().enumerate().skip(1) {
+        let sector = ring.min(core);
+        let outer: Vec<u32> = (0..6 * sector)
+            .map(|k| {
+                let angle = PI / 3.0 * k as f64 / sector as f64;
+                builder.vertex([radius * angle.cos(), radius * angle.sin(), height])
+            })
+            .collect();
+        let out = |k: usize| outer[k % outer.len()];
+        let inn = |k: usize| inner[k % inner.len()];
+        if ring <= core {
+            for s in 0..6 {
+                for k in 0..sector {
+                    let (o, i) = (s * sector + k, s * (sector - 1) + k);
+                    triangle(builder, [inn(i), out(o), out(o + 1)]);
+                    if k + 1 < sector {
+                        triangle(builder, [inn(i), out(o + 1), inn(i + 1)]);
                     }
                 }
-            } else {
-                for k in 0..outer.len() {
-                    let corners = [inn(k), out(k), out(k + 1), inn(k + 1)];
-                    builder.quadrangle(corners, k % 2 == 0);
-                }
             }
-            inner = outer;
+        } else {
+            for k in 0..outer.len() {
+                let [a, b, c, d] = [inn(k), out(k), out(k + 1), inn(k + 1)];
+                let halves =
+                    if k % 2 == 0 { [[a, b, c], [a, c, d]] } else { [[a, b, d], [b, c, d]] };
+                halves.into_iter().for_each(|half| triangle(builder, half));
+            }
         }
+        inner = outer;
     }
+    inner
 }

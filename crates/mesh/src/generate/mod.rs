@@ -1,10 +1,13 @@
 //! Meshes of simple shapes: each a struct of dimensions whose `build` gives the mesh.
 //!
-//! Vertices lie on the true surface, so a curved body is approximated from inside. Normals point
-//! out of closed bodies. Each triangle is in exactly one named physical group. Grids graded toward
-//! edges have triangles stretched along them, as tensor grids do.
+//! Vertices lie on the true surface, so a curved body is approximated from inside, by flat
+//! triangles or, where there is a `build_curved`, by ones with all their nodes on the surface.
+//! Normals point out of closed bodies. Each triangle is in exactly one named physical group. Grids
+//! graded toward edges have triangles stretched along them, as tensor grids do.
 
 mod cuboid;
+mod curved;
+mod cylinder;
 mod flat;
 mod grading;
 mod molecule;
@@ -12,11 +15,13 @@ mod sphere;
 mod torus;
 
 pub use cuboid::{Bus, Cube};
+pub use cylinder::Cylinder;
 pub use flat::{Disk, Plate};
 pub use molecule::{Atom, Molecule};
-pub use sphere::{ConcentricSpheres, Sphere, SphereBase, TwoSpheres, with_volumes};
+pub use sphere::{ConcentricSpheres, Ellipsoid, Sphere, SphereBase, TwoSpheres, with_volumes};
 pub use torus::Torus;
 
+use crate::patch::MAX_ORDER;
 use crate::surface::{MAX_COORDINATE, Mesh, PhysicalGroup};
 use crate::vector::Vector;
 use thiserror::Error;
@@ -57,6 +62,9 @@ pub enum Error {
         "the grade is {0}; it is the ratio of the largest to the smallest element size, from 1 to {MAX_GRADE:e}"
     )]
     Grade(f64),
+    /// There are no curved triangles of this order.
+    #[error("the order is {0}; triangles are of order 1, which are flat, to {MAX_ORDER}")]
+    Order(usize),
     /// No triangles, or no bars, were requested.
     #[error("the number of {0} must be at least 1")]
     None(&'static str),

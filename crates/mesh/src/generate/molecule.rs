@@ -100,20 +100,42 @@ impl Molecule {
     /// # Errors
     /// As [`Molecule::atoms`], those of the resolution, and [`Error::Folded`].
     pub fn build(&self) -> Result<Mesh, Error> {
-        let atoms = self.atoms()?;
-        let reach = |atom: &Atom| norm(atom.position) + END * atom.radius;
-        let farthest = atoms.iter().map(reach).fold(0.0, f64::max);
+        let surface = self.surface()?;
+        let atoms = &surface.atoms;
         let mean = atoms.iter().map(|atom| dot(atom.position, atom.position)).sum::<f64>();
         // The mean square distance in a ball is 3/5 of the square of its radius.
         let radius = (mean / (0.6 * atoms.len() as f64)).sqrt() + RADII[0];
         let base = SphereBase::Icosahedron;
         let mut mesh = Sphere { radius, base, resolution: self.resolution }.build()?;
         for vertex in &mut mesh.vertices {
-            let direction = scale(1.0 / norm(*vertex), *vertex);
-            *vertex = Ray::new(&atoms, direction, farthest).surface()?;
+            *vertex = surface.toward(*vertex)?;
         }
         mesh.groups.iter_mut().for_each(|group| group.name = Some("molecule".to_owned()));
         Ok(mesh)
+    }
+}
+
+impl Molecule {
+    /// The surface of its atoms.
+    pub(super) fn surface(&self) -> Result<Surface, Error> {
+        let atoms = self.atoms()?;
+        let reach = |atom: &Atom| norm(atom.position) + END * atom.radius;
+        let farthest = atoms.iter().map(reach).fold(0.0, f64::max);
+        Ok(Surface { atoms, farthest })
+    }
+}
+
+/// The surface of a molecule.
+pub(super) struct Surface {
+    atoms: Vec<Atom>,
+    farthest: f64,
+}
+
+impl Surface {
+    /// Its point in the direction of another, from the centre.
+    pub(super) fn toward(&self, point: Vector) -> Result<Vector, Error> {
+        let direction = scale(1.0 / norm(point), point);
+        Ray::new(&self.atoms, direction, self.farthest).surface()
     }
 }
 

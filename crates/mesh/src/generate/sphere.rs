@@ -238,6 +238,37 @@ impl ConcentricSpheres {
     }
 }
 
+/// An ellipsoid around the origin; physical group `ellipsoid`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ellipsoid {
+    /// Along x, y and z.
+    pub semi_axes: [f64; 3],
+    /// The polyhedron to start from.
+    pub base: SphereBase,
+    /// How fine; an element size is that on the sphere that is stretched, whose radius is the
+    /// longest semi-axis.
+    pub resolution: Resolution,
+}
+
+impl Ellipsoid {
+    /// Makes the mesh: that of a sphere, stretched.
+    ///
+    /// # Errors
+    /// [`Error::Length`], and those of the resolution.
+    pub fn build(&self) -> Result<Mesh, Error> {
+        for length in self.semi_axes {
+            check_length("the semi-axis", length)?;
+        }
+        let radius = self.semi_axes.into_iter().fold(0.0, f64::max);
+        let mut mesh = Sphere { radius, base: self.base, resolution: self.resolution }.build()?;
+        for vertex in &mut mesh.vertices {
+            *vertex = std::array::from_fn(|i| vertex[i] / radius * self.semi_axes[i]);
+        }
+        mesh.groups.iter_mut().for_each(|group| group.name = Some("ellipsoid".to_owned()));
+        Ok(mesh)
+    }
+}
+
 impl SphereBase {
     /// Corners on the unit sphere.
     fn corners(self) -> Vec<Vector> {

@@ -2,8 +2,10 @@
 
 use super::error::Cause;
 use super::report::ReadReport;
+use crate::curved;
+use crate::patch::node_count;
 use crate::polygon::split_quadrangle;
-use crate::surface::{Mesh, PhysicalGroup};
+use crate::surface::{Mesh, Patches, PhysicalGroup};
 use crate::wording::counted;
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -16,7 +18,21 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Faces {
     corners: Vec<[u32; 4]>,
     membership: Vec<u32>,
+    /// Those that are curved, in their order.
+    curved: Vec<Curved>,
+    /// Their nodes, as in the file.
+    nodes: Vec<u32>,
     groups: Groups,
+}
+
+/// A curved triangle among the faces.
+#[derive(Clone, Copy)]
+struct Curved {
+    face: u32,
+    order: usize,
+    /// Where its nodes begin.
+    first: usize,
+    reversed: bool,
 }
 
 /// Physical groups in the order of first appearance, and the sets of them that elements are in.
@@ -63,7 +79,13 @@ pub(super) struct Label {
 
 impl Faces {
     pub fn new() -> Self {
-        Self { corners: Vec::new(), membership: Vec::new(), groups: Groups::new() }
+        Self {
+            corners: Vec::new(),
+            membership: Vec::new(),
+            curved: Vec::new(),
+            nodes: Vec::new(),
+            groups: Groups::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -102,6 +124,14 @@ impl Faces {
         self.membership.push(set);
     }
 
+    /// Adds a curved triangle with its nodes in Gmsh's order, turned over on request.
+    pub fn push_patch(&mut self, order: usize, nodes: &[u32], set: u32, reversed: bool) {
+        let (face, first) = (self.corners.len() as u32, self.nodes.len());
+        self.curved.push(Curved { face, order, first, reversed });
+        self.nodes.extend(nodes);
+        self.push(&nodes[..3], set, reversed);
+    }
+
     /// Gives faces their groups from the labels of version 2, one a face, merging repetitions.
     ///
     /// Version 2 writes an element of an entity in several physical groups once for each group. So
@@ -124,7 +154,9 @@ impl Faces {
         let mut occurrences: HashMap<([u32; 4], Label), u32> = HashMap::new();
         let mut known: HashMap<([u32; 4], i64, u32), usize> = HashMap::new();
         let mut opposed = 0;
+        let mut curved = std::mem::take(&mut self.curved).into_iter().peekable();
         for (face, &label) in labels.iter().enumerate() {
+            let own = curved.next_if(|curved| curved.face as usize == face);
             let corners = self.corners[face];
             if label.physical != 0 && several.contains(&label.elementary) {
                 let mut key = corners;
@@ -140,6 +172,7 @@ impl Faces {
                 }
             }
             self.corners[kept] = corners;
+            self.curved.extend(own.map(|own| Curved { face: kept as u32, ..own }));
             tags.push(if label.physical == 0 { Vec::new() } else { vec![label.physical] });
             kept += 1;
         }
@@ -157,6 +190,7 @@ impl Faces {
         names: &HashMap<i64, String>,
         report: &mut ReadReport,
     ) -> Result<Mesh, Cause> {
+        let patches = self.patches(vertices)?;
         let mut mesh = Mesh {
             groups: self
                 .groups
@@ -168,7 +202,7 @@ impl Faces {
             triangles: Vec::new(),
             membership: Vec::new(),
             vertices: Vec::new(),
-            patches: None,
+            patches,
         };
         report.vertices = vertices.len();
         if self.corners.par_iter().all(|corners| corners[3] == NONE) {
@@ -179,7 +213,7 @@ impl Faces {
                 mesh.vertices = vertices.to_vec();
                 return Ok(mesh);
             }
-            return Ok(without_unused(mesh, vertices, report));
+            return Ok(without_unused(mesh, vertices, &self.nodes, report));
         }
         for (&[a, b, c, d], &set) in self.corners.iter().zip(&self.membership) {
             if d == NONE {
@@ -193,7 +227,41 @@ impl Faces {
             mesh.triangles.extend(halves);
             mesh.membership.extend([set; 2]);
         }
-        Ok(without_unused(mesh, vertices, report))
+        Ok(without_unused(mesh, vertices, &self.nodes, report))
+    }
+
+    /// The patches of the triangles that faces make, if some are curved: all of the highest order.
+    fn patches(&self, vertices: &[[f64; 3]]) -> Result<Option<Patches>, Cause> {
+        let Some(order) = self.curved.iter().map(|curved| curved.order).max() else {
+            return Ok(None);
+        };
+        let place = |v: u32| vertices[v as usize];
+        let mut patches = Patches::new(order);
+        patches.nodes.reserve(node_count(order) * self.corners.len());
+        let mut curved = self.curved.iter().peekable();
+        for (face, &[a, b, c, d]) in (0..).zip(&self.corners) {
+            if let Some(own) = curved.next_if(|curved| curved.face == face) {
+                let nodes = &self.nodes[own.first..][..node_count(own.order)];
+                let nodes: Vec<[f64; 3]> = nodes.iter().map(|&node| place(node)).collect();
+                let first = patches.nodes.len();
+                if own.order == order {
+                    patches.nodes.extend(nodes);
+                } else {
+                    patches.nodes.extend(curved::part(own.order, &nodes, curved::CORNERS, order));
+                }
+                if own.reversed {
+                    curved::reverse(order, &mut patches.nodes[first..]);
+                }
+            } else if d == NONE {
+                patches.nodes.extend(curved::straight(order, [a, b, c].map(place)));
+            } else {
+                let halves = split_quadrangle(vertices, [a, b, c, d])
+                    .ok_or_else(|| Cause::Crossed(vertices[a as usize]))?;
+                let halves = halves.map(|half| curved::straight(order, half.map(place)));
+                patches.nodes.extend(halves.into_iter().flatten());
+            }
+        }
+        Ok(Some(patches))
     }
 }
 
@@ -206,8 +274,13 @@ fn are_all_used(vertices: usize, triangles: &[[u32; 3]]) -> bool {
     used.into_par_iter().all(AtomicBool::into_inner)
 }
 
-/// The mesh with those of `vertices` that are corners.
-fn without_unused(mut mesh: Mesh, vertices: &[[f64; 3]], report: &mut ReadReport) -> Mesh {
+/// The mesh with those of `vertices` that are corners; others may be `nodes` of patches.
+fn without_unused(
+    mut mesh: Mesh,
+    vertices: &[[f64; 3]],
+    nodes: &[u32],
+    report: &mut ReadReport,
+) -> Mesh {
     let mut renumbered = vec![NONE; vertices.len()];
     for vertex in mesh.triangles.iter().flatten() {
         renumbered[*vertex as usize] = 0;
@@ -221,7 +294,8 @@ fn without_unused(mut mesh: Mesh, vertices: &[[f64; 3]], report: &mut ReadReport
     for vertex in mesh.triangles.iter_mut().flatten() {
         *vertex = renumbered[*vertex as usize];
     }
-    report.dropped_vertices = vertices.len() - mesh.vertices.len();
+    nodes.iter().for_each(|&node| renumbered[node as usize] = 0);
+    report.dropped_vertices = renumbered.iter().filter(|&&number| number == NONE).count();
     mesh
 }
 

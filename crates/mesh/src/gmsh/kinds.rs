@@ -76,6 +76,9 @@ const VARIABLE: [(u8, Shape); 7] = [
     (136, Shape::Polyhedron),
 ];
 
+/// Types of curved triangles that are kept, with their orders.
+pub(super) const PATCHES: [(u8, usize); 3] = [(9, 2), (21, 3), (23, 4)];
+
 impl ElementKind {
     /// The type of a number in a file.
     pub fn of(number: i64) -> Option<Self> {
@@ -96,6 +99,12 @@ impl ElementKind {
             (Shape::Quadrangle, Some(_)) => Some(4),
             _ => None,
         }
+    }
+
+    /// The order of the type with this number, if it is a curved triangle that is kept as one: a
+    /// complete one.
+    pub fn patch_order(number: i64) -> Option<usize> {
+        PATCHES.iter().find(|(other, _)| i64::from(*other) == number).map(|(_, order)| *order)
     }
 
     /// What people call it, such as "6-node triangle".

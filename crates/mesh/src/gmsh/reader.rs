@@ -9,6 +9,7 @@ use super::scan::{
 };
 use super::tags::{Places, Refused, Tags};
 use super::{v2, v4};
+use crate::curved;
 use crate::files::note_split;
 use crate::surface::Mesh;
 use crate::wording::counted;
@@ -305,7 +306,9 @@ impl Reader {
         for (number, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             if let Some(kind) = ElementKind::of(number as i64) {
                 report.elements.push((kind.name(), count));
-                if kind.surface_corners().is_some_and(|corners| kind.nodes != Some(corners)) {
+                let is_flat =
+                    kind.surface_corners().is_none_or(|corners| kind.nodes == Some(corners));
+                if !is_flat && ElementKind::patch_order(number as i64).is_none() {
                     report.flattened += count;
                 }
             }
@@ -323,8 +326,11 @@ impl Reader {
             .map(|((_, tag), name)| (tag, name))
             .collect();
         match faces.into_mesh(&self.vertices, &names, &mut report) {
-            Ok(mesh) => {
+            Ok(mut mesh) => {
+                let mut torn = 0;
+                mesh.with_patches(|mesh, patches| torn = curved::share_sides(mesh, patches));
                 report.take_notes();
+                report.notes.extend((torn > 0).then(|| note_torn(torn)));
                 Ok((mesh, report))
             }
             Err(cause) => {
@@ -349,14 +355,14 @@ impl Reader {
     }
 }
 
-/// Reads the nodes of an element, each with `read`, and looks them up; the first four go to
-/// `corners`.
+/// Reads the nodes of an element, each with `read`, and looks them up; the first go to `corners`,
+/// as many as it has room for.
 pub(super) fn element_nodes<'a>(
     mut input: Input<'a>,
     places: &Places,
     tag: u64,
     nodes: usize,
-    corners: &mut [u32; 4],
+    corners: &mut [u32],
     read: impl Fn(Input<'a>) -> Parsed<'a, u64>,
 ) -> Parsed<'a, ()> {
     for index in 0..nodes {
@@ -424,6 +430,12 @@ fn in_section(mut fault: Fault, name: &[u8]) -> Fault {
         *section = String::from_utf8_lossy(&name[..name.len().min(LONGEST)]).into_owned();
     }
     fault
+}
+
+/// Sides that are not the same curve for all triangles there.
+fn note_torn(sides: usize) -> String {
+    counted(sides, "side is", "sides are")
+        + " another curve for one triangle than for the next: the surface has gaps there"
 }
 
 impl ReadReport {

@@ -36,7 +36,8 @@ pub struct ReadReport {
     pub elements: Vec<(String, usize)>,
     /// Vertices in the file.
     pub vertices: usize,
-    /// Triangles and quadrangles of higher order in the file, of which only the corners were kept.
+    /// Quadrangles of higher order in the file, and triangles of more than order 4 or without inner
+    /// nodes that they should have, of which only the corners were kept.
     pub flattened: usize,
     /// Quadrangles that were split into two triangles.
     pub split_quadrangles: usize,

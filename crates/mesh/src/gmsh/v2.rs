@@ -6,6 +6,7 @@ use super::kinds::ElementKind;
 use super::reader::{Reader, element_nodes};
 use super::scan::{About, Input, Numbers, Parsed, Text, fail, line};
 use super::tags::Places;
+use crate::patch::{MAX_NODES, node_count};
 
 /// Tags are `int` in this version, and positive.
 fn tag<'a, N: Numbers>(numbers: N, input: Input<'a>, what: &'static str) -> Parsed<'a, u64> {
@@ -158,7 +159,7 @@ fn element<'a, N: Numbers>(
             fail(input, Cause::VariableType(block.kind.name())).about(about)
         };
     };
-    let mut corners = [0; 4];
+    let mut corners = [0; MAX_NODES];
     let (rest, ()) = element_nodes(rest, places, element, nodes, &mut corners, |input| {
         tag(numbers, input, "a node of an element")
     })?;
@@ -167,7 +168,12 @@ fn element<'a, N: Numbers>(
         label.physical = label.physical.saturating_abs();
         reader.report.reversed += usize::from(reversed);
         // Groups follow when all elements are known.
-        reader.faces.push(&corners[..number], 0, reversed);
+        match ElementKind::patch_order(block.number) {
+            Some(order) => {
+                reader.faces.push_patch(order, &corners[..node_count(order)], 0, reversed);
+            }
+            None => reader.faces.push(&corners[..number], 0, reversed),
+        }
         reader.labels.push(label);
     }
     numbers.end(rest).about(about)

@@ -5,6 +5,7 @@ use super::kinds::ElementKind;
 use super::reader::{Reader, element_nodes};
 use super::scan::{About, Input, Numbers, Parsed, fail, line, words};
 use super::tags::Places;
+use crate::patch::{MAX_NODES, node_count};
 use crate::surface::usable;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -276,6 +277,7 @@ pub(super) fn elements<'a, N: Numbers>(
         let (rest, count) = numbers.count(rest, "elements in a block", least)?;
         (input, ()) = numbers.end(rest)?;
         found += count;
+        let order = ElementKind::patch_order(number);
         let mut corners_of_kind = kind.surface_corners();
         let mut set = 0;
         let mut reversed = false;
@@ -313,12 +315,16 @@ pub(super) fn elements<'a, N: Numbers>(
                 (input, _) = line(rest)?;
                 continue;
             };
-            let mut corners = [0; 4];
+            let mut corners = [0; MAX_NODES];
             let (rest, ()) = element_nodes(rest, places, tag, nodes, &mut corners, |input| {
                 numbers.size(input, "a node of an element")
             })?;
-            if let Some(number) = corners_of_kind {
-                reader.faces.push(&corners[..number], set, reversed);
+            match (corners_of_kind, order) {
+                (Some(_), Some(order)) => {
+                    reader.faces.push_patch(order, &corners[..node_count(order)], set, reversed);
+                }
+                (Some(number), None) => reader.faces.push(&corners[..number], set, reversed),
+                (None, _) => {}
             }
             (input, ()) = numbers.end(rest).about(about)?;
         }

@@ -1,6 +1,8 @@
 //! The writer of MSH 4.1.
 
+use super::kinds::PATCHES;
 use super::report::Encoding;
+use crate::numbering::Numbering;
 use crate::quality;
 use crate::surface::Mesh;
 use std::io::{self, Write};
@@ -19,12 +21,13 @@ const TRIANGLE: i32 = 2;
 /// hold; else those of the sink.
 pub fn write(mesh: &Mesh, encoding: Encoding, sink: &mut impl Write) -> io::Result<()> {
     mesh.validate().map_err(|invalid| unwritable(invalid.to_string()))?;
+    let numbered = Numbering::of(mesh);
     let mut out = Output { encoding, sink };
     out.header()?;
     out.names(mesh)?;
     out.entities(mesh)?;
-    out.nodes(mesh)?;
-    out.elements(mesh)?;
+    out.nodes(mesh, &numbered)?;
+    out.elements(mesh, &numbered)?;
     out.sink.flush()
 }
 
@@ -106,8 +109,8 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndEntities")
     }
 
-    fn nodes(&mut self, mesh: &Mesh) -> io::Result<()> {
-        let count = mesh.vertices.len() as u64;
+    fn nodes(&mut self, mesh: &Mesh, numbered: &Numbering) -> io::Result<()> {
+        let count = (mesh.vertices.len() + numbered.nodes.len()) as u64;
         self.open("$Nodes")?;
         let blocks = u64::from(count > 0);
         for number in [blocks, count, blocks, count] {
@@ -127,7 +130,7 @@ impl<W: Write> Output<'_, W> {
             self.size(tag)?;
             self.end()?;
         }
-        for vertex in &mesh.vertices {
+        for vertex in mesh.vertices.iter().chain(&numbered.nodes) {
             for &coordinate in vertex {
                 self.real(coordinate)?;
             }
@@ -136,7 +139,9 @@ impl<W: Write> Output<'_, W> {
         self.close("$EndNodes")
     }
 
-    fn elements(&mut self, mesh: &Mesh) -> io::Result<()> {
+    fn elements(&mut self, mesh: &Mesh, numbered: &Numbering) -> io::Result<()> {
+        let curved = PATCHES.iter().find(|(_, order)| *order == mesh.order());
+        let kind = curved.map_or(TRIANGLE, |(number, _)| i32::from(*number));
         let count = mesh.triangles.len() as u64;
         // A block for each run of triangles in the same groups, so that their order is kept.
         let runs = || mesh.membership.chunk_by(|a, b| a == b);
@@ -145,9 +150,9 @@ impl<W: Write> Output<'_, W> {
             self.size(number)?;
         }
         self.end()?;
-        let mut triangles = (1..).zip(&mesh.triangles);
+        let mut triangles = (1u64..).zip(&mesh.triangles);
         for run in runs() {
-            for number in [2, entity(run[0])?, TRIANGLE] {
+            for number in [2, entity(run[0])?, kind] {
                 self.int(number)?;
             }
             self.size(run.len() as u64)?;
@@ -156,6 +161,9 @@ impl<W: Write> Output<'_, W> {
                 self.size(tag)?;
                 for &vertex in corners {
                     self.size(u64::from(vertex) + 1)?;
+                }
+                for &node in numbered.of_triangle(tag as usize - 1) {
+                    self.size(u64::from(node) + 1)?;
                 }
                 self.end()?;
             }

@@ -201,13 +201,14 @@ fn write_defects(
     crossing.sort_unstable();
     crossing.dedup();
     let crossing = crossing.into_iter().map(|triangle| (triangle, 3));
+    let folds = defects.folds.iter().map(|fold| (fold.triangle, 4));
     let (indices, kinds): (Vec<u32>, Vec<i32>) =
-        zero_area.chain(duplicates).chain(crossing).unzip();
-    let triangles: Vec<[u32; 3]> = indices.iter().map(|&t| mesh.triangles[t as usize]).collect();
+        zero_area.chain(duplicates).chain(crossing).chain(folds).unzip();
+    let triangles: Vec<usize> = indices.iter().map(|&t| t as usize).collect();
     let data = vec![
-        vtk::array("defect (1 zero area, 2 duplicate, 3 intersecting)", kinds),
+        vtk::array("defect (1 zero area, 2 duplicate, 3 intersecting, 4 folded)", kinds),
         vtk::array("triangle", indices),
     ];
-    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &triangles, data };
-    vtk::write(out, &surface, true)
+    let surface = vtk::SurfaceGrid::of(mesh, triangles.into_iter(), data);
+    vtk::write(out, surface, true)
 }

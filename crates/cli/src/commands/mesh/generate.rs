@@ -4,14 +4,15 @@ use clap::{Subcommand, ValueEnum};
 use farad::pqr;
 use mesh::Mesh;
 use mesh::generate::{
-    self, Bus, ConcentricSpheres, Cube, Disk, Molecule, Plate, Resolution, Sphere, SphereBase,
-    Torus, TwoSpheres,
+    self, Bus, ConcentricSpheres, Cube, Cylinder, Disk, Ellipsoid, Molecule, Plate, Resolution,
+    Sphere, SphereBase, Torus, TwoSpheres,
 };
 
 use super::convert::Target;
 use crate::commands::arguments::parse_positive;
 use crate::files;
 use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
 
 /// Arguments of `farad mesh generate`.
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,9 @@ pub(crate) struct Args {
 struct Common {
     #[command(flatten)]
     resolution: ResolutionArgs,
+    /// Order of the triangles, 1 to 4: from 2 on they are curved, with nodes on the true surface
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=4))]
+    order: u8,
     #[command(flatten)]
     target: Target,
 }
@@ -106,6 +110,25 @@ enum Shape {
         ring_radius: f64,
         #[arg(long, default_value_t = 0.25, value_parser = parse_positive)]
         tube_radius: f64,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// An ellipsoid around the origin; group `ellipsoid`
+    Ellipsoid {
+        /// Half the length along x, y and z
+        #[arg(long, num_args = 3, value_names = ["X", "Y", "Z"], default_values_t = [1.0, 1.0, 2.0], value_parser = parse_positive)]
+        semi_axes: Vec<f64>,
+        #[arg(long, value_enum, default_value_t)]
+        base: Base,
+        #[command(flatten)]
+        common: Common,
+    },
+    /// A cylinder with flat caps around the z axis, its middle at the origin; group `cylinder`
+    Cylinder {
+        #[arg(long, default_value_t = 1.0, value_parser = parse_positive)]
+        radius: f64,
+        #[arg(long, default_value_t = 2.0, value_parser = parse_positive)]
+        length: f64,
         #[command(flatten)]
         common: Common,
     },
@@ -199,6 +222,8 @@ impl Shape {
             | Self::Plate { common, .. }
             | Self::Disk { common, .. }
             | Self::Torus { common, .. }
+            | Self::Ellipsoid { common, .. }
+            | Self::Cylinder { common, .. }
             | Self::TwoSpheres { common, .. }
             | Self::ConcentricSpheres { common, .. }
             | Self::Bus { common, .. }
@@ -207,41 +232,83 @@ impl Shape {
     }
 
     fn build(&self) -> Result<Mesh, generate::Error> {
-        let resolution = self.common().resolution.resolution();
+        let common = self.common();
+        let (resolution, order) = (common.resolution.resolution(), usize::from(common.order));
         match *self {
             Self::Sphere { radius, base, equal_volume, .. } => {
-                let mesh = Sphere { radius, base: base.into(), resolution }.build()?;
-                let spheres = [([0.0; 3], radius)];
-                Ok(if equal_volume { generate::with_volumes(mesh, &spheres) } else { mesh })
+                let shape = Sphere { radius, base: base.into(), resolution };
+                if equal_volume {
+                    Ok(generate::with_volumes(shape.build()?, &[([0.0; 3], radius)]))
+                } else {
+                    shape.build_curved(order)
+                }
             }
             Self::Cube { edge, grade, .. } => Cube { edge, grade, resolution }.build(),
             Self::Plate { width, height, grade, .. } => {
                 Plate { width, height, grade, resolution }.build()
             }
-            Self::Disk { radius, grade, .. } => Disk { radius, grade, resolution }.build(),
+            Self::Disk { radius, grade, .. } => {
+                Disk { radius, grade, resolution }.build_curved(order)
+            }
             Self::Torus { ring_radius, tube_radius, .. } => {
-                Torus { ring_radius, tube_radius, resolution }.build()
+                Torus { ring_radius, tube_radius, resolution }.build_curved(order)
+            }
+            Self::Ellipsoid { ref semi_axes, base, .. } => {
+                // The parser makes sure of three.
+                let semi_axes =
+                    std::array::from_fn(|i| semi_axes.get(i).copied().unwrap_or_default());
+                Ellipsoid { semi_axes, base: base.into(), resolution }.build_curved(order)
+            }
+            Self::Cylinder { radius, length, .. } => {
+                Cylinder { radius, length, resolution }.build_curved(order)
             }
             Self::TwoSpheres { radius, distance, base, grade, equal_volume, .. } => {
                 let shape = TwoSpheres { radius, distance, base: base.into(), resolution };
                 if equal_volume {
                     shape.build_with_volumes(grade)
                 } else {
-                    shape.build_graded(grade)
+                    shape.build_curved(grade, order)
                 }
             }
             Self::ConcentricSpheres { inner_radius, outer_radius, base, equal_volume, .. } => {
                 let shape =
                     ConcentricSpheres { inner_radius, outer_radius, base: base.into(), resolution };
-                let mesh = shape.build()?;
+                if !equal_volume {
+                    return shape.build_curved(order);
+                }
                 let spheres = [([0.0; 3], inner_radius), ([0.0; 3], outer_radius)];
-                Ok(if equal_volume { generate::with_volumes(mesh, &spheres) } else { mesh })
+                Ok(generate::with_volumes(shape.build()?, &spheres))
             }
             Self::Bus { bars, width, spacing, gap, grade, .. } => {
                 Bus { bars, width, spacing, gap, grade, resolution }.build()
             }
-            Self::Molecule { atoms, .. } => Molecule { atoms, resolution }.build(),
+            Self::Molecule { atoms, .. } => Molecule { atoms, resolution }.build_curved(order),
         }
+    }
+
+    /// Refuses or notes an order that has no effect.
+    fn check_order(&self) -> Result<(), Failure> {
+        let equal_volume = match self {
+            Self::Sphere { equal_volume, .. }
+            | Self::TwoSpheres { equal_volume, .. }
+            | Self::ConcentricSpheres { equal_volume, .. } => *equal_volume,
+            _ => false,
+        };
+        if self.common().order == 1 {
+            return Ok(());
+        }
+        if equal_volume {
+            return Err(Failure::with_help(
+                Exit::Usage,
+                "--equal-volume is for flat triangles, and --order makes them curved",
+                "leave one of them out: curved triangles have nearly the volume of the sphere",
+            ));
+        }
+        if matches!(self, Self::Cube { .. } | Self::Plate { .. } | Self::Bus { .. }) {
+            Output::default()
+                .note("--order has no effect: this shape is flat, and so are its triangles");
+        }
+        Ok(())
     }
 }
 
@@ -249,6 +316,7 @@ impl Shape {
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let target = &args.shape.common().target;
     target.check()?;
+    args.shape.check_order()?;
     let usage = |error| Failure::new(Exit::Usage, error);
     if let Shape::Molecule { atoms, common } = &args.shape {
         let path = target.output.with_extension("pqr");

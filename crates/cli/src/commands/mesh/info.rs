@@ -64,6 +64,13 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
         units::count(report.vertices as u64),
         significant(report.quality.area)
     );
+    if report.order > 1 {
+        let _ = writeln!(
+            text,
+            "  curved        of order {}; areas and volumes are those of the curved surface, quality is that of the corners",
+            report.order
+        );
+    }
     let _ = writeln!(text, "  bounding box  {} to {}", point(low), point(high));
     for note in &read.notes {
         let _ = writeln!(text, "  note          {note}");

@@ -23,6 +23,8 @@ struct Document {
     notes: Vec<String>,
     triangles: usize,
     vertices: usize,
+    /// Of the triangles: 1 where they are flat.
+    order: usize,
     area: f64,
     bounding_box: [[f64; 3]; 2],
     groups: Vec<PartJson>,
@@ -88,6 +90,7 @@ pub(super) fn text(file: &Path, read: &Reading, report: &Report) -> Result<Strin
         notes: read.notes.clone(),
         triangles: report.triangles,
         vertices: report.vertices,
+        order: report.order,
         area: quality.area,
         bounding_box: quality.bounding_box,
         groups: report.groups.iter().map(part).collect(),

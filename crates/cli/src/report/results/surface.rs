@@ -61,8 +61,8 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
         }
     }
     let mesh = &run.problem.mesh();
-    let surface = vtk::SurfaceGrid { vertices: &mesh.vertices, triangles: &mesh.triangles, data };
-    vtk::write(out, &surface, run.case.vtk == VtkMode::Compressed)
+    let surface = vtk::SurfaceGrid::of(mesh, 0..mesh.triangles.len(), data);
+    vtk::write(out, surface, run.case.vtk == VtkMode::Compressed)
 }
 
 /// Charges of triangles, in coulomb, as densities.

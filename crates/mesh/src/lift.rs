@@ -1,0 +1,371 @@
+//! Curved triangles from flat ones: sides become arcs, by normals at the vertices.
+//!
+//! A mesh with its vertices on a smooth surface says more of it than its facets: triangles around a
+//! vertex tell the normal there. Each side becomes a cubic through its ends that is perpendicular
+//! to the normals at both (as in Nagata, Comput. Aided Geom. Des. 22 (2005) 327), whose middle is
+//! the node of a patch of order 2. Where the vertices are on a sphere or along a circle, normals,
+//! tangents and middles are exact.
+//!
+//! Edges that are sharp stay so: triangles on their two sides have normals of their own, and a
+//! sharp edge is curved only along itself, where it goes on smoothly at its end.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::creases::{self, Creases};
+use crate::curved;
+use crate::disjoint::DisjointSets;
+use crate::surface::{Mesh, Patches};
+use crate::topology::{Side, Sides};
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+
+/// Middles this near to that of the straight side, relative to its length, are rounding.
+const STRAIGHT: f64 = 1e-9;
+
+/// Least cosine of the angle between a side and the curve at its end: steeper normals are not those
+/// of a surface that the triangles resolve.
+const STEEPEST: f64 = 0.5;
+
+/// The mesh with curved triangles of order 2. Edges at which triangles differ by more than
+/// `angle_degrees` stay sharp, and so do rims; a mesh that is curved already stays as it is.
+///
+/// `normals` are those of the vertices, if they are known, of length 1: they count where they agree
+/// with the triangles up to that angle. Triangles that would fold keep straight sides.
+pub fn smooth(mesh: &Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Mesh {
+    if mesh.patches.is_some() {
+        return mesh.clone();
+    }
+    let lift = Lift::new(mesh, angle_degrees, normals);
+    let sides = Sides::of(mesh);
+    let edges: Vec<&[Side]> = sides.edges().collect();
+    let key = |edge: &[Side]| (edge[0].low, edge[0].high);
+    let middle = |edge: &&[Side]| (key(edge), lift.middle(edge));
+    let mut middles: HashMap<(u32, u32), Vector> = edges.par_iter().map(middle).collect();
+    loop {
+        let lifted = Mesh { patches: Some(patches(mesh, &middles)), ..mesh.clone() };
+        let folds = curved::folds(&lifted);
+        if folds.is_empty() {
+            return lifted;
+        }
+        for [p, q] in folds.iter().flat_map(|fold| sides_of(mesh, fold.triangle as usize)) {
+            middles.insert((p, q), lift.straight(p, q));
+        }
+    }
+}
+
+/// The sides of a triangle, each with its lower vertex first.
+fn sides_of(mesh: &Mesh, triangle: usize) -> [[u32; 2]; 3] {
+    let [a, b, c] = mesh.triangles[triangle];
+    [[a, b], [b, c], [c, a]].map(|[p, q]| [p.min(q), p.max(q)])
+}
+
+fn patches(mesh: &Mesh, middles: &HashMap<(u32, u32), Vector>) -> Patches {
+    let mut patches = Patches::straight(mesh, 2);
+    for t in 0..mesh.triangles.len() {
+        for (node, [p, q]) in patches.of_mut(t)[3..].iter_mut().zip(sides_of(mesh, t)) {
+            if let Some(middle) = middles.get(&(p, q)) {
+                *node = *middle;
+            }
+        }
+    }
+    patches
+}
+
+/// What sides are curved by.
+struct Lift<'a> {
+    mesh: &'a Mesh,
+    creases: Creases,
+    /// For each corner of each triangle the normal there; zero where there is none.
+    at_corners: Vec<[Vector; 3]>,
+    /// For each vertex at which a sharp edge goes on smoothly the tangent of length 1; zero at
+    /// others.
+    along: Vec<Vector>,
+}
+
+impl<'a> Lift<'a> {
+    fn new(mesh: &'a Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Self {
+        let creases = creases::find(mesh, |_| Some(0), angle_degrees);
+        let cosine = angle_degrees.to_radians().cos();
+        let mut at_corners = fan_normals(mesh, &creases);
+        if let Some(normals) = normals {
+            for (corners, at) in mesh.triangles.iter().zip(&mut at_corners) {
+                for (&v, own) in corners.iter().zip(at) {
+                    let given = normals.get(v as usize).copied().unwrap_or_default();
+                    // On a sharp edge there is no one normal.
+                    let agrees = dot(given, *own);
+                    if !creases.is_on(v) && agrees.abs() >= cosine {
+                        *own = scale(agrees.signum(), given);
+                    }
+                }
+            }
+        }
+        let along = tangents(mesh, &creases, cosine);
+        Self { mesh, creases, at_corners, along }
+    }
+
+    fn straight(&self, p: u32, q: u32) -> Vector {
+        let ends = [p, q].map(|v| self.mesh.vertices[v as usize]);
+        curved::point(1, &[ends[0], ends[1], ends[1]], [0.5, 0.5, 0.0])
+    }
+
+    /// The middle of an edge.
+    fn middle(&self, edge: &[Side]) -> Vector {
+        let Side { low, high, triangle, .. } = edge[0];
+        let straight = self.straight(low, high);
+        let [a, b] = [low, high].map(|v| self.mesh.vertices[v as usize]);
+        let side = sub(b, a);
+        let length = norm(side);
+        if length == 0.0 {
+            return straight;
+        }
+        let way = scale(1.0 / length, side);
+        let rise = if self.creases.is_sharp((low, high)) {
+            let tangent = |v: u32| {
+                let along = self.along[v as usize];
+                let along = if dot(along, way) < 0.0 { scale(-1.0, along) } else { along };
+                (dot(along, way) >= STEEPEST).then_some(along)
+            };
+            // As long as makes the cubic's middle that of the arc where both ends are of a circle.
+            let sized = |t: Vector| scale(2.0 * length / (1.0 + dot(t, way)), t);
+            let mirrored = |t: Vector| sub(scale(2.0 * dot(t, way), way), t);
+            let ends = both(tangent(low), tangent(high), mirrored);
+            ends.map(|[s, t]| scale(0.125, sub(sized(s), sized(t))))
+        } else {
+            let normal = |v: u32| {
+                let corners = self.mesh.triangles[triangle as usize];
+                let normal =
+                    self.at_corners[triangle as usize][corners.iter().position(|&c| c == v)?];
+                let sine = dot(normal, way);
+                (normal != [0.0; 3] && sine * sine <= 1.0 - STEEPEST * STEEPEST).then_some(normal)
+            };
+            let mirrored = |n: Vector| sub(n, scale(2.0 * dot(n, way), way));
+            let ends = both(normal(low), normal(high), mirrored);
+            ends.map(|[m, n]| {
+                // A cubic with the side's projections as tangents, drawn out to where its middle is
+                // that of the arc for normals of a sphere or of a cylinder.
+                let cosine = (0.5 * norm(add(m, n))).max(STEEPEST);
+                let rise = sub(scale(dot(side, n), n), scale(dot(side, m), m));
+                scale(0.25 / (cosine * (1.0 + cosine)), rise)
+            })
+        };
+        match rise {
+            Some(rise) if norm(rise) > STRAIGHT * length => add(straight, rise),
+            _ => straight,
+        }
+    }
+}
+
+/// What is known at both ends of a side. Where it is at one end alone, the side is an arc of the
+/// circle that this one gives.
+fn both(
+    low: Option<Vector>,
+    high: Option<Vector>,
+    mirrored: impl Fn(Vector) -> Vector,
+) -> Option<[Vector; 2]> {
+    match (low, high) {
+        (Some(low), Some(high)) => Some([low, high]),
+        (Some(low), None) => Some([low, mirrored(low)]),
+        (None, Some(high)) => Some([mirrored(high), high]),
+        (None, None) => None,
+    }
+}
+
+/// For each corner the normal of the triangles around its vertex that no sharp edge separates from
+/// its own, each weighted by the cross product of its two sides there over their squares (N. Max,
+/// J. Graphics Tools 4 (1999) 1): exact on spheres.
+fn fan_normals(mesh: &Mesh, creases: &Creases) -> Vec<[Vector; 3]> {
+    let count = mesh.triangles.len();
+    let mut fans = DisjointSets::new(3 * count);
+    let mut beside: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
+    for edge in Sides::of(mesh).edges() {
+        let [one, other] = edge else { continue };
+        if creases.is_sharp((one.low, one.high)) {
+            continue;
+        }
+        let is_turned = one.forward == other.forward;
+        beside[one.triangle as usize].push((other.triangle, is_turned));
+        beside[other.triangle as usize].push((one.triangle, is_turned));
+        for v in [one.low, one.high] {
+            let corner = |t: u32| {
+                let k = mesh.triangles[t as usize].iter().position(|&corner| corner == v);
+                3 * t + k.unwrap_or_default() as u32
+            };
+            fans.join(corner(one.triangle), corner(other.triangle));
+        }
+    }
+    let signs = signs(&beside);
+    let mut sums = vec![[0.0; 3]; 3 * count];
+    for (t, sign) in signs.iter().enumerate() {
+        let corners = mesh.corners(t);
+        for k in 0..3 {
+            let [e, f] = [1, 2].map(|m| sub(corners[(k + m) % 3], corners[k]));
+            let weight = dot(e, e) * dot(f, f);
+            if weight > 0.0 {
+                let sum = &mut sums[fans.root((3 * t + k) as u32) as usize];
+                *sum = add(*sum, scale(sign / weight, cross(e, f)));
+            }
+        }
+    }
+    let mut unit = |corner: usize| {
+        let sum = sums[fans.root(corner as u32) as usize];
+        let length = norm(sum);
+        if length > 0.0 { scale(1.0 / length, sum) } else { [0.0; 3] }
+    };
+    (0..count).map(|t| [0, 1, 2].map(|k| unit(3 * t + k))).collect()
+}
+
+/// For each triangle 1 or -1, so that those beside each other face one side.
+fn signs(beside: &[Vec<(u32, bool)>]) -> Vec<f64> {
+    let mut signs = vec![0.0; beside.len()];
+    for first in 0..beside.len() {
+        if signs[first] != 0.0 {
+            continue;
+        }
+        signs[first] = 1.0;
+        let mut waiting = vec![first];
+        while let Some(t) = waiting.pop() {
+            for &(other, is_turned) in &beside[t] {
+                let other = other as usize;
+                if signs[other] == 0.0 {
+                    signs[other] = if is_turned { -signs[t] } else { signs[t] };
+                    waiting.push(other);
+                }
+            }
+        }
+    }
+    signs
+}
+
+/// The tangents at vertices where two sharp edges meet at less than the angle whose cosine is
+/// given: of the circle through the three ends. Zero at others.
+fn tangents(mesh: &Mesh, creases: &Creases, cosine: f64) -> Vec<Vector> {
+    let mut ends: Vec<Vec<u32>> = vec![Vec::new(); mesh.vertices.len()];
+    for &(p, q) in creases.edges() {
+        ends[p as usize].push(q);
+        ends[q as usize].push(p);
+    }
+    let at = |v: u32| mesh.vertices[v as usize];
+    let tangent = |(v, ends): (usize, &Vec<u32>)| {
+        let &[before, after] = ends.as_slice() else { return [0.0; 3] };
+        let (came, goes) = (sub(at(v as u32), at(before)), sub(at(after), at(v as u32)));
+        let squares = [dot(came, came), dot(goes, goes)];
+        if dot(came, goes) < cosine * (squares[0] * squares[1]).sqrt() || squares.contains(&0.0) {
+            return [0.0; 3];
+        }
+        let sum = add(scale(1.0 / squares[0], came), scale(1.0 / squares[1], goes));
+        let length = norm(sum);
+        if length > 0.0 { scale(1.0 / length, sum) } else { [0.0; 3] }
+    };
+    ends.iter().enumerate().map(tangent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::PI;
+
+    use super::*;
+    use crate::generate::{Cube, Cylinder, Disk, Plate, Resolution, Sphere, SphereBase, Torus};
+    use crate::quality::areas;
+    use crate::topology::Topology;
+
+    fn area(mesh: &Mesh) -> f64 {
+        areas(mesh).iter().sum()
+    }
+
+    /// The order of convergence of the area of what `build` makes of so many triangles.
+    fn rate(build: impl Fn(Resolution) -> Mesh, counts: [usize; 2], exact: f64) -> f64 {
+        let [coarse, fine] = counts.map(|count| {
+            let mesh = smooth(&build(Resolution::Elements(count)), 40.0, None);
+            mesh.validate().unwrap();
+            assert!(curved::folds(&mesh).is_empty());
+            ((area(&mesh) / exact - 1.0).abs(), mesh.triangles.len() as f64)
+        });
+        2.0 * (coarse.0 / fine.0).ln() / (fine.1 / coarse.1).ln()
+    }
+
+    #[test]
+    fn middles_of_spheres_are_on_them() {
+        for base in [SphereBase::Octahedron, SphereBase::Icosahedron] {
+            let build = |resolution| Sphere { radius: 3.0, base, resolution }.build().unwrap();
+            let mesh = smooth(&build(Resolution::Elements(400)), 40.0, None);
+            let nodes = &mesh.patches.as_ref().unwrap().nodes;
+            assert!(nodes.iter().all(|&x| (norm(x) - 3.0).abs() < 1e-12));
+            let found = rate(build, [320, 1280], 36.0 * PI);
+            assert!(found > 3.7, "{base:?} {found}");
+        }
+        let torus =
+            |resolution| Torus { ring_radius: 2.0, tube_radius: 0.5, resolution }.build().unwrap();
+        let found = rate(torus, [1000, 4000], 4.0 * PI * PI);
+        assert!(found > 2.8, "{found}");
+    }
+
+    #[test]
+    fn what_is_flat_stays_flat() {
+        let resolution = Resolution::Elements(300);
+        let cube = Cube { edge: 1.4, grade: 3.0, resolution }.build().unwrap();
+        let plate = Plate { width: 1.0, height: 2.0, grade: 2.0, resolution }.build().unwrap();
+        for mesh in [cube, plate] {
+            let lifted = smooth(&mesh, 40.0, None);
+            assert_eq!(lifted.patches, Some(Patches::straight(&mesh, 2)));
+            assert_eq!(smooth(&lifted, 40.0, None), lifted);
+        }
+        // With all edges smooth, a cube is round.
+        let cube = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
+        let round = smooth(&cube, 100.0, None);
+        assert!(Topology::of(&round).whole.signed_volume > 8.01);
+    }
+
+    #[test]
+    fn rims_stay_sharp_and_round() {
+        let cylinder =
+            |resolution| Cylinder { radius: 1.0, length: 2.0, resolution }.build().unwrap();
+        let mesh = smooth(&cylinder(Resolution::Elements(400)), 40.0, None);
+        for x in &mesh.patches.as_ref().unwrap().nodes {
+            // All are on a cap or on the wall.
+            let radius = x[0].hypot(x[1]);
+            assert!((x[2].abs() - 1.0).abs() < 1e-12 || (radius - 1.0).abs() < 1e-12, "{x:?}");
+            assert!(radius < 1.0 + 1e-12 && x[2].abs() < 1.0 + 1e-12);
+        }
+        let found = rate(cylinder, [400, 1600], 6.0 * PI);
+        assert!(found > 3.5, "{found}");
+        let disk = |resolution| Disk { radius: 1.0, grade: 1.0, resolution }.build().unwrap();
+        let found = rate(disk, [150, 600], PI);
+        assert!(found > 3.5, "{found}");
+    }
+
+    #[test]
+    fn orientation_makes_no_difference_and_normals_may_be_given() {
+        let resolution = Resolution::Elements(72);
+        let base = SphereBase::Octahedron;
+        let mesh = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+        let mut turned = mesh.clone();
+        for t in [3, 17, 18] {
+            turned.triangles[t].swap(1, 2);
+        }
+        let lifted = smooth(&turned, 40.0, None);
+        let nodes = &lifted.patches.as_ref().unwrap().nodes;
+        assert!(nodes.iter().all(|&x| (norm(x) - 1.0).abs() < 1e-12));
+        // Normals of an ellipsoid, whose middles they lift otherwise than those of the triangles.
+        let ellipsoid = |x: Vector| [x[0], x[1], 1.1 * x[2]];
+        let squashed = Mesh {
+            vertices: mesh.vertices.iter().map(|&x| ellipsoid(x)).collect(),
+            ..mesh.clone()
+        };
+        let normal = |x: &Vector| {
+            let n = [x[0], x[1], x[2] / 1.1];
+            scale(1.0 / norm(n), n)
+        };
+        let normals: Vec<Vector> = mesh.vertices.iter().map(normal).collect();
+        let off = |lifted: Mesh| -> f64 {
+            let nodes = &lifted.patches.as_ref().unwrap().nodes;
+            nodes.iter().map(|x| (norm([x[0], x[1], x[2] / 1.1]) - 1.0).abs()).sum()
+        };
+        let [own, given] = [None, Some(&normals[..])].map(|n| off(smooth(&squashed, 40.0, n)));
+        assert!(given < 0.3 * own, "{given} {own}");
+        // Those that are far off count for nothing.
+        let wrong = vec![[0.0, 0.0, 1.0]; mesh.vertices.len()];
+        let lifted = smooth(&squashed, 5.0, Some(&wrong));
+        assert!(curved::folds(&lifted).is_empty());
+    }
+}
