@@ -32,8 +32,9 @@ use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::{far_rule, in_plane_of};
 use crate::quadrature;
 
-/// The common point may be this many sizes away: parts of degree 2 cancel by the cube of that.
-const FAR_MEETING: f64 = 10.0;
+/// Seen from the common point in units of the triangles' own heights, these may be so far away:
+/// parts of degree 2 cancel by the cube of that.
+const FAR_MEETING: f64 = 2e3;
 
 /// Share of the error allowed to a pair that each of its nine entries may have.
 const ENTRY: f64 = 0.25;
@@ -66,11 +67,15 @@ pub(crate) fn single_layer(
     }
     let size = s.diameter().max(t.diameter());
     let origin = Origin::choose(s, t, size);
-    let far = (origin.at - s.centroid).norm() / size;
-    if origin.height != 0.0 || far > FAR_MEETING {
+    // Linear functions are large there, above all across needles, and so are the arms of edges.
+    let [of_s, of_t] = [s, t].map(|triangle| {
+        triangle.barycentric(&origin.at).into_iter().fold(1.0, |most: f64, x| most.max(x.abs()))
+    });
+    let cancelled = of_s * of_t * of_s.max(of_t);
+    if origin.height != 0.0 || cancelled > FAR_MEETING.powi(3) {
         return square(outer.adaptive(&s.vertices, s.area));
     }
-    let rule = EdgeRule::new(accuracy / far.max(1.0).powi(3), increment);
+    let rule = EdgeRule::new(accuracy / cancelled, increment);
     let forth = along_edges(s, t, &origin.at, size, &rule, outer.nodes);
     let back = transposed(along_edges(t, s, &origin.at, size, &rule, outer.nodes));
     std::array::from_fn(|k| std::array::from_fn(|l| forth[k][l] + back[k][l]))
@@ -223,6 +228,43 @@ mod tests {
                     let block = single_layer(s, t, &PairQuadrature::new(accuracy, 0), &mut nodes);
                     let error = apart(&block, &exact) / sum(&exact);
                     assert!(error < accuracy + 1e-7, "{name} {accuracy}: {error:.1e}");
+                }
+            }
+        }
+    }
+
+    /// Two triangles of each of four layers, which get thinner toward the x axis, around which they
+    /// are turned.
+    fn layers(thickness: f64, along: f64, fold: f64) -> Vec<Triangle> {
+        let of_layer = |layer: i32| {
+            let to = thickness * 0.25f64.powi(layer);
+            let from = if layer == 3 { 0.0 } else { 0.25 * to };
+            let at = |x: f64, y: f64| [x + along, y * fold.cos(), y * fold.sin()];
+            let [a, b, c, d] = [at(0.0, from), at(1.0, from), at(1.0, to), at(0.0, to)];
+            [Triangle::new([a, b, c]), Triangle::new([a, c, d])]
+        };
+        (0..4).flat_map(of_layer).collect()
+    }
+
+    /// Needles, as graded meshes have them next to edges, side by side, end to end and around an
+    /// edge: linear functions that are large where the planes meet must not show.
+    #[test]
+    fn entries_of_needles_match_finer_rules() {
+        let mut nodes = WeightedPoints::default();
+        let places = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.57), (1.0, 1.57), (0.0, 2.6), (0.3, 3.1)];
+        for thickness in [0.3, 0.03, 3e-3] {
+            for (along, fold) in places {
+                let others = layers(thickness, along, fold);
+                let own = layers(thickness, 0.0, 0.0);
+                for (s, t) in own.iter().flat_map(|s| others.iter().map(move |t| (s, t))) {
+                    let mut of = |accuracy: f64| {
+                        single_layer(s, t, &PairQuadrature::new(accuracy, 0), &mut nodes)
+                    };
+                    let exact = of(1e-9);
+                    for accuracy in [1e-4, 1e-6] {
+                        let error = apart(&of(accuracy), &exact) / sum(&exact);
+                        assert!(error < accuracy, "{thickness} {along} {fold}: {error:.1e}");
+                    }
                 }
             }
         }

@@ -40,6 +40,15 @@ impl Modes {
         (0..KEPT).map(move |k| ((k + 1) / MODES, (k + 1) % MODES, kept[k]))
     }
 
+    /// The entry between constants.
+    pub(crate) fn even(&self) -> f64 {
+        self.0[0][0]
+    }
+
+    pub(crate) fn entries(&self) -> &[[f64; MODES]; MODES] {
+        &self.0
+    }
+
     fn kept(&self) -> [f64; KEPT] {
         std::array::from_fn(|k| self.0[(k + 1) / MODES][(k + 1) % MODES])
     }
@@ -67,6 +76,10 @@ pub(crate) struct SlopePairs<'a> {
 }
 
 impl SlopePairs<'_> {
+    pub(crate) fn panels(&self) -> &Panels {
+        self.even.panels
+    }
+
     /// In the order of the panels' own vertices, of areas 1.
     fn as_own(&self, i: usize, j: usize, block: &Block) -> Modes {
         let panels = self.even.panels;
@@ -183,8 +196,6 @@ pub(crate) struct Slopes {
     starts: Vec<usize>,
     columns: Vec<u32>,
     entries: Entries,
-    /// Integrated entries between the slopes of each panel itself: (1, 1), (1, 2) and (2, 2).
-    own: Vec<[f64; 3]>,
 }
 
 #[derive(Debug)]
@@ -217,9 +228,9 @@ impl Slopes {
         let reach = selection.reach(panels);
         let search = Neighbours::new(panels.centroids(), &reach);
         let (done, count) = (AtomicU64::new(0), AtomicU64::new(0));
-        let rows = |first: usize| -> Result<(Vec<Pair>, Vec<[f64; 3]>), Error> {
+        let rows = |first: usize| -> Result<Vec<Pair>, Error> {
             let rows = first..n.min(first + ROWS);
-            let (mut found, mut own) = (Vec::new(), Vec::with_capacity(rows.len()));
+            let mut found = Vec::new();
             let (mut candidates, mut chosen) = (Vec::new(), Vec::new());
             let (mut choice, mut points) = (Choice::default(), WeightedPoints::default());
             let mut walk = search.walk();
@@ -252,25 +263,23 @@ impl Slopes {
                     }
                 }
                 let exact = over_images(panels, i, i, |i, j| pairs.exact(i, j, &mut points));
-                let of = |m: usize, l: usize| exact[0].0[m][l];
-                own.push([of(1, 1), of(1, 2), of(2, 2)]);
                 push([i, i], exact);
             }
             let added = (2 * KEPT * found.len()) as u64;
             check((count.fetch_add(added, Ordering::Relaxed) + added) as usize)?;
             let done = done.fetch_add(rows.len() as u64, Ordering::Relaxed) + rows.len() as u64;
             let goes_on = progress.advance(Stage::NearField, done, n as u64);
-            if goes_on { Ok((found, own)) } else { Err(Error::Interrupted) }
+            if goes_on { Ok(found) } else { Err(Error::Interrupted) }
         };
         let starts: Vec<usize> = (0..n).step_by(ROWS).collect();
         let parts: Vec<_> = starts.into_par_iter().map(rows).collect::<Result<_, Error>>()?;
         Ok(Self::of_parts(n, &parts, pairs.accuracy.precision))
     }
 
-    fn of_parts(n: usize, parts: &[(Vec<Pair>, Vec<[f64; 3]>)], precision: Precision) -> Self {
+    fn of_parts(n: usize, parts: &[Vec<Pair>], precision: Precision) -> Self {
         // A panel with itself has one side.
         let sides = |pair: &Pair| if pair.panels[0] == pair.panels[1] { 1 } else { 2 };
-        let all = || parts.iter().flat_map(|(pairs, _)| pairs);
+        let all = || parts.iter().flatten();
         let mut starts = vec![0; n + 1];
         for pair in all() {
             (0..sides(pair)).for_each(|side| starts[pair.panels[side] as usize + 1] += 1);
@@ -303,8 +312,7 @@ impl Slopes {
                 Entries::Double(entries)
             }
         };
-        let own = parts.iter().flat_map(|(_, own)| own).copied().collect();
-        Self { starts, columns, entries, own }
+        Self { starts, columns, entries }
     }
 
     /// Entries that are stored.
@@ -312,9 +320,19 @@ impl Slopes {
         KEPT * self.columns.len()
     }
 
-    /// Integrated entries between the slopes of each panel itself: (1, 1), (1, 2) and (2, 2).
-    pub(crate) fn own(&self) -> &[[f64; 3]] {
-        &self.own
+    /// Calls `f` with the column, the modes of the row and of the column, and the entry between
+    /// them, for all that row `i` has.
+    pub(crate) fn each_of_row(&self, i: usize, mut f: impl FnMut(usize, usize, usize, f64)) {
+        for at in self.starts[i]..self.starts[i + 1] {
+            let j = self.columns[at] as usize;
+            for k in 0..KEPT {
+                let entry = match &self.entries {
+                    Entries::Single(entries) => f64::from(entries[at][k]),
+                    Entries::Double(entries) => entries[at][k],
+                };
+                f(j, (k + 1) / MODES, (k + 1) % MODES, entry);
+            }
+        }
     }
 
     /// y += A x for both of shape (k, modes, panels).
@@ -329,7 +347,7 @@ impl Slopes {
     where
         V: Copy + Into<f64> + Sync,
     {
-        let n = self.own.len();
+        let n = self.starts.len() - 1;
         let size = (MODES * n).max(1);
         for (x, y) in x.chunks_exact(size).zip(y.chunks_exact_mut(size)) {
             let row = |i: usize| {

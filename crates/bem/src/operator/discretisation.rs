@@ -15,6 +15,7 @@ use crate::near::pairs::{LayerPairs, RowKind};
 use crate::near::slopes::{SlopePairs, Slopes};
 use crate::near::{self, Near, Needs};
 use crate::precondition::interfaces::Preconditioner;
+use crate::precondition::mode_inverse::ModeInverse;
 use crate::solve::backend::Backend;
 use crate::space::{Density, Dofs};
 use crate::{Error, Progress};
@@ -139,15 +140,18 @@ impl Discretisation {
         let preconditioner =
             conductor.map(|conductor| Box::new(Preconditioner::new(&near, panels, conductor)));
         near.subtract_points(panels, &exact, rule);
-        let host = Host::new(self.sampling.clone(), near, preconditioner);
         if !matches!(dofs, Dofs::Charges(Density::Linear)) {
-            return Ok(Box::new(host));
+            return Ok(Box::new(Host::new(self.sampling.clone(), near, preconditioner)));
         }
         let accuracy = &self.accuracy;
         let pairs = SlopePairs { even: &exact, accuracy, solid_angles: *solid_angles };
-        let known = host.entries();
+        let known = near.entries();
         let slopes = Slopes::new(&pairs, |entries| check(known + entries), progress)?;
-        Ok(Box::new(host.with_slopes(slopes)))
+        let is_conductor = |i: usize| kinds[i] == RowKind::Single;
+        let has_inverse = preconditioner.is_some() && kinds.contains(&RowKind::Single);
+        let inverse = has_inverse.then(|| ModeInverse::new(&pairs, &near, &slopes, &is_conductor));
+        let host = Host::new(self.sampling.clone(), near, preconditioner);
+        Ok(Box::new(host.with_slopes(slopes, inverse)))
     }
 
     fn on_device(

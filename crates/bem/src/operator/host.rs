@@ -13,6 +13,7 @@ use crate::near::Near;
 use crate::near::pairs::RowKind;
 use crate::near::slopes::Slopes;
 use crate::precondition::interfaces::Preconditioner;
+use crate::precondition::mode_inverse::ModeInverse;
 use crate::precondition::slopes::WithSlopes;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::{Backend, Equations, Sampled, mean_squares};
@@ -92,11 +93,11 @@ impl Host {
     }
 
     /// The same with what linear densities have beyond constant ones.
-    pub(crate) fn with_slopes(mut self, slopes: Slopes) -> Self {
-        let conductors = &self.product.sampling.kinds;
-        let is_conductor = |i: usize| conductors[i] == RowKind::Single;
+    pub(crate) fn with_slopes(mut self, slopes: Slopes, inverse: Option<ModeInverse>) -> Self {
+        let kinds = &self.product.sampling.kinds;
+        let is_interface: Vec<bool> = kinds.iter().map(|kind| *kind != RowKind::Single).collect();
         self.preconditioner =
-            self.preconditioner.map(|means| means.with_slopes(slopes.own(), is_conductor));
+            self.preconditioner.map(|means| means.with_slopes(&is_interface, inverse));
         self.product.slopes = Some(slopes);
         self
     }

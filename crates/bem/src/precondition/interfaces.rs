@@ -5,6 +5,7 @@
 
 use super::coarse::Coarse;
 use super::local_inverse::{LocalInverse, NEIGHBOURS, TwoLevel};
+use super::mode_inverse::ModeInverse;
 use crate::Error;
 use crate::geometry::panels::Panels;
 use crate::near::Near;
@@ -27,6 +28,13 @@ struct InterfaceRow {
     /// What a normal derivative on the panel counts in its row, and the row's diagonal.
     coupling: f64,
     diagonal: f64,
+}
+
+impl InterfaceRow {
+    fn solve(&self, x: &[f64], charges: &[f64]) -> f64 {
+        let of_conductors: f64 = self.near.iter().map(|&(j, v)| v * charges[j as usize]).sum();
+        (x[self.panel as usize] - self.coupling * of_conductors) / self.diagonal
+    }
 }
 
 impl Preconditioner {
@@ -67,6 +75,39 @@ impl Preconditioner {
         Self { conductors, two_level, interfaces, len: n }
     }
 
+    /// All modes of linear densities on conductors by `inverse` in the place of the local inverses
+    /// of means, and interfaces' means; `x` and `y` are of shape (modes, panels).
+    ///
+    /// # Errors
+    /// As [`LinearOperator::apply`].
+    pub(crate) fn apply_modes(
+        &mut self,
+        inverse: &ModeInverse,
+        x: &[f64],
+        y: &mut [f64],
+    ) -> Result<(), Error> {
+        let Self { conductors, two_level, interfaces, .. } = self;
+        let mut coarse = two_level.as_mut().and_then(TwoLevel::coarse);
+        let of_conductors =
+            |x: &[f64]| -> Vec<f64> { conductors.iter().map(|&i| x[i as usize]).collect() };
+        let mut rest = x.to_vec();
+        let mut smooth = None;
+        if let Some(coarse) = &mut coarse {
+            let mut means = of_conductors(x);
+            smooth = Some(coarse.remove_smooth(&mut means));
+            conductors.iter().zip(&means).for_each(|(&i, mean)| rest[i as usize] = *mean);
+        }
+        inverse.multiply(&rest, y);
+        if let (Some(coarse), Some(smooth)) = (coarse, smooth) {
+            let mut charges = of_conductors(y);
+            coarse.add_solution(smooth, &mut charges)?;
+            conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
+        }
+        let charges = of_conductors(y);
+        interfaces.iter().for_each(|row| y[row.panel as usize] = row.solve(x, &charges));
+        Ok(())
+    }
+
     /// Takes these media: what a normal derivative on panel i counts in its row, and the row's
     /// diagonal.
     pub(crate) fn set_rows(&mut self, row: &dyn Fn(usize) -> [f64; 2]) {
@@ -94,11 +135,7 @@ impl LinearOperator for Preconditioner {
                 two_level.apply(&potentials, &mut charges, 1)?;
                 conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
             }
-            for InterfaceRow { panel, near, coupling, diagonal } in interfaces.iter() {
-                let i = *panel as usize;
-                let of_conductors: f64 = near.iter().map(|&(j, v)| v * charges[j as usize]).sum();
-                y[i] = (x[i] - coupling * of_conductors) / diagonal;
-            }
+            interfaces.iter().for_each(|row| y[row.panel as usize] = row.solve(x, &charges));
         }
         Ok(())
     }

@@ -359,6 +359,10 @@ impl TwoLevel {
     pub(crate) fn new(local: LocalInverse, coarse: Option<Coarse>) -> Self {
         Self { local, coarse }
     }
+
+    pub(crate) fn coarse(&mut self) -> Option<&mut Coarse> {
+        self.coarse.as_mut()
+    }
 }
 
 impl LinearOperator for TwoLevel {

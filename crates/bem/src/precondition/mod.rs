@@ -7,4 +7,5 @@ pub(crate) mod gradients;
 pub(crate) mod interfaces;
 pub(crate) mod local;
 pub(crate) mod local_inverse;
+pub(crate) mod mode_inverse;
 pub(crate) mod slopes;
