@@ -108,8 +108,8 @@ fn a_charge_in_a_dielectric_sphere_has_kirkwoods_energy() {
         let excitation = Excitation { charges: vec![charge], ..Excitation::default() };
         for method in [Method::Dense, Method::Fmm] {
             let options = options(Density::Linear, method, 1e-7);
-            let found =
-                bem::electrostatics(&mesh, media, &[excitation.clone()], &options, &Quiet).unwrap();
+            let excitations = std::slice::from_ref(&excitation);
+            let found = bem::electrostatics(&mesh, media, excitations, &options, &Quiet).unwrap();
             let surface = bem::SurfaceCharge::new(&mesh, &found.responses[0]);
             let potential = surface.potential(charge.position);
             errors.push((potential / exact - 1.0).abs());
