@@ -43,6 +43,9 @@ const DERIVED: usize = node_count(MAX_ORDER - 1);
 /// Deviations from flat below this share of the size count as rounding.
 const STRAIGHT: f64 = 1e-12;
 
+/// Terms of that degree differ from linear functions by no more: s - s^n at most.
+const FROM_LINEAR: [f64; MAX_ORDER + 1] = [0.0, 0.0, 0.25, 0.385, 0.473];
+
 /// A curved panel or a part of one: x(s, t) = sum of coefficients times powers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Patch {
@@ -61,7 +64,7 @@ fn from_nodes(order: usize) -> &'static DMatrix<f64> {
         let inverse = |order: usize| {
             let n = node_count(order);
             let places = places(order);
-            let powers = DMatrix::from_fn(n, n, |node, term| power(places[node], POWERS[term]));
+            let powers = DMatrix::from_fn(n, n, |node, term| all_powers(places[node])[term]);
             powers.try_inverse().unwrap_or_else(|| DMatrix::zeros(n, n))
         };
         (0..=MAX_ORDER).map(inverse).collect()
@@ -81,8 +84,43 @@ fn places(order: usize) -> &'static [Parameters] {
     &PLACES[order]
 }
 
-fn power([s, t]: Parameters, [a, b]: [usize; 2]) -> f64 {
-    s.powi(a as i32) * t.powi(b as i32)
+/// All [`POWERS`] of s and t.
+fn all_powers([s, t]: Parameters) -> [f64; MAX_NODES] {
+    let mut powers = [1.0; MAX_NODES];
+    for (degree, first) in (1..=MAX_ORDER).map(|degree| (degree, degree * (degree + 1) / 2)) {
+        // Each is one of the degree before times s, the last one times t.
+        (0..degree).for_each(|k| powers[first + k] = powers[first + k - degree] * s);
+        powers[first + degree] = powers[first - 1] * t;
+    }
+    powers
+}
+
+/// The middles of the sides, and the parts between these and the corners: those at the corners, and
+/// the one in the middle.
+const QUARTERS: [[Parameters; 3]; 4] = {
+    let [a, b, c] = CORNERS;
+    let (ab, bc, ca) = ([0.5, 0.0], [0.5, 0.5], [0.0, 0.5]);
+    [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]]
+};
+
+/// What takes coefficients of each order to those of each quarter.
+fn to_quarters(order: usize) -> &'static [DMatrix<f64>; 4] {
+    static MATRICES: LazyLock<Vec<[DMatrix<f64>; 4]>> = LazyLock::new(|| {
+        let matrix = |order: usize, corners: &[Parameters; 3]| {
+            let n = node_count(order);
+            let at: Vec<[f64; MAX_NODES]> =
+                places(order).iter().map(|&place| all_powers(between(corners, place))).collect();
+            from_nodes(order) * DMatrix::from_fn(n, n, |node, term| at[node][term])
+        };
+        let of = |order: usize| QUARTERS.each_ref().map(|corners| matrix(order, corners));
+        (0..=MAX_ORDER).map(of).collect()
+    });
+    &MATRICES[order]
+}
+
+/// The parameters of a part's point.
+pub(crate) fn between([a, b, c]: &[Parameters; 3], [s, t]: Parameters) -> Parameters {
+    array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
 }
 
 /// The first [`POWERS`] of s and t.
@@ -166,8 +204,8 @@ impl Patch {
 
     /// The same as seen from the first corner.
     fn seen_from_corner(&self, parameters: Parameters) -> Vec3 {
-        let terms = self.terms().iter().zip(&POWERS).skip(1);
-        terms.map(|(c, &powers)| c * power(parameters, powers)).sum()
+        let terms = self.terms().iter().zip(all_powers(parameters)).skip(1);
+        terms.map(|(c, power)| c * power).sum()
     }
 
     /// The corners.
@@ -177,14 +215,10 @@ impl Patch {
 
     /// x_s cross x_t: along the normal, of the length of the area per unit of parameters.
     pub(crate) fn normal(&self, parameters: Parameters) -> Vec3 {
+        let powers = all_powers(parameters);
         let of = |derived: usize| -> Vec3 {
             let terms = self.terms().iter().zip(&POWERS).filter(|(_, powers)| powers[derived] > 0);
-            let term = |(c, powers): (&Vec3, &[usize; 2])| {
-                let mut lower = *powers;
-                lower[derived] -= 1;
-                c * (powers[derived] as f64 * power(parameters, lower))
-            };
-            terms.map(term).sum()
+            terms.map(|(c, of)| c * (of[derived] as f64 * powers[lower(*of, derived)])).sum()
         };
         of(0).cross(&of(1))
     }
@@ -206,10 +240,7 @@ impl Patch {
         for (c, powers) in self.terms().iter().zip(&POWERS) {
             for (derived, coefficients) in tangents.iter_mut().enumerate() {
                 if powers[derived] > 0 {
-                    let mut lower = *powers;
-                    lower[derived] -= 1;
-                    let degree = lower[0] + lower[1];
-                    coefficients[degree * (degree + 1) / 2 + lower[1]] = c * powers[derived] as f64;
+                    coefficients[lower(*powers, derived)] = c * powers[derived] as f64;
                 }
             }
         }
@@ -218,16 +249,27 @@ impl Patch {
 
     /// The part between three points of these parameters, which become its corners.
     pub(crate) fn part(&self, corners: &[Parameters; 3]) -> Self {
-        let [a, b, c] = corners;
-        let at = |&[s, t]: &Parameters| -> Parameters {
-            array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
-        };
-        let origin = self.seen_from_corner(*a);
-        let nodes: Vec<Vec3> =
-            places(self.order).iter().map(|p| self.seen_from_corner(at(p)) - origin).collect();
-        let mut part = Self::through(self.order, &nodes);
-        part.coefficients[0] = self.coefficients[0] + origin;
-        part
+        let origin = self.seen_from_corner(corners[0]);
+        let at = |&place: &Parameters| self.seen_from_corner(between(corners, place)) - origin;
+        let mut nodes = [Vec3::zeros(); MAX_NODES];
+        let places = places(self.order);
+        nodes.iter_mut().zip(places).for_each(|(node, place)| *node = at(place));
+        Self::through(self.order, &nodes[..places.len()]).moved(&(self.coefficients[0] + origin))
+    }
+
+    /// The four parts between the middles of the sides, and the parameters of their corners.
+    pub(crate) fn quarters(&self) -> [(Self, [Parameters; 3]); 4] {
+        array::from_fn(|k| {
+            let matrix = &to_quarters(self.order)[k];
+            let terms = self.terms();
+            let mut part = Self { order: self.order, coefficients: [Vec3::zeros(); MAX_NODES] };
+            for (column, c) in terms.iter().enumerate() {
+                let entries = matrix.column(column);
+                let coefficients = part.coefficients.iter_mut().zip(entries.iter());
+                coefficients.for_each(|(sum, entry)| *sum += c * *entry);
+            }
+            (part, QUARTERS[k])
+        })
     }
 
     /// Moved by this.
@@ -251,13 +293,10 @@ impl Patch {
         image
     }
 
-    /// How far its points are from those of the flat triangle with the same parameters, about.
+    /// How far its points are from those of the flat triangle with the same parameters, at most.
     pub(crate) fn bulge(&self) -> f64 {
-        let [a, b, c] = CORNERS.map(|corner| self.seen_from_corner(corner));
-        let off = |&[s, t]: &Parameters| {
-            (self.seen_from_corner([s, t]) - (a + (b - a) * s + (c - a) * t)).norm()
-        };
-        places(self.order)[3..].iter().map(off).fold(0.0, f64::max)
+        let terms = self.terms().iter().zip(&POWERS).skip(3);
+        terms.map(|(c, [a, b])| FROM_LINEAR[a + b] * c.norm()).sum()
     }
 
     /// The nodes that it goes through.
@@ -266,11 +305,21 @@ impl Patch {
     }
 }
 
+/// The place of these powers among the terms.
+fn term([a, b]: [usize; 2]) -> usize {
+    (a + b) * (a + b + 1) / 2 + b
+}
+
 /// The term with s and t in each other's place.
-fn swapped(term: usize) -> usize {
-    let [a, b] = POWERS[term];
-    let degree = a + b;
-    degree * (degree + 1) / 2 + a
+fn swapped(of: usize) -> usize {
+    let [a, b] = POWERS[of];
+    term([b, a])
+}
+
+/// The term with one power less of s or of t.
+fn lower(mut powers: [usize; 2], derived: usize) -> usize {
+    powers[derived] -= 1;
+    term(powers)
 }
 
 impl Tangents {

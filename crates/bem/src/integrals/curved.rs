@@ -12,7 +12,7 @@ use std::array;
 
 use simd::{Elementary, Simd, Task};
 
-use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents};
+use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
@@ -70,9 +70,7 @@ impl Piece {
 
     /// The part between these parameters of its own.
     fn part(&self, corners: [Parameters; 3]) -> Self {
-        let [a, b, c] = self.corners;
-        let in_panel =
-            corners.map(|[s, t]| array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k])));
+        let in_panel = corners.map(|corner| between(&self.corners, corner));
         Self::new(self.patch.part(&corners), in_panel, self.is_straight)
     }
 

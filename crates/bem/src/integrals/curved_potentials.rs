@@ -8,7 +8,7 @@ use std::array;
 
 use simd::{Elementary, Simd, Task};
 
-use crate::geometry::patch::{CORNERS, Parameters, Patch};
+use crate::geometry::patch::{CORNERS, Parameters, Patch, between};
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::sums::Rule;
@@ -96,14 +96,10 @@ impl Scan {
         if cuts == 0 || bulge <= self.flat_enough {
             return self.add_flat(part, &flat, bulge, sums);
         }
-        let middle = |k: usize| -> Parameters {
-            let (a, b) = (CORNERS[k], CORNERS[(k + 1) % 3]);
-            array::from_fn(|l| 0.5 * (a[l] + b[l]))
-        };
-        let [ab, bc, ca] = [0, 1, 2].map(middle);
-        let [a, b, c] = CORNERS;
-        for child in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]] {
-            self.add(&part.part(&child), cuts - 1, sums);
+        for (patch, corners) in part.patch.quarters() {
+            let corners = corners.map(|corner| between(&part.corners, corner));
+            let quarter = Part { patch, corners, share: 0.25 * part.share };
+            self.add(&quarter, cuts - 1, sums);
         }
     }
 
@@ -148,16 +144,6 @@ fn collect(part: &Part, factor: f64, values: &[[f64; 4]; 3], sums: &mut Sums) {
         for (sum, at) in sums.iter_mut().zip([1.0 - s - t, *s, *t]) {
             sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * at * value);
         }
-    }
-}
-
-impl Part {
-    fn part(&self, corners: &[Parameters; 3]) -> Self {
-        let [a, b, c] = self.corners;
-        let in_panel = corners.map(|[s, t]| -> Parameters {
-            array::from_fn(|k| a[k] + s * (b[k] - a[k]) + t * (c[k] - a[k]))
-        });
-        Self { patch: self.patch.part(corners), corners: in_panel, share: 0.25 * self.share }
     }
 }
 

@@ -28,7 +28,7 @@ const DEGREE: usize = 4;
 const NEAR: f64 = 2.5;
 
 /// Accuracy of potentials of curved panels.
-const CURVED: f64 = 1e-5;
+const CURVED: f64 = 1e-4;
 
 /// Panels whose targets are looked at together.
 const PANELS: usize = 16;
