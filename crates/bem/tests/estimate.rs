@@ -34,7 +34,9 @@ fn solved(
     let mut prepared = Prepared::new(mesh, media, 1, &options).unwrap();
     let excitations = std::slice::from_ref(excitation);
     let answer = prepared.solve(excitations, &Quiet).unwrap();
-    let estimate = prepared.error_estimate(excitations, &answer.responses).unwrap();
+    let estimate = prepared
+        .error_estimate(excitations, &answer.responses, &vec![1.0; mesh.triangles.len()])
+        .unwrap();
     (answer, estimate)
 }
 
@@ -205,7 +207,9 @@ fn couplings_have_estimates_of_their_own() {
             let excitations = [unit(0), unit(1)];
             let mut prepared = Prepared::new(mesh, media, 2, &options).unwrap();
             let answer = prepared.solve(&excitations, &Quiet).unwrap();
-            let estimate = prepared.error_estimate(&excitations, &answer.responses).unwrap();
+            let estimate = prepared
+                .error_estimate(&excitations, &answer.responses, &vec![1.0; mesh.triangles.len()])
+                .unwrap();
             let found: Capacitance = answer.into_capacitance(1.0, &mesh::quality::areas(mesh));
             (found.maxwell[0][1], estimate)
         })

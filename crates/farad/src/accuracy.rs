@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use bem::{Progress, SolveOptions};
 use mesh::Mesh;
-use mesh::creases::{self, Creases};
-use mesh::split;
 
+use crate::edges;
 use crate::fault::Error;
+use crate::marking::{self, Marks, Side};
 use crate::problem::Problem;
 use crate::solution::{SOLVATION_ENERGY, Solution};
 use crate::solver::Solver;
@@ -17,19 +17,9 @@ use crate::study::entry_name;
 /// Least accuracy that double precision, and integrals made for it, support.
 pub const FINEST: f64 = 1e-9;
 
-/// Surfaces that meet at more than so many degrees have an edge.
-const EDGE: f64 = 20.0;
-
-/// Sides that end on an edge are split at this fraction from it: densities are singular there, and
-/// elements should shrink by more than half.
-const GRADING: f64 = 0.3;
-
-/// Share of the error whose sides are split at a time.
-const MARKED: f64 = 0.7;
-
-/// Least share, and what splitting the sides of an error takes away of it, at most.
-const LEAST_MARKED: f64 = 0.2;
-const TAKEN: f64 = 0.6;
+/// Accuracies below this are reached sooner by linear densities, those above about as soon by
+/// constant ones.
+const LINEAR: f64 = 5e-3;
 
 /// The solver's tolerance is this share of the accuracy, or of the bar expected next where that is
 /// larger, but never looser than the last.
@@ -48,9 +38,8 @@ const STRETCHED: f64 = 1.5;
 const SHRINKS: f64 = 0.8;
 const PATIENCE: usize = 4;
 
-/// The next mesh has at most about so many times as many triangles, and takes as many times as
-/// long.
-const NEXT: f64 = 2.0;
+/// The next mesh takes about so many times as long.
+const NEXT: f64 = 3.0;
 
 /// What the accuracy is asked of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -246,6 +235,11 @@ pub fn solve_to(
     }
 }
 
+/// The density by which an accuracy is reached soonest.
+pub fn density_for(accuracy: f64) -> bem::Density {
+    if accuracy < LINEAR { bem::Density::Linear } else { bem::Density::Constant }
+}
+
 /// Whether bars no longer shrink.
 fn is_stalled(levels: &[Level]) -> bool {
     let relative = |level: &Level| level.relative;
@@ -341,47 +335,17 @@ fn next_mesh(
             }
         }
     }
-    let mut gains: HashMap<(u32, u32), f64> = HashMap::new();
+    let mut gains: HashMap<Side, f64> = HashMap::new();
     for (&excitation, weight) in &weights {
         for (corners, sides) in problem.mesh.triangles.iter().zip(&bars.sides[excitation]) {
             for (k, gain) in sides.iter().enumerate() {
                 let (a, b) = (corners[k], corners[(k + 1) % 3]);
-                *gains.entry((a.min(b), a.max(b))).or_default() += weight * gain;
+                *gains.entry(marking::side(a, b)).or_default() += weight * gain;
             }
         }
     }
-    let mut gains: Vec<((u32, u32), f64)> = gains.into_iter().collect();
-    gains.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let total: f64 = gains.iter().map(|gain| gain.1).sum();
     let too_long = numbers.iter().map(Number::relative).fold(0.0, f64::max) * stretched / accuracy;
-    let share = ((1.0 - 0.8 / too_long) / TAKEN).clamp(LEAST_MARKED, MARKED);
-    let mut sum = 0.0;
-    let marked: Vec<(u32, u32)> = gains
-        .iter()
-        .take_while(|gain| {
-            let goes_on = sum < share * total && gain.1 > 0.0;
-            sum += gain.1;
-            goes_on
-        })
-        .map(|gain| gain.0)
-        .collect();
-    split::edges(&problem.mesh, &creases(problem), &marked, GRADING)
-        .map(|split| split.mesh)
-        .map_err(|error| Error::Accuracy(error.to_string()))
-}
-
-/// Where the surfaces of a problem have edges: rims, corners, and lines where several meet.
-fn creases(problem: &Problem) -> Creases {
-    let owner = &problem.conductors.of_triangle;
-    let media = problem.media.as_ref();
-    let surface = |t: usize| match (owner[t], media) {
-        (Some(conductor), _) => Some(conductor),
-        (None, Some(media)) => {
-            let [front, back] = media.permittivity[t];
-            // Interfaces between other media have no edge where they meet but their own.
-            (front != back).then_some(u32::MAX)
-        }
-        (None, None) => None,
-    };
-    creases::find(&problem.mesh, surface, EDGE)
+    let surfaces = edges::surfaces(problem);
+    let marks = Marks { gains, surfaces, density: solution.density, mesh: &problem.mesh };
+    marks.next_mesh(1.0 / too_long.max(1.0)).map_err(|error| Error::Accuracy(error.to_string()))
 }

@@ -7,10 +7,8 @@ use crate::problem::Problem;
 use crate::solution::ConductorState;
 use crate::units;
 
-/// Estimates are multiplied by this: they find half of the error at the rims of films, 0.7 of it at
-/// the edges of cubes and nearly all on smooth surfaces, since edges leave more to densities on
-/// finer meshes than the next.
-const SAFETY: f64 = 2.0;
+/// Estimates are multiplied by this beyond what [`crate::edges::weights`] are.
+const SAFETY: f64 = 1.5;
 
 /// Meshes of so many triangles hide as much again from the estimate: edges, which need it most, are
 /// next to every triangle.

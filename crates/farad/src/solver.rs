@@ -7,6 +7,7 @@ use bem::{Electrostatics, Prepared, Progress, SolveOptions};
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
+use crate::edges;
 use crate::fault::Error;
 use crate::near_surface;
 use crate::problem::Problem;
@@ -110,7 +111,11 @@ impl Solver {
         let bars = if description.error_bars && answer.responses.iter().all(is_converged) {
             Some(Bars::new(
                 problem,
-                prepared.error_estimate(&excitations, &answer.responses)?,
+                prepared.error_estimate(
+                    &excitations,
+                    &answer.responses,
+                    &edges::weights(problem),
+                )?,
                 &answer,
             ))
         } else {

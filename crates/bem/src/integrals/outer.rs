@@ -16,6 +16,13 @@ use crate::quadrature::{self, TriangleNode};
 /// hide there is its square.
 const MOST_CUTS: usize = 12;
 
+/// No part need be more exact than this share of the whole: of needles closed forms are rounded, and
+/// parts would never agree.
+const LEAST: f64 = 1e-2;
+
+/// Cuts across a needle, at most.
+const MOST_ACROSS: f64 = 20.0;
+
 /// Degree of the rule on a part.
 const DEGREE: usize = 5;
 
@@ -94,7 +101,30 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
     /// The integrals over the part `v` by cuts.
     pub(crate) fn adaptive(&mut self, v: &[Vec3; 3], area: f64) -> Values<N> {
         let whole = self.by_rule(v, area, quadrature::triangle(DEGREE));
-        self.refine(v, (area, self.allowed), whole, MOST_CUTS)
+        // Needles are cut across before they are cut in four.
+        let longest = (0..3).map(|k| (v[(k + 1) % 3] - v[k]).norm_squared()).fold(0.0, f64::max);
+        let across = (longest / area).log2().clamp(0.0, MOST_ACROSS) as usize;
+        self.refine(v, (area, self.allowed), whole, MOST_CUTS + across)
+    }
+
+    /// The same by the halves of a needle.
+    fn refine_halves(
+        &mut self,
+        halves: [[Vec3; 3]; 2],
+        (area, allowed): (f64, f64),
+        whole: Values<N>,
+        cuts: usize,
+    ) -> Values<N> {
+        let rule = quadrature::triangle(DEGREE);
+        let values = halves.map(|part| self.by_rule(&part, 0.5 * area, rule));
+        let total = added(values[0], values[1]);
+        if cuts == 0 || apart(total, whole) <= allowed.max(LEAST * self.allowed) {
+            return total;
+        }
+        let parts = halves.iter().zip(values);
+        parts.fold([0.0; N], |sum, (part, value)| {
+            added(sum, self.refine(part, (0.5 * area, 0.7 * allowed), value, cuts - 1))
+        })
     }
 
     /// The integrals over the part `v`, of which `whole` is the rule's value.
@@ -105,13 +135,16 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
         whole: Values<N>,
         cuts: usize,
     ) -> Values<N> {
+        if let Some(halves) = halves_of_needle(v) {
+            return self.refine_halves(halves, (area, allowed), whole, cuts);
+        }
         let [a, b, c] = *v;
         let (p, q, r) = ((a + b) * 0.5, (b + c) * 0.5, (c + a) * 0.5);
         let quarters = [[a, p, r], [p, b, q], [r, q, c], [p, q, r]];
         let rule = quadrature::triangle(DEGREE);
         let values = quarters.map(|part| self.by_rule(&part, 0.25 * area, rule));
         let total = values.iter().fold([0.0; N], |sum, part| added(sum, *part));
-        if cuts == 0 || apart(total, whole) <= allowed {
+        if cuts == 0 || apart(total, whole) <= allowed.max(LEAST * self.allowed) {
             return total;
         }
         // A part may err by its share of the length, not of the area: few parts are bad.
@@ -120,6 +153,19 @@ impl<const N: usize, F: Fn(&mut WeightedPoints) -> Values<N>> OuterQuadrature<'_
             added(sum, self.refine(part, (0.25 * area, 0.5 * allowed), value, cuts - 1))
         })
     }
+}
+
+/// Triangles longer than so many heights are cut across alone: four parts would be as long.
+const NEEDLE: f64 = 6.0;
+
+/// The halves of a triangle with a longest side that is much longer than the height over it.
+fn halves_of_needle(v: &[Vec3; 3]) -> Option<[[Vec3; 3]; 2]> {
+    let lengths: [f64; 3] = std::array::from_fn(|k| (v[(k + 1) % 3] - v[k]).norm_squared());
+    let longest = (0..3).fold(0, |at, k| if lengths[k] > lengths[at] { k } else { at });
+    let [a, b, c] = std::array::from_fn(|k| v[(longest + k) % 3]);
+    let twice_area = (b - a).cross(&(c - a)).norm();
+    let middle = (a + b) * 0.5;
+    (lengths[longest] > NEEDLE * twice_area).then_some([[a, middle, c], [middle, b, c]])
 }
 
 /// Parts of `s` with their areas, each with the vertex second that it has in common with `t`: `s`

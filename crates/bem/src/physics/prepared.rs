@@ -125,16 +125,22 @@ impl Prepared {
     }
 
     /// How far answers to these excitations are from those that ever finer meshes of the same
-    /// surfaces would have.
+    /// surfaces would have. What the next finer densities find on a triangle counts as often as
+    /// `weights` has it, one for each triangle.
     ///
     /// # Errors
-    /// [`Error::Fmm`].
+    /// [`Error::Length`], [`Error::Fmm`].
     pub fn error_estimate(
         &self,
         excitations: &[Excitation],
         responses: &[Response],
+        weights: &[f64],
     ) -> Result<ErrorEstimate, Error> {
-        self.system.error_estimate(excitations, responses)
+        let (expected, found) = (self.system.triangles, weights.len());
+        if expected != found {
+            return Err(Error::Length { what: "weights", expected, found });
+        }
+        self.system.error_estimate(excitations, responses, weights)
     }
 
     /// Solves for the charges under each excitation.

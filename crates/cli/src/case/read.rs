@@ -347,7 +347,11 @@ fn read_solver(top: &Section<'_>, overrides: &Overrides) -> SolveOptions {
     };
     let density = match section.choice("density").as_ref().map(|choice| choice.value.as_str()) {
         Some("linear") => bem::Density::Linear,
-        _ => bem::Density::Constant,
+        Some(_) => bem::Density::Constant,
+        None => {
+            let asked = section.number("accuracy").map(|number| number.value);
+            overrides.accuracy.or(asked).map_or(usual.density, farad::density_for)
+        }
     };
     let whole = |name, default| {
         section

@@ -143,7 +143,12 @@ pub(crate) const KEYS: [Key; 58] = [
     key("solver", "max_time", POSITIVE, Absent::Default("none")),
     key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
     key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
-    key("solver", "density", ValueKind::Choice(&DENSITIES), Absent::Default("constant")),
+    key(
+        "solver",
+        "density",
+        ValueKind::Choice(&DENSITIES),
+        Absent::Default("constant; linear for an accuracy below 5e-3"),
+    ),
     key("solver", "restart", ValueKind::Integer { low: 2, high: 1000 }, Absent::Default("60")),
     key(
         "solver",

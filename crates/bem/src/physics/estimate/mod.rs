@@ -49,12 +49,13 @@ struct Shares {
 }
 
 impl System {
-    /// The errors of these answers to these excitations.
+    /// The errors of these answers to these excitations, shares of triangles times their weights.
     #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
     pub(super) fn error_estimate(
         &self,
         excitations: &[Excitation],
         responses: &[Response],
+        weights: &[f64],
     ) -> Result<ErrorEstimate, Error> {
         let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
         let zeros = || vec![vec![0.0; count]; count];
@@ -93,6 +94,7 @@ impl System {
         let whole = self.panels.scale() * self.images.copies() as f64;
         for (i, shares) in shares.iter().enumerate() {
             let triangle = self.panels.triangles()[i] as usize;
+            let whole = whole * weights[triangle];
             let [signed, at_most] = match self.rows.conductor[i] {
                 Some(_) => [&mut estimate.of_conductors, &mut estimate.of_conductors_at_most],
                 None => [&mut estimate.of_interfaces, &mut estimate.of_interfaces_at_most],

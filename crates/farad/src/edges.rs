@@ -1,0 +1,65 @@
+//! Edges of the surfaces of a problem, next to which densities are singular.
+
+use mesh::Mesh;
+use mesh::creases::{self, Creases};
+
+use crate::problem::Problem;
+
+/// Surfaces that meet at more than so many degrees have an edge.
+const EDGE: f64 = 20.0;
+
+/// What the next finer densities find of an error is a share of it that depends on how errors
+/// shrink: next to a rim, where densities go as d^(-1/2), half of what the innermost elements have
+/// is left by halves of these; next to an edge of a cube, as d^(-1/3), 0.4 of it; of smooth
+/// densities hardly any. Their reciprocals are the weights of what is found.
+const AT_RIM: f64 = 2.0;
+const AT_EDGE: f64 = 1.7;
+
+/// The sharp edges of a mesh whose triangles belong to these surfaces.
+pub(crate) fn of(mesh: &Mesh, surfaces: &[Option<u32>]) -> Creases {
+    creases::find(mesh, |t| surfaces[t], EDGE)
+}
+
+/// The number of the surface of each triangle: edges are rims, corners, and lines where several
+/// meet.
+pub(crate) fn surfaces(problem: &Problem) -> Vec<Option<u32>> {
+    let owner = &problem.conductors.of_triangle;
+    let media = problem.media.as_ref();
+    let surface = |t: usize| match (owner[t], media) {
+        (Some(conductor), _) => Some(conductor),
+        (None, Some(media)) => {
+            let [front, back] = media.permittivity[t];
+            // Interfaces between other media have no edge where they meet but their own.
+            (front != back).then_some(u32::MAX)
+        }
+        (None, None) => None,
+    };
+    (0..owner.len()).map(surface).collect()
+}
+
+/// How often what is found of the error on each triangle counts.
+pub(crate) fn weights(problem: &Problem) -> Vec<f64> {
+    let surfaces = surfaces(problem);
+    let triangles = &problem.mesh.triangles;
+    let sharp = of(&problem.mesh, &surfaces);
+    let sides = |[a, b, c]: [u32; 3]| [(a, b), (b, c), (c, a)];
+    let mut count = vec![0u32; sharp.edges().len()];
+    for (&corners, surface) in triangles.iter().zip(&surfaces) {
+        for (a, b) in sides(corners).into_iter().filter(|_| surface.is_some()) {
+            if let Ok(at) = sharp.edges().binary_search(&(a.min(b), a.max(b))) {
+                count[at] += 1;
+            }
+        }
+    }
+    let mut of_vertex = vec![1.0f64; problem.mesh.vertices.len()];
+    for (&(a, b), count) in sharp.edges().iter().zip(count) {
+        let weight = if count == 1 { AT_RIM } else { AT_EDGE };
+        for v in [a, b] {
+            of_vertex[v as usize] = of_vertex[v as usize].max(weight);
+        }
+    }
+    let of_triangle = |&corners: &[u32; 3]| {
+        corners.into_iter().map(|v| of_vertex[v as usize]).fold(1.0, f64::max)
+    };
+    triangles.iter().map(of_triangle).collect()
+}

@@ -1,0 +1,183 @@
+//! Which sides of triangles to split so that errors get shorter, and how often.
+//!
+//! What a side's gain becomes where it is split follows from the order of the density: most of it
+//! is gone in the halves, and next to an edge, where densities are singular, what is left is that
+//! of the part that ends there. Sides whose gain is expected to be still too large are split again
+//! before the next solve, so that there are several layers at a time along edges.
+
+use std::collections::{HashMap, HashSet};
+
+use bem::Density;
+use mesh::creases::Creases;
+use mesh::split::{self, Split};
+use mesh::{Mesh, vector};
+
+use crate::edges;
+
+/// Sides that end on an edge are split at this fraction from it: densities are singular there, and
+/// elements should shrink by more than half.
+const GRADING: f64 = 0.3;
+
+/// Share of the error whose sides are split at a time.
+const MARKED: f64 = 0.7;
+
+/// Least share, and what splitting the sides of an error takes away of it, at most.
+const LEAST_MARKED: f64 = 0.2;
+const TAKEN: f64 = 0.6;
+
+/// What is aimed at, as a share of what is asked for.
+const AIM: f64 = 0.8;
+
+/// Gains that differ by less are alike.
+const ALIKE: f64 = 1e-6;
+
+/// Splittings before the next solve, and by how much there are more triangles then, at most.
+const LAYERS: usize = 2;
+const GROWTH: f64 = 4.5;
+
+/// Triangles longer than so many times twice their height are cut across, too: integrals over
+/// longer ones lose digits.
+const LONGEST: f64 = 300.0;
+
+/// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
+/// and the part beyond.
+struct Left {
+    half: f64,
+    next_to_edge: f64,
+    beyond: f64,
+}
+
+fn left(density: Density) -> Left {
+    match density {
+        Density::Constant => Left { half: 0.15, next_to_edge: 0.25, beyond: 0.1 },
+        Density::Linear => Left { half: 0.06, next_to_edge: 0.25, beyond: 0.05 },
+    }
+}
+
+/// A side of triangles, the lower vertex first.
+pub(crate) type Side = (u32, u32);
+
+pub(crate) fn side(a: u32, b: u32) -> Side {
+    (a.min(b), a.max(b))
+}
+
+/// What each side of a mesh would gain, and the surface of each triangle.
+#[derive(Clone)]
+pub(crate) struct Marks<'a> {
+    pub(crate) gains: HashMap<Side, f64>,
+    pub(crate) surfaces: Vec<Option<u32>>,
+    pub(crate) density: Density,
+    pub(crate) mesh: &'a Mesh,
+}
+
+impl Marks<'_> {
+    /// The mesh on which errors should be `share` of what they are, or closer to that.
+    pub(crate) fn next_mesh(&self, share: f64) -> Result<Mesh, mesh::refine::Error> {
+        let threshold = self.threshold(((1.0 - AIM * share) / TAKEN).clamp(LEAST_MARKED, MARKED));
+        let most = (GROWTH * self.mesh.triangles.len() as f64) as usize;
+        let mut mesh = self.mesh.clone();
+        let (mut gains, mut surfaces) = (self.gains.clone(), self.surfaces.clone());
+        for layer in 0..LAYERS {
+            let mut marked: Vec<Side> =
+                gains.iter().filter(|g| *g.1 > threshold).map(|g| *g.0).collect();
+            if marked.is_empty() {
+                break;
+            }
+            with_needles(&mesh, &mut marked);
+            let creases = edges::of(&mesh, &surfaces);
+            let split = split::edges(&mesh, &creases, &marked, GRADING)?;
+            if layer > 0 && split.mesh.triangles.len() > most {
+                break;
+            }
+            gains = self.gains_after(&creases, marked, &gains, (&mesh, &split));
+            surfaces = split.parent.iter().map(|&t| surfaces[t as usize]).collect();
+            mesh = split.mesh;
+        }
+        Ok(mesh)
+    }
+
+    /// The least gain of the sides that have this share of all.
+    fn threshold(&self, share: f64) -> f64 {
+        let mut gains: Vec<f64> = self.gains.values().copied().filter(|gain| *gain > 0.0).collect();
+        gains.sort_unstable_by(|a, b| b.total_cmp(a));
+        let total: f64 = gains.iter().sum();
+        let mut sum = 0.0;
+        let least = gains.iter().find(|gain| {
+            sum += **gain;
+            sum >= share * total
+        });
+        // Those that are alike but for rounding go together.
+        least.map_or(0.0, |gain| gain * (1.0 - ALIKE))
+    }
+
+    /// What sides of the new mesh are expected to gain.
+    fn gains_after(
+        &self,
+        creases: &Creases,
+        mut marked: Vec<Side>,
+        gains: &HashMap<Side, f64>,
+        (old, split): (&Mesh, &Split),
+    ) -> HashMap<Side, f64> {
+        let left = left(self.density);
+        // New vertices are in the order of their sides.
+        marked.sort_unstable();
+        let mut after: HashMap<Side, f64> = gains.clone();
+        for (&(p, q), v) in marked.iter().zip(old.vertices.len() as u32..) {
+            let Some(gain) = after.remove(&(p, q)) else { continue };
+            let [of_p, of_q] = match (creases.is_on(p), creases.is_on(q)) {
+                (true, false) => [left.next_to_edge, left.beyond],
+                (false, true) => [left.beyond, left.next_to_edge],
+                _ => [left.half; 2],
+            };
+            after.insert(side(p, v), of_p * gain);
+            after.insert(side(q, v), of_q * gain);
+        }
+        // Diagonals through a layer gain what the sides next to them do.
+        let is_old = |v: u32| (v as usize) < old.vertices.len();
+        let is_on = |v: u32| is_old(v) && creases.is_on(v);
+        let mut diagonals = Vec::new();
+        for corners in &split.mesh.triangles {
+            let sides = [0, 1, 2].map(|k| (corners[k], corners[(k + 1) % 3]));
+            let known = |&(a, b): &(u32, u32)| after.get(&side(a, b)).copied();
+            for (a, b) in sides {
+                if !after.contains_key(&side(a, b)) && is_on(a) != is_on(b) {
+                    let others = sides.iter().filter(|(a, b)| is_on(*a) != is_on(*b));
+                    let gain = others.filter_map(known).fold(0.0, f64::max);
+                    diagonals.push((side(a, b), gain));
+                }
+            }
+        }
+        for (at, gain) in diagonals {
+            let known = after.entry(at).or_default();
+            *known = known.max(gain);
+        }
+        after
+    }
+}
+
+/// Marks the longest side of needles of which another side is.
+fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
+    let known: HashSet<Side> = marked.iter().copied().collect();
+    for (t, corners) in mesh.triangles.iter().enumerate() {
+        let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
+        if !sides.iter().any(|side| known.contains(side)) {
+            continue;
+        }
+        let places = mesh.corners(t);
+        let lengths = [0, 1, 2].map(|k| vector::norm(vector::sub(places[(k + 1) % 3], places[k])));
+        let longest = if lengths[0] >= lengths[1].max(lengths[2]) {
+            0
+        } else if lengths[1] >= lengths[2] {
+            1
+        } else {
+            2
+        };
+        let [a, b, c] = places;
+        let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
+        if lengths[longest] * lengths[longest] > 2.0 * LONGEST * twice_area {
+            marked.push(sides[longest]);
+        }
+    }
+    marked.sort_unstable();
+    marked.dedup();
+}
