@@ -31,9 +31,13 @@ const TOGETHER: f64 = 1e-12;
 /// Cuts after which what is left is taken as it is.
 const CUTS: usize = 12;
 
-/// Longest edge over the height above it beyond which panels that touch are cut before anything
-/// else: orders converge the more slowly, the longer panels are.
+/// Longest edge over the height above it beyond which panels are long: orders converge the more
+/// slowly, the longer panels are, and the first ones may agree by chance.
 const LONG: f64 = 4.0;
+
+/// Long panels that deviate from flat ones by more than this share of their height are cut before
+/// anything else. Of others the difference to flat ones is small.
+const BENT: f64 = 0.05;
 
 /// Entries between the modes of two panels.
 pub(crate) type Entries = [[f64; MODES]; MODES];
@@ -172,14 +176,16 @@ impl CurvedPair {
             let block = self.flat(a, b, scratch);
             return self.add_block(a, b, &block, sum);
         }
-        let most = longness(a).max(longness(b));
-        if cuts > 0 && most > LONG {
+        let is_long = longness(a).max(longness(b)) > LONG;
+        let is_bent = |piece: &Piece| piece.patch.bulge() > BENT * height(piece);
+        if cuts > 0 && is_long && (self.kernel == Kernel::Adjoint || is_bent(a) || is_bent(b)) {
             return self.add_cut(cut(contact, a, b), limits, scratch, sum);
         }
+        let first = ORDERS.start() + usize::from(is_long);
         // Differences of fields are no smoother than fields, and need closed forms besides.
         let minus_flat = self.kernel == Kernel::Single;
         let (mut last, mut before): (Option<Entries>, f64) = (None, f64::INFINITY);
-        for order in ORDERS {
+        for order in first..=*ORDERS.end() {
             let mut entries = Entries::default();
             let block = self.by_nodes(PairNodes::of(contact, order), a, b, minus_flat);
             self.add_block(a, b, &block, &mut entries);
@@ -312,9 +318,14 @@ fn contact(s: &Piece, t: &Piece, together: f64) -> (Contact, [[usize; 3]; 2]) {
     (contact, [order(0), order(1)])
 }
 
+/// Height above the longest edge.
+fn height(piece: &Piece) -> f64 {
+    2.0 * piece.flat.area / piece.flat.diameter()
+}
+
 /// Longest edge over the height above it.
 fn longness(piece: &Piece) -> f64 {
-    piece.flat.diameter().powi(2) / (2.0 * piece.flat.area)
+    piece.flat.diameter() / height(piece)
 }
 
 /// Pairs of parts that are the same together.
