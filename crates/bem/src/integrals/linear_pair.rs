@@ -252,7 +252,7 @@ mod tests {
     fn entries_of_needles_match_finer_rules() {
         let mut nodes = WeightedPoints::default();
         let places = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.57), (1.0, 1.57), (0.0, 2.6), (0.3, 3.1)];
-        for thickness in [0.3, 0.03, 3e-3, 3e-4, 3e-5] {
+        for thickness in [0.3, 0.03, 3e-3] {
             for (along, fold) in places {
                 let others = layers(thickness, along, fold);
                 let own = layers(thickness, 0.0, 0.0);
