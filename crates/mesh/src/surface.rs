@@ -25,8 +25,8 @@ impl PhysicalGroup {
 
 /// A triangle surface in the unit of its file.
 ///
-/// Quadrangles arrive split. Vertices that no triangle uses are dropped by the readers. The readers and generators return valid meshes; check a mesh made by
-/// hand with [`Mesh::validate`].
+/// Quadrangles arrive split. Vertices that no triangle uses are dropped by the readers. The readers
+/// and generators return valid meshes; check a mesh made by hand with [`Mesh::validate`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     /// Coordinates, shape (vertices, 3).
