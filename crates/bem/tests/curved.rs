@@ -1,5 +1,7 @@
 //! Curved panels: orders of convergence, and every feature of flat ones.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use bem::{
     Conductors, Density, Excitation, Images, Media, Method, PointCharge, Quiet, SolveOptions,
 };
