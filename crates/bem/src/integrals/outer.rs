@@ -16,8 +16,8 @@ use crate::quadrature::{self, TriangleNode};
 /// hide there is its square.
 const MOST_CUTS: usize = 12;
 
-/// No part need be more exact than this share of the whole: of needles closed forms are rounded, and
-/// parts would never agree.
+/// No part need be more exact than this share of the whole: of needles closed forms are rounded,
+/// and parts would never agree.
 const LEAST: f64 = 1e-2;
 
 /// Cuts across a needle, at most.
