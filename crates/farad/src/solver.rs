@@ -59,6 +59,10 @@ impl Problem {
         for x in self.mesh.vertices.as_flattened() {
             x.to_bits().hash(&mut hasher);
         }
+        for patches in &self.mesh.patches {
+            patches.order.hash(&mut hasher);
+            patches.nodes.as_flattened().iter().for_each(|x| x.to_bits().hash(&mut hasher));
+        }
         for bem::Mirror { plane, odd } in &self.description.planes {
             (plane.axis, plane.at.to_bits(), odd).hash(&mut hasher);
         }
