@@ -6,8 +6,8 @@
 
 FARAD is the program (target/release/farad), PART the name of a table as in its marker in docs/validation.md; without PART all
 tables are measured. Tables go to standard output; with --into they also replace those between the markers of that file.
-`iterations` takes about ten minutes on two cores, all other tables together about as long. Needs nothing but Python; exact values
-are closed forms and those of crates/bem/tests/data/capacitance.json.
+`curved` takes up to half an hour on two cores, `iterations` about ten minutes, all other tables together about as long. Needs nothing
+but Python; exact values are closed forms and those of crates/bem/tests/data/capacitance.json.
 """
 
 import json
@@ -23,6 +23,9 @@ EXACT = json.loads((ROOT / "crates/bem/tests/data/capacitance.json").read_text(e
 
 # A charge of 4 pi eps0 times 1 V m in coulomb, 4 pi eps0 times 1 V^2 as a force in newton.
 FOUR_PI_EPS0 = 1.1126500562e-10
+
+# Capacitance over 4 pi eps0 of a torus of radii 1 and 1/4: 3,000 triangles of order 4, linear densities, tolerance 1e-9.
+TORUS = 0.93192048
 
 # Square of the elementary charge over 4 pi eps0 and an angstrom, in kcal/mol.
 KCAL = 332.06371
@@ -41,15 +44,15 @@ class Farad:
             sys.exit(f"farad {' '.join(map(str, arguments))}\n{done.stderr}")
         return done.stdout
 
-    def solve(self, shape, tables="", unit="m", tolerance=1e-6):
+    def solve(self, shape, tables="", unit="m", tolerance=1e-6, more=()):
         """Results of a generated shape, by the fast method, with further tables in the case file."""
         self.run("mesh", "generate", *shape, "-o", "mesh.msh", "--overwrite")
         case = f'format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "{unit}"\n{tables}'
-        return self.solve_file("case.toml", case, tolerance)
+        return self.solve_file("case.toml", case, tolerance, more)
 
-    def solve_file(self, name, text, tolerance=1e-6):
+    def solve_file(self, name, text, tolerance=1e-6, more=()):
         (self.folder / name).write_text(text, encoding="utf-8")
-        options = ["--method", "fmm", "--tolerance", tolerance, "--json", "--overwrite"]
+        options = ["--method", "fmm", "--tolerance", tolerance, "--json", "--overwrite", *more]
         return json.loads(self.run("solve", name, *options))
 
 
@@ -127,6 +130,14 @@ def series_two_spheres(distance):
     return math.sinh(mu) * total(1), -math.sinh(mu) * total(2)
 
 
+def carlson(x, y, z):
+    """Carlson's integral R_F by duplication."""
+    for _ in range(60):
+        product = math.sqrt(x * y) + math.sqrt(y * z) + math.sqrt(z * x)
+        x, y, z = (x + product) / 4, (y + product) / 4, (z + product) / 4
+    return 1 / math.sqrt(x)
+
+
 def slope(f, x, step=1e-5):
     return (f(x + step) - f(x - step)) / (2 * step)
 
@@ -199,6 +210,50 @@ def close_spheres(farad):
                 error = found / value - 1
                 cells += [f"{error:+.2e}", table.order(n, error, (facets, key))]
             table.row(facets, f"1:{grade}", f"{n:,}", *cells, steps(results))
+    return table
+
+
+def curved(farad):
+    """Curved triangles of orders 1 to 4, linear densities, tolerance 1e-8"""
+    table = Table("problem", "order", "triangles", "error", "order in h", "error bar", "seconds")
+
+    def entry(i, j):
+        def value(results):
+            found = results["capacitance"]
+            return found["maxwell_over_4pi_eps0"][i][j], found["maxwell_over_4pi_eps0_error"][i][j]
+
+        return value
+
+    c11, c12 = entry(0, 0), entry(0, 1)
+    energy = lambda results: (results["solvation"]["energy_kcal_per_mol"], results["solvation"]["energy_error_kcal_per_mol"])
+    gap, over = series_two_spheres(2.02), series_two_spheres(3)
+    kirkwood = EXACT["kirkwood_three_charges"]
+    charges = "[medium]\nrelative_permittivity = 80\n" + dielectric("sphere", 2)
+    for charge, *position in kirkwood["charges"]:
+        charges += f'[[charge]]\nposition = {list(map(float, position))}\ncharge = {charge}\nunit = "e"\n'
+    ground = '[[plane]]\naxis = "z"\nat = -1.5\nkind = "ground"\n'
+    two = ("two-spheres", "--distance", 2.02, "--grade", 10)
+    problems = (
+        ("sphere", ("sphere",), "", "m", (("C", c11, 1.0),)),
+        ("ellipsoid 3:2:1", ("ellipsoid", "--semi-axes", 3, 2, 1), "", "m", (("C", c11, 1 / carlson(9, 4, 1)),)),
+        ("torus, radii 1 and 1/4", ("torus",), "", "m", (("C", c11, TORUS),)),
+        ("two spheres 2.02 apart, graded 1:10", two, "", "m", (("C11", c11, gap[0]), ("C12", c12, gap[1]))),
+        ("coated sphere, eps_r 4", ("concentric-spheres",), coat(4), "m", (("C", c11, 1.6),)),
+        ("three charges in a sphere", ("sphere",), charges, "angstrom", (("energy", energy, KCAL * kirkwood["energy"]),)),
+        ("sphere over ground", ("sphere",), conductor("a", "sphere") + ground, "m", (("C", c11, over[0] - over[1]),)),
+    )
+    for name, shape, tables, unit, numbers in problems:
+        for order in (1, 2, 3, 4):
+            for elements in (300, 1200):
+                generated = (*shape, "--elements", elements, "--order", order)
+                results = farad.solve(generated, tables, unit, 1e-8, ("--density", "linear"))
+                n, seconds = triangles(results), results["timings_s"]["total"]
+                for number, value, exact in numbers:
+                    found, bar = value(results)
+                    error = found / exact - 1
+                    observed = table.order(n, error, (name, order, number))
+                    bar = f"{bar / abs(exact):.1e}"
+                    table.row(f"{name}: {number}", order, f"{n:,}", f"{error:+.1e}", observed, bar, f"{seconds:.1f}")
     return table
 
 
@@ -495,7 +550,7 @@ def fmm(farad):
 
 # The tables in the order of docs/validation.md.
 PARTS = (
-    sphere, cube, graded_cube, disk, plate, two_spheres, close_spheres, torus, bus,
+    sphere, cube, graded_cube, disk, plate, two_spheres, close_spheres, torus, curved, bus,
     coated_sphere, equal_volume, coated_list, uniform_field, iterations, membrane, solvation, molecule,
     polarisability, charge_and_sphere, forces_of_two, sphere_over_plane, nested, lines,
     fmm,
