@@ -3,8 +3,8 @@
 //! A patch of order p goes through (p + 1)(p + 2) / 2 nodes, that of barycentric coordinates
 //! (i, j, k) / p for each i + j + k = p. They are in Gmsh's order: the corners, then those on the
 //! sides from corner to corner (0 to 1, 1 to 2, 2 to 0), then those within as a triangle of order
-//! p - 3. Its Lagrange polynomials are products of one-dimensional ones (Silvester, Int. J. Numer.
-//! Methods Eng. 1 (1969) 33).
+//! p - 3. Its Lagrange polynomials are products of one-dimensional ones (Silvester, Int. J. Eng.
+//! Sci. 7 (1969) 849).
 
 /// The highest order of patches.
 pub const MAX_ORDER: usize = 4;
