@@ -59,7 +59,7 @@ impl Problem {
         for x in self.mesh.vertices.as_flattened() {
             x.to_bits().hash(&mut hasher);
         }
-        for patches in &self.mesh.patches {
+        if let Some(patches) = &self.mesh.patches {
             patches.order.hash(&mut hasher);
             patches.nodes.as_flattened().iter().for_each(|x| x.to_bits().hash(&mut hasher));
         }
