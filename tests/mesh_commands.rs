@@ -123,7 +123,7 @@ fn a_signal_ends_mesh_commands_with_nothing_written() {
     for (arguments, signal) in [
         ("mesh generate molecule --atoms 20000 --elements 200000 -o m.msh", "-INT"),
         ("mesh generate molecule --atoms 20000 --elements 200000 -o m.msh", "-TERM"),
-        ("mesh refine fine.msh --times 4 -o m.msh", "-TERM"),
+        ("mesh refine fine.msh --times 5 -o m.msh", "-TERM"),
     ] {
         let mut command = place.command(arguments);
         let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
