@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use mesh::Mesh;
 use mesh::patch::{MAX_NODES, MAX_ORDER, node_count, node_places};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, Matrix3};
 use simd::Simd;
 
 use crate::geometry::triangle::Vec3;
@@ -93,6 +93,25 @@ fn all_powers([s, t]: Parameters) -> [f64; MAX_NODES] {
         powers[first + degree] = powers[first - 1] * t;
     }
     powers
+}
+
+/// What takes coefficients to the corners of the nearest flat triangle, shape (terms, corners).
+fn to_nearest_flat() -> &'static [[f64; 3]; MAX_NODES] {
+    static MATRIX: LazyLock<[[f64; 3]; MAX_NODES]> = LazyLock::new(|| {
+        // Twice the integral of a product of powers: 2 a! b! / (a + b + 2)!.
+        let factorial = |n: usize| (1..=n).map(|k| k as f64).product::<f64>();
+        let integral = |[a, b]: [usize; 2], [c, d]: [usize; 2]| {
+            let (a, b) = (a + c, b + d);
+            2.0 * factorial(a) * factorial(b) / factorial(a + b + 2)
+        };
+        let gram = Matrix3::from_fn(|k, l| integral(POWERS[k], POWERS[l]));
+        let inverse = gram.try_inverse().unwrap_or_else(Matrix3::zeros);
+        POWERS.map(|of| {
+            let linear = inverse * Vec3::from_fn(|k, _| integral(POWERS[k], of));
+            CORNERS.map(|[s, t]| linear[0] + linear[1] * s + linear[2] * t)
+        })
+    });
+    &MATRIX
 }
 
 /// The middles of the sides, and the parts between these and the corners: those at the corners, and
@@ -210,7 +229,16 @@ impl Patch {
 
     /// The corners.
     pub(crate) fn corners(&self) -> [Vec3; 3] {
-        CORNERS.map(|corner| self.at(corner))
+        // There all powers but those of one parameter are 0.
+        let [a, mut b, mut c] = [self.coefficients[0]; 3];
+        for (coefficient, [of_s, of_t]) in self.terms().iter().zip(&POWERS).skip(1) {
+            if *of_t == 0 {
+                b += coefficient;
+            } else if *of_s == 0 {
+                c += coefficient;
+            }
+        }
+        [a, b, c]
     }
 
     /// x_s cross x_t: along the normal, of the length of the area per unit of parameters.
@@ -272,6 +300,14 @@ impl Patch {
         })
     }
 
+    /// The corners of the flat triangle that is nearest to it: with the least mean square distance
+    /// between points of the same parameters, so that mean distances are none in any direction.
+    pub(crate) fn nearest_flat(&self) -> [Vec3; 3] {
+        let seen = self.terms().iter().zip(to_nearest_flat()).skip(1);
+        let corner = |k: usize| seen.clone().map(|(c, to)| c * to[k]).sum::<Vec3>();
+        [0, 1, 2].map(|k| self.coefficients[0] + corner(k))
+    }
+
     /// Moved by this.
     pub(crate) fn moved(mut self, by: &Vec3) -> Self {
         self.coefficients[0] += by;
@@ -328,11 +364,14 @@ impl Tangents {
     pub(crate) fn normals<V: Simd<Scalar = f64>>(&self, order: usize, s: V, t: V) -> [V; 3] {
         let powers = powers::<V, DERIVED>(s, t);
         let count = node_count(order - 1);
-        let [u, v] = [0, 1].map(|k| polynomial(&self.0[k][..count], &powers));
-        array::from_fn(|k| {
-            let (l, m) = ((k + 1) % 3, (k + 2) % 3);
-            u[l].mul(v[m]).sub(u[m].mul(v[l]))
-        })
+        // Closures of arrays are calls here, which vectors do not outlive in registers.
+        let u = polynomial(&self.0[0][..count], &powers);
+        let v = polynomial(&self.0[1][..count], &powers);
+        [
+            u[1].mul(v[2]).sub(u[2].mul(v[1])),
+            u[2].mul(v[0]).sub(u[0].mul(v[2])),
+            u[0].mul(v[1]).sub(u[1].mul(v[0])),
+        ]
     }
 }
 

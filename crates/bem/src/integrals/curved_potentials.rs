@@ -10,8 +10,9 @@ use simd::{Elementary, Simd, Task};
 
 use crate::geometry::patch::{CORNERS, Parameters, Patch, between};
 use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::modes::{self, MODES};
-use crate::quadrature::sums::Rule;
+use crate::quadrature::sums::{Points, Rule};
 
 /// Cuts after which a part counts as flat.
 const CUTS: usize = 30;
@@ -44,22 +45,53 @@ pub(crate) struct OfModes {
 
 /// Potentials at `x` of a panel's modes, to about `accuracy` of what is there from near parts.
 pub(crate) fn at(patch: &Patch, x: &Vec3, wanted: Wanted, accuracy: f64) -> OfModes {
-    let mut sums = [[0.0; 4]; 3];
-    let moved = patch.moved(&-x);
-    // Each cut takes three quarters of the bulge away.
-    let flat_enough = accuracy * Triangle::of(moved.corners()).radius;
-    let cuts = if moved.is_straight() { 0 } else { CUTS };
-    let part = Part { patch: moved, corners: CORNERS, share: 1.0 };
-    Scan { wanted, accuracy, flat_enough }.add(&part, cuts, &mut sums);
-    let of_modes = |k: usize| modes::tested([0, 1, 2].map(|corner: usize| sums[corner][k]));
-    let gradient = [1, 2, 3].map(of_modes);
-    OfModes {
-        potential: of_modes(0),
-        gradient: array::from_fn(|m| Vec3::new(gradient[0][m], gradient[1][m], gradient[2][m])),
-    }
+    at_points(patch, &[*x], wanted, accuracy).pop().unwrap_or_default()
 }
 
-/// A part of a panel, seen from the point.
+/// The same at many points: what parts take to make is shared.
+pub(crate) fn at_points(
+    patch: &Patch,
+    points: &[Vec3],
+    wanted: Wanted,
+    accuracy: f64,
+) -> Vec<OfModes> {
+    // Coordinates from a corner have the digits of the panel's size.
+    let origin = patch.at(CORNERS[0]);
+    let moved = patch.moved(&-origin);
+    // Each cut takes three quarters of the bulge away.
+    let flat_enough = accuracy * round(&moved.corners()).1;
+    let cuts = if moved.is_straight() { 0 } else { CUTS };
+    let radii = |degree: usize| (BELOW_BOUND / accuracy).powf(1.0 / degree as f64).max(1.5);
+    let mut scan = Scan {
+        wanted,
+        apart: DEGREES.map(radii),
+        flat_enough,
+        points: points.iter().map(|x| x - origin).collect(),
+        sums: vec![Sums::default(); points.len()],
+        nodes: WeightedPoints::default(),
+        of_modes: Default::default(),
+    };
+    let all: Vec<u32> = (0..points.len() as u32).collect();
+    scan.add(&Part { patch: moved, corners: CORNERS, share: 1.0 }, cuts, &all);
+    scan.sums.iter().map(of_modes).collect()
+}
+
+/// Sums against the linear functions of the panel's corners: potential and gradient.
+type Sums = [[f64; 4]; 3];
+
+fn of_modes(sums: &Sums) -> OfModes {
+    let [potential, x, y, z] = [0, 1, 2, 3].map(|k| modes::tested(sums.map(|sum| sum[k])));
+    OfModes { potential, gradient: array::from_fn(|m| Vec3::new(x[m], y[m], z[m])) }
+}
+
+/// Centroid of a triangle, and the largest distance from there.
+fn round(corners: &[Vec3; 3]) -> (Vec3, f64) {
+    let centre = (corners[0] + corners[1] + corners[2]) / 3.0;
+    let largest = corners.iter().map(|v| (v - centre).norm_squared()).fold(0.0, f64::max);
+    (centre, largest.sqrt())
+}
+
+/// A part of a panel.
 struct Part {
     patch: Patch,
     corners: [Parameters; 3],
@@ -67,79 +99,119 @@ struct Part {
     share: f64,
 }
 
-/// Sums against the linear functions of the panel's corners: potential and gradient.
-type Sums = [[f64; 4]; 3];
-
 struct Scan {
     wanted: Wanted,
-    accuracy: f64,
+    /// How many radii each rule takes for its accuracy.
+    apart: [f64; DEGREES.len()],
     /// Parts that deviate by less from flat ones are so.
     flat_enough: f64,
+    points: Vec<Vec3>,
+    sums: Vec<Sums>,
+    /// Room for what flat parts are asked at once.
+    nodes: WeightedPoints,
+    of_modes: [Vec<f64>; MODES],
 }
 
 impl Scan {
-    fn add(&self, part: &Part, cuts: usize, sums: &mut Sums) {
+    /// Adds what a part makes at some of the points.
+    fn add(&mut self, part: &Part, cuts: usize, points: &[u32]) {
         let flat = part.patch.corners();
-        let centre = (flat[0] + flat[1] + flat[2]) / 3.0;
-        let bulge = part.patch.bulge();
-        let from = |v: &Vec3| (v - centre).norm();
-        let radius = flat.iter().map(from).fold(0.0, f64::max) + bulge;
-        let distance = centre.norm();
-        if let Some(degree) = self.degree(radius, distance) {
-            let rule = Rule::of_degree(degree);
-            let values = simd::run(ByRule { rule, patch: &part.patch, wanted: self.wanted });
-            // The normal has the area of the part in it.
-            let factor = if self.wanted == Wanted::Double { 1.0 } else { part.share };
-            return collect(part, factor, &values, sums);
+        let (bulge, (centre, radius)) = (part.patch.bulge(), round(&flat));
+        let radius = radius + bulge;
+        let mut by_rules: [Option<Points>; DEGREES.len()] = Default::default();
+        // The normal has the area of the part in it.
+        let factor = if self.wanted == Wanted::Double { 1.0 } else { part.share };
+        let mut near = Vec::new();
+        for &point in points {
+            let x = &self.points[point as usize];
+            let Some(k) = self.rule(radius, (x - centre).norm()) else {
+                near.push(point);
+                continue;
+            };
+            let nodes = by_rules[k].get_or_insert_with(|| {
+                let with_normals = self.wanted == Wanted::Double;
+                let tangents = with_normals.then(|| part.patch.tangents());
+                Points::on_patch(Rule::of_degree(DEGREES[k]), &part.patch, tangents.as_ref())
+            });
+            let values = match self.wanted {
+                Wanted::Potential => simd::run(Means::<false, false> { nodes, x }),
+                Wanted::Gradient => simd::run(Means::<true, false> { nodes, x }),
+                Wanted::Double => simd::run(Means::<false, true> { nodes, x }),
+            };
+            collect(part, factor, &values, &mut self.sums[point as usize]);
+        }
+        if near.is_empty() {
+            return;
         }
         // A flat part is off by its bulge over its size, of what parts of its size contribute.
         if cuts == 0 || bulge <= self.flat_enough {
-            return self.add_flat(part, &flat, bulge, sums);
+            return self.add_flat(part, &flat, bulge, &near);
         }
         for (patch, corners) in part.patch.quarters() {
             let corners = corners.map(|corner| between(&part.corners, corner));
-            let quarter = Part { patch, corners, share: 0.25 * part.share };
-            self.add(&quarter, cuts - 1, sums);
+            self.add(&Part { patch, corners, share: 0.25 * part.share }, cuts - 1, &near);
         }
     }
 
-    /// Degree of the rule that is enough for a part of this radius at this distance.
-    fn degree(&self, radius: f64, distance: f64) -> Option<usize> {
-        if distance <= 1.5 * radius {
-            return None;
-        }
-        let needed = (BELOW_BOUND / self.accuracy).ln() / (distance / radius).ln();
-        DEGREES.into_iter().find(|&degree| degree as f64 >= needed)
+    /// Which rule is enough for a part of this radius at this distance.
+    fn rule(&self, radius: f64, distance: f64) -> Option<usize> {
+        self.apart.iter().position(|&radii| distance > radii * radius)
     }
 
-    fn add_flat(&self, part: &Part, flat: &[Vec3; 3], bulge: f64, sums: &mut Sums) {
+    fn add_flat(&mut self, part: &Part, flat: &[Vec3; 3], bulge: f64, points: &[u32]) {
         let triangle = Triangle::of(*flat);
         if triangle.area.is_nan() || triangle.area <= 0.0 {
             return;
         }
-        let height = triangle.normal.dot(&flat[0]).abs();
-        // Points on the panel are within its bulge of the flat part: on it.
-        let is_on = height <= 4.0 * bulge + 1e-14 * triangle.radius;
-        let linear = triangle.linear_potentials([0.0; 3]);
+        if self.wanted == Wanted::Potential {
+            return self.add_flat_potentials(part, &triangle, points);
+        }
         let along = triangle.normal;
-        let values: [[f64; 4]; 3] = array::from_fn(|k| {
-            let gradient = Vec3::from(linear.gradient[k]);
-            let gradient = if is_on { gradient - along * along.dot(&gradient) } else { gradient };
-            let potential = match self.wanted {
-                Wanted::Double if is_on => 0.0,
-                // Per unit of parameters: twice the area.
-                Wanted::Double => 2.0 * triangle.area * linear.double_layer[k],
-                _ => linear.single_layer[k],
-            };
-            [potential, gradient.x, gradient.y, gradient.z]
-        });
-        let factor = if self.wanted == Wanted::Double { 1.0 } else { part.share };
-        collect(part, factor / triangle.area, &values, sums);
+        for &point in points {
+            let x = self.points[point as usize];
+            let height = along.dot(&(flat[0] - x)).abs();
+            // Points on the panel are within its bulge of the flat part: on it.
+            let is_on = height <= 4.0 * bulge + 1e-14 * triangle.radius;
+            let linear = triangle.linear_potentials(x.into());
+            let values: Sums = array::from_fn(|k| {
+                let gradient = Vec3::from(linear.gradient[k]);
+                let gradient =
+                    if is_on { gradient - along * along.dot(&gradient) } else { gradient };
+                let potential = match self.wanted {
+                    Wanted::Double if is_on => 0.0,
+                    // Per unit of parameters: twice the area.
+                    Wanted::Double => 2.0 * triangle.area * linear.double_layer[k],
+                    _ => linear.single_layer[k],
+                };
+                [potential, gradient.x, gradient.y, gradient.z]
+            });
+            let factor = if self.wanted == Wanted::Double { 1.0 } else { part.share };
+            let sums = &mut self.sums[point as usize];
+            collect(part, factor / triangle.area, &values, sums);
+        }
+    }
+
+    fn add_flat_potentials(&mut self, part: &Part, triangle: &Triangle, points: &[u32]) {
+        self.nodes.clear();
+        points.iter().for_each(|&point| self.nodes.push(&self.points[point as usize], 1.0));
+        self.of_modes.iter_mut().for_each(Vec::clear);
+        self.nodes.add_modes(triangle, part.share / triangle.area, &mut self.of_modes);
+        // Functions that are 1 at a corner of the part, in its modes.
+        let hats = CORNER_VALUES.map(modes::of_corners);
+        for (k, &point) in points.iter().enumerate() {
+            let at = |m: usize| self.of_modes[m][k];
+            let values =
+                hats.map(|hat| [(0..MODES).map(|m| hat[m] * at(m)).sum::<f64>(), 0.0, 0.0, 0.0]);
+            collect(part, 1.0, &values, &mut self.sums[point as usize]);
+        }
     }
 }
 
+/// Values at the corners of the functions that are 1 at one of them.
+const CORNER_VALUES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
 /// Adds values of a part's corners to those of the panel's.
-fn collect(part: &Part, factor: f64, values: &[[f64; 4]; 3], sums: &mut Sums) {
+fn collect(part: &Part, factor: f64, values: &Sums, sums: &mut Sums) {
     for ([s, t], values) in part.corners.iter().zip(values) {
         for (sum, at) in sums.iter_mut().zip([1.0 - s - t, *s, *t]) {
             sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += factor * at * value);
@@ -147,48 +219,53 @@ fn collect(part: &Part, factor: f64, values: &[[f64; 4]; 3], sums: &mut Sums) {
     }
 }
 
-/// Means over a rule's points against the functions of the corners.
-struct ByRule<'a> {
-    rule: &'static Rule,
-    patch: &'a Patch,
-    wanted: Wanted,
+/// Means over a part's points, against the functions of its corners.
+struct Means<'a, const GRADIENT: bool, const DOUBLE: bool> {
+    nodes: &'a Points,
+    x: &'a Vec3,
 }
 
-impl Task<f64> for ByRule<'_> {
-    type Output = [[f64; 4]; 3];
+impl<const GRADIENT: bool, const DOUBLE: bool> Task<f64> for Means<'_, GRADIENT, DOUBLE> {
+    type Output = Sums;
 
     #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
-        let Self { rule, patch, wanted } = self;
+    fn run<V: Simd<Scalar = f64>>(self) -> Sums {
+        let Self { nodes, x } = self;
+        let x = [V::splat(x.x), V::splat(x.y), V::splat(x.z)];
         let mut sums = [[V::zero(); 4]; 3];
-        let tangents = patch.tangents();
-        let ([_, s, t], weights) = rule.lanes();
+        let (hats, weights) = nodes.rule().lanes();
         for at in (0..weights.len()).step_by(V::LANES) {
-            let (s, t) = (V::load(&s[at..]), V::load(&t[at..]));
-            let y = patch.lanes(s, t);
+            let y = nodes.lanes::<V>(at);
+            let y = [y[0].sub(x[0]), y[1].sub(x[1]), y[2].sub(x[2])];
             let r2 = y[0].mul_add(y[0], y[1].mul_add(y[1], y[2].mul(y[2])));
             let inverse = r2.rsqrt_or_zero();
             let weighted = V::load(&weights[at..]).mul(inverse);
             let cubed = weighted.mul(inverse).mul(inverse);
-            let potential = if wanted == Wanted::Double {
-                let n = tangents.normals(patch.order(), s, t);
+            let potential = if DOUBLE {
+                let n = nodes.normals::<V>(at);
                 let along = n[0].mul_add(y[0], n[1].mul_add(y[1], n[2].mul(y[2])));
                 V::zero().sub(along.mul(cubed))
             } else {
                 weighted
             };
-            let hats = [V::splat(1.0).sub(s).sub(t), s, t];
-            for (sum, hat) in sums.iter_mut().zip(hats) {
-                sum[0] = hat.mul_add(potential, sum[0]);
-                if wanted == Wanted::Gradient {
+            for k in 0..3 {
+                let hat = V::load(&hats[k][at..]);
+                sums[k][0] = hat.mul_add(potential, sums[k][0]);
+                if GRADIENT {
                     // The gradient at the point is along y, which is seen from there.
                     let factor = hat.mul(cubed);
                     for axis in 0..3 {
-                        sum[axis + 1] = factor.mul_add(y[axis], sum[axis + 1]);
+                        sums[k][axis + 1] = factor.mul_add(y[axis], sums[k][axis + 1]);
                     }
                 }
             }
         }
-        sums.map(|sum| sum.map(|value| value.sum()))
+        let mut values = Sums::default();
+        for k in 0..3 {
+            for l in 0..if GRADIENT { 4 } else { 1 } {
+                values[k][l] = sums[k][l].sum();
+            }
+        }
+        values
     }
 }

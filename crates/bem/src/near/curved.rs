@@ -2,13 +2,11 @@
 
 use crate::geometry::panels::Panels;
 use crate::geometry::patch::Patch;
-use crate::geometry::triangle::Vec3;
-use crate::integrals::curved::{CurvedPair, Entries, Kernel};
+use crate::integrals::curved::{Both, CurvedPair, Entries, Kernel};
 use crate::integrals::linear_pair::transposed;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
-use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::{self, Points, Rule};
 
 /// Whether the entries of a pair are not those of flat panels.
@@ -21,59 +19,117 @@ fn patch(panels: &Panels, i: usize) -> Patch {
     panels.curved(i).copied().unwrap_or_else(|| Patch::flat(panels.vertices(i)))
 }
 
-/// Entries of row `i`, of this kind, with the modes of panel `j`, over the parameters of both, in
-/// the order of their own corners; either may be an image.
+/// Area per unit of parameters, of an image too.
+fn twice_area(panels: &Panels, i: usize) -> f64 {
+    2.0 * panels.areas()[i % panels.len()]
+}
+
+/// Whether the rows of a pair have the normal at the first and at the second panel in them.
+fn normals_of([first, second]: [RowKind; 2]) -> [bool; 2] {
+    let has = |own: RowKind, other| own == RowKind::Adjoint || other == RowKind::Double;
+    [has(first, second), has(second, first)]
+}
+
+/// Entries of two rows of these kinds, of potentials tested on the first panel and of fields along
+/// the normal of the one or the other, tested there.
+fn of_rows(kinds: [RowKind; 2], potential: Entries, fields: Both) -> Both {
+    let row = |side: usize| match (kinds[side], side) {
+        (RowKind::Single, 0) => potential,
+        (RowKind::Single, _) => transposed(potential),
+        (RowKind::Adjoint, _) => fields[side],
+        (RowKind::Double, _) => transposed(fields[1 - side]),
+        (RowKind::None, _) => Entries::default(),
+    };
+    [row(0), row(1)]
+}
+
+/// Entries of row `i` with the modes of panel `j` and of row `j` with those of `i`, each of its
+/// kind, over the parameters of both, in the order of their own corners; either may be an image.
 pub(super) fn exact(
     panels: &Panels,
-    kind: RowKind,
-    (i, j): (usize, usize),
+    kinds: [RowKind; 2],
+    [i, j]: [usize; 2],
     (quadrature, solid_angles): (PairQuadrature, f64),
     scratch: &mut WeightedPoints,
-) -> Entries {
-    let twice_area = |k: usize| 2.0 * panels.areas()[k % panels.len()];
-    let of = |kernel, i, j, scratch: &mut WeightedPoints| {
+) -> Both {
+    let mut of = |kernel, i, j| {
         let pair = CurvedPair::new(kernel, quadrature, solid_angles);
         pair.entries(&patch(panels, i), &patch(panels, j), scratch)
     };
-    let per = |entries: Entries, factor: f64| entries.map(|row| row.map(|entry| entry / factor));
-    match kind {
-        RowKind::None => Entries::default(),
-        RowKind::Single => {
-            // In the mesh's order, so that entries (i, j) and (j, i) are the same.
-            let (first, second) = panels.ordered(i, j);
-            let entries = of(Kernel::Single, first, second, scratch);
-            if first == i { entries } else { transposed(entries) }
-        }
-        RowKind::Adjoint => per(of(Kernel::Adjoint, i, j, scratch), twice_area(i)),
-        RowKind::Double => transposed(per(of(Kernel::Adjoint, j, i, scratch), twice_area(j))),
+    let mut potential = Entries::default();
+    if kinds.contains(&RowKind::Single) {
+        // In the mesh's order, so that entries (i, j) and (j, i) are the same.
+        let (first, second) = panels.ordered(i, j);
+        let [entries, _] = of(Kernel::Single, first, second);
+        potential = if first == i { entries } else { transposed(entries) };
     }
+    let fields = match normals_of(kinds) {
+        [true, true] if i == j => [of(Kernel::Adjoint, i, i)[0]; 2],
+        [true, true] => of(Kernel::Adjoints, i, j),
+        [true, false] => of(Kernel::Adjoint, i, j),
+        [false, true] => [Entries::default(), of(Kernel::Adjoint, j, i)[0]],
+        [false, false] => Both::default(),
+    };
+    let per = |side: usize, k: usize| {
+        fields[side].map(|row| row.map(|entry| entry / twice_area(panels, k)))
+    };
+    of_rows(kinds, potential, [per(0, i), per(1, j)])
 }
 
-/// The same summed over the points of the first rule on `i` and of the second on `j`.
+/// The points of a rule on a panel, with normals if there are fields.
+fn points(panels: &Panels, kinds: [RowKind; 2], rule: &'static Rule, i: usize) -> Points {
+    let with_normals = normals_of(kinds) != [false; 2];
+    let patch = patch(panels, i);
+    let tangents = with_normals.then(|| patch.tangents());
+    Points::on_patch(rule, &patch, tangents.as_ref())
+}
+
+/// The same entries summed over points of both panels.
+fn between(panels: &Panels, kinds: [RowKind; 2], [i, j]: [usize; 2], of: [&Points; 2]) -> Both {
+    let mut potential = Entries::default();
+    if kinds.contains(&RowKind::Single) {
+        potential = sums::potentials_between(of[0], of[1]);
+    }
+    let mut fields = Both::default();
+    if normals_of(kinds) != [false; 2] {
+        let [forth, back] = sums::fields_between(of[0], of[1]);
+        let per = |entries: Entries, k: usize| {
+            entries.map(|row| row.map(|entry| entry / twice_area(panels, k)))
+        };
+        fields = [per(forth, i), per(back, j)];
+    }
+    of_rows(kinds, potential, fields)
+}
+
+/// The same entries summed over the points of the first rule on `i` and of the second on `j`.
 pub(super) fn by_points(
     panels: &Panels,
-    kind: RowKind,
+    kinds: [RowKind; 2],
     rules: [&'static Rule; 2],
-    i: usize,
-    j: usize,
-) -> Entries {
-    let points = |rule: &'static Rule, k: usize, with_normals: bool| {
-        let mut points = Points::new(rule);
-        let normals: Vec<Vec3> =
-            if with_normals { panels.normals(rule, k).collect() } else { Vec::new() };
-        for (at, (x, _)) in panels.points(rule, k).enumerate() {
-            points.set(at, &x, normals.get(at));
-        }
-        points
+    [i, j]: [usize; 2],
+) -> Both {
+    let of = [points(panels, kinds, rules[0], i), points(panels, kinds, rules[1], j)];
+    between(panels, kinds, [i, j], of.each_ref())
+}
+
+/// By how much the entries of both rows change from the points of the first rule to those of the
+/// second on the one panel, and on the other: their sizes, as `size` has them, together.
+pub(super) fn changes(
+    panels: &Panels,
+    kinds: [RowKind; 2],
+    rules: [&'static Rule; 2],
+    pair: [usize; 2],
+    size: impl Fn(&Entries) -> f64,
+) -> [f64; 2] {
+    let [on_i, on_j] = pair.map(|k| rules.map(|rule| points(panels, kinds, rule, k)));
+    let plain = between(panels, kinds, pair, [&on_i[0], &on_j[0]]);
+    let left = between(panels, kinds, pair, [&on_i[1], &on_j[0]]);
+    let right = between(panels, kinds, pair, [&on_i[0], &on_j[1]]);
+    let change = |of: &Both, side: usize| {
+        let mut change = of[side];
+        let entries = change.as_flattened_mut().iter_mut();
+        entries.zip(plain[side].as_flattened()).for_each(|(entry, plain)| *entry -= plain);
+        size(&change)
     };
-    let [outer, inner] = rules;
-    match kind {
-        RowKind::None => [[0.0; MODES]; MODES],
-        RowKind::Single => sums::between_points(&points(outer, i, false), &points(inner, j, false)),
-        // Minus the gradient at x along the normal there is that of dipoles.
-        RowKind::Adjoint => sums::between_points(&points(outer, i, true), &points(inner, j, false)),
-        RowKind::Double => {
-            transposed(sums::between_points(&points(inner, j, true), &points(outer, i, false)))
-        }
-    }
+    [0, 1].map(|side| change(&left, side) + change(&right, side))
 }

@@ -1,10 +1,11 @@
 //! Entries between panels of an operator whose rows are potentials or normal derivatives.
 
 use super::single_layer::{self, SingleLayerPairs};
-use super::{Needs, PairIntegrals, changes, curved};
+use super::{Needs, PairIntegrals, curved};
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::{Triangle, Vec3};
+use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
@@ -111,8 +112,8 @@ impl<'a> LayerPairs<'a> {
     /// Entry (i, j) of panels of which one is curved.
     fn curved(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
         let accuracies = (self.single.quadrature, self.solid_angles);
-        let kind = self.kernel(i);
-        curved::exact(self.panels, kind, (i, j), accuracies, &mut scratch.nodes)[0][0]
+        let kinds = [self.kernel(i), RowKind::None];
+        curved::exact(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes)[0][0][0]
     }
 
     /// Both panels, of which the first is kept for pairs to come.
@@ -160,8 +161,9 @@ impl PairIntegrals for LayerPairs<'_> {
             return [self.potential(i, j, scratch); 2];
         }
         if curved::is_pair(self.panels, i, j) {
-            let forth = self.entry(i, j, scratch);
-            return [forth, if i == j { forth } else { self.entry(j, i, scratch) }];
+            let accuracies = (self.single.quadrature, self.solid_angles);
+            let both = curved::exact(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes);
+            return both.map(|entries| entries[0][0]);
         }
         let triangles = self.triangles(i, j, scratch);
         let potential =
@@ -217,7 +219,11 @@ impl PairIntegrals for LayerPairs<'_> {
             return self.single.errors(rules, pairs, errors);
         }
         if self.panels.are_curved() {
-            return errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
+            let of_constants = |entries: &Entries| entries[0][0].abs();
+            return errors.extend(pairs.iter().map(|&pair| {
+                let kinds = pair.map(|k| self.kernel(k));
+                curved::changes(self.panels, kinds, rules, pair, of_constants)
+            }));
         }
         let vertices = self.panels.all_vertices();
         let has = |pair: &&[usize; 2], kernel| pair.iter().any(|&k| self.kernel(k) == kernel);
@@ -246,8 +252,9 @@ impl PairIntegrals for LayerPairs<'_> {
     fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
         let panels = self.panels;
         if curved::is_pair(panels, i, j) {
-            let of = |rules, i, j| curved::by_points(panels, self.kernel(i), rules, i, j)[0][0];
-            return [of([outer, inner], i, j), of([inner, outer], j, i)];
+            let kinds = [i, j].map(|k| self.kernel(k));
+            let both = curved::by_points(panels, kinds, [outer, inner], [i, j]);
+            return both.map(|entries| entries[0][0]);
         }
         let [s, t] = [i, j].map(|k| panels.vertices(k));
         let kinds = [i, j].map(|k| self.kernel(k));

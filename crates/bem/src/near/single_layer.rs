@@ -3,10 +3,11 @@
 use crate::constants::SOLID_ANGLES;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Triangle;
+use crate::integrals::curved::Entries;
 use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::pairs::RowKind;
-use crate::near::{PairIntegrals, changes, curved};
+use crate::near::{PairIntegrals, curved};
 use crate::quadrature::sums::{self, Rule};
 
 /// A_ij = 1/(A_i A_j) int_i int_j dS_x dS_y / |x - y|: the mean potential on panel i of a unit
@@ -23,6 +24,9 @@ pub(crate) struct Scratch {
     last: Option<(usize, Triangle)>,
 }
 
+/// Of both rows of a pair.
+const KINDS: [RowKind; 2] = [RowKind::Single; 2];
+
 impl PairIntegrals for SingleLayerPairs<'_> {
     type Entry = f64;
     type Scratch = Scratch;
@@ -34,10 +38,9 @@ impl PairIntegrals for SingleLayerPairs<'_> {
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
         if curved::is_pair(self.panels, i, j) {
             let accuracies = (self.quadrature, SOLID_ANGLES);
-            let kind = RowKind::Single;
-            let [[entry, ..], ..] =
-                curved::exact(self.panels, kind, (i, j), accuracies, &mut scratch.nodes);
-            return [entry; 2];
+            let [entries, _] =
+                curved::exact(self.panels, KINDS, [i, j], accuracies, &mut scratch.nodes);
+            return [entries[0][0]; 2];
         }
         let last = scratch.last.take();
         let panel = |k: usize| match last {
@@ -53,16 +56,20 @@ impl PairIntegrals for SingleLayerPairs<'_> {
 
     fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [f64; 2] {
         if curved::is_pair(self.panels, i, j) {
-            let kind = RowKind::Single;
-            let [[entry, ..], ..] = curved::by_points(self.panels, kind, [outer, inner], i, j);
-            return [entry; 2];
+            let [entries, _] = curved::by_points(self.panels, KINDS, [outer, inner], [i, j]);
+            return [entries[0][0]; 2];
         }
         [sums::sum(outer, self.panels.vertices(i), inner, self.panels.vertices(j)); 2]
     }
 
     fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
         if self.panels.are_curved() {
-            return errors.extend(pairs.iter().map(|&pair| changes(self, rules, pair)));
+            let of_constants = |entries: &Entries| entries[0][0].abs();
+            return errors.extend(
+                pairs
+                    .iter()
+                    .map(|&pair| curved::changes(self.panels, KINDS, rules, pair, of_constants)),
+            );
         }
         let mut both = Vec::with_capacity(pairs.len());
         sums::errors(rules, self.panels.all_vertices(), pairs, &mut both);

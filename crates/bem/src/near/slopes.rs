@@ -10,12 +10,13 @@ use rayon::prelude::*;
 use super::accuracy::Accuracy;
 use super::pairs::{LayerPairs, RowKind};
 use super::select::Choice;
-use super::{Entry, PairIntegrals, Precision, Selection, curved, over_images};
+use super::{Entry, PairIntegrals, Precision, Selection, changes, curved, over_images};
 use crate::constants::COARSE_REACH;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
+use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::remainder::Remainder;
@@ -80,6 +81,10 @@ impl SlopePairs<'_> {
         self.even.panels
     }
 
+    fn accuracies(&self) -> (PairQuadrature, f64) {
+        (self.accuracy.pairs, self.solid_angles)
+    }
+
     /// In the order of the panels' own vertices, of areas 1.
     fn as_own(&self, i: usize, j: usize, block: &Block) -> Modes {
         let panels = self.even.panels;
@@ -90,14 +95,25 @@ impl SlopePairs<'_> {
         Modes(block.map(|row| row.map(|entry| entry / areas)))
     }
 
+    /// Both rows of a pair, of entries over the parameters of its panels.
+    fn of_curved(
+        &self,
+        [i, j]: [usize; 2],
+        [forth, back]: [[[f64; MODES]; MODES]; 2],
+    ) -> [Modes; 2] {
+        let mirrored = [i, j].map(|k| self.even.panels.is_mirrored(k));
+        let [first, second] = mirrored;
+        [Modes(modes::run_around(mirrored, forth)), Modes(modes::run_around([second, first], back))]
+    }
+
     /// The entries of panel `i`, tested, with the density on panel `j`; either may be an image.
     pub(crate) fn entries(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Modes {
         let (panels, kind) = (self.even.panels, self.even.kernel(i));
         if curved::is_pair(panels, i, j) {
-            let accuracies = (self.accuracy.pairs, self.solid_angles);
-            let entries = curved::exact(panels, kind, (i, j), accuracies, points);
-            let mirrored = [i, j].map(|k| panels.is_mirrored(k));
-            return Modes(modes::run_around(mirrored, entries));
+            let (kinds, accuracies) = ([kind, RowKind::None], self.accuracies());
+            let both = curved::exact(panels, kinds, [i, j], accuracies, points);
+            let [forth, _] = self.of_curved([i, j], both);
+            return forth;
         }
         if kind == RowKind::None || kind != RowKind::Single && i == j {
             return Modes::default();
@@ -121,8 +137,10 @@ impl SlopePairs<'_> {
         let panels = self.even.panels;
         let mirrored = [i, j].map(|k| panels.is_mirrored(k));
         if curved::is_pair(panels, i, j) {
-            let entries = curved::by_points(panels, self.even.kernel(i), rules, i, j);
-            return Modes(modes::run_around(mirrored, entries));
+            let kinds = [self.even.kernel(i), RowKind::None];
+            let [forth, _] =
+                self.of_curved([i, j], curved::by_points(panels, kinds, rules, [i, j]));
+            return forth;
         }
         let normal = match self.even.kernel(i) {
             RowKind::None => return Modes::default(),
@@ -149,6 +167,11 @@ impl PairIntegrals for SlopePairs<'_> {
     }
 
     fn exact(&self, i: usize, j: usize, points: &mut WeightedPoints) -> [Modes; 2] {
+        if curved::is_pair(self.panels(), i, j) {
+            let (kinds, accuracies) = ([i, j].map(|k| self.even.kernel(k)), self.accuracies());
+            let both = curved::exact(self.panels(), kinds, [i, j], accuracies, points);
+            return self.of_curved([i, j], both);
+        }
         let forth = self.entries(i, j, points);
         if [i, j].iter().all(|&k| self.even.kernel(k) == RowKind::Single) {
             return [forth, turned(forth)];
@@ -157,6 +180,11 @@ impl PairIntegrals for SlopePairs<'_> {
     }
 
     fn by_points(&self, [outer, inner]: [&'static Rule; 2], i: usize, j: usize) -> [Modes; 2] {
+        if curved::is_pair(self.panels(), i, j) {
+            let kinds = [i, j].map(|k| self.even.kernel(k));
+            let both = curved::by_points(self.panels(), kinds, [outer, inner], [i, j]);
+            return self.of_curved([i, j], both);
+        }
         let forth = self.entries_by_points([outer, inner], i, j);
         if [i, j].iter().all(|&k| self.even.kernel(k) == RowKind::Single) {
             return [forth, turned(forth)];
@@ -166,6 +194,17 @@ impl PairIntegrals for SlopePairs<'_> {
 
     fn weights(&self, panels: &Panels, i: usize, j: usize) -> [f64; 2] {
         self.even.weights(panels, i, j)
+    }
+
+    fn errors(&self, rules: [&'static Rule; 2], pairs: &[[usize; 2]], errors: &mut Vec<[f64; 2]>) {
+        errors.extend(pairs.iter().map(|&[i, j]| {
+            if !curved::is_pair(self.panels(), i, j) {
+                return changes(self, rules, [i, j]);
+            }
+            let kinds = [i, j].map(|k| self.even.kernel(k));
+            let of_slopes = |entries: &[[f64; MODES]; MODES]| Modes(*entries).size();
+            curved::changes(self.panels(), kinds, rules, [i, j], of_slopes)
+        }));
     }
 
     fn largest_errors(&self, rules: [&Rule; 2], i: usize, j: usize) -> [f64; 2] {

@@ -9,7 +9,7 @@ use crate::constants::GROUP;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
-use crate::integrals::curved_potentials::{self, Wanted};
+use crate::integrals::curved_potentials::{self, OfModes, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
 use crate::operator::points::QuadraturePoints;
@@ -30,8 +30,10 @@ const NEAR: f64 = 2.5;
 /// Accuracy of potentials of curved panels.
 const CURVED: f64 = 1e-4;
 
-/// Panels whose targets are looked at together.
+/// Panels whose targets are looked at together; more where near panels are curved, whose parts
+/// serve all targets.
 const PANELS: usize = 16;
+const PANELS_CURVED: usize = 64;
 
 /// Values at the same places on each panel, shape (excitations, panels * places).
 pub(super) struct Values {
@@ -61,9 +63,10 @@ pub(super) fn at(
     let search = Neighbours::new(panels.centroids(), &reach);
     let outside: Vec<Outside> =
         excitations.iter().map(|excitation| Outside::of(system, excitation)).collect();
+    let together = if panels.are_curved() { PANELS_CURVED } else { PANELS };
     let block = |start: usize| {
         let near = Near { system, rule, search: &search, x, barycentric };
-        let own = start..n.min(start + PANELS);
+        let own = start..n.min(start + together);
         let of_block = places * own.start..places * own.end;
         let (mut potentials, mut normals) = near.corrections(own.clone());
         for (p, outside) in outside.iter().enumerate() {
@@ -82,7 +85,7 @@ pub(super) fn at(
         }
         (potentials, normals)
     };
-    let starts: Vec<usize> = (0..n).step_by(PANELS).collect();
+    let starts: Vec<usize> = (0..n).step_by(together).collect();
     let blocks: Vec<_> = starts.into_par_iter().map(block).collect();
     let room = || vec![Vec::with_capacity(points.len()); x.len()];
     let mut values = Values {
@@ -210,6 +213,8 @@ struct Differences {
     points: WeightedPoints,
     chosen: Vec<usize>,
     places: Vec<[f64; 3]>,
+    /// What a curved panel makes there.
+    of_curved: Vec<OfModes>,
     of_modes: [Vec<f64>; MODES],
     by_points: Vec<f64>,
 }
@@ -252,6 +257,12 @@ impl Near<'_> {
             }
             let of_panel: Vec<[f64; MODES]> =
                 self.x.iter().map(|x| self.amplitudes(j, signs[j / n], x)).collect();
+            room.of_curved.clear();
+            if let Some(patch) = panels.curved(j) {
+                let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
+                let at: Vec<Vec3> = room.chosen.iter().map(|&t| targets[t]).collect();
+                room.of_curved = curved_potentials::at_points(patch, &at, wanted, CURVED);
+            }
             self.potentials(j, &mut room);
             for (k, &t) in room.chosen.iter().enumerate() {
                 for (potential, amplitudes) in potential.iter_mut().zip(&of_panel) {
@@ -262,13 +273,14 @@ impl Near<'_> {
             if !has_interfaces {
                 continue;
             }
-            for &t in &room.chosen {
+            for (k, &t) in room.chosen.iter().enumerate() {
                 let i = own.start + t / places;
                 if rows.conductor[i].is_some() {
                     continue;
                 }
                 let along = panels.normal_at(i, self.barycentric[t % places]);
-                let of_modes = self.normal_derivatives((i, &along), j, &targets[t]);
+                let of_curved = room.of_curved.get(k);
+                let of_modes = self.normal_derivatives((i, &along), (j, of_curved), &targets[t]);
                 for (normal, amplitudes) in normal.iter_mut().zip(&of_panel) {
                     let terms = of_modes.iter().zip(amplitudes);
                     normal[t] += terms.map(|(value, x)| value * x).sum::<f64>();
@@ -301,11 +313,10 @@ impl Near<'_> {
     fn potentials(&self, j: usize, room: &mut Differences) {
         let panels = &self.system.panels;
         let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
-        let Differences { near, points, places, of_modes, by_points, .. } = room;
+        let Differences { near, points, places, of_curved, of_modes, by_points, .. } = room;
         of_modes.iter_mut().for_each(Vec::clear);
-        let modes = if let Some(patch) = panels.curved(j) {
-            for x in places.iter() {
-                let found = curved_potentials::at(patch, &(*x).into(), Wanted::Potential, CURVED);
+        let modes = if panels.curved(j).is_some() {
+            for found in of_curved {
                 of_modes.iter_mut().zip(found.potential).for_each(|(all, one)| all.push(one));
             }
             MODES
@@ -329,12 +340,16 @@ impl Near<'_> {
     }
 
     /// The same of normal derivatives at a place on panel `i`.
-    fn normal_derivatives(&self, (i, normal): (usize, &Vec3), j: usize, x: &Vec3) -> [f64; MODES] {
+    fn normal_derivatives(
+        &self,
+        (i, normal): (usize, &Vec3),
+        (j, of_curved): (usize, Option<&OfModes>),
+        x: &Vec3,
+    ) -> [f64; MODES] {
         let panels = &self.system.panels;
         let (panel, area) = (panels.panel(j), panels.areas()[j % panels.len()]);
         let mut of_modes = [0.0; MODES];
-        if let Some(patch) = panels.curved(j) {
-            let found = curved_potentials::at(patch, x, Wanted::Gradient, CURVED);
+        if let Some(found) = of_curved {
             of_modes = found.gradient.map(|gradient| gradient.dot(normal));
         } else if i != j {
             // In its own plane a panel makes no normal derivative.
