@@ -49,7 +49,11 @@ pub(crate) fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usiz
 }
 
 /// The nodes of a side from its lower end, and whether that is its second corner.
-fn from_lower(order: usize, nodes: &[Vector], side: usize) -> ([Vector; MAX_ORDER + 1], bool) {
+pub(crate) fn from_lower(
+    order: usize,
+    nodes: &[Vector],
+    side: usize,
+) -> ([Vector; MAX_ORDER + 1], bool) {
     let mut along = [[0.0; 3]; MAX_ORDER + 1];
     for (to, node) in along.iter_mut().zip(side_nodes(order, side)) {
         *to = nodes[node];
