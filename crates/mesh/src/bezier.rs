@@ -12,7 +12,7 @@ use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, dot, norm, scale, sub};
 
 /// Index of the control point (order - j - k, j, k).
-const fn index(j: usize, k: usize) -> usize {
+pub(crate) const fn index(j: usize, k: usize) -> usize {
     (j + k) * (j + k + 1) / 2 + k
 }
 
@@ -135,6 +135,28 @@ impl Bezier {
         along
     }
 
+    /// Second derivatives by the second and the third barycentric coordinate, where the first is
+    /// one minus these: twice by the one, by both, twice by the other; in the mean.
+    pub fn second(&self) -> [Vector; 3] {
+        let mut sums = [[0.0; 3]; 3];
+        for [_, j, k] in places(self.order - 2) {
+            let at = |dj: usize, dk: usize| self.points[index(j + dj, k + dk)];
+            let (here, by_j, by_k) = (at(0, 0), at(1, 0), at(0, 1));
+            let second =
+                |far: Vector, near: Vector, other: Vector| sub(sub(far, near), sub(other, here));
+            let each = [
+                second(at(2, 0), by_j, by_j),
+                second(at(1, 1), by_j, by_k),
+                second(at(0, 2), by_k, by_k),
+            ];
+            sums = std::array::from_fn(|m| add(sums[m], each[m]));
+        }
+        let p = self.order as f64;
+        let factor = p * (p - 1.0) / node_count(self.order - 2) as f64;
+        sums.map(|sum| scale(factor, sum))
+    }
+
+    /// The order of its polynomials.
     pub fn order(&self) -> usize {
         self.order
     }

@@ -9,17 +9,28 @@
 use crate::bezier::{Bezier, longest};
 use crate::bvh::Box3;
 use crate::intersect::{Meeting, meet, overlap};
+use crate::sheet::Sheet;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
 
-/// Quarterings of a triangle, at most.
-const DEPTH: u32 = 10;
+/// Quarterings of a triangle, at most: in all, and at each attempt.
+const DEPTH: u32 = DEPTHS[2];
+const DEPTHS: [u32; 3] = [3, 6, 10];
 
 /// Bulges below this share of the size of a triangle are rounding.
 const FLAT: f64 = 1e-13;
 
 /// Steps to a plane between two sets of points.
 const STEPS: usize = 12;
+
+/// Sheets within this share of the size of their triangles cover each other.
+const COVERING: f64 = 1e-7;
+
+/// Parts of more quarterings are so small that sheets which touch in a point do so there, too.
+const COVERS: u32 = 6;
+
+/// Least cosine between the normals of triangles that are compared as sheets.
+const PARALLEL: f64 = 0.7;
 
 /// Points whose sides of a plane rounding decides are on neither.
 const ROUNDING: f64 = 1e-14;
@@ -32,6 +43,8 @@ pub(crate) struct Part {
     bounds: Box3,
     bulge: f64,
     size: f64,
+    /// The size of the triangle that it is a part of.
+    whole: f64,
     /// Points that are so near are one.
     rounding: f64,
     depth: u32,
@@ -39,20 +52,20 @@ pub(crate) struct Part {
 
 impl Part {
     pub fn of(patch: Bezier) -> Self {
-        Self::at(patch, 0)
+        Self::at(patch, longest(patch.corners()), 0)
     }
 
-    fn at(patch: Bezier, depth: u32) -> Self {
+    fn at(patch: Bezier, whole: f64, depth: u32) -> Self {
         let corners = patch.corners();
         let (bounds, size, bulge) = (patch.bounds(), longest(corners), patch.bulge());
         let largest = corners.map(max_norm).into_iter().fold(0.0, f64::max);
         let rounding = (ROUNDINGS * f64::EPSILON * largest).max(FLAT * size);
         let bulge = if bulge > rounding { bulge } else { 0.0 };
-        Self { patch, corners, bounds, bulge, size, rounding, depth }
+        Self { patch, corners, bounds, bulge, size, whole, rounding, depth }
     }
 
     fn quarters(&self) -> [Self; 4] {
-        self.patch.quarters().map(|patch| Self::at(patch, self.depth + 1))
+        self.patch.quarters().map(|patch| Self::at(patch, self.whole, self.depth + 1))
     }
 
     /// Whether there is nothing to be gained by quartering.
@@ -103,19 +116,31 @@ impl Parts {
     }
 }
 
-/// How two curved triangles meet that should not, found by looking at `most` pairs of parts at a
-/// time, at most.
+/// How two curved triangles meet that should not, found by looking at `most` pairs of parts, at
+/// most.
+///
+/// Each time to a greater depth: first where there is much to be seen at a glance.
 pub(crate) fn meeting(a: Part, b: Part, most: usize) -> Option<Meeting> {
     let (mut left, mut right) = (Parts::of(a), Parts::of(b));
-    let (mut open, mut next) = (vec![(0, 0)], Vec::new());
-    while !open.is_empty() && open.len() <= most {
-        for &(s, t) in &open {
+    let mut seen = 0;
+    for depth in DEPTHS {
+        let mut open = vec![(0, 0)];
+        let mut is_cut_short = false;
+        while let Some((s, t)) = open.pop() {
+            seen += 1;
+            if seen > most {
+                return None;
+            }
             let (p, q) = (&left.all[s], &right.all[t]);
             let cuts_both = match judge(p, q) {
                 Verdict::Apart => continue,
                 Verdict::Meet(meeting) => return Some(meeting),
                 Verdict::Open(cuts_both) => cuts_both,
             };
+            if p.depth.min(q.depth) >= depth {
+                is_cut_short = true;
+                continue;
+            }
             let cuts = match (p.is_last(), q.is_last()) {
                 (true, true) => continue,
                 _ if cuts_both => [true; 2],
@@ -128,11 +153,12 @@ pub(crate) fn meeting(a: Part, b: Part, most: usize) -> Option<Meeting> {
             for s in of_left {
                 let bounds = &left.all[s].bounds;
                 let near = of_right.clone().filter(|&t| bounds.overlaps(&right.all[t].bounds));
-                next.extend(near.map(|t| (s, t)));
+                open.extend(near.map(|t| (s, t)));
             }
         }
-        std::mem::swap(&mut open, &mut next);
-        next.clear();
+        if !is_cut_short {
+            return None;
+        }
     }
     None
 }
@@ -166,7 +192,7 @@ fn judge(a: &Part, b: &Part) -> Verdict {
     let tolerance = a.bulge + b.bulge;
     match meet(a.corners, b.corners) {
         Some(Meeting::Crossing)
-            if tolerance == 0.0 || crosses_by(a.corners, b.corners, 2.0 * tolerance) =>
+            if tolerance == 0.0 || crosses_by(a.corners, b.corners, [2.0 * tolerance; 2]) =>
         {
             Verdict::Meet(Meeting::Crossing)
         }
@@ -179,8 +205,49 @@ fn judge(a: &Part, b: &Part) -> Verdict {
         {
             Verdict::Meet(Meeting::Overlap)
         }
+        _ if count == 0 => as_sheets(a, b).unwrap_or(Verdict::Open(false)),
         _ => Verdict::Open(cuts_both),
     }
+}
+
+/// What is known of two triangles that are nearly parallel, seen over one of them.
+fn as_sheets(a: &Part, b: &Part) -> Option<Verdict> {
+    let unit = |[a, b, c]: [Vector; 3]| {
+        let normal = cross(sub(b, a), sub(c, a));
+        scale(1.0 / norm(normal), normal)
+    };
+    let (n, m) = (unit(a.corners), unit(b.corners));
+    let cosine = dot(n, m);
+    if cosine.is_nan() || cosine.abs() < PARALLEL {
+        return None;
+    }
+    let sum = add(n, scale(cosine.signum(), m));
+    let sheet = Sheet::through(&a.patch, scale(1.0 / norm(sum), sum))?;
+    let (s, t) = (sheet.seen(&a.patch), sheet.seen(&b.patch));
+    let ([low, high], [from, to]) = (s.heights, t.heights);
+    let rounding = a.rounding.max(b.rounding);
+    if high + rounding < from || to + rounding < low {
+        return Some(Verdict::Apart);
+    }
+    // Along the plane, and in height.
+    let along = s.off[0] + t.off[0];
+    let slope = |corners: [Vector; 3]| {
+        let [x, y, z] = unit(corners);
+        x.hypot(y) / z.abs()
+    };
+    let steepest = slope(s.corners).max(slope(t.corners));
+    let upward = s.off[1] + t.off[1] + steepest * along;
+    let is_crossing = meet(s.corners, t.corners) == Some(Meeting::Crossing)
+        && crosses_by(s.corners, t.corners, [2.0 * upward, 2.0 * along].map(|x| x.max(rounding)));
+    if is_crossing {
+        return Some(Verdict::Meet(Meeting::Crossing));
+    }
+    let is_thin = high.max(to) - low.min(from) <= COVERING * a.whole.min(b.whole);
+    let flat = |corners: [Vector; 3]| shrunk(corners.map(|[x, y, _]| [x, y, 0.0]), along);
+    let covers = is_thin
+        && a.depth.max(b.depth) <= COVERS
+        && matches!((flat(s.corners), flat(t.corners)), (Some(s), Some(t)) if overlap(s, t));
+    covers.then_some(Verdict::Meet(Meeting::Overlap))
 }
 
 fn is_near(x: Vector, y: Vector, near: f64) -> bool {
@@ -346,10 +413,10 @@ fn at_side(a: &Part, b: &Part, side: usize, other: usize) -> bool {
     leaves(a, side, shares, -1.0) && leaves(b, other, other_shares, 1.0)
 }
 
-/// Whether two flat triangles that cross would go on doing so if either were moved by less than
-/// `least`: each has corners so far on both sides of the other's plane, and the line that they have
-/// in common is so long.
-fn crosses_by(s: [Vector; 3], t: [Vector; 3], least: f64) -> bool {
+/// Whether two flat triangles that cross would go on doing so if either were moved a little: each
+/// has corners further than `depth` on both sides of the other's plane, and the line that they have
+/// in common is longer than `length`.
+fn crosses_by(s: [Vector; 3], t: [Vector; 3], [depth, length]: [f64; 2]) -> bool {
     let normal = |[a, b, c]: [Vector; 3]| {
         let normal = cross(sub(b, a), sub(c, a));
         scale(1.0 / norm(normal), normal)
@@ -361,7 +428,7 @@ fn crosses_by(s: [Vector; 3], t: [Vector; 3], least: f64) -> bool {
     let (of_s, of_t) = (heights(s, t, m), heights(t, s, n));
     let is_deep = |heights: [f64; 3]| {
         let [low, high] = heights.iter().fold([0.0f64; 2], |[a, b], x| [a.min(*x), b.max(*x)]);
-        -low > least && high > least
+        -low > depth && high > depth
     };
     if !(is_deep(of_s) && is_deep(of_t)) {
         return false;
@@ -381,7 +448,7 @@ fn crosses_by(s: [Vector; 3], t: [Vector; 3], least: f64) -> bool {
         span
     };
     let (ours, others) = (span(s, of_s), span(t, of_t));
-    ours[1].min(others[1]) - ours[0].max(others[0]) > least
+    ours[1].min(others[1]) - ours[0].max(others[0]) > length
 }
 
 /// A triangle with its sides moved inward.

@@ -32,6 +32,7 @@ mod polygon;
 pub mod quality;
 pub mod refine;
 pub mod regions;
+mod sheet;
 pub mod spheres;
 pub mod split;
 pub mod stitch;
