@@ -342,6 +342,30 @@ impl Mesh {
         }
     }
 
+    /// At an edge of a triangle, with its vertices in order: a direction along the edge, and one into
+    /// the triangle; of a curved one those at the edge's middle.
+    pub fn directions_at(&self, triangle: usize, [low, high]: [u32; 2]) -> [Vector; 2] {
+        let corners = self.triangles[triangle];
+        let place = |v: u32| corners.iter().position(|&corner| corner == v);
+        let apex = (0..3).find(|&k| corners[k] != low && corners[k] != high);
+        match (&self.patches, place(low), place(high)) {
+            (Some(patches), Some(p), Some(q)) => {
+                let middle = scale(0.5, add(CORNERS[p], CORNERS[q]));
+                let [u, v] = tangents(patches.order, patches.of(triangle), middle);
+                let along = |to: usize| {
+                    let way = sub(CORNERS[to], CORNERS[p]);
+                    add(scale(way[1], u), scale(way[2], v))
+                };
+                [along(q), apex.map_or([0.0; 3], along)]
+            }
+            _ => {
+                let from = self.vertices[low as usize];
+                let to = |v: u32| sub(self.vertices[v as usize], from);
+                [to(high), apex.map_or([0.0; 3], |k| to(corners[k]))]
+            }
+        }
+    }
+
     /// Changes `patches` together with what it has to be compared with.
     pub(crate) fn with_patches(&mut self, change: impl FnOnce(&Self, &mut Patches)) {
         if let Some(mut patches) = self.patches.take() {

@@ -29,6 +29,7 @@ pub mod numbering;
 pub mod orient;
 pub mod patch;
 mod polygon;
+mod probe;
 pub mod quality;
 pub mod refine;
 pub mod regions;
