@@ -648,7 +648,8 @@ mod tests {
         assert_eq!(intersections(&apart), []);
     }
 
-    /// Two triangles with random nodes, which share nothing, a corner, or a side: as their flat parts.
+    /// Two triangles with random nodes, which share nothing, a corner, or a side: as their flat
+    /// parts.
     #[test]
     fn random_patches_meet_as_their_parts_do() {
         let mut seed = 3u64;
@@ -689,8 +690,8 @@ mod tests {
                 let found = meets(intersections(&mesh), 1);
                 counts[usize::from(expected)][usize::from(found)] += 1;
             }
-            // Next to what they share, crossings are smaller than flat parts show; some pairs nearly
-            // touch.
+            // Next to what they share, crossings are smaller than flat parts show; some pairs
+            // nearly touch.
             let [[neither, only_found], [missed, both]] = counts;
             assert!(missed <= 2 && only_found <= 6, "{triangles:?}: {counts:?}");
             assert!(neither > 25 && both > 25, "{triangles:?}: {counts:?}");

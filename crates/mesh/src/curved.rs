@@ -342,8 +342,8 @@ impl Mesh {
         }
     }
 
-    /// At an edge of a triangle, with its vertices in order: a direction along the edge, and one into
-    /// the triangle; of a curved one those at the edge's middle.
+    /// At an edge of a triangle, with its vertices in order: a direction along the edge, and one
+    /// into the triangle; of a curved one those at the edge's middle.
     pub fn directions_at(&self, triangle: usize, [low, high]: [u32; 2]) -> [Vector; 2] {
         let corners = self.triangles[triangle];
         let place = |v: u32| corners.iter().position(|&corner| corner == v);
