@@ -179,8 +179,9 @@ pub enum Fault {
     },
     /// Surfaces that go through each other.
     #[error(
-        "{what} go through each other: {} (first: {} and {})",
-        counted_pairs(*pairs), of_body(&first[0]), of_body(&first[1])
+        "{what} go through each other: {} (first: {} and {}){}",
+        counted_pairs(*pairs), of_body(&first[0]), of_body(&first[1]),
+        if *only_curved { "; the curved triangles do, the flat ones with the same corners are apart" } else { "" }
     )]
     Crossing {
         /// "conductors", "bodies" or "parts of one body's surface".
@@ -189,6 +190,8 @@ pub enum Fault {
         pairs: usize,
         /// The first pair: triangles and their bodies.
         first: [(u32, String); 2],
+        /// Whether the flat triangles with the same corners would not.
+        only_curved: bool,
     },
     /// Conductors that touch along a line: their mutual capacitance has no bound.
     #[error(

@@ -1,12 +1,16 @@
 //! Checks that media given by the sides of surfaces do not contradict each other.
 
 use mesh::Mesh;
+use mesh::curved::area_normal;
 use mesh::locate::Locator;
 use mesh::topology::Topology;
 use mesh::vector::{cross, dot, norm, sub};
 
 /// Number of triangles of each component from which straight lines are drawn.
 const SAMPLES: usize = 3;
+
+/// Barycentric coordinates of the centre.
+const CENTRE: [f64; 3] = [1.0 / 3.0; 3];
 
 /// A corner of a triangle at an edge: the edge's vertices in order, whether the triangle runs along
 /// it in that order, the triangle.
@@ -108,16 +112,13 @@ fn around_edge(
 /// The angle of a triangle about one of its edges, in a frame that is the same for all triangles at
 /// this edge.
 fn angle_about(mesh: &Mesh, edge: [u32; 2], t: usize) -> f64 {
-    let place = |v: u32| mesh.vertices[v as usize];
-    let along = sub(place(edge[1]), place(edge[0]));
+    let [along, arm] = mesh.directions_at(t, edge);
     // The axis least parallel to the edge defines the frame.
     let axis = (0..3).min_by(|&i, &j| along[i].abs().total_cmp(&along[j].abs())).unwrap_or(0);
     let mut unit = [0.0; 3];
     unit[axis] = 1.0;
     let v = cross(along, unit);
     let u = cross(v, along).map(|x| x / norm(along));
-    let third = mesh.triangles[t].into_iter().find(|vertex| !edge.contains(vertex));
-    let arm = third.map_or([0.0; 3], |vertex| sub(place(vertex), place(edge[0])));
     dot(arm, v).atan2(dot(arm, u))
 }
 
@@ -142,21 +143,26 @@ fn across_space(
     };
     let lines = members.iter().flat_map(samples).flat_map(|t| [(t, 0), (t, 1)]);
     lines.into_iter().find_map(|(t, side)| {
-        let corners = mesh.corners(t);
-        let centre: [f64; 3] = std::array::from_fn(|k| corners.iter().map(|c| c[k] / 3.0).sum());
+        let centre = mesh.point(t, CENTRE);
         let normal = normal(mesh, t).map(|x| if side == 0 { x } else { -x });
         let hit = locator.first_hit(centre, normal, t as u32)?;
         let other = hit.triangle as usize;
-        let facing = usize::from(dot(normal, self::normal(mesh, other)) > 0.0);
+        let facing = usize::from(hit.is_along_normal);
         let both_metal = is_conductor(t) && is_conductor(other);
         let contradictory = !both_metal && permittivity[t][side] != permittivity[other][facing];
         contradictory.then_some(Contradiction { triangles: [t, other], place: centre, meet: false })
     })
 }
 
+/// The normal at the centre.
 fn normal(mesh: &Mesh, t: usize) -> [f64; 3] {
-    let [a, b, c] = mesh.corners(t);
-    cross(sub(b, a), sub(c, a))
+    match &mesh.patches {
+        Some(patches) => area_normal(patches.order, patches.of(t), CENTRE),
+        None => {
+            let [a, b, c] = mesh.corners(t);
+            cross(sub(b, a), sub(c, a))
+        }
+    }
 }
 
 #[cfg(test)]

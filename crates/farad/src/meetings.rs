@@ -70,7 +70,12 @@ pub(crate) fn check_crossings(
             None => "bodies",
         };
         let pairs = found.iter().filter(is_fault).count();
-        return Err(vec![Fault::Crossing { what, pairs, first: first.triangles.map(body) }]);
+        let only_curved = mesh.patches.is_some() && {
+            let flat = Mesh { patches: None, ..mesh.clone() };
+            !intersections(&flat).iter().any(|pair| is_fault(&pair))
+        };
+        let first = first.triangles.map(body);
+        return Err(vec![Fault::Crossing { what, pairs, first, only_curved }]);
     }
     let through_itself = |name: &String| {
         let own: Vec<_> = found.iter().filter(|pair| of_dielectric(pair) == Some(name)).collect();
@@ -117,6 +122,8 @@ mod tests {
     use crate::testing::{cube, joined, sphere};
     use crate::{Description, Error, Fault, Note, Problem};
     use mesh::Mesh;
+    use mesh::generate::{Resolution, Sphere, SphereBase};
+    use mesh::lift::smooth;
     use mesh::transform::{Motion, moved};
 
     fn set_up(mesh: Mesh) -> Result<Vec<Note>, Vec<Fault>> {
@@ -131,10 +138,27 @@ mod tests {
     fn conductors_that_go_through_each_other_are_refused() {
         let other = moved(&sphere(), |_| true, &Motion::along([0.9, 0.1, 0.2]));
         let faults = set_up(joined([("a", sphere()), ("b", other)])).unwrap_err();
-        let [Fault::Crossing { what: "conductors", pairs, first: [a, b] }] = &faults[..] else {
+        let [Fault::Crossing { what: "conductors", pairs, first: [a, b], only_curved: false }] =
+            &faults[..]
+        else {
             panic!("{faults:?}")
         };
         assert!(*pairs > 1 && a.1 != b.1, "{faults:?}");
+    }
+
+    #[test]
+    fn bodies_count_as_they_are_made_curved() {
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(32));
+        let sphere = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+        let at = |distance: f64| {
+            let shift = [distance / 3f64.sqrt(); 3];
+            joined([("a", sphere.clone()), ("b", moved(&sphere, |_| true, &Motion::along(shift)))])
+        };
+        assert_eq!(set_up(at(1.9)), Ok(vec![]));
+        let faults = set_up(smooth(&at(1.9), 60.0, None)).unwrap_err();
+        let [Fault::Crossing { only_curved: true, .. }] = &faults[..] else { panic!("{faults:?}") };
+        assert!(faults[0].to_string().contains("the curved triangles do"), "{}", faults[0]);
+        assert_eq!(set_up(smooth(&at(2.02), 60.0, None)), Ok(vec![]));
     }
 
     #[test]

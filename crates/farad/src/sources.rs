@@ -134,6 +134,8 @@ fn alone(
 mod tests {
     use super::*;
     use crate::{Amount, Atom, Dielectric, Error, Plane, Problem, testing};
+    use mesh::generate::{Resolution, Sphere, SphereBase};
+    use mesh::vector::{add, norm, scale, sub};
 
     fn charges(description: Description, places: &[[f64; 3]]) -> Result<Vec<Source>, Vec<Fault>> {
         let amount = Amount::Elementary(1.0);
@@ -180,6 +182,72 @@ mod tests {
         let name = "the ground plane z = -3".to_owned();
         let expected = [(0, ChargeFault::InGround(name.clone())), (2, ChargeFault::Beyond(name))];
         assert_eq!(problems(faults.unwrap_err()), expected);
+    }
+
+    /// Between the facets of a sphere and its curved triangles, and on the facets.
+    #[test]
+    fn charges_are_where_curved_triangles_have_them() {
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(32));
+        for order in 2..=4 {
+            let mesh = Sphere { radius: 4.0, base, resolution }.build_curved(order).unwrap();
+            let centroid = (0..mesh.triangles.len())
+                .map(|t| {
+                    mesh.corners(t)
+                        .into_iter()
+                        .fold([0.0; 3], |sum, x| add(sum, scale(1.0 / 3.0, x)))
+                })
+                .min_by(|a, b| norm(*a).total_cmp(&norm(*b)))
+                .unwrap();
+            let chord = norm(centroid);
+            let toward = |r: f64| centroid.map(|x| x * r / chord);
+            let set_up = |charges: &[f64], atoms: &[f64]| {
+                let amount = Amount::Elementary(1.0);
+                let charge = |&r: &f64| Charge { position: toward(r), amount };
+                let atom =
+                    |&r: &f64| Atom { name: "A".to_owned(), position: toward(r), charge: 1.0 };
+                let dielectric = Dielectric {
+                    atoms: atoms.iter().map(atom).collect(),
+                    ..Dielectric::new("sphere", 4.0)
+                };
+                let description = Description {
+                    unit: LengthUnit::Angstrom,
+                    relative_permittivity: 80.0,
+                    dielectrics: vec![dielectric],
+                    charges: charges.iter().map(charge).collect(),
+                    ..Description::default()
+                };
+                match Problem::new(description, mesh.clone()) {
+                    Ok(problem) => Ok(problem.sources),
+                    Err(Error::Faults(faults)) => Err(faults),
+                    Err(other) => panic!("{other}"),
+                }
+            };
+            let found = set_up(&[chord, chord + 0.2, 4.1], &[chord + 0.3]).unwrap();
+            let media: Vec<f64> = found.iter().map(|source| source.relative_permittivity).collect();
+            assert_eq!(media, [4.0, 4.0, 80.0, 4.0], "{order}");
+            // The curved triangle there is as symmetric as the facet.
+            let surface = (0..mesh.triangles.len())
+                .map(|t| mesh.point(t, [1.0 / 3.0; 3]))
+                .find(|x| norm(sub(scale(1.0 / norm(*x), *x), toward(1.0))) < 1e-9)
+                .map(norm)
+                .unwrap();
+            let faults = set_up(&[surface], &[surface + 0.05, surface - 0.05]).unwrap_err();
+            assert!(
+                faults.contains(&Fault::Charge { charge: 0, problem: ChargeFault::OnDielectric })
+            );
+            let why: Vec<_> = faults
+                .iter()
+                .filter_map(|fault| match fault {
+                    Fault::Atoms { atoms, why, .. } => Some((atoms.clone(), *why)),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(
+                why,
+                [(vec![0], Misplaced::Outside), (vec![1], Misplaced::Close)],
+                "{order}"
+            );
+        }
     }
 
     #[test]

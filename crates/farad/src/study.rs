@@ -159,9 +159,7 @@ impl Problem {
                 .partition(|&t| owner[t as usize] == Some(conductor));
             let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
             for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
-                let corners = mesh.corners(t as usize);
-                let centroid: [f64; 3] =
-                    std::array::from_fn(|k| (corners[0][k] + corners[1][k] + corners[2][k]) / 3.0);
+                let centroid = mesh.point(t as usize, [1.0 / 3.0; 3]);
                 let to_ground = self.description.planes.iter().filter(|mirror| mirror.odd);
                 let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
                 let nearest = others.as_ref().and_then(|others| others.nearest(centroid));

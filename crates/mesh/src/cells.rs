@@ -6,7 +6,8 @@
 //! closed surface for each part.
 
 use crate::disjoint::DisjointSets;
-use crate::regions::Region;
+use crate::orient;
+use crate::regions::{Region, enclosed_volume, part};
 use crate::surface::Mesh;
 use crate::topology::Sides;
 use crate::vector::{cross, dot, norm, scale, sub};
@@ -17,27 +18,18 @@ use crate::vector::{cross, dot, norm, scale, sub};
 pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
     let triangles: Vec<u32> =
         (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
-    let kept = Mesh {
-        vertices: mesh.vertices.clone(),
-        triangles: triangles.iter().map(|&t| mesh.triangles[t as usize]).collect(),
-        membership: vec![0; triangles.len()],
-        memberships: vec![vec![]],
-        ..Mesh::default()
-    };
+    let kept = part(mesh, &triangles);
     // Side 2 t is that to which the normal of triangle t points, 2 t + 1 the other.
     let mut joined = DisjointSets::new(2 * triangles.len());
     let sides = Sides::of(&kept);
     for around in sides.edges() {
         let Some(first) = around.first() else { continue };
-        let low = first.low;
-        let origin = kept.vertices[low as usize];
-        let along = sub(kept.vertices[first.high as usize], origin);
+        let edge = [first.low, first.high];
+        let [along, _] = kept.directions_at(first.triangle as usize, edge);
         let along = scale(1.0 / norm(along), along);
         // Directions across the edge, by their angles from that of the first triangle.
         let across = |t: u32| {
-            let corners = kept.triangles[t as usize];
-            let apex = corners.into_iter().find(|&v| v != low && v != first.high).unwrap_or(low);
-            let to = sub(kept.vertices[apex as usize], origin);
+            let [_, to] = kept.directions_at(t as usize, edge);
             sub(to, scale(dot(to, along), along))
         };
         let zero = across(first.triangle);
@@ -77,29 +69,18 @@ pub fn bounded(mesh: &Mesh, keep: impl Fn(usize) -> bool) -> Vec<Region> {
 
 /// The space that these sides look into, if it is what they enclose.
 fn enclosed(mesh: &Mesh, kept: &Mesh, triangles: &[u32], sides: &[u32]) -> Option<Region> {
+    let of_kept: Vec<u32> = sides.iter().map(|side| side / 2).collect();
+    let mut own = part(kept, &of_kept);
     // Normals out of the cell.
-    let turned = |&side: &u32| {
-        let [a, b, c] = kept.triangles[(side / 2) as usize];
-        if side % 2 == 0 { [a, c, b] } else { [a, b, c] }
-    };
-    let own = Mesh {
-        vertices: kept.vertices.clone(),
-        triangles: sides.iter().map(turned).collect(),
-        membership: vec![0; sides.len()],
-        memberships: vec![vec![]],
-        ..Mesh::default()
-    };
+    let turned: Vec<bool> = sides.iter().map(|side| side % 2 == 0).collect();
+    orient::turn(&mut own, &turned);
     let origin = own.corners(0)[0];
-    let volume = |t: usize| {
-        let [a, b, c] = own.corners(t).map(|v| sub(v, origin));
-        dot(a, cross(b, c)) / 6.0
-    };
     let size = |t: usize| {
         let [a, b, c] = own.corners(t).map(|v| sub(v, origin));
         norm(a) * norm(cross(b, c)) / 6.0
     };
     let all = || 0..own.triangles.len();
-    let (signed, absolute) = (all().map(volume).sum::<f64>(), all().map(size).sum::<f64>());
+    let (signed, absolute) = (enclosed_volume(&own), all().map(size).sum::<f64>());
     let of_mesh: Vec<u32> = sides.iter().map(|side| triangles[(side / 2) as usize]).collect();
     (signed > FLAT * absolute).then(|| Region::of(mesh, &of_mesh, &own, signed))
 }
@@ -154,6 +135,52 @@ mod tests {
         let (left, right) = (inside(-0.5), inside(0.5));
         assert!(left != right && left.iter().filter(|is| **is).count() == 1, "{left:?} {right:?}");
         assert_eq!(right.iter().filter(|is| **is).count(), 1);
+    }
+
+    /// A lens: two triangles with the same corners and sides, and one through the middle, flat.
+    #[test]
+    fn triangles_on_the_same_corners_bound_the_space_between_them() {
+        let corners = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let mut mesh = Mesh {
+            vertices: corners.to_vec(),
+            triangles: vec![[0, 1, 2]; 3],
+            membership: vec![0; 3],
+            memberships: vec![vec![]],
+            ..Mesh::default()
+        };
+        let mut patches = crate::surface::Patches::straight(&mesh, 3);
+        for (t, height) in [(0, 0.2), (1, -0.1)] {
+            patches.of_mut(t)[9][2] = height;
+        }
+        mesh.patches = Some(patches);
+        assert!(crate::check::Defects::of(&mesh).is_empty());
+        let mut volumes: Vec<f64> = bounded(&mesh, |_| true).iter().map(|r| r.volume).collect();
+        volumes.sort_by(f64::total_cmp);
+        // The bubble 27 u v w has an integral of 9 / 40 of the area.
+        let expected = [0.1, 0.2].map(|height| height * 0.5 * 9.0 / 20.0);
+        assert_eq!(volumes.len(), 2);
+        assert!(
+            volumes.iter().zip(expected).all(|(v, e)| (v - e).abs() < 1e-12),
+            "{volumes:?} {expected:?}"
+        );
+        let mut same = mesh.clone();
+        same.triangles.push([1, 0, 2]);
+        same.membership.push(0);
+        let patches = same.patches.as_mut().unwrap();
+        patches.nodes.extend_from_within(10..20);
+        crate::curved::reverse(3, patches.of_mut(3));
+        patches.of_mut(3).copy_from_slice(&turned(mesh.patches.as_ref().unwrap().of(1)));
+        same.validate().unwrap();
+        assert_eq!(crate::check::Defects::of(&same).duplicates.len(), 1);
+    }
+
+    /// The nodes of a triangle that begins at the second corner and goes the other way round.
+    fn turned(nodes: &[[f64; 3]]) -> Vec<[f64; 3]> {
+        let places = crate::patch::node_places(3);
+        let from = |place: &[usize; 3]| {
+            places.iter().position(|p| *p == [place[1], place[0], place[2]]).unwrap()
+        };
+        places.iter().map(|place| nodes[from(place)]).collect()
     }
 
     #[test]

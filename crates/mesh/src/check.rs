@@ -1,5 +1,6 @@
 //! A report on a mesh, and whether it can be solved on.
 
+use crate::bezier::longest;
 use crate::conductors::Loose;
 use crate::curved::{self, Fold};
 use crate::quality::{self, Quality, relative_height};
@@ -18,12 +19,15 @@ const DEGENERATE: f64 = 1e-12;
 /// Vertices closer than this times the mesh's diagonal are the same point.
 const COINCIDENT: f64 = 1e-11;
 
+/// Nodes of triangles with the same corners that are closer than this times their size are one.
+const SAME_NODE: f64 = 1e-9;
+
 /// Defects that make a solve meaningless or its matrix singular.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Defects {
     /// Triangles without area.
     pub zero_area: Vec<u32>,
-    /// Triangles with the same three corners as an earlier one.
+    /// Triangles with the same three corners as an earlier one; if curved, with the same nodes.
     pub duplicates: Vec<Duplicate>,
     /// Curved triangles that fold.
     pub folds: Vec<Fold>,
@@ -111,7 +115,7 @@ pub(crate) fn coincident(points: &[[f64; 3]], vertices: &[[f64; 3]]) -> Vec<u32>
     weld::first_at(points, weld::tolerance(vertices, COINCIDENT))
 }
 
-/// Triangles whose corners, as points, are those of an earlier triangle.
+/// Triangles whose corners, as points, are those of an earlier triangle, and whose shape is.
 fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
     let mut keyed: Vec<([u32; 3], u32)> = mesh
         .triangles
@@ -127,12 +131,23 @@ fn duplicates(mesh: &Mesh, welded: &[u32]) -> Vec<Duplicate> {
     let mut found: Vec<Duplicate> = keyed
         .chunk_by(|a, b| a.0 == b.0)
         .flat_map(|same| {
-            let original = same[0].1;
-            same[1..].iter().map(move |&(_, triangle)| Duplicate { triangle, original })
+            same.iter().enumerate().filter_map(|(k, &(_, triangle))| {
+                let mut earlier = same[..k].iter().map(|&(_, original)| original);
+                let original = earlier.find(|&original| same_shape(mesh, original, triangle))?;
+                Some(Duplicate { triangle, original })
+            })
         })
         .collect();
     found.sort_unstable_by_key(|duplicate| duplicate.triangle);
     found
+}
+
+/// Whether two triangles with the same corners go through the same nodes.
+fn same_shape(mesh: &Mesh, s: u32, t: u32) -> bool {
+    let Some(patches) = &mesh.patches else { return true };
+    let [s, t] = [s, t].map(|t| patches.of(t as usize));
+    let near = SAME_NODE * longest([s[0], s[1], s[2]]);
+    s.iter().all(|x| t.iter().any(|y| max_norm(sub(*x, *y)) <= near))
 }
 
 /// A physical group or a component as [`Report`] describes it.

@@ -6,8 +6,12 @@
 //! has no limit. At a point that two corners share the integral is finite. Vertices need not be
 //! shared: hanging nodes, walls that stand on plates and the like are found too.
 
+use crate::bezier::{Bezier, longest};
 use crate::bvh::{Box3, Bvh, MIXED};
+use crate::curved::is_straight;
 use crate::locate::distance_squared;
+use crate::patch::MAX_ORDER;
+use crate::probe;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use crate::weld::ROUNDINGS;
@@ -46,7 +50,8 @@ pub struct Contact {
 /// entry for each triangle, `None` for those that are in no conductor.
 ///
 /// Surfaces that go through each other are not looked for: [`crate::intersect`] does that. O(n log
-/// n) for surfaces.
+/// n) for surfaces. Curved triangles touch along sides with the same nodes or, where sides are
+/// straight, the same line, and at corners that lie on the other.
 pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
     let members: Vec<(u32, u32)> =
         (0..).zip(conductor_of).filter_map(|(t, owner)| Some((t, (*owner)?))).collect();
@@ -84,6 +89,8 @@ pub fn contacts(mesh: &Mesh, conductor_of: &[Option<u32>]) -> Vec<Contact> {
 /// A triangle with what it is compared by.
 struct Face {
     corners: [Vector; 3],
+    /// Its shape, if it is curved.
+    patch: Option<Bezier>,
     /// Longest side.
     size: f64,
     /// What its coordinates are rounded by.
@@ -93,21 +100,94 @@ struct Face {
 impl Face {
     fn of(mesh: &Mesh, triangle: u32) -> Self {
         let corners = mesh.corners(triangle as usize);
-        let [a, b, c] = corners;
-        let size = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+        let patch = mesh.patches.as_ref().and_then(|patches| {
+            let nodes = patches.of(triangle as usize);
+            (!is_straight(patches.order, nodes)).then(|| Bezier::of(patches.order, nodes))
+        });
         let largest = corners.map(max_norm).into_iter().fold(0.0, f64::max);
-        Self { corners, size, rounding: ROUNDINGS * f64::EPSILON * largest }
+        let rounding = ROUNDINGS * f64::EPSILON * largest;
+        Self { corners, patch, size: longest(corners), rounding }
     }
 
     fn bounds(&self) -> Box3 {
         let margin = TOUCHING * self.size + self.rounding;
-        let Box3 { low, high } = Box3::around(&self.corners);
+        let Box3 { low, high } = match &self.patch {
+            Some(patch) => patch.bounds(),
+            None => Box3::around(&self.corners),
+        };
         Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+    }
+
+    /// The control points of a side; of a flat triangle its ends.
+    fn side(&self, side: usize) -> ([Vector; MAX_ORDER + 1], usize) {
+        match &self.patch {
+            Some(patch) => (patch.side(side), patch.order()),
+            None => {
+                let mut ends = [[0.0; 3]; MAX_ORDER + 1];
+                (ends[0], ends[1]) = (self.corners[side], self.corners[(side + 1) % 3]);
+                (ends, 1)
+            }
+        }
+    }
+
+    /// The ends of a side, if it is straight but for `near`.
+    fn straight_side(&self, side: usize, near: f64) -> Option<[Vector; 2]> {
+        let (along, order) = self.side(side);
+        let [p, q] = [along[0], along[order]];
+        let is_on = |x: &Vector| distance_squared(*x, [p, q, q]) <= near * near;
+        along[1..order].iter().all(is_on).then_some([p, q])
+    }
+
+    /// Where this triangle and another touch, one of them curved.
+    fn touches_curved(&self, other: &Self, near: f64) -> Option<(Touch, Vector)> {
+        for (s, t) in (0..9).map(|pair| (pair / 3, pair % 3)) {
+            let ((along, order), (mut across, other_order)) = (self.side(s), other.side(t));
+            let is_near = |x: &Vector, y: &Vector| norm(sub(*x, *y)) <= near;
+            let is_same = |across: &[Vector]| {
+                order == other_order
+                    && along[..=order].iter().zip(across).all(|(x, y)| is_near(x, y))
+            };
+            let forth = is_same(&across);
+            across[..=other_order].reverse();
+            if forth || is_same(&across) {
+                return Some((Touch::Line, along[order / 2]));
+            }
+            if let (Some([p, q]), Some([r, s])) =
+                (self.straight_side(s, near), other.straight_side(t, near))
+                && let Some(place) = common([p, q], [r, s], near)
+            {
+                return Some((Touch::Line, place));
+            }
+        }
+        for (face, on) in [(self, other), (other, self)] {
+            // Straight sides in a flat triangle.
+            if on.patch.is_none() {
+                let sides = (0..3).filter_map(|side| face.straight_side(side, near));
+                if let Some(place) =
+                    sides.into_iter().find_map(|side| shared(side, on.corners, near))
+                {
+                    return Some((Touch::Line, place));
+                }
+            }
+        }
+        for (face, on) in [(self, other), (other, self)] {
+            let touching = |corner: &Vector| match &on.patch {
+                Some(patch) => probe::is_on(*corner, patch, near),
+                None => distance_squared(*corner, on.corners) <= near * near,
+            };
+            if let Some(place) = face.corners.into_iter().find(touching) {
+                return Some((Touch::Point, place));
+            }
+        }
+        None
     }
 
     /// Whether and where this triangle and another touch.
     fn touches(&self, other: &Self) -> Option<(Touch, Vector)> {
         let near = TOUCHING * self.size.min(other.size) + self.rounding.max(other.rounding);
+        if self.patch.is_some() || other.patch.is_some() {
+            return self.touches_curved(other, near);
+        }
         let sides = |face: &Self| {
             let [a, b, c] = face.corners;
             [[a, b], [b, c], [c, a]]
@@ -168,6 +248,24 @@ fn shared([p, q]: [Vector; 2], [a, b, c]: [Vector; 3], near: f64) -> Option<Vect
     (length > LINE * near).then(|| add(p, scale(f64::midpoint(from, to), along)))
 }
 
+/// The middle of what two segments have in common, if they lie on one line within `near`.
+fn common([p, q]: [Vector; 2], [r, s]: [Vector; 2], near: f64) -> Option<Vector> {
+    let along = sub(q, p);
+    let length = norm(along);
+    let unit = scale(1.0 / length, along);
+    let at = [r, s].map(|x| {
+        let arm = sub(x, p);
+        let place = dot(arm, unit);
+        (place, norm(sub(arm, scale(place, unit))))
+    });
+    if at.iter().any(|(_, off)| *off > near) {
+        return None;
+    }
+    let from = at[0].0.min(at[1].0).max(0.0);
+    let to = at[0].0.max(at[1].0).min(length);
+    (to - from > LINE * near).then(|| add(p, scale(f64::midpoint(from, to), unit)))
+}
+
 /// Where two segments come within `near` of each other, if they do and are not parallel.
 fn crossing([p, q]: [Vector; 2], [r, s]: [Vector; 2], near: f64) -> Option<Vector> {
     let (u, v, w) = (sub(q, p), sub(s, r), sub(p, r));
@@ -196,6 +294,9 @@ mod tests {
         for vertex in &mut other.vertices {
             *vertex = add(*vertex, shift);
         }
+        if let Some(patches) = &mut other.patches {
+            patches.nodes.iter_mut().for_each(|x| *x = add(*x, shift));
+        }
         let both = joined(vec![("a".into(), first.clone()), ("b".into(), other)]);
         let owner = |t: usize| Some(u32::from(t >= first.triangles.len()));
         let owners: Vec<_> = (0..both.triangles.len()).map(owner).collect();
@@ -205,6 +306,10 @@ mod tests {
             for vertex in &mut mesh.vertices {
                 *vertex = vertex.map(|x| factor * (x + origin));
             }
+            mesh.with_patches(|mesh, patches| {
+                patches.nodes.iter_mut().flatten().for_each(|x| *x = factor * (*x + origin));
+                patches.put_corners(mesh);
+            });
             found.push(contacts(&mesh, &owners).first().map(|contact| contact.touch));
             // In one conductor there are none, whatever touches.
             assert_eq!(contacts(&mesh, &vec![Some(3); mesh.triangles.len()]), []);
@@ -233,6 +338,36 @@ mod tests {
         assert_eq!(touches(&two, &three, [1.0, 1.000001, 0.37]), None);
         assert_eq!(touches(&two, &five, [0.1, 0.750001, 0.05]), None);
         assert_eq!(touches(&two, &two, [3.0, 0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn curved_bodies_touch_where_their_nodes_are_the_same() {
+        use crate::generate::{Cylinder, Sphere, SphereBase};
+        for order in 2..=MAX_ORDER {
+            let resolution = Resolution::Elements(200);
+            let cylinder = |radius: f64, length: f64| {
+                Cylinder { radius, length, resolution }.build_curved(order).unwrap()
+            };
+            let rod = cylinder(1.0, 2.0);
+            // End to end, by the same triangles; by others, some of them flat; by a line of the
+            // mantles; and with gaps.
+            assert_eq!(touches(&rod, &rod, [0.0, 0.0, 2.0]), Some(Touch::Line));
+            assert_eq!(touches(&rod, &cylinder(0.7, 2.0), [0.0, 0.0, 2.0]), Some(Touch::Line));
+            assert_eq!(touches(&rod, &rod, [2.0, 0.0, 0.37]), Some(Touch::Line));
+            assert_eq!(touches(&rod, &rod, [0.0, 0.0, 2.000001]), None);
+            assert_eq!(touches(&rod, &rod, [2.000001, 0.0, 0.37]), None);
+            // A vertex on a vertex, and balls whose boxes meet, but neither triangles nor chords.
+            let base = SphereBase::Octahedron;
+            let resolution = Resolution::Elements(32);
+            let ball = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
+            assert_eq!(touches(&ball, &ball, [2.0, 0.0, 0.0]), Some(Touch::Point));
+            assert_eq!(touches(&ball, &ball, [1.2, 1.2, 1.2]), None);
+            // Flat triangles would touch: the middle of a chord is on a corner of the cube.
+            let box_ = cube(1.0, 48);
+            let corner = scale(-0.5, [1.0; 3]);
+            let chord = scale(0.5, add([1.0, 0.0, 0.0], [0.5f64.sqrt(), 0.5f64.sqrt(), 0.0]));
+            assert_eq!(touches(&ball, &box_, sub(chord, corner)), None);
+        }
     }
 
     #[test]

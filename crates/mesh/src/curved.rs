@@ -49,7 +49,11 @@ pub(crate) fn side_nodes(order: usize, side: usize) -> impl Iterator<Item = usiz
 }
 
 /// The nodes of a side from its lower end, and whether that is its second corner.
-fn from_lower(order: usize, nodes: &[Vector], side: usize) -> ([Vector; MAX_ORDER + 1], bool) {
+pub(crate) fn from_lower(
+    order: usize,
+    nodes: &[Vector],
+    side: usize,
+) -> ([Vector; MAX_ORDER + 1], bool) {
     let mut along = [[0.0; 3]; MAX_ORDER + 1];
     for (to, node) in along.iter_mut().zip(side_nodes(order, side)) {
         *to = nodes[node];
@@ -335,6 +339,30 @@ impl Mesh {
         match &self.patches {
             Some(patches) => point(patches.order, patches.of(triangle), at),
             None => point(1, &self.corners(triangle), at),
+        }
+    }
+
+    /// At an edge of a triangle, with its vertices in order: a direction along the edge, and one
+    /// into the triangle; of a curved one those at the edge's middle.
+    pub fn directions_at(&self, triangle: usize, [low, high]: [u32; 2]) -> [Vector; 2] {
+        let corners = self.triangles[triangle];
+        let place = |v: u32| corners.iter().position(|&corner| corner == v);
+        let apex = (0..3).find(|&k| corners[k] != low && corners[k] != high);
+        match (&self.patches, place(low), place(high)) {
+            (Some(patches), Some(p), Some(q)) => {
+                let middle = scale(0.5, add(CORNERS[p], CORNERS[q]));
+                let [u, v] = tangents(patches.order, patches.of(triangle), middle);
+                let along = |to: usize| {
+                    let way = sub(CORNERS[to], CORNERS[p]);
+                    add(scale(way[1], u), scale(way[2], v))
+                };
+                [along(q), apex.map_or([0.0; 3], along)]
+            }
+            _ => {
+                let from = self.vertices[low as usize];
+                let to = |v: u32| sub(self.vertices[v as usize], from);
+                [to(high), apex.map_or([0.0; 3], |k| to(corners[k]))]
+            }
         }
     }
 

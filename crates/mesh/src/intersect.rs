@@ -1,8 +1,11 @@
 //! Triangles that cross each other, or cover each other in a plane.
 
+use crate::bezier::Nets;
 use crate::bvh::{Box3, Bvh, MIXED, Node};
-use crate::surface::Mesh;
-use crate::vector::{Vector, add, cross, max_norm, norm, scale, sub};
+use crate::crossing::{self, Part};
+use crate::curved::is_straight;
+use crate::surface::{Mesh, Patches};
+use crate::vector::{Vector, add, cross, dot, max_norm, norm, scale, sub};
 use rayon::prelude::*;
 use robust::{Coord, Coord3D, orient2d, orient3d};
 
@@ -12,6 +15,11 @@ const FAN: u32 = 32;
 
 /// More than directions are off by rounding.
 const ROUNDING: f64 = 1e-14;
+
+/// Pairs of parts of curved triangles that are looked at, for all pairs of triangles together; and
+/// those for one pair, at least and at most.
+const PARTS: usize = 20_000_000;
+const PARTS_OF_PAIR: [usize; 2] = [256, 4096];
 
 /// How two triangles meet that should not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,17 +47,79 @@ pub struct Intersection {
 /// in one plane exactly. Two triangles with the same corners are not looked for here:
 /// [`crate::check::Defects`] has them. O(n log n) for surfaces, with fans of any number of
 /// triangles around a vertex.
+///
+/// Of curved triangles the true shapes count. They cross where they do so by more than about a
+/// millionth of what they are off from flat ones.
 pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
-    let corners = |t: usize| Box3::around(&mesh.corners(t));
-    let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(corners).collect();
+    let mut found = match &mesh.patches {
+        None => {
+            let corners = |t: u32| Box3::around(&mesh.corners(t as usize));
+            let flat = |s: u32, t: u32, found: &mut Vec<Intersection>| {
+                let meeting = meet(mesh.corners(s as usize), mesh.corners(t as usize));
+                found.extend(meeting.map(|meeting| Intersection::new(s, t, meeting)));
+            };
+            candidates(mesh, corners, |t, hub| directions(mesh, t, hub), flat)
+        }
+        Some(patches) => of_curved(mesh, patches),
+    };
+    found.sort_unstable();
+    found
+}
+
+impl Intersection {
+    fn new(s: u32, t: u32, meeting: Meeting) -> Self {
+        Self { triangles: [s.min(t), s.max(t)], meeting }
+    }
+}
+
+/// The same of curved triangles, in no order.
+fn of_curved(mesh: &Mesh, patches: &Patches) -> Vec<Intersection> {
+    let all: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
+    let nets = Nets::of(patches, &all);
+    let flat: Vec<bool> =
+        all.par_iter().map(|&t| is_straight(patches.order, patches.of(t as usize))).collect();
+    let part = |t: u32| Part::of(nets.get(t as usize));
+    // Some are known at once. What is not is shared out afterwards: how closely each can be looked
+    // at depends on how many they are.
+    let at_once = |s: u32, t: u32, found: &mut Vec<(u32, u32, Option<Meeting>)>| {
+        let meeting = if flat[s as usize] && flat[t as usize] {
+            Some(meet(mesh.corners(s as usize), mesh.corners(t as usize)))
+        } else {
+            crossing::at_once(&part(s), &part(t))
+        };
+        match meeting {
+            Some(None) => {}
+            Some(meeting) => found.push((s, t, meeting)),
+            None => found.push((s, t, None)),
+        }
+    };
+    let bounds = |t: u32| Box3::around(nets.hull(t as usize));
+    let directions = |t: u32, hub: u32| {
+        let at = mesh.vertices[hub as usize];
+        directions_of(nets.hull(t as usize), at)
+    };
+    let pairs = candidates(mesh, bounds, directions, at_once);
+    let open = pairs.iter().filter(|pair| pair.2.is_none()).count();
+    let most = (PARTS / open.max(1)).clamp(PARTS_OF_PAIR[0], PARTS_OF_PAIR[1]);
+    let decided = |(s, t, known): (u32, u32, Option<Meeting>)| {
+        let meeting = known.or_else(|| crossing::meeting(part(s), part(t), most))?;
+        Some(Intersection::new(s, t, meeting))
+    };
+    pairs.into_par_iter().filter_map(decided).collect()
+}
+
+/// What `compare` adds for all pairs of triangles that may meet, by boxes around them or, of a fan,
+/// by boxes around the directions in which they are seen from its vertex.
+fn candidates<T: Send>(
+    mesh: &Mesh,
+    bounds: impl Fn(u32) -> Box3 + Sync + Send,
+    directions: impl Fn(u32, u32) -> Box3,
+    compare: impl Fn(u32, u32, &mut Vec<T>) + Sync,
+) -> Vec<T> {
+    let boxes: Vec<Box3> = (0..mesh.triangles.len() as u32).into_par_iter().map(bounds).collect();
     let tree = Bvh::new(&boxes);
     let hubs = hubs(mesh);
     let common = tree.common(|t| hubs[t as usize]);
-    let compare = |s: u32, t: u32, found: &mut Vec<Intersection>| {
-        if let Some(meeting) = meet(mesh.corners(s as usize), mesh.corners(t as usize)) {
-            found.push(Intersection { triangles: [s.min(t), s.max(t)], meeting });
-        }
-    };
     let in_one_fan = |s: u32, t: u32| s == t && s != MIXED;
     let mut found = tree.overlapping_leaves_but(
         |a, b| in_one_fan(common[a], common[b]),
@@ -63,8 +133,7 @@ pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
         },
     );
     for fan in fans(&hubs) {
-        let directions: Vec<Box3> =
-            fan.iter().map(|&t| directions(mesh, t, hubs[t as usize])).collect();
+        let directions: Vec<Box3> = fan.iter().map(|&t| directions(t, hubs[t as usize])).collect();
         let tree = Bvh::new(&directions);
         found.extend(tree.overlapping_leaves(|a, b, found| {
             pairs(&tree, a, b, |s, t| {
@@ -75,7 +144,6 @@ pub fn intersections(mesh: &Mesh) -> Vec<Intersection> {
             });
         }));
     }
-    found.sort_unstable();
     found
 }
 
@@ -136,7 +204,29 @@ fn directions(mesh: &Mesh, triangle: u32, hub: u32) -> Box3 {
     Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
 }
 
-fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
+/// The same for the directions in which the hull of some points is seen.
+fn directions_of(points: &[Vector], at: Vector) -> Box3 {
+    let arms = points.iter().map(|x| sub(*x, at)).filter(|arm| *arm != [0.0; 3]);
+    let ends: Vec<Vector> = arms
+        .map(|arm| {
+            let arm = scale(1.0 / max_norm(arm), arm);
+            scale(1.0 / norm(arm), arm)
+        })
+        .collect();
+    let sum = ends.iter().fold([0.0; 3], |sum, end| add(sum, *end));
+    let middle = scale(1.0 / norm(sum), sum);
+    // Their hull is not nearer to the origin than the plane of the least of these.
+    let least = ends.iter().map(|end| dot(*end, middle)).fold(1.0, f64::min);
+    if ends.len() < 2 || least.is_nan() || least <= 0.0 {
+        return Box3 { low: [-1.0; 3], high: [1.0; 3] };
+    }
+    let margin = 1.0 - least + ROUNDING;
+    let Box3 { low, high } = Box3::around(&ends);
+    Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
+}
+
+/// How two flat triangles meet that should not.
+pub(crate) fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
     let sides_of_t = t.map(|corner| side(s, corner));
     if apart(sides_of_t) {
         return None;
@@ -207,7 +297,7 @@ fn same_corners(s: [Vector; 3], t: [Vector; 3]) -> bool {
 }
 
 /// Whether two triangles in one plane share area.
-fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
+pub(crate) fn overlap(s: [Vector; 3], t: [Vector; 3]) -> bool {
     let normal = cross(sub(s[1], s[0]), sub(s[2], s[0]));
     // The projection along the largest component of the normal leaves coordinates as they are.
     let mut drop = 0;

@@ -4,12 +4,14 @@
 //! [`check::Report`] describes it, [`conductors::assign`] gives each triangle its conductor. All
 //! tolerances are relative to the mesh's size, so that the unit of length does not matter.
 
+mod bezier;
 mod bvh;
 pub mod cells;
 pub mod check;
 pub mod conductors;
 pub mod contact;
 pub mod creases;
+mod crossing;
 pub mod curved;
 pub mod disjoint;
 pub mod fastcap;
@@ -27,9 +29,11 @@ pub mod numbering;
 pub mod orient;
 pub mod patch;
 mod polygon;
+mod probe;
 pub mod quality;
 pub mod refine;
 pub mod regions;
+mod sheet;
 pub mod spheres;
 pub mod split;
 pub mod stitch;

@@ -2,7 +2,9 @@
 
 use rayon::prelude::*;
 
+use crate::bezier::Nets;
 use crate::bvh::{Box3, Bvh};
+use crate::probe;
 use crate::surface::Mesh;
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 
@@ -36,10 +38,21 @@ struct Moment {
 pub struct Locator {
     /// Corners of the triangles.
     corners: Vec<[Vector; 3]>,
+    /// Their shapes, where they are curved.
+    curved: Option<Curved>,
     /// Their indices in the mesh.
     triangles: Vec<u32>,
     tree: Bvh,
     moments: Vec<Moment>,
+}
+
+/// The shapes of curved triangles, and how far each is off from the flat one.
+#[derive(Clone, Debug)]
+struct Curved {
+    nets: Nets,
+    bulges: Vec<f64>,
+    /// Longest side of a box around all of them.
+    size: f64,
 }
 
 /// The nearest place of a surface.
@@ -60,10 +73,24 @@ impl Locator {
     /// Takes in some triangles of a valid mesh.
     pub fn of_part(mesh: &Mesh, triangles: Vec<u32>) -> Self {
         let corners: Vec<_> = triangles.par_iter().map(|&t| mesh.corners(t as usize)).collect();
-        let boxes: Vec<Box3> = corners.par_iter().map(|corners| Box3::around(corners)).collect();
+        let nets = mesh.patches.as_ref().map(|patches| Nets::of(patches, &triangles));
+        let boxes: Vec<Box3> = match &nets {
+            None => corners.par_iter().map(|corners| Box3::around(corners)).collect(),
+            Some(nets) => {
+                (0..corners.len()).into_par_iter().map(|t| Box3::around(nets.hull(t))).collect()
+            }
+        };
         let tree = Bvh::new(&boxes);
         let moments = moments(&tree, &corners);
-        Self { corners, triangles, tree, moments }
+        let curved = nets.map(|nets| {
+            let bulges = (0..corners.len()).into_par_iter().map(|t| nets.get(t).bulge()).collect();
+            let bounds = tree.nodes.first().map(|root| root.bounds);
+            let size = bounds.map_or(0.0, |Box3 { low, high }| {
+                (0..3).map(|k| high[k] - low[k]).fold(0.0, f64::max)
+            });
+            Curved { nets, bulges, size }
+        });
+        Self { corners, curved, triangles, tree, moments }
     }
 
     /// How many times the surface goes round a point: 1 inside a closed surface with normals
@@ -83,15 +110,28 @@ impl Locator {
                 sum += dot(moment.area, toward) / (distance * distance * distance);
             } else if node.count > 0 {
                 let members = self.tree.members(node);
-                sum += members
-                    .iter()
-                    .map(|&t| solid_angle(point, self.corners[t as usize]))
-                    .sum::<f64>();
+                sum += members.iter().map(|&t| self.solid_angle(point, t as usize)).sum::<f64>();
             } else {
                 stack.extend([node.children as usize, node.children as usize + 1]);
             }
         }
         sum / (4.0 * std::f64::consts::PI)
+    }
+
+    /// The solid angle under which a point sees a triangle. If curved, that of flat parts: what
+    /// their sides are off from those of the triangles beside them is far away from the point.
+    fn solid_angle(&self, point: Vector, t: usize) -> f64 {
+        match &self.curved {
+            Some(Curved { nets, bulges, .. }) if bulges[t] > 0.0 => {
+                let is_far = probe::is_far(point, self.corners[t], bulges[t]);
+                if is_far {
+                    solid_angle(point, self.corners[t])
+                } else {
+                    probe::solid_angle(point, nets.get(t))
+                }
+            }
+            _ => solid_angle(point, self.corners[t]),
+        }
     }
 
     /// Whether a point is enclosed, whichever way normals point.
@@ -100,7 +140,13 @@ impl Locator {
     }
 
     /// The point of the surface closest to a point; `None` without triangles.
+    ///
+    /// Of curved triangles the distance is that of one of their points. Where many are almost as
+    /// close, as from the centre of a sphere, it may be larger than the least by a thousandth.
     pub fn nearest(&self, point: [f64; 3]) -> Option<Nearest> {
+        if let Some(curved) = &self.curved {
+            return self.nearest_of_curved(point, curved);
+        }
         let mut best = (f64::INFINITY, None);
         let mut stack = Vec::with_capacity(64);
         if let Some(root) = self.tree.nodes.first() {
@@ -135,6 +181,67 @@ impl Locator {
     }
 }
 
+impl Locator {
+    /// [`Locator::nearest`] of curved triangles.
+    fn nearest_of_curved(&self, point: Vector, curved: &Curved) -> Option<Nearest> {
+        let Curved { nets, bulges, size } = curved;
+        let mut search = probe::Search::new(point, *size);
+        let mut stack = Vec::with_capacity(64);
+        if let Some(root) = self.tree.nodes.first() {
+            stack.push((root.bounds.distance_squared(point).sqrt(), 0));
+        }
+        while let Some((bound, index)) = stack.pop() {
+            if bound >= search.most() {
+                continue;
+            }
+            let node = &self.tree.nodes[index];
+            if node.count > 0 {
+                for &t in self.tree.members(node) {
+                    let distance = distance_squared(point, self.corners[t as usize]).sqrt();
+                    let patch = || nets.get(t as usize);
+                    search.add(t, distance, bulges[t as usize], patch);
+                }
+                continue;
+            }
+            let first = node.children as usize;
+            let mut children = [first, first + 1]
+                .map(|child| (self.tree.nodes[child].bounds.distance_squared(point).sqrt(), child));
+            if children[0].0 < children[1].0 {
+                children.swap(0, 1);
+            }
+            stack.extend(children);
+        }
+        let (triangle, distance) = search.finish()?;
+        Some(Nearest { distance, triangle: self.triangles[triangle as usize] })
+    }
+
+    /// Where a line meets a triangle: how far along it, and the least barycentric coordinate there;
+    /// of a curved one each place, or each place at a rim of its parts. With the corners there.
+    fn meetings(
+        &self,
+        from: Vector,
+        direction: Vector,
+        t: usize,
+        mut visit: impl FnMut(f64, f64, [Vector; 3]),
+    ) {
+        match &self.curved {
+            Some(Curved { nets, bulges, .. }) if bulges[t] > 0.0 => {
+                probe::meetings(from, direction, nets.get(t), |part| {
+                    if let Some((along, margin)) = meeting(from, direction, part) {
+                        visit(along, margin, part);
+                    }
+                });
+            }
+            _ => {
+                let corners = self.corners[t];
+                if let Some((along, margin)) = meeting(from, direction, corners) {
+                    visit(along, margin, corners);
+                }
+            }
+        }
+    }
+}
+
 /// What a line meets first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
@@ -142,6 +249,8 @@ pub struct Hit {
     pub along: f64,
     /// The triangle that it meets.
     pub triangle: u32,
+    /// Whether the line goes where the triangle's normal points.
+    pub is_along_normal: bool,
 }
 
 impl Locator {
@@ -167,14 +276,14 @@ impl Locator {
             for &t in
                 self.tree.members(node).iter().filter(|&&t| self.triangles[t as usize] != except)
             {
-                let Some((along, margin)) = meeting(from, direction, self.corners[t as usize])
-                else {
-                    continue;
-                };
-                if best.is_none_or(|(hit, _)| along < hit.along) {
-                    let hit = Hit { along, triangle: self.triangles[t as usize] };
-                    best = Some((hit, margin > RIM));
-                }
+                self.meetings(from, direction, t as usize, |along, margin, [a, b, c]| {
+                    if best.is_none_or(|(hit, _)| along < hit.along) {
+                        let triangle = self.triangles[t as usize];
+                        let is_along_normal = dot(direction, cross(sub(b, a), sub(c, a))) > 0.0;
+                        let hit = Hit { along, triangle, is_along_normal };
+                        best = Some((hit, margin > RIM));
+                    }
+                });
             }
         }
         best.filter(|(_, clear)| *clear).map(|(hit, _)| hit)
@@ -206,9 +315,13 @@ impl Locator {
             }
             let members = self.tree.members(node).iter();
             for &t in members.filter(|&&t| self.triangles[t as usize] != except) {
-                match meeting(from, direction, self.corners[t as usize]) {
-                    Some((_, margin)) if margin <= RIM => return None,
-                    met => count += usize::from(met.is_some()),
+                let mut is_clear = true;
+                self.meetings(from, direction, t as usize, |_, margin, _| {
+                    is_clear &= margin > RIM;
+                    count += 1;
+                });
+                if !is_clear {
+                    return None;
                 }
             }
         }
@@ -270,7 +383,7 @@ fn moments(tree: &Bvh, corners: &[[Vector; 3]]) -> Vec<Moment> {
 
 /// The solid angle under which a point sees a triangle, positive from behind: A. van Oosterom and
 /// J. Strackee, 1983.
-fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
+pub(crate) fn solid_angle(point: Vector, corners: [Vector; 3]) -> f64 {
     let [a, b, c] = corners.map(|corner| sub(corner, point));
     let (la, lb, lc) = (norm(a), norm(b), norm(c));
     let triple = dot(a, cross(b, c));

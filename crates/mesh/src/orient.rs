@@ -1,6 +1,7 @@
 //! Which way normals point, found by geometry: which bodies enclose which, and surfaces turned to
 //! face out.
 
+use crate::bezier;
 use crate::bvh::Box3;
 use crate::curved;
 use crate::locate::Locator;
@@ -58,8 +59,8 @@ pub fn enclosures(mesh: &Mesh, topology: &Topology) -> Vec<Enclosure> {
     let boxes: Vec<Box3> = members
         .iter()
         .map(|triangles| {
-            let corners = triangles.iter().flat_map(|&t| mesh.corners(t as usize));
-            Box3::around(&corners.collect::<Vec<Vector>>())
+            let each = triangles.iter().map(|&t| bezier::bounds(mesh, t as usize));
+            each.reduce(|all, one| all.joined(&one)).unwrap_or(Box3::around(&[]))
         })
         .collect();
     let volumes: Vec<f64> = topology.components.iter().map(volume).collect();
@@ -158,7 +159,8 @@ pub(crate) fn face_and_connect(mesh: &mut Mesh, facing: Facing) -> (Faced, Topol
     (faced, topology)
 }
 
-fn turn(mesh: &mut Mesh, which: &[bool]) {
+/// Turns some triangles over.
+pub(crate) fn turn(mesh: &mut Mesh, which: &[bool]) {
     for (corners, _) in mesh.triangles.iter_mut().zip(which).filter(|(_, which)| **which) {
         corners.swap(1, 2);
     }

@@ -8,11 +8,13 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::curved;
 use crate::locate::Locator;
+use crate::measure;
 use crate::orient::{self, Facing};
-use crate::surface::Mesh;
+use crate::surface::{Mesh, Patches};
 use crate::topology::{Sides, components_where};
-use crate::vector::{add, cross, dot, norm, scale, sub};
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
 use crate::wording::counted;
 
 /// Directions of lines from a triangle's centre, as shares of its sides, irregular so that they
@@ -116,13 +118,14 @@ impl Region {
         let locator = Locator::of_part(mesh, triangles.to_vec());
         let mut own = part(mesh, triangles);
         let (mut sum, mut total) = ([0.0; 3], 0.0);
+        let mut turned = vec![false; triangles.len()];
         for (k, &t) in triangles.iter().enumerate() {
             let [a, b, c] = own.corners(k);
-            let (ab, ac) = (sub(b, a), sub(c, a));
-            let mut area = scale(0.5, cross(ab, ac));
-            let centre = add(a, scale(1.0 / 3.0, add(ab, ac)));
+            let mut area = scale(0.5, cross(sub(b, a), sub(c, a)));
+            let (centre, [ab, ac]) = centre(&own, k);
+            let normal = cross(ab, ac);
             // Longer than the triangle is wide, so that lines leave it steeply.
-            let normal = scale(norm(ab).max(norm(ac)) / norm(area), area);
+            let normal = scale(norm(ab).max(norm(ac)) / norm(normal), normal);
             let is_odd = |side: f64| {
                 let toward =
                     |[s, t]: &[f64; 2]| add(scale(side, normal), add(scale(*s, ab), scale(*t, ac)));
@@ -135,13 +138,14 @@ impl Region {
             match (is_odd(1.0)?, is_odd(-1.0)?) {
                 (false, true) => {}
                 (true, false) => {
-                    own.triangles[k].swap(1, 2);
+                    turned[k] = true;
                     area = scale(-1.0, area);
                 }
                 _ => return None,
             }
             (sum, total) = (add(sum, area), total + norm(area));
         }
+        orient::turn(&mut own, &turned);
         let volume = enclosed_volume(&own);
         (norm(sum) <= OPEN * total && volume > 0.0).then(|| Self::of(mesh, triangles, &own, volume))
     }
@@ -168,11 +172,11 @@ impl Region {
     pub fn faced(mesh: &Mesh, boundary: &[(u32, bool)]) -> Self {
         let triangles: Vec<u32> = boundary.iter().map(|&(t, _)| t).collect();
         let mut own = part(mesh, &triangles);
-        let turned = own.triangles.iter_mut().zip(boundary).filter(|(_, (_, inward))| *inward);
-        turned.for_each(|(corners, _)| corners.swap(1, 2));
+        let inward: Vec<bool> = boundary.iter().map(|&(_, inward)| inward).collect();
+        orient::turn(&mut own, &inward);
         let volume = enclosed_volume(&own);
         if volume < 0.0 {
-            own.triangles.iter_mut().for_each(|corners| corners.swap(1, 2));
+            orient::turn(&mut own, &vec![true; triangles.len()]);
         }
         Self::of(mesh, &triangles, &own, volume.abs())
     }
@@ -291,23 +295,45 @@ pub fn around(regions: &[Region], x: [f64; 3]) -> Option<u32> {
     smallest.map(|(index, _)| index as u32)
 }
 
+/// The centre of a triangle, and the tangents by its second and third barycentric coordinate there.
+fn centre(mesh: &Mesh, triangle: usize) -> (Vector, [Vector; 2]) {
+    match &mesh.patches {
+        Some(patches) => {
+            let (order, nodes, at) = (patches.order, patches.of(triangle), [1.0 / 3.0; 3]);
+            (curved::point(order, nodes, at), curved::tangents(order, nodes, at))
+        }
+        None => {
+            let [a, b, c] = mesh.corners(triangle);
+            let (ab, ac) = (sub(b, a), sub(c, a));
+            (add(a, scale(1.0 / 3.0, add(ab, ac))), [ab, ac])
+        }
+    }
+}
+
 /// The volume behind the triangles of a closed surface, negative if they face inward.
-fn enclosed_volume(surface: &Mesh) -> f64 {
+pub(crate) fn enclosed_volume(surface: &Mesh) -> f64 {
     let origin = surface.corners(0)[0];
-    let of = |k: usize| {
-        let [a, b, c] = surface.corners(k).map(|v| sub(v, origin));
-        dot(a, cross(b, c)) / 6.0
+    let of = |k: usize| match &surface.patches {
+        Some(patches) => measure::cone(patches, k, origin),
+        None => {
+            let [a, b, c] = surface.corners(k).map(|v| sub(v, origin));
+            dot(a, cross(b, c)) / 6.0
+        }
     };
     (0..surface.triangles.len()).map(of).sum()
 }
 
 /// Some triangles of a mesh as a mesh without groups.
-fn part(mesh: &Mesh, triangles: &[u32]) -> Mesh {
+pub(crate) fn part(mesh: &Mesh, triangles: &[u32]) -> Mesh {
     Mesh {
         vertices: mesh.vertices.clone(),
         triangles: triangles.iter().map(|&t| mesh.triangles[t as usize]).collect(),
         membership: vec![0; triangles.len()],
         memberships: vec![vec![]],
+        patches: mesh.patches.as_ref().map(|patches| {
+            let nodes = triangles.iter().flat_map(|&t| patches.of(t as usize)).copied();
+            Patches { order: patches.order, nodes: nodes.collect() }
+        }),
         ..Mesh::default()
     }
 }
@@ -315,7 +341,10 @@ fn part(mesh: &Mesh, triangles: &[u32]) -> Mesh {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::{ConcentricSpheres, Cube, Resolution, SphereBase, TwoSpheres};
+    use crate::cells::bounded;
+    use crate::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase, TwoSpheres};
+    use crate::join::joined;
+    use crate::patch::MAX_ORDER;
 
     fn all(mesh: &Mesh) -> Vec<u32> {
         (0..mesh.triangles.len() as u32).collect()
@@ -461,6 +490,59 @@ mod tests {
             .collect();
         assert!(open.len() < mesh.triangles.len());
         assert!(Region::of_pieces(&mesh, &open).is_none());
+    }
+
+    /// A coat thinner than what its triangles and those of the core are off from flat ones, each of
+    /// another mesh: flat triangles go through each other.
+    #[test]
+    fn thin_coats_of_curved_triangles_are_around_their_cores() {
+        for order in 2..=MAX_ORDER {
+            let sphere = |radius: f64, base, elements| {
+                let resolution = Resolution::Elements(elements);
+                Sphere { radius, base, resolution }.build_curved(order).unwrap()
+            };
+            let core = sphere(1.0, SphereBase::Icosahedron, 80);
+            let coat = sphere(1.02, SphereBase::Octahedron, 32);
+            let count = core.triangles.len() as u32;
+            let mut mesh = joined(vec![("core".into(), core), ("coat".into(), coat)]);
+            let every_third: Vec<bool> = (0..mesh.triangles.len()).map(|t| t % 3 == 0).collect();
+            orient::turn(&mut mesh, &every_third);
+            let boundaries: [Vec<u32>; 2] =
+                [(0..count).collect(), (count..mesh.triangles.len() as u32).collect()];
+            let regions = enclosed(&mesh, &boundaries).unwrap();
+            let ball = |r: f64| 4.0 / 3.0 * std::f64::consts::PI * r * r * r;
+            assert!((regions[0].volume / ball(1.0) - 1.0).abs() < 0.01);
+            assert!((regions[1].volume / ball(1.02) - 1.0).abs() < 0.02);
+            let sides = on_both_sides(&mesh, &regions);
+            for t in all(&mesh) {
+                let (within, around) = if t < count { (0, Some(1)) } else { (1, None) };
+                let mut expected = [around, Some(within)];
+                if t % 3 == 0 {
+                    expected.reverse();
+                }
+                assert_eq!(sides[t as usize], expected, "{order}: {t}");
+            }
+            // Below and above the flat triangles of the core.
+            let facet = mesh.corners(7);
+            let middle = facet.iter().fold([0.0; 3], |sum, x| add(sum, *x));
+            let toward = scale(1.0 / norm(middle), middle);
+            for (radius, expected) in [(0.9, Some(0)), (0.985, Some(0)), (1.1, None)] {
+                assert_eq!(around(&regions, scale(radius, toward)), expected, "{order}: {radius}");
+            }
+            assert!((regions[0].distance(scale(0.5, toward)) - 0.5).abs() < 0.01);
+            // Faced as told, as pieces, and as cells, it is the same space.
+            let turned: Vec<(u32, bool)> = boundaries[0].iter().map(|&t| (t, t % 3 == 0)).collect();
+            let cells = bounded(&mesh, |t| (t as u32) < count);
+            assert_eq!(cells.len(), 1);
+            let pieces = Region::of_pieces(&mesh, &boundaries[0]).unwrap();
+            for region in [Region::faced(&mesh, &turned), pieces, cells[0].clone()] {
+                assert!((region.volume - regions[0].volume).abs() < 1e-12);
+                assert!(region.contains(scale(0.985, toward)));
+                let mut boundary = region.boundary.clone();
+                boundary.sort_unstable();
+                assert_eq!(boundary, regions[0].boundary);
+            }
+        }
     }
 
     #[test]

@@ -59,6 +59,10 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
             format!("the mesh {file} cannot be solved on:\n{defects}"),
             format!("`farad mesh check {file}` writes the triangles to a VTK file"),
         ),
+        Fault::Crossing { only_curved: true, .. } if case.smooth.is_some() => (
+            format!("in {file}, made curved by [mesh] smooth, {fault}"),
+            "use a finer mesh where they are close, or leave out `smooth`".to_owned(),
+        ),
         Fault::Crossing { .. } => (
             format!("in {file}, {fault}"),
             format!(
