@@ -26,6 +26,7 @@ const LINEAR: f64 = 5e-3;
 const OF_ACCURACY: f64 = 0.1;
 const OF_BAR: f64 = 0.05;
 const LOOSEST: f64 = 1e-4;
+const LOOSER: f64 = 3.0;
 
 /// Meshes that a bar is not believed without: changes from one to the next must agree with it.
 const LEAST_MESHES: usize = 2;
@@ -95,9 +96,11 @@ pub enum Ended {
     Time,
     /// The next mesh does not fit, for this reason.
     Size(String),
+    /// The next mesh could not be made or solved on, for this reason.
+    Next(String),
     /// Bars do not shrink as they should.
     Stalled,
-    /// A solve did not converge, or failed its checks.
+    /// The first solve did not converge, or failed its checks.
     Unsolved,
 }
 
@@ -164,19 +167,25 @@ pub fn solve_to(
         let started = Instant::now();
         let expected = levels.last().map_or(f64::INFINITY, |level| level.relative);
         let tolerance = (OF_BAR * expected).max(OF_ACCURACY * goal.accuracy).min(LOOSEST);
-        let options = SolveOptions { tolerance, ..options.clone() };
-        let solved = Solver::default().solve(&current, &options, progress);
-        let mut solution = match (solved, last.take()) {
-            (Ok(solution), _) => solution,
-            (Err(Error::Solve(bem::Error::Interrupted)), _) => {
-                return Err(bem::Error::Interrupted.into());
-            }
-            (Err(error), Some(reached)) => {
-                return Ok(Attained { ended: Ended::Size(error.to_string()), levels, ..reached });
+        let (solved, tolerance) = solved(&current, options, tolerance, progress);
+        let (mut solution, before) = match (solved, last.take()) {
+            (Ok(solution), before) => (solution, before),
+            (Err(error @ Error::Solve(bem::Error::Interrupted)), _) => return Err(error),
+            (Err(error), Some(before)) => {
+                return Ok(Attained { ended: not_solved(&error), levels, ..before });
             }
             (Err(error), None) => return Err(error),
         };
-        if solution.bars.is_none() {
+        let is_sound = solution.bars.is_some() && solution.converged() && !solution.failed_checks();
+        if !is_sound {
+            let n = current.mesh.triangles.len();
+            let found =
+                if solution.converged() { "failed its self-checks" } else { "did not converge" };
+            let why = format!("the solve on the next mesh, of {n} triangles, {found}");
+            // What was reached before has bars.
+            if let Some(before) = before {
+                return Ok(Attained { ended: Ended::Next(why), levels, ..before });
+            }
             return Ok(Attained { problem: current, solution, levels, ended: Ended::Unsolved });
         }
         let mut numbers = numbers(&current, &solution, &goal.of)?;
@@ -203,11 +212,13 @@ pub fn solve_to(
             seconds: started.elapsed().as_secs_f64(),
         });
         levels.last().into_iter().for_each(&mut *each);
-        let is_sound = solution.converged() && !solution.failed_checks();
-        let is_met = relative <= goal.accuracy && levels.len() >= LEAST_MESHES;
-        let ended = if !is_sound {
-            Some(Ended::Unsolved)
-        } else if is_met {
+        // Where bars grow, the mesh before did not see what this one does.
+        let has_grown = match levels.as_slice() {
+            [.., before, last] => last.relative > before.relative,
+            _ => levels.len() < LEAST_MESHES,
+        };
+        let is_met = relative <= goal.accuracy && !has_grown;
+        let ended = if is_met {
             Some(Ended::Reached)
         } else if is_stalled(&levels) {
             Some(Ended::Stalled)
@@ -228,7 +239,8 @@ pub fn solve_to(
         current = match next {
             Ok(next) => next,
             Err(error) => {
-                return Ok(Attained { ended: Ended::Size(error.to_string()), levels, ..reached });
+                let why = format!("the next mesh cannot be solved on: {error}");
+                return Ok(Attained { ended: Ended::Next(why), levels, ..reached });
             }
         };
         last = Some(reached);
@@ -240,15 +252,47 @@ pub fn density_for(accuracy: f64) -> bem::Density {
     if accuracy < LINEAR { bem::Density::Linear } else { bem::Density::Constant }
 }
 
-/// Whether bars no longer shrink.
-fn is_stalled(levels: &[Level]) -> bool {
-    let relative = |level: &Level| level.relative;
-    match levels {
-        [.., before, _, _, _, last] if levels.len() > PATIENCE => {
-            relative(last) > SHRINKS * relative(before)
+/// The solution to a tolerance, or to a looser one where sums are not good enough for it: its bars
+/// have it in them.
+fn solved(
+    problem: &Problem,
+    options: &SolveOptions,
+    tolerance: f64,
+    progress: &dyn Progress,
+) -> (Result<Solution, Error>, f64) {
+    let mut tolerance = tolerance;
+    loop {
+        let options = SolveOptions { tolerance, ..options.clone() };
+        let solved = Solver::default().solve(problem, &options, progress);
+        let stagnates = |reason: bem::StopReason| reason == bem::StopReason::Stagnation;
+        let is_short = solved.as_ref().is_ok_and(|solution| {
+            solution.answer.solves.iter().any(|solve| stagnates(solve.reason))
+        });
+        if !is_short || tolerance >= LOOSEST {
+            return (solved, tolerance);
         }
-        _ => false,
+        tolerance = (LOOSER * tolerance).min(LOOSEST);
     }
+}
+
+/// Why there is no solution on the next mesh.
+fn not_solved(error: &Error) -> Ended {
+    let why = error.to_string();
+    match error {
+        Error::Solve(bem::Error::Memory { .. } | bem::Error::Fmm(_) | bem::Error::Gpu(_)) => {
+            Ended::Size(why)
+        }
+        _ => Ended::Next(why),
+    }
+}
+
+/// Whether bars no longer shrink. The first meshes may be too coarse for what matters: the longest
+/// of the last bars counts, not the first of them.
+fn is_stalled(levels: &[Level]) -> bool {
+    let Some((last, before)) = levels.split_last() else { return false };
+    let recent = &before[before.len().saturating_sub(PATIENCE)..];
+    let longest = recent.iter().map(|level| level.relative).fold(0.0, f64::max);
+    recent.len() == PATIENCE && last.relative > SHRINKS * longest
 }
 
 fn nothing(of: &Of) -> Error {

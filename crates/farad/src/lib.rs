@@ -43,6 +43,7 @@ mod edges;
 pub mod fastcap;
 mod fault;
 mod forces;
+mod fringes;
 mod marking;
 mod media;
 mod media_check;

@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use bem::Density;
 use mesh::creases::Creases;
+use mesh::curved;
 use mesh::split::{self, Split};
 use mesh::{Mesh, vector};
 
@@ -38,6 +39,9 @@ const GROWTH: f64 = 4.5;
 /// Triangles longer than so many times twice their height are cut across, too: integrals over
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
+
+/// Parts of curved triangles are stretched by no less, where the whole is not.
+const LEAST_STRETCH: f64 = 0.5;
 
 /// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
 /// and the part beyond.
@@ -85,7 +89,7 @@ impl Marks<'_> {
             }
             with_needles(&mesh, &mut marked);
             let creases = edges::of(&mesh, &surfaces);
-            let split = split::edges(&mesh, &creases, &marked, GRADING)?;
+            let split = split_unfolded(&mesh, &creases, &mut marked)?;
             if layer > 0 && split.mesh.triangles.len() > most {
                 break;
             }
@@ -152,6 +156,65 @@ impl Marks<'_> {
             *known = known.max(gain);
         }
         after
+    }
+}
+
+/// The mesh with marked sides split. Layers along a curved side that are no wider than it is bent
+/// would fold: there it is split along, too, and where that is not enough, the layer waits.
+fn split_unfolded(
+    mesh: &Mesh,
+    creases: &Creases,
+    marked: &mut Vec<Side>,
+) -> Result<Split, mesh::refine::Error> {
+    let mut waiting: HashSet<Side> = HashSet::new();
+    loop {
+        let split = split::edges(mesh, creases, marked, GRADING)?;
+        let (Some(old), Some(new)) = (&mesh.patches, &split.mesh.patches) else {
+            return Ok(split);
+        };
+        let stretch =
+            |patches: &mesh::Patches, t: usize| curved::least_stretch(patches.order, patches.of(t));
+        let mut narrow: Vec<u32> = Vec::new();
+        for (child, &parent) in split.parent.iter().enumerate() {
+            // A triangle that is narrow already is not made worse.
+            let least = LEAST_STRETCH.min(0.9 * stretch(old, parent as usize));
+            if narrow.last() != Some(&parent) && stretch(new, child) < least {
+                narrow.push(parent);
+            }
+        }
+        let mut known: HashSet<Side> = marked.iter().copied().collect();
+        let before = (known.len(), waiting.len());
+        for &t in &narrow {
+            let corners = mesh.triangles[t as usize];
+            let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
+            let bends = [0, 1, 2].map(|k| curved::bend(old.order, old.of(t as usize), k));
+            let most = (0..3).fold(0, |most, k| if bends[k] > bends[most] { k } else { most });
+            if !known.contains(&sides[most]) && !waiting.contains(&sides[most]) {
+                known.insert(sides[most]);
+            } else {
+                waiting.extend(sides.iter().filter(|&side| *side != sides[most]));
+            }
+        }
+        known.retain(|side| !waiting.contains(side));
+        if narrow.is_empty() {
+            return Ok(split);
+        }
+        if before == (known.len(), waiting.len()) {
+            // What cannot be split well stays whole.
+            for &t in &narrow {
+                let corners = mesh.triangles[t as usize];
+                let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
+                sides.iter().for_each(|side| {
+                    known.remove(side);
+                    waiting.insert(*side);
+                });
+            }
+            if before == (known.len(), waiting.len()) {
+                return Ok(split);
+            }
+        }
+        *marked = known.into_iter().collect();
+        marked.sort_unstable();
     }
 }
 

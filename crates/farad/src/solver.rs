@@ -9,6 +9,7 @@ use crate::bars::Bars;
 use crate::checks::{self, Measured};
 use crate::edges;
 use crate::fault::Error;
+use crate::fringes;
 use crate::near_surface;
 use crate::problem::Problem;
 use crate::solution::Solution;
@@ -113,15 +114,11 @@ impl Solver {
         let mut check_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
         let bars = if description.error_bars && answer.responses.iter().all(is_converged) {
-            Some(Bars::new(
-                problem,
-                prepared.error_estimate(
-                    &excitations,
-                    &answer.responses,
-                    &edges::weights(problem),
-                )?,
-                &answer,
-            ))
+            let weights = edges::weights(problem);
+            let mut estimate =
+                prepared.error_estimate(&excitations, &answer.responses, &weights)?;
+            fringes::add(problem, &mut estimate);
+            Some(Bars::new(problem, estimate, &answer))
         } else {
             None
         };

@@ -216,6 +216,31 @@ pub fn fold(order: usize, nodes: &[Vector]) -> Option<Vector> {
     grid(4 * (order - 1)).find(folds).map(|at| point(order, nodes, at))
 }
 
+/// The least share of the flat triangle's area that a patch is stretched to along the flat normal,
+/// at the points of [`fold`]; 1 of flat triangles, nothing or less where it folds.
+pub fn least_stretch(order: usize, nodes: &[Vector]) -> f64 {
+    let chord = cross(sub(nodes[1], nodes[0]), sub(nodes[2], nodes[0]));
+    let size = max_norm(chord);
+    if size == 0.0 || order < 2 {
+        return 1.0;
+    }
+    let unit = chord.map(|x| x / size);
+    let whole = dot(chord, unit);
+    let share = |at: Barycentric| dot(area_normal(order, nodes, at), unit) / whole;
+    grid(4 * (order - 1)).map(share).fold(f64::INFINITY, f64::min)
+}
+
+/// How far the nodes of a side are from the straight line between its ends, each from its place
+/// there.
+pub fn bend(order: usize, nodes: &[Vector], side: usize) -> f64 {
+    let (a, b) = (nodes[side], nodes[(side + 1) % 3]);
+    let along = |(k, node): (usize, usize)| {
+        let straight = add(a, scale(k as f64 / order as f64, sub(b, a)));
+        norm(sub(nodes[node], straight))
+    };
+    side_nodes(order, side).enumerate().map(along).fold(0.0, f64::max)
+}
+
 /// The four parts of a triangle that is cut at the middles of its sides, as [`crate::refine`] has
 /// them.
 pub(crate) const QUARTERS: [[Barycentric; 3]; 4] = {

@@ -22,6 +22,7 @@ use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
 use crate::integrals::pair::{PairQuadrature, distance_to};
 use crate::integrals::potentials::WeightedPoints;
+use crate::integrals::solid_angle::solid_angle_over;
 use crate::integrals::touching::{Contact, ORDERS, PairNodes};
 use crate::quadrature::MAX_TRIANGLE_DEGREE;
 use crate::quadrature::modes::{AT_CORNERS, MODES, of_corners};
@@ -36,6 +37,10 @@ const TOGETHER: f64 = 1e-12;
 
 /// Cuts after which what is left is taken as it is.
 const CUTS: usize = 12;
+
+/// Cuts in four after which close panels are taken as they are: what is left falls by eight each
+/// time, and the time it takes grows by as much.
+const CUTS_OF_CLOSE: usize = 5;
 
 /// Longest edge over the height above it beyond which panels are long: orders converge the more
 /// slowly, the longer panels are.
@@ -159,6 +164,8 @@ pub(crate) struct CurvedPair {
     /// Accuracy of the solid angles of flat triangles.
     solid_angles: f64,
     accuracy: f64,
+    /// Whether the entry between constants is all that is wanted.
+    of_constants: bool,
 }
 
 /// What may be left of a pair, and how deep it may be cut.
@@ -167,6 +174,8 @@ struct Limits {
     /// Of an entry.
     allowed: f64,
     cuts: usize,
+    /// Cuts in four.
+    fours: usize,
     /// Corners nearer to each other than this are one.
     together: f64,
 }
@@ -181,7 +190,13 @@ impl CurvedPair {
             Kernel::Single => accuracy,
             Kernel::Adjoint | Kernel::Adjoints => (OF_FIELDS * accuracy).max(solid_angles),
         };
-        Self { kernel, quadrature, solid_angles, accuracy }
+        Self { kernel, quadrature, solid_angles, accuracy, of_constants: false }
+    }
+
+    /// The same where entries of slopes are of no use, and may be wrong: which costs less between
+    /// close panels.
+    pub(crate) fn of_constants(self) -> Self {
+        Self { of_constants: true, ..self }
     }
 
     /// int int m_k(s) m_l(t) k(x(s), y(t)) over the parameters of both panels, of areas 1: `s` is
@@ -203,12 +218,18 @@ impl CurvedPair {
             };
         let together = TOGETHER * (s.flat.radius + t.flat.radius);
         let mut sum = Both::default();
-        self.add(&s, &t, Limits { allowed, cuts: CUTS, together }, scratch, &mut sum);
+        self.add(
+            &s,
+            &t,
+            Limits { allowed, cuts: CUTS, fours: CUTS_OF_CLOSE, together },
+            scratch,
+            &mut sum,
+        );
         sum
     }
 
     fn add(&self, s: &Piece, t: &Piece, limits: Limits, scratch: &mut Scratch, sum: &mut Both) {
-        let Limits { allowed, cuts, together } = limits;
+        let Limits { allowed, cuts, together, .. } = limits;
         if let Some(degree) = self.degree_apart(s, t) {
             return self.add_apart(s, t, degree, sum);
         }
@@ -239,7 +260,7 @@ impl CurvedPair {
             self.add_blocks(a, b, &blocks, &mut entries);
             if let Some(last) = last {
                 // What the order leaves is less than that.
-                let change = largest_change(&entries, &last);
+                let change = self.change(&entries, &last);
                 if change <= allowed || cuts == 0 {
                     if minus_flat {
                         let flat = self.flat(a, b, scratch);
@@ -257,6 +278,18 @@ impl CurvedPair {
             last = Some(entries);
         }
         self.add_cut(cut(contact, a, b), limits, scratch, sum);
+    }
+
+    /// By how much what is wanted differs.
+    fn change(&self, a: &Both, b: &Both) -> f64 {
+        if !self.of_constants {
+            return largest_change(a, b);
+        }
+        let even = |both: &Both| both.map(|entries| entries[0][0]);
+        let (a, b) = (even(a), even(b));
+        let (forth, back) = ((a[0] - b[0]).abs(), (a[1] - b[1]).abs());
+        // NaN is no agreement.
+        if forth <= back { back } else { forth }
     }
 
     fn add_cut(
@@ -289,7 +322,7 @@ impl CurvedPair {
         let (of_s, of_t) = (parts(s, bulges[0]), parts(t, bulges[1]));
         // Of sixteen pairs about four are close, and errors of these add up as random ones do.
         let allowed = 0.5 * limits.allowed;
-        let within = Limits { allowed, cuts: limits.cuts.saturating_sub(1), ..limits };
+        let within = Limits { allowed, fours: limits.fours.saturating_sub(1), ..limits };
         let (mut all, mut close) = (Both::default(), Vec::new());
         for a in &of_s {
             for b in &of_t {
@@ -306,8 +339,8 @@ impl CurvedPair {
             Kernel::Single => LEFT_OF_POTENTIALS,
             Kernel::Adjoint | Kernel::Adjoints => LEFT_OF_FIELDS,
         };
-        let is_enough = ENOUGH * largest_change(&with_close, flat) <= limits.allowed;
-        if is_enough || limits.cuts == 0 {
+        let is_enough = ENOUGH * self.change(&with_close, flat) <= limits.allowed;
+        if is_enough || limits.fours <= 1 {
             add_entries(&with_close, 1.0 + left, sum);
             return add_entries(flat, -left, sum);
         }
@@ -389,6 +422,9 @@ impl CurvedPair {
     fn between_flat(&self, s: &Triangle, t: &Triangle, scratch: &mut Scratch) -> Blocks {
         let areas = s.area * t.area;
         let per = |block: Block, factor: f64| block.map(|row| row.map(|entry| factor * entry));
+        if self.of_constants {
+            return self.constants_between_flat(s, t, scratch);
+        }
         if self.kernel == Kernel::Single {
             let block = single_layer(s, t, &self.quadrature, scratch);
             return [per(block, 1.0 / areas), Block::default()];
@@ -400,6 +436,24 @@ impl CurvedPair {
         let mut adjoint = |s: &Triangle, t: &Triangle| {
             let block = transposed(double_layer(t, s, self.solid_angles, scratch));
             per(block, 2.0 * s.area / areas)
+        };
+        let forth = adjoint(s, t);
+        let back = if self.kernel == Kernel::Adjoints { adjoint(t, s) } else { Block::default() };
+        [forth, back]
+    }
+
+    /// The same blocks of which only the sums are right.
+    fn constants_between_flat(&self, s: &Triangle, t: &Triangle, scratch: &mut Scratch) -> Blocks {
+        let spread = |value: f64| [[value / 9.0; 3]; 3];
+        if self.kernel == Kernel::Single {
+            let value = self.quadrature.single_layer_with(s, t, scratch);
+            return [spread(value / (s.area * t.area)), Block::default()];
+        }
+        if s.vertices == t.vertices {
+            return Blocks::default();
+        }
+        let mut adjoint = |s: &Triangle, t: &Triangle| {
+            spread(2.0 * solid_angle_over(t, s, self.solid_angles, scratch) / t.area)
         };
         let forth = adjoint(s, t);
         let back = if self.kernel == Kernel::Adjoints { adjoint(t, s) } else { Block::default() };
@@ -460,6 +514,7 @@ fn hats_of_modes(block: &Block) -> Block {
     hats.map(|hat| array::from_fn(|l| (0..MODES).map(|m| hat[m] * rows[m][l]).sum()))
 }
 
+/// The largest difference of entries.
 fn largest_change(a: &Both, b: &Both) -> f64 {
     let [a, b] = [a, b].map(|both| both.as_flattened().as_flattened());
     let both = a.iter().zip(b);

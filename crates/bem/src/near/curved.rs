@@ -52,8 +52,34 @@ pub(super) fn exact(
     (quadrature, solid_angles): (PairQuadrature, f64),
     scratch: &mut WeightedPoints,
 ) -> Both {
+    of_pair(panels, kinds, [i, j], scratch, |kernel| {
+        CurvedPair::new(kernel, quadrature, solid_angles)
+    })
+}
+
+/// The entries between constants of both rows.
+pub(super) fn exact_means(
+    panels: &Panels,
+    kinds: [RowKind; 2],
+    [i, j]: [usize; 2],
+    (quadrature, solid_angles): (PairQuadrature, f64),
+    scratch: &mut WeightedPoints,
+) -> [f64; 2] {
+    let both = of_pair(panels, kinds, [i, j], scratch, |kernel| {
+        CurvedPair::new(kernel, quadrature, solid_angles).of_constants()
+    });
+    both.map(|entries| entries[0][0])
+}
+
+fn of_pair(
+    panels: &Panels,
+    kinds: [RowKind; 2],
+    [i, j]: [usize; 2],
+    scratch: &mut WeightedPoints,
+    integrals: impl Fn(Kernel) -> CurvedPair,
+) -> Both {
     let mut of = |kernel, i, j| {
-        let pair = CurvedPair::new(kernel, quadrature, solid_angles);
+        let pair = integrals(kernel);
         pair.entries(&patch(panels, i), &patch(panels, j), scratch)
     };
     let mut potential = Entries::default();

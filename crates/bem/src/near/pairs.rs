@@ -113,7 +113,7 @@ impl<'a> LayerPairs<'a> {
     fn curved(&self, i: usize, j: usize, scratch: &mut Scratch) -> f64 {
         let accuracies = (self.single.quadrature, self.solid_angles);
         let kinds = [self.kernel(i), RowKind::None];
-        curved::exact(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes)[0][0][0]
+        curved::exact_means(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes)[0]
     }
 
     /// Both panels, of which the first is kept for pairs to come.
@@ -162,8 +162,7 @@ impl PairIntegrals for LayerPairs<'_> {
         }
         if curved::is_pair(self.panels, i, j) {
             let accuracies = (self.single.quadrature, self.solid_angles);
-            let both = curved::exact(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes);
-            return both.map(|entries| entries[0][0]);
+            return curved::exact_means(self.panels, kinds, [i, j], accuracies, &mut scratch.nodes);
         }
         let triangles = self.triangles(i, j, scratch);
         let potential =

@@ -38,9 +38,9 @@ impl PairIntegrals for SingleLayerPairs<'_> {
     fn exact(&self, i: usize, j: usize, scratch: &mut Scratch) -> [f64; 2] {
         if curved::is_pair(self.panels, i, j) {
             let accuracies = (self.quadrature, SOLID_ANGLES);
-            let [entries, _] =
-                curved::exact(self.panels, KINDS, [i, j], accuracies, &mut scratch.nodes);
-            return [entries[0][0]; 2];
+            let [entry, _] =
+                curved::exact_means(self.panels, KINDS, [i, j], accuracies, &mut scratch.nodes);
+            return [entry; 2];
         }
         let last = scratch.last.take();
         let panel = |k: usize| match last {

@@ -145,6 +145,10 @@ fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
             "give it more time, or ask for less",
         ),
         Ended::Size(why) => (why.clone(), "ask for less, or allow more with --memory-limit"),
+        Ended::Next(why) => (
+            why.clone(),
+            "the results are those of the mesh before; ask for less, or begin with a finer mesh",
+        ),
         Ended::Stalled => (
             "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here".to_owned(),
             "look at the mesh with `farad mesh check`, and at where its triangles got small in surface.vtu",

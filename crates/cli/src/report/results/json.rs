@@ -371,7 +371,7 @@ fn refinement(found: &super::Refinement<'_>) -> Refinement {
             farad::Ended::Time => "time",
             farad::Ended::Size(_) => "size",
             farad::Ended::Stalled => "stalled",
-            farad::Ended::Unsolved => "unsolved",
+            farad::Ended::Unsolved | farad::Ended::Next(_) => "unsolved",
         },
         meshes: found.levels.iter().map(mesh).collect(),
     }
