@@ -603,4 +603,25 @@ mod tests {
             assert!(Sides::of(&whole).edges().all(|edge| edge.len() == 2));
         }
     }
+
+    /// The stretch of a triangle with one round side goes to nothing as it gets as low as that
+    /// side is bent: 1 - 4 bend / height on the convex side.
+    #[test]
+    fn stretch_and_bend_of_a_round_side() {
+        for (bend_of_side, height) in [(0.1, 1.0), (0.1, 0.5), (-0.1, 0.5), (0.1, 0.3)] {
+            let nodes = [
+                [0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [0.5, height, 0.0],
+                [0.5, bend_of_side, 0.0],
+                [0.75, 0.5 * height, 0.0],
+                [0.25, 0.5 * height, 0.0],
+            ];
+            assert!((bend(2, &nodes, 0) - bend_of_side.abs()).abs() < 1e-15);
+            assert!(bend(2, &nodes, 1) < 1e-15);
+            let found = least_stretch(2, &nodes);
+            assert!((found - (1.0 - 4.0 * bend_of_side.abs() / height)).abs() < 1e-12, "{found}");
+            assert_eq!(fold(2, &nodes).is_some(), found <= 0.0);
+        }
+    }
 }
