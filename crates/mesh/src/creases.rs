@@ -9,7 +9,7 @@ use crate::vector::{Vector, cross, dot, max_norm, norm, scale, sub};
 
 /// Angles that differ by no more than this, in degrees, count as equal: regular shapes have many of
 /// one angle, of which rounding should not choose some.
-const EQUAL: f64 = 1e-7;
+pub(crate) const EQUAL: f64 = 1e-7;
 
 /// The sharp edges of a mesh; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -86,7 +86,7 @@ struct Lift<'a> {
 impl<'a> Lift<'a> {
     fn new(mesh: &'a Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Self {
         let creases = creases::find(mesh, |_| Some(0), angle_degrees);
-        let cosine = angle_degrees.to_radians().cos();
+        let cosine = (angle_degrees + creases::EQUAL).to_radians().cos();
         let mut at_corners = fan_normals(mesh, &creases);
         if let Some(normals) = normals {
             for (corners, at) in mesh.triangles.iter().zip(&mut at_corners) {
@@ -314,6 +314,23 @@ mod tests {
         let cube = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
         let round = smooth(&cube, 100.0, None);
         assert!(Topology::of(&round).whole.signed_volume > 8.01);
+    }
+
+    /// A rim of twelve sides turns by 30 degrees at each vertex, but for rounding.
+    #[test]
+    fn rounding_does_not_decide_what_is_smooth() {
+        let resolution = Resolution::Elements(24);
+        let mut mesh = Disk { radius: 1.0, grade: 1.0, resolution }.build().unwrap();
+        for turn in [0.0, 0.3, 1.1] {
+            let (sin, cos) = f64::sin_cos(turn);
+            mesh.vertices.iter_mut().for_each(|[x, y, z]| {
+                (*y, *z) = (cos * *y - sin * *z, sin * *y + cos * *z);
+                (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
+            });
+            let [at, above] = [30.0, 31.0].map(|angle| smooth(&mesh, angle, None));
+            assert_eq!(at, above);
+            assert!((area(&at) / PI - 1.0).abs() < 2e-3, "{}", area(&at));
+        }
     }
 
     #[test]
