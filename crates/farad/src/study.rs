@@ -18,6 +18,9 @@ pub struct Study {
     names: Vec<String>,
     matrices: Vec<Vec<Vec<f64>>>,
     others: Vec<Vec<Quantity>>,
+    /// Of the matrices, and of the others; empty where a solution has none.
+    matrix_bars: Vec<Vec<Vec<f64>>>,
+    other_bars: Vec<Vec<Option<f64>>>,
     tolerance: f64,
 }
 
@@ -30,6 +33,8 @@ pub struct Entry {
     pub unit: &'static str,
     /// On each mesh.
     pub values: Vec<f64>,
+    /// Error bar of each value, of its mesh alone; `None` where there is none.
+    pub bars: Vec<Option<f64>>,
     /// Error of each value that does not come from the mesh.
     pub solver_error: f64,
     /// Whether the rest may be relied on.
@@ -69,8 +74,14 @@ impl Study {
         self.tolerance = solution.answer.tolerance;
         self.matrices.push(solution.matrices().maxwell_farad);
         // The Coulomb energy does not depend on the mesh.
-        let quantities = solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY);
-        self.others.push(quantities.collect());
+        let quantities: Vec<Quantity> =
+            solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
+        let states = solution.state.as_ref().map_or(&[][..], |state| &state.conductors);
+        let bar = |quantity: &Quantity| solution.bars()?.of_quantity(&quantity.0, states);
+        self.other_bars.push(quantities.iter().map(bar).collect());
+        self.others.push(quantities);
+        let bars = solution.matrix_bars().map(|bars| bars.maxwell_farad);
+        self.matrix_bars.push(bars.unwrap_or_default());
     }
 
     /// Every entry of the matrix on and above its diagonal, below which it is the same but for the
@@ -94,7 +105,9 @@ impl Study {
                 // The residual is that of potentials: charges follow with the conductors' own
                 // capacitances.
                 let solver_error = self.tolerance * last[i][i].abs().max(last[j][j].abs());
-                entry(entry_name(&self.names, i, j), "F", values, solver_error)
+                let of = |bars: &Vec<Vec<f64>>| bars.get(i).and_then(|row| row.get(j)).copied();
+                let bars = self.matrix_bars.iter().map(of).collect();
+                entry(entry_name(&self.names, i, j), "F", (values, bars), solver_error)
             })
             .collect()
     }
@@ -110,7 +123,8 @@ impl Study {
         let each = |(index, (name, unit, _)): (usize, &Quantity)| {
             let found = self.others.iter().filter_map(|mesh| mesh.get(index));
             let values = found.map(|quantity| quantity.2).collect();
-            entry(name.clone(), unit, values, self.tolerance * largest(unit))
+            let bars = self.other_bars.iter().map(|mesh| mesh.get(index).copied().flatten());
+            entry(name.clone(), unit, (values, bars.collect()), self.tolerance * largest(unit))
         };
         first.iter().enumerate().map(each).collect()
     }
@@ -121,13 +135,19 @@ pub fn entry_name(names: &[String], i: usize, j: usize) -> String {
     if names.len() == 1 { "C".to_owned() } else { format!("C({}, {})", names[i], names[j]) }
 }
 
-fn entry(name: String, unit: &'static str, values: Vec<f64>, solver_error: f64) -> Entry {
+fn entry(
+    name: String,
+    unit: &'static str,
+    (values, bars): (Vec<f64>, Vec<Option<f64>>),
+    solver_error: f64,
+) -> Entry {
     let found = convergence::estimate(&values, solver_error);
     let last = values.last().copied().unwrap_or(f64::NAN);
     Entry {
         name,
         unit,
         values,
+        bars,
         solver_error,
         verdict: found.map_or(Verdict::TooFewMeshes, |found| Verdict::Of(found.range)),
         order: found.and_then(|found| found.order),
@@ -190,6 +210,8 @@ mod tests {
             names: vec!["a".to_owned(), "b".to_owned()],
             matrices: (0..4).map(|k| vec![vec![value(k), -1.0], vec![-1.0, 2.0]]).collect(),
             others: (0..4).map(|k| vec![("V(b)".to_owned(), "V", value(k))]).collect(),
+            matrix_bars: (0..4).map(|k| vec![vec![0.1 * value(k); 2]; 2]).collect(),
+            other_bars: vec![vec![Some(0.2)], vec![None], vec![], vec![Some(0.3)]],
             tolerance: 1e-6,
         };
         let entries = study.entries(None);
@@ -201,6 +223,8 @@ mod tests {
             assert!((entry.extrapolated - 3.0).abs() < 1e-4, "{entry:?}");
         }
         assert_eq!(entries[1].verdict, Verdict::Of(Range::Constant));
+        assert_eq!(entries[1].bars, [0, 1, 2, 3].map(|k| Some(0.1 * value(k))));
+        assert_eq!(entries[3].bars, [Some(0.2), None, None, Some(0.3)]);
         // The residual is that of potentials: the coupling has the error of the larger
         // self-capacitance.
         assert_eq!(entries[1].solver_error, 1e-6 * value(3));

@@ -97,6 +97,8 @@ struct Entry {
     name: String,
     unit: &'static str,
     values: Vec<f64>,
+    /// Error bar of each value, of its mesh alone; null where there is none.
+    bars: Vec<Option<f64>>,
     /// Error of each value that does not come from the mesh.
     solver_error: f64,
     range: &'static str,
@@ -112,6 +114,7 @@ impl From<farad::Entry> for Entry {
             name: found.name,
             unit: found.unit,
             values: found.values,
+            bars: found.bars,
             solver_error: found.solver_error,
             range: word(found.verdict),
             order: found.order,
@@ -289,7 +292,11 @@ fn csv(document: &Document) -> String {
     for level in &document.meshes {
         let _ = write!(text, ",value_{}", level.triangles);
     }
-    text += ",order,extrapolated,error,range\n";
+    text += ",order,extrapolated,error,range";
+    for level in &document.meshes {
+        let _ = write!(text, ",bar_{}", level.triangles);
+    }
+    text.push('\n');
     for entry in &document.entries {
         let _ = write!(text, "{},{}", csv_quoted(&entry.name), entry.unit);
         for value in &entry.values {
@@ -297,7 +304,12 @@ fn csv(document: &Document) -> String {
         }
         let order = entry.order.map_or_else(String::new, |order| format!("{order:.4}"));
         let error = entry.error.map_or_else(String::new, |error| format!("{error:e}"));
-        let _ = writeln!(text, ",{order},{:e},{error},{}", entry.extrapolated, entry.range);
+        let _ = write!(text, ",{order},{:e},{error},{}", entry.extrapolated, entry.range);
+        for bar in &entry.bars {
+            text.push(',');
+            let _ = bar.map_or(Ok(()), |bar| write!(text, "{bar:e}"));
+        }
+        text.push('\n');
     }
     text
 }
@@ -357,6 +369,12 @@ fn table(document: &Document, unit: &str) -> String {
         rows.push(row(name, &|entry| number(entry.values[level])));
     }
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    let bar = |entry: &Entry| entry.bars.last().copied().flatten();
+    if entries.iter().any(|entry| bar(entry).is_some()) {
+        rows.push(row("bar of the last".to_owned(), &|entry| {
+            or_none(bar(entry).map(|bar| format!("{:.1e}", bar / scale.factor)))
+        }));
+    }
     rows.push(row("order".to_owned(), &|e| or_none(e.order.map(|order| format!("{order:.2}")))));
     rows.push(row("extrapolated".to_owned(), &|entry| {
         or_none(entry.error.map(|_| number(entry.extrapolated)))
@@ -392,10 +410,10 @@ fn text(case: &Case, document: &Document, gap: Option<Gap>, path: &std::path::Pa
     if document.refinement == "flat" {
         let is_molecule = case.description.dielectrics.iter().any(|d| !d.atoms.is_empty());
         text += if is_molecule {
-            "\nRefinement splits the facets of the first mesh: values converge to the faceted surface,\n\
+            "\nRefinement splits the triangles of the first mesh: values converge to the surface as meshed,\n\
              not to the molecule. Compare meshes that are made anew from the molecule's surface.\n"
         } else {
-            "\nRefinement splits the facets of the first mesh: limits are those of the surface as meshed.\n"
+            "\nRefinement splits the triangles of the first mesh: limits are those of the surface as meshed.\n"
         };
     }
     if document.meshes.len() == 3 && gap.is_none() {
