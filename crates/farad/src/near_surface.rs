@@ -64,10 +64,6 @@ fn narrow_charge(problem: &Problem) -> Option<Warning> {
 
 fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
     let (given, nearest) = problem.as_given();
-    // Curved triangles follow a surface to a higher order than facets do.
-    if given.patches.is_some() {
-        return None;
-    }
     let found = lengths(problem, given, nearest, quality::sagittas);
     let energy = |of: &Found| (problem.sources[of.index].coulomb * reaction_v[of.index]).abs();
     let error = |of: &Found| energy(of) * of.ratio();
@@ -80,8 +76,8 @@ fn flat_facets(problem: &Problem, reaction_v: &[f64]) -> Option<Warning> {
         let (what, unit) = (problem.sources[index].called(index), problem.description.unit.name());
         let message = format!(
             "the energy of charges near curved surfaces is off by about {:.0e} of itself, most of all that of {what}, {distance:.2e} \
-             {unit} from one that the facets of the mesh follow to {size:.2e} {unit}; make a finer mesh of the curved surface there \
-             (splitting facets does not help)",
+             {unit} from one that the triangles of the mesh follow to {size:.2e} {unit}; make a finer mesh of the curved surface there \
+             (splitting triangles does not help)",
             values[0]
         );
         Warning::new("charge_near_curved_surface", what, values, message)
@@ -137,6 +133,8 @@ fn longest_sides(mesh: &Mesh, triangles: &[u32]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use mesh::generate::{Sphere, SphereBase};
+
     use super::*;
     use crate::units::{self, LengthUnit};
     use crate::{Amount, Charge, Conductor, Description, Setting, testing};
@@ -144,6 +142,10 @@ mod tests {
     /// A grounded sphere of radius 1, with a charge at this distance from it: energy relative to
     /// the exact one, and warnings.
     fn charge_at(distance: f64) -> (f64, Vec<Warning>) {
+        charge_next_to(testing::sphere(), distance)
+    }
+
+    fn charge_next_to(sphere: Mesh, distance: f64) -> (f64, Vec<Warning>) {
         let direction = [0.48, 0.6, 0.64];
         let position = direction.map(|u| u * (1.0 + distance));
         let conductor =
@@ -153,7 +155,7 @@ mod tests {
             charges: vec![Charge { position, amount: Amount::Coulomb(1e-10) }],
             ..Description::default()
         };
-        let problem = Problem::new(description, testing::sphere()).unwrap();
+        let problem = Problem::new(description, sphere).unwrap();
         let solution = problem.solve(&bem::SolveOptions::default(), &bem::Quiet).unwrap();
         let energy = solution.state.unwrap().solvation.unwrap().energies.reaction_j;
         let image = 1.0 / ((1.0 + distance).powi(2) - 1.0);
@@ -175,5 +177,25 @@ mod tests {
         }
         let (energy, warnings) = charge_at(1.5);
         assert!((energy - 1.0).abs() < 0.1 && warnings.is_empty(), "{energy}, {warnings:?}");
+    }
+
+    #[test]
+    fn charges_next_to_coarse_curved_triangles_are_reported_alike() {
+        let sphere = |elements| {
+            let (base, resolution) =
+                (SphereBase::Octahedron, mesh::generate::Resolution::Elements(elements));
+            Sphere { radius: 1.0, base, resolution }.build_curved(2).unwrap()
+        };
+        for distance in [0.05, 0.03] {
+            let (energy, warnings) = charge_next_to(sphere(32), distance);
+            let found = warnings.iter().find(|w| w.check == "charge_near_curved_surface").unwrap();
+            let off = (energy - 1.0).abs();
+            assert!(
+                off < 2.0 * found.value && found.value < 3.0 * off,
+                "{distance}: {energy}, {found:?}"
+            );
+        }
+        let (energy, warnings) = charge_next_to(sphere(512), 0.1);
+        assert!((energy - 1.0).abs() < 0.01 && warnings.is_empty(), "{energy}, {warnings:?}");
     }
 }
