@@ -42,8 +42,12 @@ fn a_sphere_has_second_order_and_its_exact_limit() {
     assert_eq!(place.list("sphere.study"), ["results.json", "study.csv", "study.svg"]);
     let csv = place.read("sphere.study/study.csv");
     assert!(csv.starts_with(
-        "entry,unit,value_72,value_288,value_1152,value_4608,order,extrapolated,error,range\n"
+        "entry,unit,value_72,value_288,value_1152,value_4608,order,extrapolated,error,range,bar_72,\
+         bar_288,bar_1152,bar_4608\n"
     ));
+    // Each mesh has its own bar.
+    let bars: Vec<f64> = (0..4).map(|k| entry["bars"][k].as_f64().unwrap()).collect();
+    assert!(bars.is_sorted_by(|a, b| a > b), "{bars:?}");
     assert_eq!(csv.lines().count(), 2);
     assert!(place.read("sphere.study/study.svg").contains("order 2"));
     // A second run replaces the first.
