@@ -40,10 +40,10 @@ pub use options::{Method, Progress, Quiet, Solve, SolveOptions, Stage, Timings};
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
 pub use physics::warm_up::warm_up;
 pub use physics::{
-    Body, Charges, Condition, Electrostatics, ErrorEstimate, Excitation, Force, Media, PointCharge,
-    Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual, State, SurfaceCharge,
-    Values, checks, convergence, coulomb_potentials, dipole_moment, electrostatics, forces,
-    neutral_dipole_moment, reciprocity, sampled_residual,
+    Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
+    Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual, State,
+    SurfaceCharge, Values, checks, convergence, coulomb_potentials, dipole_moment, electrostatics,
+    forces, neutral_dipole_moment, reciprocity, sampled_residual,
 };
 pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,

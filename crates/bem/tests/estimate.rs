@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
 
 use bem::{
-    Capacitance, Electrostatics, ErrorEstimate, Excitation, Images, Media, Mirror, PointCharge,
-    Prepared, Quiet, SolveOptions, SurfaceCharge,
+    Capacitance, ChildCharges, Density, Electrostatics, ErrorEstimate, Excitation, Images, Media,
+    Mirror, PointCharge, Prepared, Quiet, SolveOptions, SurfaceCharge,
 };
 use mesh::Mesh;
 use mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase};
@@ -223,5 +223,39 @@ fn couplings_have_estimates_of_their_own() {
         // Shares of panels have both signs.
         assert!((0.5..1.5).contains(&share), "{share:.2} of the error of {value}");
         assert!(of[0][1].abs() <= estimate.of_conductors_at_most[0][1] * (1.0 + 1e-12));
+    }
+}
+
+/// By reciprocity the charge that a conductor at 1 V misses is the energy that it misses: local
+/// densities have none, so all of it is what they induce.
+#[test]
+fn the_charge_that_is_missing_is_that_of_the_energy() {
+    for density in [Density::Constant, Density::Linear] {
+        for planes in [&[][..], &[Mirror { plane: Plane { axis: 0, at: -0.7 }, odd: true }]] {
+            let (mesh, images) = (cube(192), Images::new(planes));
+            let n = mesh.triangles.len();
+            let media = Media {
+                conductor: &vec![Some(0); n],
+                conductors: 1,
+                permittivity: &vec![[1.0; 2]; n],
+                images: &images,
+                bodies: &[],
+            };
+            let options = SolveOptions { tolerance: TOLERANCE, density, ..SolveOptions::default() };
+            let mut prepared = Prepared::new(&mesh, media, 1, &options).unwrap();
+            let unit = Excitation { potentials: vec![1.0], ..Excitation::default() };
+            let one = std::slice::from_ref(&unit);
+            let answer = prepared.solve(one, &Quiet).unwrap();
+            let weights: Vec<f64> = (0..n).map(|t| 1.0 + (t % 3) as f64).collect();
+            let estimate = prepared.error_estimate(one, &answer.responses, &weights).unwrap();
+            let local = prepared.missing(&unit, &answer.responses[0], &weights).unwrap();
+            let induced = prepared.induced_by(&local, &Quiet).unwrap();
+            let size: f64 = local.total.iter().map(|q| q.abs()).sum();
+            let charge = |of: &ChildCharges| of.total.iter().sum::<f64>();
+            assert!(charge(&local).abs() < 1e-10 * size.max(estimate.of_conductors[0][0]));
+            let (expected, found) = (estimate.of_conductors[0][0], charge(&induced));
+            println!("{density:?}, {} planes: {expected:e} {found:e}", planes.len());
+            assert!((found / expected - 1.0).abs() < 1e-3, "{expected:e} {found:e}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use crate::problem::Problem;
-use crate::solution::ConductorState;
+use crate::solution::{ConductorState, SOLVATION_ENERGY, State, TOTAL_ENERGY};
 use crate::units;
 
 /// Estimates are multiplied by this beyond what [`crate::edges::weights`] are.
@@ -26,6 +26,10 @@ pub struct Bars {
     /// Of the polarisability over 4 pi eps0; `None` where it was not wanted, or where fields go
     /// through planes of symmetry, which takes solves of their own.
     pub polarisability: Option<[[f64; 3]; 3]>,
+    /// Of the values at each probe.
+    pub probes: Vec<ProbeBars>,
+    /// Of the forces on bodies, in the order of [`crate::State::forces`].
+    pub forces: Vec<ForceBar>,
     /// For each excitation of the solve and each triangle, what error of its energy belongs to each
     /// side: [`bem::ErrorEstimate::sides`].
     pub(crate) sides: Vec<Vec<[f64; 3]>>,
@@ -38,6 +42,43 @@ pub struct ConductorBars {
     pub potential_v: f64,
     /// Coulomb; 0 where the charge is given.
     pub charge_c: f64,
+}
+
+/// Bars at the points of one probe.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProbeBars {
+    /// Volt.
+    pub potential_v: Vec<f64>,
+    /// Of the field in any direction, volt a metre.
+    pub field_v_per_m: Vec<f64>,
+}
+
+/// Bars of the force and the torque on one body.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ForceBar {
+    /// Newton, in any direction.
+    pub newton: f64,
+    /// Newton metre, about any axis.
+    pub newton_metre: f64,
+}
+
+/// What estimates on this problem's mesh are multiplied by: as its coarsest surface needs.
+pub(crate) fn factor(problem: &Problem) -> f64 {
+    let mut triangles = vec![0usize; problem.conductors.names.len()];
+    let mut of_interfaces = 0;
+    for owner in &problem.conductors.of_triangle {
+        match owner {
+            Some(conductor) => triangles[*conductor as usize] += 1,
+            None => of_interfaces += 1,
+        }
+    }
+    let all = triangles.into_iter().chain([of_interfaces]).filter(|&triangles| triangles > 0);
+    SAFETY * all.map(coarse).fold(1.0, f64::max)
+}
+
+/// How much more a surface of so many triangles may hide than a fine one.
+fn coarse(triangles: usize) -> f64 {
+    1.0 + COARSE / triangles.max(1) as f64
 }
 
 impl Bars {
@@ -56,6 +97,8 @@ impl Bars {
             conductors: Vec::new(),
             reaction_j: None,
             polarisability: polarisability(problem, answer, &bounds),
+            probes: Vec::new(),
+            forces: Vec::new(),
             sides: estimate.sides,
         }
         .with_state(problem, answer, &bounds)
@@ -144,25 +187,40 @@ impl Bars {
         }
         self.reaction_j = self.reaction_j.map(|bar| bar * factor);
         self.polarisability.iter_mut().flatten().flatten().for_each(|bar| *bar *= factor);
+        for bars in &mut self.probes {
+            let all = bars.potential_v.iter_mut().chain(&mut bars.field_v_per_m);
+            all.for_each(|bar| *bar *= factor);
+        }
+        for bar in &mut self.forces {
+            bar.newton *= factor;
+            bar.newton_metre *= factor;
+        }
         self
     }
 
     /// The bar of a number of [`crate::Solution::quantities`], in its unit, by its name.
-    pub fn of_quantity(&self, name: &str, conductors: &[ConductorState]) -> Option<f64> {
+    pub fn of_quantity(&self, name: &str, state: Option<&State>) -> Option<f64> {
         if let Some(axes) = name.strip_prefix("polarisability ") {
             let axis = |k: usize| "xyz".find(axes.get(k..k + 1)?);
             return Some(self.polarisability?[axis(0)?][axis(1)?]);
         }
-        if name == crate::solution::SOLVATION_ENERGY {
+        // The energy of the charges alone is exact.
+        if [SOLVATION_ENERGY, TOTAL_ENERGY].contains(&name) {
             return self.reaction_j.map(units::kilocalorie_per_mole);
         }
-        let bars = self.conductors.iter().zip(conductors);
-        bars.filter_map(|(bars, conductor)| {
+        let state = state?;
+        let bars = self.conductors.iter().zip(&state.conductors);
+        let of_conductor = |(bars, conductor): (&ConductorBars, &ConductorState)| {
             let is = |kind: &str| name == format!("{kind}({})", conductor.name);
             let floats = conductor.floating;
             (is("V") && floats).then_some(bars.potential_v).or((is("Q")).then_some(bars.charge_c))
-        })
-        .next()
+        };
+        let of_force = |(bar, force): (&ForceBar, &crate::Force)| {
+            let is = |axis: &str| name == format!("F{axis}({})", force.name);
+            ["x", "y", "z"].into_iter().any(is).then_some(bar.newton)
+        };
+        let forces = self.forces.iter().zip(state.forces.iter().flatten());
+        bars.filter_map(of_conductor).next().or_else(|| forces.filter_map(of_force).next())
     }
 }
 
@@ -218,7 +276,6 @@ fn bounds(
     let mut triangles = vec![0usize; count];
     owner.iter().flatten().for_each(|&c| triangles[c as usize] += 1);
     let interfaces = owner.iter().filter(|owner| owner.is_none()).count();
-    let coarse = |triangles: usize| 1.0 + COARSE / triangles.max(1) as f64;
     // Sources act on everything.
     let of_conductors = |i: usize| match triangles.get(i) {
         Some(&triangles) => coarse(triangles),

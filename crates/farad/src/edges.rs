@@ -8,6 +8,10 @@ use crate::problem::Problem;
 /// Surfaces that meet at more than so many degrees have an edge.
 const EDGE: f64 = 20.0;
 
+/// Densities are singular at all edges of facets, however weakly; at less than so many degrees that
+/// is no longer seen.
+const FACETS: f64 = 10.0;
+
 /// What the next finer densities find of an error is a share of it that depends on how errors
 /// shrink: next to a rim, where densities go as d^(-1/2), half of what the innermost elements have
 /// is left by halves of these; next to an edge of a cube, as d^(-1/3), 0.4 of it; of smooth
@@ -41,7 +45,7 @@ pub(crate) fn surfaces(problem: &Problem) -> Vec<Option<u32>> {
 pub(crate) fn weights(problem: &Problem) -> Vec<f64> {
     let surfaces = surfaces(problem);
     let triangles = &problem.mesh.triangles;
-    let sharp = of(&problem.mesh, &surfaces);
+    let sharp = creases::find(&problem.mesh, |t| surfaces[t], FACETS);
     let sides = |[a, b, c]: [u32; 3]| [(a, b), (b, c), (c, a)];
     let mut count = vec![0u32; sharp.edges().len()];
     for (&corners, surface) in triangles.iter().zip(&surfaces) {

@@ -1,8 +1,10 @@
 //! The bodies that forces act on: conductors, and dielectrics with all that is in them.
 
+use mesh::Mesh;
 use mesh::regions::Position;
 
 use crate::problem::Problem;
+use crate::state;
 use crate::units;
 
 /// Force and torque on one body.
@@ -142,6 +144,39 @@ pub(crate) fn forces(
     };
     let balance = balance(problem, charges.total, &bodies, &found);
     Ok((names.into_iter().zip(&bodies).zip(&found).zip(parts).filter_map(force).collect(), balance))
+}
+
+/// What pulls at one body.
+pub(crate) struct Pull {
+    pub(crate) name: String,
+    pub(crate) newton: [f64; 3],
+    pub(crate) newton_metre: [f64; 3],
+}
+
+/// Forces on the same bodies, of `charges` on the children of all triangles and their images in
+/// `mesh`.
+pub(crate) fn of_children(
+    problem: &Problem,
+    mesh: &Mesh,
+    charges: bem::Charges<'_>,
+) -> Result<Vec<Pull>, bem::Error> {
+    let children = |t: u32| 4 * t..4 * t + 4;
+    let of_children = |(name, body): (String, bem::Body)| {
+        let triangles = body.triangles.iter().flat_map(|&t| children(t)).collect();
+        (name, bem::Body { triangles, ..body })
+    };
+    let (names, bodies): (Vec<String>, Vec<bem::Body>) =
+        conductors(problem).into_iter().chain(dielectrics(problem)).map(of_children).unzip();
+    let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
+    let found = bem::forces(mesh, charges, &sources, &bodies)?;
+    let newton = units::farads(1.0, units::LengthUnit::Metre);
+    let metres = problem.description.unit.metres();
+    let pull = |(name, force): (String, bem::Force)| Pull {
+        name,
+        newton: force.force.map(|f| f * newton),
+        newton_metre: force.torque.map(|t| t * newton * metres),
+    };
+    Ok(names.into_iter().zip(found).map(pull).collect())
 }
 
 /// A body of these triangles and sources, with its images across planes that it touches; `None` if

@@ -48,6 +48,7 @@ mod marking;
 mod media;
 mod media_check;
 mod meetings;
+mod missing;
 mod near_surface;
 mod planes;
 pub mod pqr;
@@ -64,7 +65,7 @@ mod testing;
 pub mod units;
 
 pub use accuracy::{Attained, Ended, FINEST, Goal, Level, Of, density_for, solve_to};
-pub use bars::{Bars, ConductorBars};
+pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
 pub use checks::{Remedy, Warning};
@@ -82,7 +83,7 @@ pub use probes::Probed;
 pub use problem::Problem;
 pub use solution::{
     COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
-    Quantity, SOLVATION_ENERGY, Solution, Solvation, State,
+    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY,
 };
 pub use solver::Solver;
 pub use sources::Source;

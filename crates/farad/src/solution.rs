@@ -12,6 +12,9 @@ pub const SOLVATION_ENERGY: &str = "solvation energy";
 /// The energy of the charges alone, which does not depend on the mesh.
 pub const COULOMB_ENERGY: &str = "Coulomb energy";
 
+/// Both together.
+pub const TOTAL_ENERGY: &str = "total energy";
+
 /// All that was found.
 #[derive(Clone, Debug)]
 pub struct Solution {
@@ -117,7 +120,7 @@ impl Solution {
                 energy(SOLVATION_ENERGY, energies.reaction_j);
                 if solvation.reaction_v.len() > 1 {
                     energy(COULOMB_ENERGY, energies.coulomb_j);
-                    energy("total energy", energies.total_j());
+                    energy(TOTAL_ENERGY, energies.total_j());
                 }
             }
             for force in state.forces.iter().flatten() {

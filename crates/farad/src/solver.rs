@@ -10,6 +10,7 @@ use crate::checks::{self, Measured};
 use crate::edges;
 use crate::fault::Error;
 use crate::fringes;
+use crate::missing;
 use crate::near_surface;
 use crate::problem::Problem;
 use crate::solution::Solution;
@@ -113,16 +114,16 @@ impl Solver {
         let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
         let mut check_seconds = started.elapsed().as_secs_f64();
         let started = Instant::now();
-        let bars = if description.error_bars && answer.responses.iter().all(is_converged) {
+        let mut estimated = None;
+        if description.error_bars && answer.responses.iter().all(is_converged) {
             let weights = edges::weights(problem);
             let mut estimate =
                 prepared.error_estimate(&excitations, &answer.responses, &weights)?;
+            let energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
             fringes::add(problem, &mut estimate);
-            Some(Bars::new(problem, estimate, &answer))
-        } else {
-            None
-        };
-        let estimate_seconds = started.elapsed().as_secs_f64();
+            estimated = Some((Bars::new(problem, estimate, &answer), energies, weights));
+        }
+        let mut estimate_seconds = started.elapsed().as_secs_f64();
         let refined = state::refined(problem, prepared, &mut answer, progress)?;
         for (images, excitation) in state::across_planes(problem) {
             self.times += 1;
@@ -146,8 +147,26 @@ impl Solver {
             measured.residuals.push(residual);
             answer.responses.push(response);
         }
+        let started = Instant::now();
+        let has_places = description.forces || !description.probes.is_empty();
+        let missing = match (&estimated, self.cache.as_mut()) {
+            (Some((_, energies, weights)), Some(kept)) if has_places => {
+                let of = (&energies[..], &weights[..]);
+                missing::find(problem, &mut kept.prepared, &answer, of, progress)?
+            }
+            _ => None,
+        };
+        estimate_seconds += started.elapsed().as_secs_f64();
         let mut solution = found(problem, options, answer, &measured, check_seconds)?;
-        solution.estimate_seconds = estimate_seconds;
+        let started = Instant::now();
+        let mut bars = estimated.map(|(bars, ..)| bars);
+        if let (Some(bars), Some(missing), Some(state)) = (&mut bars, missing, &solution.state) {
+            bars.probes = missing.of_probes(problem, &state.probes, options.tolerance)?;
+            if let Some(forces) = &state.forces {
+                bars.forces = missing.of_forces(problem, forces)?;
+            }
+        }
+        solution.estimate_seconds = estimate_seconds + started.elapsed().as_secs_f64();
         let reaction = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
         let reaction_j = reaction.map(|found| found.energies.reaction_j);
         let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
@@ -184,6 +203,12 @@ impl Solver {
         };
         Ok(&mut self.cache.insert(kept).prepared)
     }
+}
+
+/// The sum of two matrices.
+fn sums(a: &[Vec<f64>], b: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let row = |(a, b): (&Vec<f64>, &Vec<f64>)| a.iter().zip(b).map(|(a, b)| a + b).collect();
+    a.iter().zip(b).map(row).collect()
 }
 
 fn is_converged(response: &bem::Response) -> bool {

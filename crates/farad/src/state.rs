@@ -126,7 +126,7 @@ impl Problem {
 }
 
 /// Point charges and field; conductors at the potential of the field where they are.
-fn sources(problem: &Problem) -> bem::Excitation {
+pub(crate) fn sources(problem: &Problem) -> bem::Excitation {
     let unit = problem.description.unit;
     let charge = |source: &Source| bem::PointCharge {
         position: source.position,
@@ -159,7 +159,7 @@ pub(crate) fn conditions(problem: &Problem) -> Vec<bem::Condition> {
 
 /// The index of the excitation that the state is built on, if there is one: the refined state, or
 /// else the sources.
-fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
+pub(crate) fn driven(problem: &Problem, answer: &bem::Electrostatics) -> Option<usize> {
     let count = problem.conductors.names.len();
     let first = count + usize::from(problem.description.has_sources());
     let refined = first + if problem.description.polarisability { 3 } else { 0 };

@@ -76,8 +76,8 @@ impl Study {
         // The Coulomb energy does not depend on the mesh.
         let quantities: Vec<Quantity> =
             solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
-        let states = solution.state.as_ref().map_or(&[][..], |state| &state.conductors);
-        let bar = |quantity: &Quantity| solution.bars()?.of_quantity(&quantity.0, states);
+        let state = solution.state.as_ref();
+        let bar = |quantity: &Quantity| solution.bars()?.of_quantity(&quantity.0, state);
         self.other_bars.push(quantities.iter().map(bar).collect());
         self.others.push(quantities);
         let bars = solution.matrix_bars().map(|bars| bars.maxwell_farad);

@@ -42,8 +42,8 @@ impl Creases {
 ///
 /// Only triangles to which `surface` gives a number count. An edge is sharp where it has one of
 /// them (a film ends), more than two (sheets meet), two of different surfaces, or two whose planes
-/// differ by more than `angle_degrees`: 0 is flat, and 180 are two triangles that lie on each
-/// other. Which way the normals point makes no difference. A triangle without area counts as flat.
+/// (tangent planes in its middle, where they are curved) differ by more than `angle_degrees`: 0 is
+/// flat, and 180 are two triangles that lie on each other. Which way the normals point makes no difference. A triangle without area counts as flat.
 pub fn find(mesh: &Mesh, surface: impl Fn(usize) -> Option<u32>, angle_degrees: f64) -> Creases {
     let surfaces: Vec<Option<u32>> = (0..mesh.triangles.len()).map(surface).collect();
     let is_sharp = |edge: &&[Side]| {
@@ -66,8 +66,18 @@ pub fn find(mesh: &Mesh, surface: impl Fn(usize) -> Option<u32>, angle_degrees: 
     Creases { edges, on }
 }
 
-/// By how much two triangles at an edge deviate from one plane, from 0 to 180.
+/// By how much two triangles at an edge deviate from one plane, from 0 to 180; curved ones in the
+/// middle of the edge.
 fn bend_degrees(mesh: &Mesh, first: &Side, second: &Side) -> f64 {
+    if mesh.patches.is_some() {
+        let normal = |side: &Side| {
+            let [along, into] = mesh.directions_at(side.triangle as usize, [side.low, side.high]);
+            cross(along, into)
+        };
+        // Directions into neighbours in one plane are opposite.
+        let [m, n] = [normal(first), scale(-1.0, normal(second))];
+        return norm(cross(m, n)).atan2(dot(m, n)).to_degrees();
+    }
     let [m, n] = [first, second].map(|side| normal(mesh.corners(side.triangle as usize)));
     // Triangles that run through an edge the same way have their normals on different sides.
     let n = if first.forward == second.forward { scale(-1.0, n) } else { n };
@@ -141,6 +151,18 @@ mod tests {
             assert_eq!(of(&cube, 89.0), creases);
             assert_eq!(of(&cube, 90.0), Creases::default_of(&cube));
             assert!(!creases.is_on(u32::MAX) && !creases.is_sharp((0, u32::MAX)));
+        }
+    }
+
+    #[test]
+    fn curved_triangles_meet_as_their_tangent_planes_do() {
+        let resolution = Resolution::Elements(72);
+        let sphere = Sphere { radius: 3.0, base: SphereBase::Octahedron, resolution };
+        // Those of facets differ by more.
+        assert!(of(&sphere.build().unwrap(), 20.0).edges().len() > 50);
+        for order in 2..=4 {
+            let curved = sphere.build_curved(order).unwrap();
+            assert_eq!(of(&curved, 5.0), Creases { on: vec![false; 38], ..Creases::default() });
         }
     }
 

@@ -69,20 +69,17 @@ fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
             return on_curved((panels, i, patch), *kind, &points, &field, &Vec3::zeros());
         }
         let panel = panels.panel(i);
-        let potential = match kind {
-            RowKind::Single => Potential::Single,
-            RowKind::Adjoint => Potential::Double,
+        let mut tested = match kind {
+            RowKind::Single | RowKind::Adjoint => of_charges(system, i, *kind, (&points, charges)),
             RowKind::Double | RowKind::None => return [0.0; MODES],
         };
-        // Over all charges: any weights that add up to 1 do.
-        let block = charges.sum_linear(&panel, &panel, potential);
-        let mut tested: [f64; 3] = [0, 1, 2].map(|l| block.iter().map(|row| row[l]).sum::<f64>());
-        if potential == Potential::Single {
+        if *kind == RowKind::Single {
             let at = panel.vertices.map(|v| -field.dot(&v));
             let sum: f64 = at.iter().sum();
-            tested.iter_mut().zip(at).for_each(|(t, at)| *t += panel.area / 12.0 * (sum + at));
+            let of_field = modes::tested(at.map(|at| (sum + at) / 12.0));
+            tested.iter_mut().zip(of_field).for_each(|(tested, of_field)| *tested += of_field);
         }
-        modes::tested(tested).map(|value| value / panel.area)
+        tested
     };
     let each = kinds.par_iter().enumerate().with_min_len(64);
     let slopes: Vec<[f64; MODES]> = each.map_init(|| charges.clone(), slopes).collect();
@@ -90,6 +87,32 @@ fn in_rows(system: &System, excitation: &Excitation) -> Vec<f64> {
         rows.extend(slopes.iter().map(|values| values[m]));
     }
     rows
+}
+
+/// Mean potential or normal derivative over panel `i` of point charges, in both forms, weighted
+/// with each mode.
+pub(super) fn of_charges(
+    system: &System,
+    i: usize,
+    kind: RowKind,
+    (points, charges): (&[(Vec3, f64)], &mut WeightedPoints),
+) -> [f64; MODES] {
+    let panels = &system.panels;
+    if let Some(patch) = panels.curved(i) {
+        return on_curved((panels, i, patch), kind, points, &Vec3::zeros(), &Vec3::zeros());
+    }
+    let panel = panels.panel(i);
+    let is_single = kind == RowKind::Single;
+    if system.density == Density::Constant {
+        let sum =
+            if is_single { charges.sum_potential(&panel) } else { charges.sum_solid_angle(&panel) };
+        return [sum / panel.area, 0.0, 0.0];
+    }
+    // Over all charges: any weights that add up to 1 do.
+    let potential = if is_single { Potential::Single } else { Potential::Double };
+    let block = charges.sum_linear(&panel, &panel, potential);
+    let tested = [0, 1, 2].map(|l| block.iter().map(|row| row[l]).sum::<f64>());
+    modes::tested(tested).map(|value| value / panel.area)
 }
 
 /// Mean potential or normal derivative of what is outside, in scaled coordinates.

@@ -38,7 +38,7 @@ use crate::solve::gmres::StopReason;
 use crate::{Capacitance, Error, Images, Method, Progress, Solve, SolveOptions, Timings};
 pub use charges::Charges;
 pub use coulomb::coulomb_potentials;
-pub use estimate::ErrorEstimate;
+pub use estimate::{ChildCharges, ErrorEstimate};
 pub use evaluate::{SurfaceCharge, Values};
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::{Prepared, Refined};

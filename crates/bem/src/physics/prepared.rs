@@ -6,6 +6,7 @@ use mesh::Mesh;
 
 use super::charges::{Charges, at_corners};
 use super::dense::Dense;
+use super::estimate::ChildCharges;
 use super::fast::Fast;
 use super::metal::{enforce_totals, totals};
 use super::rows::System;
@@ -21,6 +22,9 @@ use crate::{Error, Method, Progress, SolveOptions, Timings, near};
 
 /// Share of what is asked for that finer integrals aim at.
 const FINER: f64 = 0.1;
+
+/// Tolerance of what errors induce: they are estimates themselves.
+const INDUCED: f64 = 1e-2;
 
 /// Surfaces with all that does not depend on permittivities and excitations: entries, fast sum,
 /// near field, local inverses.
@@ -141,6 +145,58 @@ impl Prepared {
             return Err(Error::Length { what: "weights", expected, found });
         }
         self.system.error_estimate(excitations, responses, weights)
+    }
+
+    /// The charge that these charges in this excitation miss on the children of triangles, as local
+    /// problems find it, each triangle's times its weight; what it induces is not in it.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Fmm`].
+    pub fn missing<'a>(
+        &self,
+        excitation: &Excitation,
+        charges: impl Into<Charges<'a>>,
+        weights: &[f64],
+    ) -> Result<ChildCharges, Error> {
+        let (system, charges) = (&self.system, charges.into());
+        for (what, expected, found) in [
+            ("excitation.potentials", system.conductors, excitation.potentials.len()),
+            ("charges.total", system.triangles, charges.total.len()),
+            ("weights", system.triangles, weights.len()),
+        ] {
+            if expected != found {
+                return Err(Error::Length { what, expected, found });
+            }
+        }
+        system.missing(excitation, charges, weights)
+    }
+
+    /// What these charges induce on the triangles, conductors at 0 V, about: to [`INDUCED`].
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve).
+    #[tracing::instrument(level = "debug", skip_all, name = "induced charge")]
+    pub fn induced_by(
+        &mut self,
+        charges: &ChildCharges,
+        progress: &dyn Progress,
+    ) -> Result<ChildCharges, Error> {
+        let b = self.system.right_hand_side_of(charges)?;
+        let at_zero =
+            Excitation { potentials: vec![0.0; self.system.conductors], ..Excitation::default() };
+        let options =
+            SolveOptions { tolerance: INDUCED.max(self.options.tolerance), ..self.options.clone() };
+        let one = std::slice::from_ref(&at_zero);
+        let system = &self.system;
+        let found = match &mut self.work {
+            None => return Ok(ChildCharges::default()),
+            Some(Work::Dense(dense)) => dense.solve(system, b, 1, options.tolerance, progress)?,
+            Some(Work::Fast(fast)) => {
+                fast.solve(system, one, b, &options, progress, &mut Timings::default())?
+            }
+        };
+        let response = self.responses(one, found).pop();
+        Ok(response.map_or_else(ChildCharges::default, |response| ChildCharges::of(&response)))
     }
 
     /// Solves for the charges under each excitation.

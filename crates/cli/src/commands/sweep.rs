@@ -239,11 +239,7 @@ impl Sweeping<'_> {
             };
             self.folder.stage(name, |out| results::write_surface(out, &run))?;
         }
-        let mut probes = Vec::new();
-        let probed = solution.state.iter().flat_map(|state| &state.probes);
-        for probed in case.description.probes.iter().zip(probed) {
-            probes.extend(results::write_probe(&mut self.folder, case, probed, &tag(run + 1))?);
-        }
+        let probes = results::write_probes(&mut self.folder, case, solution, &tag(run + 1))?;
         Ok(Row {
             parameters: parameters(case, &self.runs[run]),
             maxwell_farad: matrices.maxwell_farad,

@@ -28,29 +28,75 @@ fn of_panel(values: &[f64], i: usize) -> [f64; CHILDREN] {
     std::array::from_fn(|k| values[CHILDREN * i + k])
 }
 
+/// The problem on the children of a panel of a conductor.
+struct OnMetal {
+    matrix: [[f64; CHILDREN]; CHILDREN],
+    /// Against densities that are 1 on one child and -1 on the last: their charge is 0.
+    inverse: Matrix3<f64>,
+    /// A child's area.
+    area: f64,
+}
+
+impl OnMetal {
+    fn new(system: &System, i: usize) -> Self {
+        let matrix = between(&children(system.panels.vertices(i)));
+        let last = CHILDREN - 1;
+        let apart = Matrix3::from_fn(|k, l| {
+            matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]
+        });
+        let inverse = apart.try_inverse().unwrap_or_else(Matrix3::zeros);
+        Self { matrix, inverse, area: 0.25 * system.panels.areas()[i] }
+    }
+
+    /// The potential that is missing, tested with the children.
+    fn missing(&self, i: usize, held: f64, potential: &[f64]) -> [f64; CHILDREN] {
+        of_panel(potential, i).map(|potential| self.area * (held - potential))
+    }
+}
+
+/// That, tested with densities that are 1 on one child and -1 on the last.
+fn against(b: &[f64; CHILDREN]) -> Vector3<f64> {
+    Vector3::from_fn(|k, _| b[k] - b[CHILDREN - 1])
+}
+
+/// The charges on children that panel `i` of a conductor, held at this potential, misses.
+pub(super) fn missing_on_conductor(
+    system: &System,
+    i: usize,
+    held: f64,
+    potential: &[f64],
+) -> [f64; CHILDREN] {
+    let local = OnMetal::new(system, i);
+    let density = local.inverse * against(&local.missing(i, held, potential));
+    [density.x, density.y, density.z, -density.sum()].map(|density| density * local.area)
+}
+
+/// The charges on children that panel `i` of an interface, with unknowns `x`, misses.
+pub(super) fn missing_on_interface(
+    system: &System,
+    i: usize,
+    x: &[f64],
+    normal_derivative: &[f64],
+) -> [f64; CHILDREN] {
+    let [front, back] = system.rows.permittivity(i);
+    let child = system.panels.areas()[i] / CHILDREN as f64;
+    jump(system, i, x, normal_derivative).map(|jump| jump * child / (2.0 * PI * (front + back)))
+}
+
 /// The shares of panel `i` of a conductor, held at this potential in each excitation.
 pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
-    let children = children(system.panels.vertices(i));
-    let (matrix, area) = (between(&children), 0.25 * system.panels.areas()[i]);
+    let local = OnMetal::new(system, i);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
-    // Against densities that are 1 on one child and -1 on the last: their charge is 0.
-    let last = CHILDREN - 1;
-    let apart = Matrix3::from_fn(|k, l| {
-        matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]
-    });
-    let inverse = apart.try_inverse().unwrap_or_else(Matrix3::zeros);
-    let missing = |(held, potential): (&f64, &Vec<f64>)| {
-        of_panel(potential, i).map(|potential| area * (held - potential))
-    };
+    let missing = |(&held, potential): (&f64, &Vec<f64>)| local.missing(i, held, potential);
     let tested: Vec<[f64; CHILDREN]> = held.iter().zip(&at.potential).map(missing).collect();
-    let against = |b: &[f64; CHILDREN]| Vector3::from_fn(|k, _| b[k] - b[last]);
     let right: Vec<Vector3<f64>> = tested.iter().map(against).collect();
-    let densities: Vec<Vector3<f64>> = right.iter().map(|b| inverse * b).collect();
+    let densities: Vec<Vector3<f64>> = right.iter().map(|b| local.inverse * b).collect();
     let products = densities
         .iter()
         .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
         .collect();
+    let matrix = &local.matrix;
     let form = |x: [f64; CHILDREN]| -> f64 {
         (0..CHILDREN).map(|k| (0..CHILDREN).map(|l| x[k] * matrix[k][l] * x[l]).sum::<f64>()).sum()
     };
@@ -65,20 +111,27 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
     Shares { products, sides: tested.iter().map(of_sides).collect() }
 }
 
+/// Values without their mean.
+fn without_mean(values: [f64; CHILDREN]) -> [f64; CHILDREN] {
+    let mean = values.iter().sum::<f64>() / CHILDREN as f64;
+    values.map(|value| value - mean)
+}
+
+/// The jump of eps du/dn that is left on the children of panel `i` of an interface, without its
+/// mean.
+fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> [f64; CHILDREN] {
+    let [front, back] = system.rows.permittivity(i);
+    let own = 2.0 * PI * (front + back) * x[i] / system.panels.areas()[i];
+    without_mean(of_panel(normal_derivative, i).map(|d| (front - back) * d - own))
+}
+
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
 pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
     let [front, back] = system.rows.permittivity(i);
     let area = system.panels.areas()[i];
-    let without_mean = |values: [f64; CHILDREN]| {
-        let mean = values.iter().sum::<f64>() / CHILDREN as f64;
-        values.map(|value| value - mean)
-    };
     let count = x.len();
-    let jump = |p: usize| {
-        let own = 2.0 * PI * (front + back) * x[p][i] / area;
-        without_mean(of_panel(&at.normal_derivative[p], i).map(|d| (front - back) * d - own))
-    };
-    let jumps: Vec<[f64; CHILDREN]> = (0..count).map(jump).collect();
+    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative[p]);
+    let jumps: Vec<[f64; CHILDREN]> = (0..count).map(of_excitation).collect();
     // The density that takes the jump away, and its potential: where the permittivity is much
     // larger on one side, that of the solution changes over a panel by little else than error.
     let matrix = between(&children(system.panels.vertices(i)));

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 use std::sync::OnceLock;
 
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::super::rows::System;
 use super::values::Values;
@@ -50,6 +50,15 @@ pub(super) fn places() -> &'static [[f64; 3]] {
             std::array::from_fn(|m| (0..CORNERS).map(|l| shares[l] * corners[l][m]).sum())
         };
         AT.iter().flat_map(|corners| (0..CORNERS).map(move |k| place(corners, k))).collect()
+    })
+}
+
+/// Charges at the places of a child that would carry these if its density were everywhere that at
+/// one of its corners.
+pub(super) fn at_places(corners: [f64; CORNERS]) -> [f64; CORNERS] {
+    let share = 1.0 / CORNERS as f64;
+    std::array::from_fn(|p| {
+        near_corner(p).iter().zip(corners).map(|(at, charge)| share * at * charge).sum()
     })
 }
 
@@ -126,32 +135,78 @@ fn through(values: &[f64], i: usize) -> DVector<f64> {
     })
 }
 
+/// The problem on the children of a panel of a conductor.
+struct OnMetal {
+    matrix: DMatrix<f64>,
+    /// Of the matrix between the added functions; `None` where it is not positive definite.
+    factor: Option<Cholesky<f64, Dyn>>,
+    /// The panel's area.
+    area: f64,
+}
+
+impl OnMetal {
+    fn new(system: &System, i: usize) -> Self {
+        let matrix = between(system.panels.vertices(i));
+        let factor = added().tr_mul(&(&matrix * added())).cholesky();
+        Self { matrix, factor, area: system.panels.areas()[i] }
+    }
+
+    /// The potential that is missing, tested with the functions on children.
+    fn missing(&self, i: usize, held: f64, potential: &[f64]) -> DVector<f64> {
+        let of_held = self.area / FUNCTIONS as f64 * held;
+        tested(potential, i, self.area).map(|value| of_held - value)
+    }
+
+    /// Coefficients of the added functions that put right what was tested with these.
+    fn solve(&self, b: &DVector<f64>) -> DVector<f64> {
+        match &self.factor {
+            Some(factor) => factor.solve(b),
+            None => DVector::zeros(b.len()),
+        }
+    }
+}
+
+/// What the children of panel `i` of a conductor, held at this potential, miss: the charges that
+/// they would carry if their densities were everywhere those at their corners.
+pub(super) fn missing_on_conductor(
+    system: &System,
+    i: usize,
+    held: f64,
+    potential: &[f64],
+) -> DVector<f64> {
+    let local = OnMetal::new(system, i);
+    let density = local.solve(&added().tr_mul(&local.missing(i, held, potential)));
+    added() * density * (local.area / CHILDREN as f64)
+}
+
+/// The same on panel `i` of an interface, with unknowns `x`.
+pub(super) fn missing_on_interface(
+    system: &System,
+    i: usize,
+    x: &[f64],
+    normal_derivative: &[f64],
+) -> DVector<f64> {
+    let [front, back] = system.rows.permittivity(i);
+    let child = system.panels.areas()[i] / CHILDREN as f64;
+    jump(system, i, x, normal_derivative) * (child / (2.0 * PI * (front + back)))
+}
+
 /// The shares of panel `i` of a conductor, held at this potential in each excitation.
 pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
-    let (matrix, area) = (between(system.panels.vertices(i)), system.panels.areas()[i]);
+    let local = OnMetal::new(system, i);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
     let (added, along) = (added(), along_sides());
-    let tested: Vec<DVector<f64>> = held
-        .iter()
-        .zip(&at.potential)
-        .map(|(held, potential)| {
-            let of_held = area / FUNCTIONS as f64 * held;
-            tested(potential, i, area).map(|value| of_held - value)
-        })
-        .collect();
+    let missing = |(&held, potential): (&f64, &Vec<f64>)| local.missing(i, held, potential);
+    let tested: Vec<DVector<f64>> = held.iter().zip(&at.potential).map(missing).collect();
     let right: Vec<DVector<f64>> = tested.iter().map(|b| added.tr_mul(b)).collect();
-    let local = added.tr_mul(&(&matrix * added));
-    let solve = |b: &DVector<f64>| match local.clone().cholesky() {
-        Some(factor) => factor.solve(b),
-        None => DVector::zeros(b.len()),
-    };
-    let densities: Vec<DVector<f64>> = right.iter().map(solve).collect();
+    let densities: Vec<DVector<f64>> = right.iter().map(|b| local.solve(b)).collect();
     let products = densities
         .iter()
         .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
         .collect();
-    let forms: Vec<f64> = along.column_iter().map(|x| x.dot(&(&matrix * x))).collect();
+    let matrix = &local.matrix;
+    let forms: Vec<f64> = along.column_iter().map(|x| x.dot(&(matrix * x))).collect();
     let of_sides = |(p, b): (usize, &DVector<f64>)| {
         let gain = |side: usize| {
             let work = b.dot(&along.column(side));
@@ -163,27 +218,33 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
     Shares { products, sides: tested.iter().enumerate().map(of_sides).collect() }
 }
 
+/// The jump of eps du/dn that is left on the children of panel `i` of an interface, without what
+/// linear functions have of it.
+fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> DVector<f64> {
+    let [front, back] = system.rows.permittivity(i);
+    let (n, area) = (system.panels.len(), system.panels.areas()[i]);
+    let both = 2.0 * PI * (front + back);
+    let of_modes: Vec<f64> = (0..3).map(|m| x[m * n + i] / area).collect();
+    let density = |place: &[f64; 3]| -> f64 {
+        let modes = crate::quadrature::modes::modes(*place);
+        modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
+    };
+    let own = places().iter().map(|place| both * density(place));
+    let normal = &normal_derivative[FUNCTIONS * i..FUNCTIONS * (i + 1)];
+    let values: Vec<f64> =
+        normal.iter().zip(own).map(|(d, own)| (front - back) * d - own).collect();
+    without_linear(through(&values, 0))
+}
+
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
 pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
     let [front, back] = system.rows.permittivity(i);
-    let (n, area) = (system.panels.len(), system.panels.areas()[i]);
+    let area = system.panels.areas()[i];
     let (matrix, added) = (between(system.panels.vertices(i)), added());
     let both = 2.0 * PI * (front + back);
     let count = x.len();
-    // Jumps of eps du/dn on the children, and without what linear functions have of them.
-    let jump = |p: usize| -> DVector<f64> {
-        let of_modes: Vec<f64> = (0..3).map(|m| x[p][m * n + i] / area).collect();
-        let density = |place: &[f64; 3]| -> f64 {
-            let modes = crate::quadrature::modes::modes(*place);
-            modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
-        };
-        let own: Vec<f64> = places().iter().map(|place| both * density(place)).collect();
-        let normal = &at.normal_derivative[p][FUNCTIONS * i..FUNCTIONS * (i + 1)];
-        let values: Vec<f64> =
-            normal.iter().zip(own).map(|(d, own)| (front - back) * d - own).collect();
-        without_linear(through(&values, 0))
-    };
-    let jumps: Vec<DVector<f64>> = (0..count).map(jump).collect();
+    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative[p]);
+    let jumps: Vec<DVector<f64>> = (0..count).map(of_excitation).collect();
     // With the potential of the density that takes the jump away.
     let potential = |p: usize| -> DVector<f64> {
         tested(&at.potential[p], i, area) + &matrix * (&jumps[p] / both)

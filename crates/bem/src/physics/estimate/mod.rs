@@ -11,6 +11,8 @@
 
 mod constant;
 mod linear;
+mod missing;
+mod tested;
 mod values;
 
 use rayon::prelude::*;
@@ -20,6 +22,7 @@ use super::{Charges, Excitation, Response};
 use crate::Error;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::space::Density;
+pub use missing::ChildCharges;
 
 /// Children of a panel.
 const CHILDREN: usize = 4;
@@ -73,11 +76,7 @@ impl System {
         let of_modes =
             |response: &Response| Charges::from(response).of_modes(&self.panels, self.density);
         let x: Vec<Vec<f64>> = responses.iter().map(of_modes).collect();
-        let places = match self.density {
-            Density::Constant => &constant::PLACES[..],
-            Density::Linear => linear::places(),
-        };
-        let at = values::at(self, excitations, &x, places)?;
+        let at = values::at(self, excitations, &x, self.places())?;
         let of_panel = |i: usize| match (self.rows.conductor[i], self.density) {
             (Some(conductor), density) => {
                 let held = |response: &Response| response.potentials[conductor as usize];

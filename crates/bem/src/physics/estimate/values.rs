@@ -19,16 +19,16 @@ use crate::space::{Density, Dofs};
 
 /// Relative error of the fast sum. Errors of energies are products of two residuals: one of 1e-5
 /// belongs to a capacitance of ten digits.
-const TOLERANCE: f64 = 1e-6;
+pub(super) const TOLERANCE: f64 = 1e-6;
 
 /// Degree of the rule whose points stand for a panel with a constant density, and within how many
 /// radii of its centroid the closed form takes their place: there the rule is off by 1e-4 of what
 /// the panel contributes. Slopes take a degree.
-const DEGREE: usize = 4;
-const NEAR: f64 = 2.5;
+pub(super) const DEGREE: usize = 4;
+pub(super) const NEAR: f64 = 2.5;
 
 /// Accuracy of potentials of curved panels.
-const CURVED: f64 = 1e-4;
+pub(super) const CURVED: f64 = 1e-4;
 
 /// Panels whose targets are looked at together; more where near panels are curved, whose parts
 /// serve all targets.

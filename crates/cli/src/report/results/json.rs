@@ -144,6 +144,9 @@ struct Force {
     body: String,
     force_n: [f64; 3],
     torque_nm: [f64; 3],
+    /// Error bars in any direction; null where there are none.
+    force_error_n: Option<f64>,
+    torque_error_nm: Option<f64>,
     known_to_n: f64,
     about: [f64; 3],
 }
@@ -276,7 +279,7 @@ impl Document {
                 .map(|found| solvation(run, found)),
             forces: state
                 .and_then(|state| state.forces.as_ref())
-                .map(|forces| forces.iter().map(force).collect()),
+                .map(|forces| pulled(forces, run.solution.bars())),
             probes: state.filter(|state| !state.probes.is_empty()).map(|state| {
                 run.case.description.probes.iter().zip(&state.probes).map(probed).collect()
             }),
@@ -431,14 +434,20 @@ fn molecule(run: &Run<'_>, found: &farad::Molecule) -> Molecule {
     }
 }
 
-fn force(found: &farad::Force) -> Force {
-    Force {
-        body: found.name.clone(),
-        force_n: found.newton,
-        torque_nm: found.newton_metre,
-        known_to_n: found.known_to,
-        about: found.about,
-    }
+fn pulled(forces: &[farad::Force], bars: Option<&farad::Bars>) -> Vec<Force> {
+    let force = |(index, found): (usize, &farad::Force)| {
+        let bar = bars.and_then(|bars| bars.forces.get(index));
+        Force {
+            body: found.name.clone(),
+            force_n: found.newton,
+            torque_nm: found.newton_metre,
+            force_error_n: bar.map(|bar| bar.newton),
+            torque_error_nm: bar.map(|bar| bar.newton_metre),
+            known_to_n: found.known_to,
+            about: found.about,
+        }
+    };
+    forces.iter().enumerate().map(force).collect()
 }
 
 fn probed((probe, found): (&farad::Probe, &farad::Probed)) -> Probe {

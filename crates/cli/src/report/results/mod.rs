@@ -16,7 +16,7 @@ use farad::{Ended, Goal, Level, Matrices, Problem, Solution};
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
-pub(crate) use probe::{tagged, write_all as write_probe};
+pub(crate) use probe::{tagged, write_all as write_probes};
 pub(crate) use surface::write as write_surface;
 pub(crate) use table::text as table;
 
@@ -108,10 +108,7 @@ pub(crate) fn write(
     }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;
     let state = run.solution.state.as_ref();
-    for probed in run.case.description.probes.iter().zip(state.iter().flat_map(|s| &s.probes)) {
-        interrupt::check()?;
-        probe::write_all(&mut folder, run.case, probed, "")?;
-    }
+    probe::write_all(&mut folder, run.case, run.solution, "")?;
     if let Some(solvation) = state.and_then(|state| state.solvation.as_ref()) {
         folder.stage(REACTION, |out| csv::reaction(out, run.problem, solvation))?;
     }

@@ -2,25 +2,42 @@
 
 use std::io::{self, Write};
 
-use farad::{Probe, ProbePoints, Probed};
+use farad::{Probe, ProbeBars, ProbePoints, Probed, Solution};
 
 use super::Folder;
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
 use crate::report::vtk;
 use crate::terminal::exit::Failure;
+use crate::terminal::interrupt;
 
-/// Writes the files of one probe, with `tag` at the end of their names; returns these.
+/// Values at one probe, and their bars where there are any.
+struct Values<'a> {
+    probe: &'a Probe,
+    found: &'a Probed,
+    bars: Option<&'a ProbeBars>,
+}
+
+/// Writes the files of all probes, with `tag` at the end of their names; returns these.
 pub(crate) fn write_all(
     folder: &mut Folder,
     case: &Case,
-    (probe, probed): (&Probe, &Probed),
+    solution: &Solution,
     tag: &str,
 ) -> Result<Vec<String>, Failure> {
-    let mut names = vec![tagged(&probe_file(probe), tag)];
-    folder.stage(&names[0], |out| write(out, case, probe, probed))?;
-    if let Some(picture) = probe_picture(probe, case.vtk) {
-        names.push(tagged(&picture, tag));
-        folder.stage(&names[1], |out| write_picture(out, case, probe, probed))?;
+    let mut names = Vec::new();
+    let found = solution.state.iter().flat_map(|state| &state.probes);
+    for (index, (probe, found)) in case.description.probes.iter().zip(found).enumerate() {
+        interrupt::check()?;
+        let bars = solution.bars().and_then(|bars| bars.probes.get(index));
+        let values = Values { probe, found, bars };
+        let file = tagged(&probe_file(probe), tag);
+        folder.stage(&file, |out| write(out, case, &values))?;
+        names.push(file);
+        if let Some(picture) = probe_picture(probe, case.vtk) {
+            let file = tagged(&picture, tag);
+            folder.stage(&file, |out| write_picture(out, case, &values))?;
+            names.push(file);
+        }
     }
     Ok(names)
 }
@@ -34,40 +51,53 @@ pub(crate) fn tagged(name: &str, tag: &str) -> String {
 }
 
 /// Writes the values of one probe.
-fn write(out: &mut impl Write, case: &Case, probe: &Probe, probed: &Probed) -> io::Result<()> {
-    let ProbePoints::Grid { low, counts, .. } = probe.place else {
-        return table(out, case, probed);
+fn write(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
+    let place = &values.probe.place;
+    let &ProbePoints::Grid { low, counts, .. } = place else {
+        return table(out, case, values);
     };
-    let (spacing, data) = (probe.place.spacing(), values(probed));
-    let image = vtk::Image { low, spacing, counts, data };
+    let image = vtk::Image { low, spacing: place.spacing(), counts, data: arrays(values) };
     vtk::write_image(out, &image, case.vtk != VtkMode::Plain)
 }
 
 /// Writes a line of points, or points, with their values for ParaView.
-fn write_picture(
-    out: &mut impl Write,
-    case: &Case,
-    probe: &Probe,
-    probed: &Probed,
-) -> io::Result<()> {
-    let (data, is_line) = (values(probed), matches!(probe.place, ProbePoints::Line { .. }));
-    vtk::write_points(out, &probed.points, is_line, &data, case.vtk != VtkMode::Plain)
+fn write_picture(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
+    let is_line = matches!(values.probe.place, ProbePoints::Line { .. });
+    let (points, data) = (&values.found.points, arrays(values));
+    vtk::write_points(out, points, is_line, &data, case.vtk != VtkMode::Plain)
 }
 
-fn values(probed: &Probed) -> Vec<vtk::Array> {
-    vec![
-        vtk::array("potential [V]", probed.potential.clone()).first(),
-        vtk::vectors("electric field [V/m]", probed.field.as_flattened().to_vec()),
-    ]
+fn arrays(values: &Values<'_>) -> Vec<vtk::Array> {
+    let Values { found, bars, .. } = values;
+    let mut all = vec![
+        vtk::array("potential [V]", found.potential.clone()).first(),
+        vtk::vectors("electric field [V/m]", found.field.as_flattened().to_vec()),
+    ];
+    if let Some(bars) = bars {
+        all.push(vtk::array("potential error [V]", bars.potential_v.clone()));
+        all.push(vtk::array("electric field error [V/m]", bars.field_v_per_m.clone()));
+    }
+    all
 }
 
-fn table(out: &mut impl Write, case: &Case, probed: &Probed) -> io::Result<()> {
+fn table(out: &mut impl Write, case: &Case, values: &Values<'_>) -> io::Result<()> {
+    let Values { found, bars, .. } = values;
     let unit = case.description.unit.name();
-    writeln!(out, "x [{unit}],y [{unit}],z [{unit}],potential [V],Ex [V/m],Ey [V/m],Ez [V/m]")?;
-    for ((x, volt), field) in probed.points.iter().zip(&probed.potential).zip(&probed.field) {
-        let [x, y, z] = x;
-        let [ex, ey, ez] = field;
-        writeln!(out, "{x:e},{y:e},{z:e},{volt:e},{ex:e},{ey:e},{ez:e}")?;
+    let errors = if bars.is_some() { ",potential error [V],field error [V/m]" } else { "" };
+    writeln!(
+        out,
+        "x [{unit}],y [{unit}],z [{unit}],potential [V],Ex [V/m],Ey [V/m],Ez [V/m]{errors}"
+    )?;
+    for (index, (x, field)) in found.points.iter().zip(&found.field).enumerate() {
+        let ([x, y, z], [ex, ey, ez], volt) = (x, field, found.potential[index]);
+        write!(out, "{x:e},{y:e},{z:e},{volt:e},{ex:e},{ey:e},{ez:e}")?;
+        match bars {
+            Some(bars) => {
+                let (volt, field) = (bars.potential_v[index], bars.field_v_per_m[index]);
+                writeln!(out, ",{volt:.3e},{field:.3e}")?;
+            }
+            None => writeln!(out)?,
+        }
     }
     Ok(())
 }

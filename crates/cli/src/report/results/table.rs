@@ -251,14 +251,23 @@ fn energies(run: &Run<'_>, solvation: &Solvation) -> String {
 fn bodies(run: &Run<'_>) -> String {
     let mut text = String::new();
     let unit = run.case.description.unit.name();
-    let row = |name: &str, values: &[f64; 3], more: Option<&[f64; 3]>| -> Vec<String> {
-        let numbers = values.iter().chain(more.into_iter().flatten());
-        std::iter::once(name.to_owned()).chain(numbers.map(|v| format!("{v:.5e}"))).collect()
-    };
     if let Some(forces) = run.solution.state.as_ref().and_then(|state| state.forces.as_ref()) {
-        let header = ["body", "Fx / N", "Fy", "Fz", "Tx / N m", "Ty", "Tz"].map(str::to_owned);
-        let rows = forces.iter().map(|f| row(&f.name, &f.newton, Some(&f.newton_metre)));
-        let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
+        let header = ["body", "Fx / N", "Fy", "Fz", "+-", "Tx / N m", "Ty", "Tz", "+-"];
+        let bars = run.solution.bars();
+        let row = |(index, force): (usize, &farad::Force)| -> Vec<String> {
+            let bar = bars.and_then(|bars| bars.forces.get(index));
+            let mut cells = vec![force.name.clone()];
+            for (of, bar) in [
+                (&force.newton, bar.map(|bar| bar.newton)),
+                (&force.newton_metre, bar.map(|bar| bar.newton_metre)),
+            ] {
+                cells.extend(of.iter().map(|v| format!("{v:.5e}")));
+                cells.push(bar.map_or_else(String::new, |bar| format!("{bar:.0e}")));
+            }
+            cells
+        };
+        let rows = forces.iter().enumerate().map(row);
+        let _ = write!(text, "\n{}", aligned_table(header.map(str::to_owned).to_vec(), rows));
         for force in forces.iter().filter(|force| {
             let size = force.newton.iter().map(|f| f * f).sum::<f64>().sqrt();
             force.known_to > VAGUE * size

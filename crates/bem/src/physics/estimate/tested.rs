@@ -1,0 +1,187 @@
+//! Means over panels, weighted with the modes, of what charges at the places of all panels make:
+//! the transpose of [`values`](super::values), entry by entry.
+
+use rayon::prelude::*;
+
+use super::super::external;
+use super::super::rows::System;
+use super::ChildCharges;
+use super::values::{CURVED, DEGREE, NEAR, TOLERANCE};
+use crate::Error;
+use crate::geometry::neighbours::Neighbours;
+use crate::geometry::patch::Patch;
+use crate::geometry::triangle::Vec3;
+use crate::integrals::curved_potentials::{self, Wanted};
+use crate::integrals::potentials::WeightedPoints;
+use crate::near::pairs::RowKind;
+use crate::operator::points::QuadraturePoints;
+use crate::quadrature::modes::MODES;
+use crate::quadrature::sums::Rule;
+use crate::space::Density;
+
+/// Panels that a task takes at a time.
+const PANELS: usize = 32;
+
+impl System {
+    /// The right-hand side for conductors at 0 V next to these charges on the same surfaces.
+    #[tracing::instrument(level = "debug", skip_all, name = "right-hand side of children")]
+    pub(in crate::physics) fn right_hand_side_of(
+        &self,
+        charges: &ChildCharges,
+    ) -> Result<Vec<f64>, Error> {
+        let n = self.panels.len();
+        let mut rows = vec![0.0; self.rows.len()];
+        if n > 0 {
+            let sources = Sources::of(self, &self.at_places(charges));
+            let rule = Rule::of_degree(DEGREE + usize::from(self.density == Density::Linear));
+            let (potential, gradient) = sources.sums(self, rule)?;
+            let no_reach = vec![0.0; sources.places.len()];
+            let search = Neighbours::new(&sources.places, &no_reach);
+            let of_panel = |(found, room): &mut (Vec<u32>, Room), i: usize| {
+                let of_points = i * rule.len()..(i + 1) * rule.len();
+                let gradient = gradient.get(3 * of_points.start..3 * of_points.end);
+                let far = (&potential[of_points], gradient.unwrap_or_default());
+                sources.tested(self, (i, rule), far, (&search, found), room)
+            };
+            let each = (0..n).into_par_iter().with_min_len(PANELS);
+            let tested: Vec<[f64; MODES]> =
+                each.map_init(|| (Vec::new(), Room::default()), of_panel).collect();
+            for m in 0..self.density.modes() {
+                let of_mode = rows[m * n..(m + 1) * n].iter_mut();
+                of_mode.zip(&tested).for_each(|(row, tested)| *row = tested[m]);
+            }
+        }
+        self.rows.right_hand_side(&vec![0.0; self.conductors], &mut rows);
+        Ok(rows)
+    }
+}
+
+/// Means of what near charges make on a curved panel.
+fn on_curved(patch: &Patch, (kind, area): (RowKind, f64), room: &Room) -> [f64; MODES] {
+    // Normals have the length of the area there.
+    let (wanted, factor) = match kind {
+        RowKind::Adjoint => (Wanted::Double, 0.5 / area),
+        _ => (Wanted::Potential, 1.0),
+    };
+    let places: Vec<Vec3> = room.at.iter().map(|(x, _)| *x).collect();
+    let found = curved_potentials::at_points(patch, &places, wanted, CURVED);
+    let mut sums = [0.0; MODES];
+    for (of_charge, (_, q)) in found.iter().zip(&room.at) {
+        let terms = sums.iter_mut().zip(of_charge.potential);
+        terms.for_each(|(sum, value)| *sum += factor * q * value);
+    }
+    sums
+}
+
+/// Charges at places, and their images, in scaled coordinates.
+struct Sources {
+    places: Vec<Vec3>,
+    charges: Vec<f64>,
+}
+
+/// Room for the charges near a panel.
+#[derive(Default)]
+struct Room {
+    near: WeightedPoints,
+    at: Vec<(Vec3, f64)>,
+}
+
+impl Sources {
+    fn of(system: &System, charges: &[f64]) -> Self {
+        let (panels, images) = (&system.panels, &system.images);
+        let at = system.places();
+        let own: Vec<[f64; 3]> = (0..panels.len())
+            .flat_map(|i| at.iter().map(move |&at| panels.unscaled(&panels.point(i, at))))
+            .collect();
+        let image = |g: usize| own.iter().map(move |&x| panels.scaled(images.reflect(g, x)));
+        let of_image = |g: usize| charges.iter().map(move |q| images.sign(g) * q);
+        Self {
+            places: (0..images.count()).flat_map(image).collect(),
+            charges: (0..images.count()).flat_map(of_image).collect(),
+        }
+    }
+
+    /// Potentials at the points of a rule on all panels, and gradients if there are interfaces.
+    fn sums(&self, system: &System, rule: &'static Rule) -> Result<(Vec<f64>, Vec<f64>), Error> {
+        let with_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
+        let sources: Vec<[f64; 3]> = self.places.iter().map(|&x| x.into()).collect();
+        let targets = QuadraturePoints::new(&system.panels, rule).all();
+        let options = fmm::Options {
+            tolerance: TOLERANCE,
+            // What points near a target add the closed form takes away again.
+            precision: Some(fmm::Precision::Double),
+            gradient: with_gradients,
+            ..fmm::Options::default()
+        };
+        let mut potential = vec![0.0; targets.len()];
+        let mut gradient = vec![0.0; if with_gradients { 3 * targets.len() } else { 0 }];
+        fmm::Plan::new(&sources, Some(&targets), &options)?.apply(
+            fmm::Densities { charges: Some(&self.charges), dipoles: None },
+            fmm::Potentials {
+                potential: Some(&mut potential),
+                gradient: with_gradients.then_some(&mut gradient[..]),
+            },
+        )?;
+        Ok((potential, gradient))
+    }
+
+    /// The means over panel `i`: of what the sums have at its points, where near charges are put
+    /// right.
+    fn tested(
+        &self,
+        system: &System,
+        (i, rule): (usize, &'static Rule),
+        (potential, gradient): (&[f64], &[f64]),
+        (search, found): (&Neighbours<'_>, &mut Vec<u32>),
+        room: &mut Room,
+    ) -> [f64; MODES] {
+        let (panels, kind) = (&system.panels, system.rows.kinds[i]);
+        let (centroid, reach) = (panels.centroid(i), NEAR * panels.radius(i));
+        let around = Vec3::repeat(reach);
+        found.clear();
+        search.around_box(&(centroid - around), &(centroid + around), found);
+        room.near.clear();
+        room.at.clear();
+        // In its own plane a panel makes no normal derivative.
+        let places = system.places().len();
+        let own = i * places..(i + 1) * places;
+        let is_flat_adjoint = kind == RowKind::Adjoint && panels.curved(i).is_none();
+        for &k in found.iter() {
+            if is_flat_adjoint && own.contains(&(k as usize)) {
+                continue;
+            }
+            let (x, q) = (self.places[k as usize], self.charges[k as usize]);
+            if (x - centroid).norm_squared() < reach * reach {
+                room.near.push(&x, q);
+                room.at.push((x, q));
+            }
+        }
+        let mut tested = match panels.curved(i) {
+            Some(patch) => on_curved(patch, (kind, panels.areas()[i]), room),
+            None => external::of_charges(system, i, kind, (&room.at, &mut room.near)),
+        };
+        let points = panels.points(rule, i).zip(panels.normals(rule, i));
+        for (p, ((x, _), normal)) in points.enumerate() {
+            let mut value = match kind {
+                RowKind::Adjoint => {
+                    Vec3::from_column_slice(&gradient[3 * p..3 * p + 3]).dot(&normal)
+                }
+                _ => potential[p],
+            };
+            for (y, q) in &room.at {
+                let r = x - y;
+                let r2 = r.norm_squared();
+                if r2 > 0.0 {
+                    let inverse = 1.0 / r2.sqrt();
+                    value += match kind {
+                        RowKind::Adjoint => q * r.dot(&normal) * inverse / r2,
+                        _ => -q * inverse,
+                    };
+                }
+            }
+            let weights = rule.modes();
+            tested.iter_mut().zip(weights).for_each(|(sum, weights)| *sum += weights[p] * value);
+        }
+        tested
+    }
+}

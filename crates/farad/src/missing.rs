@@ -1,0 +1,192 @@
+//! The charge that a state misses, and what it does to values at probes and to forces: their error
+//! bars (docs/math.md, "Error estimates").
+
+use bem::{ChildCharges, Electrostatics, Prepared, Progress};
+use mesh::Mesh;
+use mesh::locate::Locator;
+use mesh::refine;
+use nalgebra::{DMatrix, DVector};
+
+use crate::bars::{self, ForceBar, ProbeBars};
+use crate::fault::Error;
+use crate::forces;
+use crate::problem::Problem;
+use crate::state;
+
+/// Errors of potentials change sign in space. A place counts as one within this share of its
+/// distance from the surfaces, where they are as large as anywhere near.
+const AROUND: f64 = 0.3;
+
+/// Local problems on interfaces leave out that neighbouring panels act on each other's normal
+/// fields, most of all across edges: they find down to half of what is missing.
+const OF_INTERFACES: f64 = 2.0;
+
+/// A state's charge and what it misses, on the children of triangles and their images.
+pub(crate) struct Missing {
+    mesh: Mesh,
+    charge: ChildCharges,
+    missing: ChildCharges,
+    /// Estimates are multiplied by this.
+    factor: f64,
+}
+
+/// What is missing of the state of this answer, whose matrix of all excitations misses `energies`;
+/// `None` where there is no state.
+#[tracing::instrument(level = "debug", skip_all, name = "missing charge")]
+pub(crate) fn find(
+    problem: &Problem,
+    prepared: &mut Prepared,
+    answer: &Electrostatics,
+    (energies, weights): (&[Vec<f64>], &[f64]),
+    progress: &dyn Progress,
+) -> Result<Option<Missing>, Error> {
+    let driven = state::driven(problem, answer);
+    let Some(state) = answer.state(&state::conditions(problem), driven) else { return Ok(None) };
+    let excitation =
+        bem::Excitation { potentials: state.potentials.clone(), ..state::sources(problem) };
+    let images = &problem.symmetry.images;
+    let children = refine::uniform(&problem.mesh, |_, point| point)
+        .map_err(|error| Error::Accuracy(error.to_string()))?;
+    let mesh = images.mesh(&children);
+    let with_images = |charges: &ChildCharges| ChildCharges {
+        total: images.charges(&charges.total),
+        at_corners: images.at_corners(&charges.at_corners),
+    };
+    let owner = &problem.conductors.of_triangle;
+    let weight = |(weight, owner): (&f64, &Option<u32>)| {
+        if owner.is_some() { *weight } else { OF_INTERFACES * weight }
+    };
+    let weights: Vec<f64> = weights.iter().zip(owner).map(weight).collect();
+    let mut missing = prepared.missing(&excitation, &state, &weights)?;
+    let induced = prepared.induced_by(&missing, progress)?;
+    missing.add(1.0, &induced);
+    for (conductor, volt) in floating(problem, answer, &state, energies) {
+        missing.add(volt, &ChildCharges::of(&answer.responses[conductor]));
+    }
+    Ok(Some(Missing {
+        charge: with_images(&ChildCharges::of(&state)),
+        missing: with_images(&missing),
+        factor: bars::factor(problem),
+        mesh,
+    }))
+}
+
+/// What the potentials of floating conductors are off by: the charge that is missing at fixed
+/// potentials is not theirs.
+fn floating(
+    problem: &Problem,
+    answer: &Electrostatics,
+    state: &bem::State,
+    energies: &[Vec<f64>],
+) -> Vec<(usize, f64)> {
+    let count = problem.conductors.names.len();
+    let conditions = state::conditions(problem);
+    let is_floating = |k: &usize| matches!(conditions[*k], bem::Condition::Charge(_));
+    let floating: Vec<usize> = (0..count).filter(is_floating).collect();
+    let sources = problem.description.has_sources().then_some(count);
+    let missing = |&i: &usize| -> f64 {
+        let had = |k: usize| sources.map_or(0.0, |s| answer.responses[s].potentials[k]);
+        let of_units: f64 =
+            (0..count).map(|k| energies[i][k] * (state.potentials[k] - had(k))).sum();
+        of_units + sources.map_or(0.0, |s| energies[i][s])
+    };
+    if floating.is_empty() {
+        return Vec::new();
+    }
+    let m = floating.len();
+    let matrix =
+        DMatrix::from_fn(m, m, |a, b| answer.responses[floating[b]].conductor_charge[floating[a]]);
+    let charges = DVector::from_iterator(m, floating.iter().map(missing));
+    let volts = matrix.lu().solve(&charges).unwrap_or_else(|| DVector::zeros(m));
+    floating.into_iter().zip(volts.iter().map(|volt| -volt)).collect()
+}
+
+fn norm(v: [f64; 3]) -> f64 {
+    v.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+impl Missing {
+    /// The bars of values at each of the problem's probes, which a solve to `tolerance` found.
+    #[tracing::instrument(level = "debug", skip_all, name = "bars of probes")]
+    pub(crate) fn of_probes(
+        &self,
+        problem: &Problem,
+        found: &[crate::Probed],
+        tolerance: f64,
+    ) -> Result<Vec<ProbeBars>, Error> {
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing);
+        // What values at probes have beyond those of the solve's charges as they are.
+        let as_it_is = bem::SurfaceCharge::new(&self.mesh, &self.charge).with_tolerance(tolerance);
+        let none = bem::Excitation::default();
+        let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
+        let whole = problem.symmetry.whole(&problem.mesh);
+        let near = Locator::of_part(whole, (0..whole.triangles.len() as u32).collect());
+        let areas = &problem.areas;
+        let per_metre = 1.0 / problem.description.unit.metres();
+        let of_probe = |probed: &crate::Probed| -> Result<ProbeBars, Error> {
+            let points = &probed.points;
+            let off = missing.evaluate(&none, points, true)?;
+            let raw = as_it_is.evaluate(&sources, points, true)?;
+            let potentials = probed.potential.iter().map(|v| v.abs());
+            let fields = probed.field.iter().map(|&field| norm(field));
+            let [volt, field] = [potentials.fold(0.0, f64::max), fields.fold(0.0, f64::max)]
+                .map(|largest| tolerance * largest);
+            let mut bars = ProbeBars::default();
+            for (k, &point) in points.iter().enumerate() {
+                if problem.symmetry.is_behind_ground(point) {
+                    bars.potential_v.push(0.0);
+                    bars.field_v_per_m.push(0.0);
+                    continue;
+                }
+                let nearest = near.nearest(point);
+                let distance = nearest.as_ref().map_or(0.0, |found| found.distance);
+                let size = nearest.map_or(0.0, |n| areas[n.triangle as usize % areas.len()].sqrt());
+                let (potential, gradient) = (off.potential[k].abs(), norm(off.field[k]));
+                let around = [
+                    potential + AROUND * distance * gradient,
+                    gradient + AROUND * potential / (distance + size).max(f64::MIN_POSITIVE),
+                ];
+                let moved_field = std::array::from_fn(|axis| {
+                    probed.field[k][axis] - per_metre * raw.field[k][axis]
+                });
+                let moved = [(probed.potential[k] - raw.potential[k]).abs(), norm(moved_field)];
+                bars.potential_v.push(self.factor * around[0] + moved[0] + volt);
+                bars.field_v_per_m.push(self.factor * around[1] * per_metre + moved[1] + field);
+            }
+            Ok(bars)
+        };
+        found.iter().map(of_probe).collect()
+    }
+
+    /// The bars of forces and torques on these bodies.
+    #[tracing::instrument(level = "debug", skip_all, name = "bars of forces")]
+    pub(crate) fn of_forces(
+        &self,
+        problem: &Problem,
+        found: &[crate::Force],
+    ) -> Result<Vec<ForceBar>, Error> {
+        let mut all = self.charge.clone();
+        all.add(1.0, &self.missing);
+        let [before, after] = [&self.charge, &all]
+            .map(|charges| forces::of_children(problem, &self.mesh, charges.into()));
+        let (before, after) = (before?, after?);
+        let [low, high] = mesh::quality::bounding_box(&problem.mesh);
+        let size = norm(std::array::from_fn(|k| high[k] - low[k]));
+        let lever = size * problem.description.unit.metres();
+        let of_body = |force: &crate::Force| {
+            let find = |all: &[forces::Pull]| {
+                all.iter().find(|pull| pull.name == force.name).map(|p| (p.newton, p.newton_metre))
+            };
+            let (before, after) = (find(&before)?, find(&after)?);
+            let change = |a: [f64; 3], b: [f64; 3]| norm(std::array::from_fn(|k| b[k] - a[k]));
+            Some(ForceBar {
+                newton: self.factor * change(before.0, after.0) + force.known_to,
+                newton_metre: self.factor * change(before.1, after.1) + force.known_to * lever,
+            })
+        };
+        Ok(found.iter().map(|force| of_body(force).unwrap_or_default()).collect())
+    }
+}

@@ -1,0 +1,147 @@
+//! Bars of values at probes and of forces, against the same surfaces with much finer meshes.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use farad::{
+    Amount, Charge, Conductor, Description, Dielectric, LengthUnit, Mirror, Options, Plane, Probe,
+    ProbePoints, Problem, Quiet, Setting, Solution,
+};
+use mesh::Mesh;
+use mesh::generate::{Cube, Resolution, Sphere, SphereBase};
+use mesh::refine;
+use mesh::transform::{Motion, moved};
+
+use bem::Density;
+
+/// Of all points so many are covered at least, and of those half have bars below so many errors.
+const COVERED: f64 = 0.97;
+const MEDIAN: f64 = 8.0;
+
+fn cube() -> Mesh {
+    Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(108) }.build().unwrap()
+}
+
+/// A cube of edge 1 and a smaller one aside.
+fn cubes() -> Mesh {
+    let motion = Motion { angle: 0.4, axis: [1.0, 2.0, 0.5], ..Motion::along([1.3, 0.2, 0.1]) };
+    let aside = moved(&cube(), |_| true, &motion);
+    let [a, b] = [("cube", cube()), ("other", aside)].map(|(name, mesh)| (name.to_owned(), mesh));
+    mesh::join::joined(vec![a, b])
+}
+
+fn line(name: &str, from: [f64; 3], to: [f64; 3]) -> Probe {
+    let place = ProbePoints::Line { from, to, count: 40 };
+    Probe { name: name.to_owned(), place }
+}
+
+/// With forces, and probes along the faces and away.
+fn description() -> Description {
+    Description {
+        unit: LengthUnit::Millimetre,
+        forces: true,
+        probes: vec![
+            line("near", [-0.4, 0.3, 0.62], [0.9, 1.1, 0.8]),
+            line("far", [-0.8, 0.9, 0.1], [-6.0, 3.0, 5.0]),
+        ],
+        ..Description::default()
+    }
+}
+
+fn solved(description: &Description, mesh: &Mesh, density: Density, tolerance: f64) -> Solution {
+    let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
+    let options = Options { tolerance, density, ..Options::default() };
+    problem.solve(&options, &Quiet).unwrap()
+}
+
+fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
+    (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
+}
+
+fn check(name: &str, description: &Description, mesh: &Mesh) {
+    let fine = (0..2).fold(mesh.clone(), |mesh, _| refine::uniform(&mesh, |_, x| x).unwrap());
+    let exact = solved(description, &fine, Density::Linear, 1e-7).state.unwrap();
+    for density in [Density::Constant, Density::Linear] {
+        let found = solved(description, mesh, density, 1e-6);
+        let (state, bars) = (found.state.as_ref().unwrap(), found.bars().unwrap());
+        let forces = state.forces.iter().flatten().zip(exact.forces.iter().flatten());
+        for ((force, exact), bar) in forces.zip(&bars.forces) {
+            let off =
+                [apart(force.newton, exact.newton), apart(force.newton_metre, exact.newton_metre)];
+            assert!(bar.newton > off[0] && bar.newton_metre > off[1], "{name}: {bar:?} {off:?}");
+            assert!(bar.newton < MEDIAN * off[0] + force.known_to, "{name}: {bar:?} {off:?}");
+        }
+        for ((probed, exact), bars) in state.probes.iter().zip(&exact.probes).zip(&bars.probes) {
+            let volt = probed.potential.iter().zip(&exact.potential).map(|(a, b)| (a - b).abs());
+            let field = probed.field.iter().zip(&exact.field).map(|(a, b)| apart(*a, *b));
+            let of_volt: Vec<f64> = bars.potential_v.iter().zip(volt).map(|(b, e)| b / e).collect();
+            let of_field: Vec<f64> =
+                bars.field_v_per_m.iter().zip(field).map(|(b, e)| b / e).collect();
+            for mut ratios in [of_volt, of_field] {
+                ratios.sort_by(f64::total_cmp);
+                let least = ratios[((1.0 - COVERED) * ratios.len() as f64) as usize];
+                let median = ratios[ratios.len() / 2];
+                assert!(least > 1.0 && median < MEDIAN, "{name}: {ratios:?}");
+            }
+        }
+    }
+}
+
+fn held(name: &str, volt: f64) -> Conductor {
+    Conductor::new(name).with(Setting::Potential(volt))
+}
+
+#[test]
+fn of_metal() {
+    let conductors = vec![held("cube", 1.0), held("other_cube", -0.5)];
+    check("two cubes", &Description { conductors, ..description() }, &cubes());
+}
+
+#[test]
+fn of_floating_metal_and_a_charge() {
+    let floating = Conductor::new("other_cube").with(Setting::Charge(1e-14));
+    let charge = Charge { position: [0.2, -1.1, 0.3], amount: Amount::Coulomb(3e-14) };
+    let description = Description {
+        conductors: vec![held("cube", 1.0), floating],
+        charges: vec![charge],
+        ..description()
+    };
+    check("floating, with a charge", &description, &cubes());
+}
+
+#[test]
+fn of_dielectrics() {
+    let description = Description {
+        conductors: vec![held("cube", 1.0)],
+        dielectrics: vec![Dielectric::new("other_cube", 4.0)],
+        ..description()
+    };
+    check("metal and glass", &description, &cubes());
+}
+
+#[test]
+fn with_planes() {
+    for odd in [true, false] {
+        let description = Description {
+            conductors: vec![held("cube", 1.0)],
+            planes: vec![Mirror { plane: Plane { axis: 2, at: -0.9 }, odd }],
+            ..description()
+        };
+        check(if odd { "over ground" } else { "next to its image" }, &description, &cube());
+    }
+}
+
+#[test]
+fn of_curved_surfaces() {
+    // Refined, the surface is the same.
+    let resolution = Resolution::Elements(72);
+    let sphere = Sphere { radius: 0.6, base: SphereBase::Octahedron, resolution };
+    let flat = sphere.build().unwrap();
+    let mesh = mesh::lift::smooth(&flat, 60.0, None);
+    let charge = Charge { position: [1.1, 0.2, 0.3], amount: Amount::Coulomb(3e-14) };
+    let description = Description {
+        conductors: vec![held("sphere", 1.0)],
+        charges: vec![charge],
+        ..description()
+    };
+    check("curved", &description, &mesh);
+}
