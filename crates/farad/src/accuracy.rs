@@ -8,11 +8,11 @@ use mesh::Mesh;
 
 use crate::edges;
 use crate::fault::Error;
+use crate::goal::{self, Number, Of};
 use crate::marking::{self, Marks, Side};
 use crate::problem::Problem;
-use crate::solution::{SOLVATION_ENERGY, Solution};
+use crate::solution::Solution;
 use crate::solver::Solver;
-use crate::study::entry_name;
 
 /// Least accuracy that double precision, and integrals made for it, support.
 pub const FINEST: f64 = 1e-9;
@@ -41,19 +41,6 @@ const PATIENCE: usize = 4;
 
 /// The next mesh takes about so many times as long.
 const NEXT: f64 = 3.0;
-
-/// What the accuracy is asked of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Of {
-    /// All entries of the capacitance matrix, relative to the smaller of their two conductors'
-    /// diagonals, and the solvation energy where there are point charges.
-    #[default]
-    All,
-    /// The solvation energy.
-    Energy,
-    /// One entry of the capacitance matrix, relative to itself, by the conductors' names.
-    Entry(String, String),
-}
 
 /// How exact an answer has to be, and what it may take.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,24 +104,6 @@ pub struct Attained {
     pub ended: Ended,
 }
 
-/// One number that is asked for.
-struct Number {
-    name: String,
-    unit: &'static str,
-    value: f64,
-    bar: f64,
-    /// What the accuracy is relative to.
-    size: f64,
-    /// The excitations whose energies' errors are its own.
-    excitations: Vec<usize>,
-}
-
-impl Number {
-    fn relative(&self) -> f64 {
-        if self.size > 0.0 { self.bar / self.size } else { f64::INFINITY }
-    }
-}
-
 /// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
 /// asks, each mesh made from the one before by splitting the sides of triangles along which the
 /// density's error is largest. `each` is called after every mesh.
@@ -188,7 +157,7 @@ pub fn solve_to(
             }
             return Ok(Attained { problem: current, solution, levels, ended: Ended::Unsolved });
         }
-        let mut numbers = numbers(&current, &solution, &goal.of)?;
+        let mut numbers = goal::numbers(&current, &solution, &goal.of)?;
         for (new, old) in numbers.iter().zip(&known) {
             let moved = (new.value - old.value).abs();
             // Both bars are of the estimate as it is.
@@ -199,7 +168,7 @@ pub fn solve_to(
         known = std::mem::take(&mut numbers);
         solution.bars = solution.bars.map(|bars| bars.times(stretched));
         let worst = known.iter().max_by(|a, b| a.relative().total_cmp(&b.relative()));
-        let Some(worst) = worst else { return Err(nothing(&goal.of)) };
+        let Some(worst) = worst else { return Err(goal::nothing(&goal.of)) };
         let relative = stretched * worst.relative();
         levels.push(Level {
             triangles: current.mesh.triangles.len(),
@@ -295,66 +264,6 @@ fn is_stalled(levels: &[Level]) -> bool {
     recent.len() == PATIENCE && last.relative > SHRINKS * longest
 }
 
-fn nothing(of: &Of) -> Error {
-    Error::Accuracy(match of {
-        Of::All => {
-            "there is neither a conductor nor a point charge, so no capacitance or energy to be accurate to"
-                .to_owned()
-        }
-        Of::Energy => "there is no point charge, so no solvation energy".to_owned(),
-        Of::Entry(a, b) => format!("there is no entry C({a}, {b})"),
-    })
-}
-
-/// The numbers that are asked for, with their bars.
-fn numbers(problem: &Problem, solution: &Solution, of: &Of) -> Result<Vec<Number>, Error> {
-    let Some(bars) = &solution.bars else { return Err(nothing(of)) };
-    let names = &problem.conductors.names;
-    let matrices = solution.matrices();
-    let (farad, length) = (&matrices.maxwell_farad, &solution.answer.maxwell);
-    let entry = |i: usize, j: usize, size: f64| {
-        let per_length = if length[i][j] == 0.0 { 0.0 } else { farad[i][j] / length[i][j] };
-        Number {
-            name: entry_name(names, i, j),
-            unit: "F",
-            value: farad[i][j],
-            bar: bars.maxwell[i][j] * per_length.abs(),
-            size,
-            excitations: vec![i, j],
-        }
-    };
-    let mut numbers = Vec::new();
-    match of {
-        Of::All => {
-            for i in 0..names.len() {
-                for j in 0..names.len() {
-                    numbers.push(entry(i, j, farad[i][i].abs().min(farad[j][j].abs())));
-                }
-            }
-        }
-        Of::Entry(a, b) => {
-            let index = |name: &String| names.iter().position(|known| known == name);
-            let (Some(i), Some(j)) = (index(a), index(b)) else { return Err(nothing(of)) };
-            numbers.push(entry(i, j, farad[i][j].abs()));
-        }
-        Of::Energy => {}
-    }
-    let energy = solution.state.as_ref().and_then(|state| state.solvation.as_ref());
-    if let (Some(found), Some(bar), true) = (energy, bars.reaction_j, !matches!(of, Of::Entry(..)))
-    {
-        let value = found.energies.reaction_j;
-        numbers.push(Number {
-            name: SOLVATION_ENERGY.to_owned(),
-            unit: "J",
-            value,
-            bar,
-            size: value.abs(),
-            excitations: vec![names.len()],
-        });
-    }
-    if numbers.is_empty() { Err(nothing(of)) } else { Ok(numbers) }
-}
-
 /// The mesh with those sides split that the errors of numbers beyond the accuracy belong to.
 fn next_mesh(
     problem: &Problem,
@@ -363,20 +272,16 @@ fn next_mesh(
     stretched: f64,
     accuracy: f64,
 ) -> Result<Mesh, Error> {
-    let Some(bars) = &solution.bars else { return Err(nothing(&Of::All)) };
+    let Some(bars) = &solution.bars else { return Err(goal::nothing(&Of::All)) };
     let missed = |number: &&Number| stretched * number.relative() > accuracy;
     // Without any, one more mesh is to confirm what was found.
     let is_confirmed = !numbers.iter().any(|number| missed(&number));
     let mut weights: HashMap<usize, f64> = HashMap::new();
     for number in numbers.iter().filter(|number| is_confirmed || missed(number)) {
-        for &excitation in &number.excitations {
-            let energy =
-                bars.sides.get(excitation).map_or(0.0, |sides| sides.iter().flatten().sum::<f64>());
-            if energy > 0.0 {
-                // Errors of excitations count as much as they make the bar.
-                let weight = weights.entry(excitation).or_default();
-                *weight = weight.max(number.relative() / energy);
-            }
+        for &(excitation, share) in &number.of {
+            // Errors of excitations count as much as they make the bar.
+            let weight = weights.entry(excitation).or_default();
+            *weight = weight.max(number.relative() * share);
         }
     }
     let mut gains: HashMap<Side, f64> = HashMap::new();

@@ -44,6 +44,7 @@ pub mod fastcap;
 mod fault;
 mod forces;
 mod fringes;
+mod goal;
 mod marking;
 mod media;
 mod media_check;
@@ -64,7 +65,7 @@ mod sweep;
 mod testing;
 pub mod units;
 
-pub use accuracy::{Attained, Ended, FINEST, Goal, Level, Of, density_for, solve_to};
+pub use accuracy::{Attained, Ended, FINEST, Goal, Level, density_for, solve_to};
 pub use bars::{Bars, ConductorBars, ForceBar, ProbeBars};
 pub use bem;
 pub use bem::{Method, Mirror, Progress, Quiet, SolveOptions as Options};
@@ -76,6 +77,7 @@ pub use description::{
 };
 pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, Touching};
 pub use forces::{Balance, Force};
+pub use goal::Of;
 pub use media::{Media, SURROUNDINGS, Summary as Medium};
 pub use mesh;
 pub use mesh::mirror::Plane;

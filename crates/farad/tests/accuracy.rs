@@ -2,7 +2,7 @@
 
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
-    Of, Options, Problem, Quiet, Setting, solve_to,
+    Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
 };
 use mesh::Mesh;
 
@@ -175,6 +175,59 @@ fn an_accuracy_of_one_number_refines_for_that() {
     let level = found.levels.last().unwrap();
     assert_eq!((level.worst.as_str(), level.unit), ("solvation energy", "J"));
     assert!(level.bar <= 2e-2 * level.value.abs());
+}
+
+/// Results of a state: a metal cube that floats next to a charge.
+#[test]
+fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
+    let charge = Charge { position: [0.9, 0.3, 0.2], amount: Amount::Coulomb(1e-11) };
+    let place = ProbePoints::Line { from: [0.0, 0.1, 0.7], to: [0.0, 0.1, 3.0], count: 12 };
+    let conductor = Conductor { groups: vec!["cube".to_owned()], ..Conductor::new("cube") };
+    let description = Description {
+        conductors: vec![conductor.with(Setting::Charge(2e-11))],
+        charges: vec![charge],
+        probes: vec![Probe { name: "up".to_owned(), place }],
+        forces: true,
+        polarisability: true,
+        ..Description::default()
+    };
+    let mut mesh = cube(|x| x);
+    mesh.groups = vec![mesh::PhysicalGroup { tag: 1, name: Some("cube".to_owned()) }];
+    mesh.memberships.push(vec![0]);
+    mesh.membership = vec![1; 12];
+    let solve = |of: Of, accuracy: f64| {
+        let goal = Goal { of, ..goal(accuracy) };
+        attained(description.clone(), mesh.clone(), &goal)
+    };
+    let named = |of: fn(String) -> Of, name: &str| of(name.to_owned());
+    for (of, name) in [
+        (named(Of::Potential, "cube"), "V(cube)"),
+        (named(Of::Force, "cube"), "F(cube)"),
+        (named(Of::Probe, "up"), "potential at up"),
+        (named(Of::Field, "up"), "field at up"),
+        (Of::Polarisability, "polarisability xx/(4 pi eps0)"),
+    ] {
+        let (coarse, fine) = (solve(of.clone(), 3e-2).unwrap(), solve(of.clone(), 4e-3).unwrap());
+        for found in [&coarse, &fine] {
+            assert_eq!(found.ended, Ended::Reached, "{of:?}");
+        }
+        let [coarse, fine] = [coarse, fine].map(|found| found.levels.last().unwrap().clone());
+        assert!(coarse.triangles < fine.triangles && fine.relative <= 4e-3, "{of:?}");
+        assert!(coarse.worst.starts_with(&name[..5]), "{}", coarse.worst);
+        // Of probes the worst point may be another one.
+        let is_same = coarse.worst == fine.worst && !name.ends_with("up");
+        let off = (coarse.value - fine.value).abs();
+        assert!(!is_same || off < coarse.bar + fine.bar, "{of:?}: {coarse:?} {fine:?}");
+    }
+    for (of, what) in [
+        (named(Of::Charge, "cube"), "no conductor cube"),
+        (named(Of::Potential, "ball"), "no floating conductor ball"),
+        (named(Of::Force, "ball"), "no force on ball"),
+        (named(Of::Field, "down"), "no probe down"),
+    ] {
+        let error = solve(of, 1e-2).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    }
 }
 
 #[test]

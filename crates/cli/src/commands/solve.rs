@@ -34,7 +34,8 @@ pub(crate) struct Args {
     /// capacitance matrix or to the energy; over the case's solver.accuracy
     #[arg(long, value_name = "A", value_parser = parse_accuracy)]
     accuracy: Option<f64>,
-    /// What --accuracy is asked of: all, energy, or one entry such as "C(left, right)"
+    /// What --accuracy is asked of: all, energy, polarisability, an entry such as "C(left, right)",
+    /// V(conductor), Q(conductor), F(body), probe(name), field(name)
     #[arg(long, value_name = "WHAT", value_parser = parse_of)]
     accuracy_of: Option<Of>,
     /// Seconds that --accuracy may take; what was reached by then is the result

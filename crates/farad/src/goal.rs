@@ -1,0 +1,256 @@
+//! What an accuracy is asked of, and the numbers and bars that belong to it.
+
+use crate::bars::Bars;
+use crate::fault::Error;
+use crate::problem::Problem;
+use crate::solution::{SOLVATION_ENERGY, Solution, State};
+use crate::state;
+use crate::study::entry_name;
+
+/// What the accuracy is asked of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// All entries of the capacitance matrix, relative to the smaller of their two conductors'
+    /// diagonals, and the solvation energy where there are point charges.
+    #[default]
+    All,
+    /// The solvation energy.
+    Energy,
+    /// One entry of the capacitance matrix, relative to itself, by the conductors' names.
+    Entry(String, String),
+    /// A floating conductor's potential, relative to itself.
+    Potential(String),
+    /// The charge of a conductor that is held at a potential, relative to itself.
+    Charge(String),
+    /// The force on a body, relative to its size.
+    Force(String),
+    /// The potential at all points of a probe, relative to the largest there.
+    Probe(String),
+    /// The field at all points of a probe, relative to the largest there.
+    Field(String),
+    /// All entries of the polarisability, relative to the largest.
+    Polarisability,
+}
+
+/// One number that is asked for.
+pub(crate) struct Number {
+    pub(crate) name: String,
+    pub(crate) unit: &'static str,
+    pub(crate) value: f64,
+    pub(crate) bar: f64,
+    /// What the accuracy is relative to.
+    pub(crate) size: f64,
+    /// The excitations whose energies' errors are its own, and how much of it each of their
+    /// energies makes.
+    pub(crate) of: Vec<(usize, f64)>,
+}
+
+impl Number {
+    pub(crate) fn relative(&self) -> f64 {
+        if self.size > 0.0 { self.bar / self.size } else { f64::INFINITY }
+    }
+}
+
+/// The numbers that are asked for, with their bars.
+pub(crate) fn numbers(
+    problem: &Problem,
+    solution: &Solution,
+    of: &Of,
+) -> Result<Vec<Number>, Error> {
+    let Some(bars) = &solution.bars else { return Err(nothing(of)) };
+    let names = &problem.conductors.names;
+    let found = Found { problem, solution, bars };
+    let index = |name: &String| names.iter().position(|known| known == name);
+    let numbers = match of {
+        Of::All => {
+            let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
+            let farad = &solution.matrices().maxwell_farad;
+            let size = |(i, j): (usize, usize)| farad[i][i].abs().min(farad[j][j].abs());
+            let mut all: Vec<Number> =
+                pairs.map(|at| Number { size: size(at), ..found.entry(farad, at) }).collect();
+            all.extend(found.energy());
+            all
+        }
+        Of::Entry(a, b) => match (index(a), index(b)) {
+            (Some(i), Some(j)) => vec![found.entry(&solution.matrices().maxwell_farad, (i, j))],
+            _ => Vec::new(),
+        },
+        Of::Energy => found.energy().into_iter().collect(),
+        Of::Polarisability => found.polarisability(),
+        of_state => match &solution.state {
+            Some(state) => found.of_state(of_state, state),
+            None => Vec::new(),
+        },
+    };
+    if numbers.is_empty() { Err(nothing(of)) } else { Ok(numbers) }
+}
+
+struct Found<'a> {
+    problem: &'a Problem,
+    solution: &'a Solution,
+    bars: &'a Bars,
+}
+
+impl Found<'_> {
+    /// What the sides of all triangles have of an excitation's error.
+    fn error_of(&self, excitation: usize) -> f64 {
+        self.bars.sides.get(excitation).map_or(0.0, |sides| sides.iter().flatten().sum())
+    }
+
+    /// Shares of excitations that make a number each.
+    fn each(&self, excitations: impl IntoIterator<Item = usize>) -> Vec<(usize, f64)> {
+        let share = |excitation: usize| {
+            let error = self.error_of(excitation);
+            (error > 0.0).then(|| (excitation, 1.0 / error))
+        };
+        excitations.into_iter().filter_map(share).collect()
+    }
+
+    /// Shares of excitations in a state: their energies are added up with the squares of the
+    /// potentials.
+    fn of_all(&self, state: &State) -> Vec<(usize, f64)> {
+        let volts = state.conductors.iter().map(|conductor| conductor.potential_v.powi(2));
+        let sources = self.problem.description.has_sources().then_some(1.0);
+        let all: Vec<(usize, f64)> = volts.chain(sources).enumerate().collect();
+        let error: f64 = all.iter().map(|&(k, factor)| factor * self.error_of(k)).sum();
+        let share = |(k, factor): (usize, f64)| (error > 0.0).then(|| (k, factor / error));
+        all.into_iter().filter_map(share).collect()
+    }
+
+    /// An entry of the matrix, relative to itself.
+    fn entry(&self, farad: &[Vec<f64>], (i, j): (usize, usize)) -> Number {
+        let (value, length) = (farad[i][j], self.solution.answer.maxwell[i][j]);
+        let per_length = if length == 0.0 { 0.0 } else { value / length };
+        Number {
+            name: entry_name(&self.problem.conductors.names, i, j),
+            unit: "F",
+            value,
+            bar: self.bars.maxwell[i][j] * per_length.abs(),
+            size: value.abs(),
+            of: self.each([i, j]),
+        }
+    }
+
+    /// The solvation energy.
+    fn energy(&self) -> Option<Number> {
+        let found = self.solution.state.as_ref()?.solvation.as_ref()?;
+        let value = found.energies.reaction_j;
+        Some(Number {
+            name: SOLVATION_ENERGY.to_owned(),
+            unit: "J",
+            value,
+            bar: self.bars.reaction_j?,
+            size: value.abs(),
+            of: self.each([self.problem.conductors.names.len()]),
+        })
+    }
+
+    fn polarisability(&self) -> Vec<Number> {
+        let (Some(found), Some(bars)) = (&self.solution.polarisability, &self.bars.polarisability)
+        else {
+            return Vec::new();
+        };
+        let values = &found.over_4pi_eps0;
+        let size = values.iter().flatten().fold(0.0_f64, |size, value| size.max(value.abs()));
+        let sources = usize::from(self.problem.description.has_sources());
+        let first = self.problem.conductors.names.len() + sources;
+        let fields = first..first + state::field_axes(self.problem).0.len();
+        let axes = ["x", "y", "z"];
+        let entry = |(i, j): (usize, usize)| Number {
+            name: format!("polarisability {}{}/(4 pi eps0)", axes[i], axes[j]),
+            unit: self.problem.description.unit.cubed(),
+            value: values[i][j],
+            bar: bars[i][j],
+            size,
+            of: self.each(fields.clone()),
+        };
+        (0..3).flat_map(|i| (0..3).map(move |j| (i, j))).map(entry).collect()
+    }
+
+    fn of_state(&self, of: &Of, state: &State) -> Vec<Number> {
+        let number = |name: String, unit, (value, bar): (f64, f64), size| Number {
+            name,
+            unit,
+            value,
+            bar,
+            size,
+            of: self.of_all(state),
+        };
+        let conductors = state.conductors.iter().zip(&self.bars.conductors);
+        let conductor = |wanted: &String, floating: bool| {
+            conductors
+                .clone()
+                .find(|(found, _)| found.name == *wanted && found.floating == floating)
+        };
+        match of {
+            Of::Potential(name) => conductor(name, true)
+                .map(|(found, bars)| (found.potential_v, bars.potential_v))
+                .map(|of| number(format!("V({name})"), "V", of, of.0.abs()))
+                .into_iter()
+                .collect(),
+            Of::Charge(name) => conductor(name, false)
+                .map(|(found, bars)| (found.charge_c, bars.charge_c))
+                .map(|of| number(format!("Q({name})"), "C", of, of.0.abs()))
+                .into_iter()
+                .collect(),
+            Of::Force(name) => {
+                let forces = state.forces.iter().flatten().zip(&self.bars.forces);
+                let of_body = forces.filter(|(force, _)| force.name == *name);
+                let size = |v: [f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+                of_body
+                    .map(|(force, bar)| (size(force.newton), bar.newton))
+                    .map(|of| number(format!("F({name})"), "N", of, of.0))
+                    .collect()
+            }
+            Of::Probe(name) | Of::Field(name) => {
+                let probes = &self.problem.description.probes;
+                let Some(index) = probes.iter().position(|probe| probe.name == *name) else {
+                    return Vec::new();
+                };
+                let (Some(found), Some(bars)) =
+                    (state.probes.get(index), self.bars.probes.get(index))
+                else {
+                    return Vec::new();
+                };
+                let size = |v: &[f64; 3]| v.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let (values, bars, what, unit) = match of {
+                    Of::Field(_) => {
+                        let sizes = found.field.iter().map(size).collect();
+                        (sizes, &bars.field_v_per_m, "field", "V/m")
+                    }
+                    _ => (found.potential.clone(), &bars.potential_v, "potential", "V"),
+                };
+                let largest = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
+                let worst = values.into_iter().zip(bars.iter().copied());
+                worst
+                    .max_by(|a, b| a.1.total_cmp(&b.1))
+                    .map(|of| number(format!("{what} at {name}"), unit, of, largest))
+                    .into_iter()
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// That nothing of what is asked for is computed.
+pub(crate) fn nothing(of: &Of) -> Error {
+    Error::Accuracy(match of {
+        Of::All => {
+            "there is neither a conductor nor a point charge, so no capacitance or energy to be accurate to"
+                .to_owned()
+        }
+        Of::Energy => "there is no point charge, so no solvation energy".to_owned(),
+        Of::Entry(a, b) => format!("there is no entry C({a}, {b})"),
+        Of::Potential(name) => format!("there is no floating conductor {name}"),
+        Of::Charge(name) => {
+            format!("there is no conductor {name} at a potential, in a state that is asked for")
+        }
+        Of::Force(name) => format!("no force on {name} is computed"),
+        Of::Probe(name) | Of::Field(name) => format!("there is no probe {name}"),
+        Of::Polarisability => {
+            "no polarisability is computed, or none that has bars: fields go through a plane of symmetry"
+                .to_owned()
+        }
+    })
+}
