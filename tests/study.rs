@@ -56,6 +56,29 @@ fn a_sphere_has_second_order_and_its_exact_limit() {
 }
 
 #[test]
+fn graded_meshes_of_a_cube_converge_faster() {
+    let place = Workplace::new("study_graded");
+    place.generate("cube --edge 1 --elements 48", "cube.msh");
+    place.case("cube.toml", "cube.msh", "");
+    let exact = CUBE * FOUR_PI_EPS0;
+    let [even, graded] = ["", "--graded"].map(|how| {
+        let results = study(&place, &format!("cube.toml --density linear --levels 4 {how}"));
+        let entry = &results["entries"][0];
+        assert_eq!(entry["range"], "asymptotic", "{entry}");
+        let off = (number(entry, "extrapolated") - exact).abs();
+        assert!(off <= number(entry, "error"), "{off} {entry}");
+        assert_eq!(results["refinement"], if how.is_empty() { "flat" } else { "graded" });
+        assert_eq!(results["meshes"][3]["triangles"], 48 * 64);
+        (number(entry, "order"), number(entry, "error") / exact)
+    });
+    // Densities go as d^(-1/3): the order is limited to 4/3, and with cuts at 0.3 to 4/3 times the
+    // logarithm of that to the base 1/2.
+    assert!((even.0 - 4.0 / 3.0).abs() < 0.12, "{even:?}");
+    assert!((graded.0 - 4.0 / 3.0 * -0.3f64.log2()).abs() < 0.15, "{graded:?}");
+    assert!(graded.1 < 0.2 * even.1 && graded.1 < 1e-4, "{even:?} {graded:?}");
+}
+
+#[test]
 fn a_flat_refinement_of_a_sphere_goes_to_the_polyhedron() {
     let place = Workplace::small("study_polyhedron");
     let entry = &study(&place, "sphere.toml")["entries"][0];

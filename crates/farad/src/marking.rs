@@ -14,6 +14,8 @@ use mesh::split::{self, Split};
 use mesh::{Mesh, vector};
 
 use crate::edges;
+use crate::fault::Error;
+use crate::problem::Problem;
 
 /// Sides that end on an edge are split at this fraction from it: densities are singular there, and
 /// elements should shrink by more than half.
@@ -156,6 +158,25 @@ impl Marks<'_> {
             *known = known.max(gain);
         }
         after
+    }
+}
+
+impl Problem {
+    /// The mesh it is solved on with about four triangles for each, graded toward edges: sides that
+    /// end on one (more than 20 degrees, a rim, a line where several surfaces meet) are cut closer
+    /// to it, all others in the middle. Repeated, triangles at edges get smaller by the same factor
+    /// each time, as singular densities need it. Curved triangles are split on the curve.
+    ///
+    /// # Errors
+    /// [`Error::Accuracy`] where triangles are too many to number.
+    pub fn refined_toward_edges(&self) -> Result<Mesh, Error> {
+        let creases = edges::of(&self.mesh, &edges::surfaces(self));
+        let sides = |&[a, b, c]: &[u32; 3]| [side(a, b), side(b, c), side(c, a)];
+        let mut marked: Vec<Side> = self.mesh.triangles.iter().flat_map(sides).collect();
+        marked.sort_unstable();
+        marked.dedup();
+        let split = split_unfolded(&self.mesh, &creases, &mut marked);
+        Ok(split.map_err(|error| Error::Accuracy(error.to_string()))?.mesh)
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Missing {
     mesh: Mesh,
     charge: ChildCharges,
     missing: ChildCharges,
+    /// The largest potential of a conductor.
+    volt: f64,
     /// Estimates are multiplied by this.
     factor: f64,
 }
@@ -66,6 +68,7 @@ pub(crate) fn find(
     Ok(Some(Missing {
         charge: with_images(&ChildCharges::of(&state)),
         missing: with_images(&missing),
+        volt: state.potentials.iter().fold(0.0, |volt, v| v.abs().max(volt)),
         factor: bars::factor(problem),
         mesh,
     }))
@@ -130,10 +133,6 @@ impl Missing {
             let points = &probed.points;
             let off = missing.evaluate(&none, points, true)?;
             let raw = as_it_is.evaluate(&sources, points, true)?;
-            let potentials = probed.potential.iter().map(|v| v.abs());
-            let fields = probed.field.iter().map(|&field| norm(field));
-            let [volt, field] = [potentials.fold(0.0, f64::max), fields.fold(0.0, f64::max)]
-                .map(|largest| tolerance * largest);
             let mut bars = ProbeBars::default();
             for (k, &point) in points.iter().enumerate() {
                 if problem.symmetry.is_behind_ground(point) {
@@ -153,8 +152,11 @@ impl Missing {
                     probed.field[k][axis] - per_metre * raw.field[k][axis]
                 });
                 let moved = [(probed.potential[k] - raw.potential[k]).abs(), norm(moved_field)];
-                bars.potential_v.push(self.factor * around[0] + moved[0] + volt);
-                bars.field_v_per_m.push(self.factor * around[1] * per_metre + moved[1] + field);
+                // What the solver leaves.
+                let left = [probed.potential[k].abs().max(self.volt), norm(probed.field[k])]
+                    .map(|size| tolerance * size);
+                bars.potential_v.push(self.factor * around[0] + moved[0] + left[0]);
+                bars.field_v_per_m.push(self.factor * around[1] * per_metre + moved[1] + left[1]);
             }
             Ok(bars)
         };

@@ -48,6 +48,10 @@ pub(crate) struct Args {
     /// Put new vertices of components that are spheres onto the sphere; all else is refined flat
     #[arg(long)]
     spheres: bool,
+    /// Cut sides that end on an edge of a conductor or dielectric closer to it than in the middle:
+    /// meshes get graded, and values converge faster
+    #[arg(long, conflicts_with = "spheres")]
+    graded: bool,
     /// Folder for the results [default: CASE.study next to the case]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -65,7 +69,7 @@ struct Document {
     program: String,
     case: String,
     files: Vec<String>,
-    /// "flat" or "spheres".
+    /// "flat", "curved", "spheres" or "graded".
     refinement: &'static str,
     meshes: Vec<MeshResult>,
     /// The mesh that failed, and why; those before it are reported.
@@ -124,6 +128,18 @@ impl From<farad::Entry> for Entry {
     }
 }
 
+impl Args {
+    /// How meshes like this one are refined.
+    fn refinement(&self, mesh: &mesh::Mesh) -> &'static str {
+        match (self.graded, self.spheres, mesh.order()) {
+            (true, ..) => "graded",
+            (_, _, 2..) => "curved",
+            (_, true, _) => "spheres",
+            _ => "flat",
+        }
+    }
+}
+
 /// Solves the case on every mesh and reports.
 pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     let started = Instant::now();
@@ -156,7 +172,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         program: format!("farad {}", env!("CARGO_PKG_VERSION")),
         case: crate::paths::relative(&path, case.path()),
         files: Vec::new(),
-        refinement: if args.spheres { "spheres" } else { "flat" },
+        refinement: args.refinement(problem.mesh()),
         meshes: levels,
         failed,
         entries,
@@ -204,10 +220,16 @@ impl Meshes {
         output: &Output,
     ) -> Result<(), Failure> {
         if level > 0 {
-            let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
-            for note in notes.iter().filter(|_| level == 1) {
-                output.note(&format!("{}: {note}", case.mesh.display()));
-            }
+            let mesh = if args.graded {
+                let graded = problem.refined_toward_edges();
+                graded.map_err(|error| Failure::new(Exit::BadInput, error))?
+            } else {
+                let (mesh, notes) = refined(problem.given_mesh(), args.spheres)?;
+                for note in notes.iter().filter(|_| level == 1) {
+                    output.note(&format!("{}: {note}", case.mesh.display()));
+                }
+                mesh
+            };
             *problem = problem::prepare(case, mesh)?;
         }
         let triangles = problem.mesh().triangles.len();
