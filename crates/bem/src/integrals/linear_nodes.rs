@@ -70,7 +70,7 @@ impl Task<f64> for AddModes<'_> {
         let hats = source.hats();
         let corners = modes::AT_CORNERS.map(|corner| corner.map(|value| V::splat(factor * value)));
         for at in (0..nodes.x.len()).step_by(V::LANES) {
-            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+            let x = [V::load(&nodes.x[at..]), V::load(&nodes.y[at..]), V::load(&nodes.z[at..])];
             let values = linear(source, &hats, x, Potential::Single);
             for (m, sums) in sums.iter_mut().enumerate() {
                 let mut sum = V::load(&sums[at..]);
@@ -100,7 +100,7 @@ impl Task<f64> for SumLinear<'_> {
         let inner = source.hats();
         let mut sums = [[V::zero(); 3]; 3];
         for at in (0..nodes.x.len()).step_by(V::LANES) {
-            let x = [&nodes.x, &nodes.y, &nodes.z].map(|c| V::load(&c[at..]));
+            let x = [V::load(&nodes.x[at..]), V::load(&nodes.y[at..]), V::load(&nodes.z[at..])];
             let values = linear(source, &inner, x, potential);
             let weight = V::load(&nodes.weights[at..]);
             for (hat, sums) in outer.iter().zip(&mut sums) {
@@ -154,21 +154,24 @@ fn linear<V: Elementary>(
     let signed = below.where_above(zero, zero.sub(angle), angle);
     let signed = signed.zero_unless_above(z, zero);
     let uniform = uniform.sub(z.mul(angle));
-    std::array::from_fn(|l| {
+    let (of, along) =
+        if potential == Potential::Single { (uniform, &length) } else { (signed, &edge) };
+    // Closures of arrays would be calls: they do not take on the features of vector code.
+    let mut values = [zero; 3];
+    for l in 0..3 {
         let Hat { opposite, per_height, gradient } = &hats[l];
         let here = distance[*opposite].mul(V::splat(*per_height));
-        let (of, along) =
-            if potential == Potential::Single { (uniform, &length) } else { (signed, &edge) };
         let mut sum = zero;
         for i in 0..3 {
             sum = V::splat(gradient.dot(&source.edge_normals[i])).mul_add(along[i], sum);
         }
-        match potential {
+        values[l] = match potential {
             Potential::Single => here.mul_add(of, sum),
             // - z sum, with z = -below.
             Potential::Double => here.mul_add(of, below.mul(sum)),
-        }
-    })
+        };
+    }
+    values
 }
 
 #[cfg(test)]
