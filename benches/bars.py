@@ -9,7 +9,9 @@ run that is ten times as exact as the most exact of these. `accuracy`: what it t
 on two cores. Tables go to standard output; with --into they also replace those between the markers of that file.
 """
 
+import csv
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -66,7 +68,20 @@ def plane(axis, at, kind):
     return f'[[plane]]\naxis = "{axis}"\nat = {at}\nkind = "{kind}"\n'
 
 
+def line(*ends):
+    """A probe."""
+    return f'[[probe]]\nname = "line"\nfrom = {list(ends[0])}\nto = {list(ends[1])}\ncount = 20\n'
+
+
+def held(name, volt):
+    return conductor(name, name, f"potential = {volt}") + "\n"
+
+
 A, B, C = (conductor(name, name) + "\n" for name in "abc")
+SPHERE, LEFT, RIGHT, DISK, CYLINDER, TORUS = (
+    conductor(name, name) + "\n" for name in ("sphere", "left", "right", "disk", "cylinder", "torus")
+)
+FORCES = "[output]\nforces = true\n"
 CUBE = box((0, 0, 0), (1, 1, 1))
 SQUARE = film(0, 0, 1, 1, 0)
 
@@ -92,6 +107,27 @@ PROBLEMS = (
     ),
     ("charge next to glass", {"slab": CUBE}, glass("slab", 5) + charge(1.4, 0.5, 0.5)),
     ("floating cube, charge", {"a": CUBE}, conductor("a", "a", "charge = 0") + "\n" + charge(1.5, 0.5, 0.5)),
+    (
+        "boxes: forces, probe",
+        {"a": CUBE, "b": box((1.3, 0.2, -0.1), (1, 2, 1))},
+        FORCES + held("a", 1) + held("b", -0.5) + line((-0.2, 1.2, 0.4), (3, -1, 2)),
+    ),
+    (
+        "glass: forces, probe",
+        {"a": CUBE, "slab": box((1.2, 0, 0), (0.3, 1, 1))},
+        FORCES + held("a", 1) + glass("slab", 6) + line((-0.2, 1.2, 0.4), (3, -1, 2)),
+    ),
+    (
+        "floating: forces, probe",
+        {"a": CUBE, "b": box((0, 0, 1.4), (1, 1, 0.5))},
+        FORCES + held("a", 1) + conductor("b", "b", "charge = 0") + "\n" + charge(1.5, 0.5, 0.5) + line((0.5, 0.4, 1.2), (3, 3, 2)),
+    ),
+    ("curved sphere", "sphere --elements 72 --order 2", SPHERE),
+    ("curved spheres, gap 0.1", "two-spheres --distance 2.1 --elements 144 --order 2", LEFT + RIGHT),
+    ("curved disk", "disk --elements 24 --order 2", DISK),
+    ("curved cylinder", "cylinder --elements 100 --order 3", CYLINDER),
+    ("curved torus", "torus --elements 160 --order 4", TORUS),
+    ("curved glass, charge", "sphere --elements 128 --order 2", glass("sphere", 4) + charge(0.3, 0.2, 0.4)),
     ("bars of a bus", "bus", None),
     ("plate capacitor", "plates", None),
     ("sphere in a coat", "coated_sphere", None),
@@ -100,11 +136,15 @@ PROBLEMS = (
 )
 
 
-def case(folder, surfaces, tables):
-    """The path of a case on surfaces made here, or of one that is shipped."""
+def case(program, folder, surfaces, tables):
+    """The path of a case on surfaces made here or by `farad mesh generate`, or of one that is shipped."""
     if tables is None:
         return ROOT / f"cases/{surfaces}.toml"
-    (folder / "mesh.msh").write_text(gmsh(**surfaces), encoding="utf-8")
+    if isinstance(surfaces, str):
+        make = [program, "mesh", "generate", *surfaces.split(), "-o", str(folder / "mesh.msh"), "--overwrite"]
+        subprocess.run(make, check=True, capture_output=True)
+    else:
+        (folder / "mesh.msh").write_text(gmsh(**surfaces), encoding="utf-8")
     unit = "nm" if "[[charge]]" in tables else "mm"
     text = f'format = 1\n[mesh]\nfile = "mesh.msh"\nunit = "{unit}"\n{tables}'
     (folder / "case.toml").write_text(text, encoding="utf-8")
@@ -124,7 +164,12 @@ def solve(program, path, folder, accuracy=None, of=None, density=None):
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode not in (0, 4):
         sys.exit(f"{' '.join(arguments)}\n{done.stderr}")
-    return json.loads(done.stdout), time.monotonic() - begun
+    seconds = time.monotonic() - begun
+    results = json.loads(done.stdout)
+    for probe in results["probes"] or []:
+        with open(folder / "out" / probe["file"], encoding="utf-8", newline="") as file:
+            probe["rows"] = [[float(cell) for cell in row] for row in list(csv.reader(file))[1:]]
+    return results, seconds
 
 
 def numbers(results):
@@ -139,12 +184,28 @@ def numbers(results):
         for key, unit in (("potential", "v"), ("charge", "c")):
             if found[f"{key}_error_{unit}"]:
                 yield f"{key}{k}", found[f"{key}_{unit}"], found[f"{key}_error_{unit}"]
+    for k, found in enumerate(results["forces"] or []):
+        yield f"force{k}", tuple(found["force_n"]), found["force_error_n"]
+    for probe in results["probes"] or []:
+        for k, row in enumerate(probe["rows"]):
+            yield f"volt{k}", row[3], row[7]
+            yield f"field{k}", tuple(row[4:7]), row[8]
+
+
+def size(value):
+    return math.dist(value, (0, 0, 0)) if isinstance(value, tuple) else abs(value)
+
+
+def apart(value, best):
+    return math.dist(value, best) if isinstance(value, tuple) else abs(value - best)
 
 
 def worst(results):
     """The longest bar relative to the largest number of its kind."""
     sizes = {}
-    found = [(key.rstrip("0123456789"), abs(value), bar) for key, value, bar in numbers(results)]
+    found = [(key.rstrip("0123456789"), size(value), bar) for key, value, bar in numbers(results)]
+    # Of what is asked for, but for probes: those have bars of their own at each point.
+    found = [number for number in found if number[0] not in ("volt", "field")]
     for kind, value, _ in found:
         sizes[kind] = max(sizes.get(kind, 0), value)
     return max(bar / sizes[kind] for kind, _, bar in found)
@@ -156,7 +217,7 @@ def bars(program, folder):
     runs = held = 0
     all_numbers, all_ratios = [0, 0], []
     for name, surfaces, tables in PROBLEMS:
-        path = case(folder, surfaces, tables)
+        path = case(program, folder, surfaces, tables)
         reference, _ = solve(program, path, folder, REFERENCE * ACCURACIES[-1])
         known = {key: (value, bar) for key, value, bar in numbers(reference)}
         for density in DENSITIES:
@@ -170,7 +231,7 @@ def bars(program, folder):
                 misses = 0
                 for key, value, bar in numbers(results):
                     best, its_bar = known[key]
-                    error = abs(value - best)
+                    error = apart(value, best)
                     counts[0] += 1
                     misses += error > bar + its_bar
                     ratios.append(bar / max(error, its_bar / 4))
@@ -198,7 +259,7 @@ def accuracy(program, folder):
         ("square film", {"a": SQUARE}, None, (1e-3, 1e-4, 1e-5, 1e-6)),
     )
     for name, surfaces, exact, accuracies in reach:
-        path = case(folder, surfaces, A)
+        path = case(program, folder, surfaces, A)
         for asked in accuracies:
             results, seconds = solve(program, path, folder, asked)
             value = results["capacitance"]["maxwell_over_4pi_eps0"][0][0]
