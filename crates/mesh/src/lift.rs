@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::creases::{self, Creases};
 use crate::curved;
 use crate::disjoint::DisjointSets;
+use crate::quality;
 use crate::surface::{Mesh, Patches};
 use crate::topology::{Side, Sides};
 use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
@@ -27,11 +28,19 @@ const STRAIGHT: f64 = 1e-9;
 /// of a surface that the triangles resolve.
 const STEEPEST: f64 = 0.5;
 
+/// Most that a side is bent, relative to the least height of a triangle at it: where triangles are
+/// thinner, their halves would lie across the surface.
+const MOST_BENT: f64 = 0.5;
+
+/// Least stretch of a curved triangle, for the same reason.
+const LEAST_STRETCH: f64 = 0.2;
+
 /// The mesh with curved triangles of order 2. Edges at which triangles differ by more than
 /// `angle_degrees` stay sharp, and so do rims; a mesh that is curved already stays as it is.
 ///
 /// `normals` are those of the vertices, if they are known, of length 1: they count where they agree
-/// with the triangles up to that angle. Triangles that would fold keep straight sides.
+/// with the triangles up to that angle. Triangles that would fold keep straight sides, and so do those
+/// that are thinner than their sides bend.
 pub fn smooth(mesh: &Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Mesh {
     if mesh.patches.is_some() {
         return mesh.clone();
@@ -44,14 +53,29 @@ pub fn smooth(mesh: &Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Me
     let mut middles: HashMap<(u32, u32), Vector> = edges.par_iter().map(middle).collect();
     loop {
         let lifted = Mesh { patches: Some(patches(mesh, &middles)), ..mesh.clone() };
-        let folds = curved::folds(&lifted);
-        if folds.is_empty() {
+        let bent = too_bent(&lifted);
+        if bent.is_empty() {
             return lifted;
         }
-        for [p, q] in folds.iter().flat_map(|fold| sides_of(mesh, fold.triangle as usize)) {
+        for [p, q] in bent.into_iter().flat_map(|t| sides_of(mesh, t)) {
             middles.insert((p, q), lift.straight(p, q));
         }
     }
+}
+
+/// The curved triangles that fold, or that are too thin for their sides: parts of them might fold.
+fn too_bent(mesh: &Mesh) -> Vec<usize> {
+    let Some(patches) = &mesh.patches else { return Vec::new() };
+    let is_too_bent = |t: &usize| {
+        let (order, nodes) = (patches.order, patches.of(*t));
+        let corners = mesh.corners(*t);
+        let sides = [0, 1, 2].map(|k| norm(sub(corners[(k + 1) % 3], corners[k])));
+        let longest = sides.into_iter().fold(0.0, f64::max);
+        let height = quality::relative_height(corners) * longest;
+        let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
+        bend > MOST_BENT * height || curved::least_stretch(order, nodes) < LEAST_STRETCH
+    };
+    (0..mesh.triangles.len()).into_par_iter().filter(is_too_bent).collect()
 }
 
 /// The sides of a triangle, each with its lower vertex first.
@@ -384,5 +408,31 @@ mod tests {
         let wrong = vec![[0.0, 0.0, 1.0]; mesh.vertices.len()];
         let lifted = smooth(&squashed, 5.0, Some(&wrong));
         assert!(curved::folds(&lifted).is_empty());
+    }
+    /// A sliver of a sphere does not fold, but one of the halves does that it might be split into.
+    #[test]
+    fn slivers_whose_halves_would_fold_stay_straight() {
+        let mut mesh = Mesh {
+            vertices: vec![[0.0; 3], [1.0, 0.0, 0.0], [1.0, 0.01, 0.0]],
+            triangles: vec![[0, 1, 2]],
+            membership: vec![0],
+            memberships: vec![vec![]],
+            ..Mesh::default()
+        };
+        let mut patches = Patches::straight(&mesh, 2);
+        patches.nodes[3] = [0.5, 0.008, 0.05];
+        patches.nodes[5] = [0.5, 0.013, 0.05];
+        let [a, b, c] = curved::CORNERS;
+        let middle = scale(0.5, add(a, b));
+        let halves = [[a, middle, c], [middle, b, c]];
+        let folds = halves.map(|h| curved::fold(2, &curved::part(2, &patches.nodes, h, 2)));
+        assert!(folds[0].is_some() && folds[1].is_none());
+        assert_eq!(curved::fold(2, &patches.nodes), None);
+        mesh.patches = Some(patches);
+        assert_eq!(too_bent(&mesh), [0]);
+        mesh.vertices[2] = [1.0, 0.2, 0.0];
+        let nodes = &mut mesh.patches.as_mut().unwrap().nodes;
+        (nodes[2], nodes[4], nodes[5]) = ([1.0, 0.2, 0.0], [1.0, 0.1, 0.0], [0.5, 0.108, 0.05]);
+        assert_eq!(too_bent(&mesh), [0; 0]);
     }
 }
