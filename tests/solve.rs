@@ -607,3 +607,26 @@ fn like_ions_repel() {
         assert!(table.contains(part), "no \"{part}\" in\n{table}");
     }
 }
+
+/// An octahedron becomes a sphere by the normals of its .vert file, but for one that is unusable.
+#[test]
+fn normals_of_the_file_make_triangles_curved() {
+    let place = Workplace::new("solve_normals");
+    let face = "1 3 5\n3 2 5\n2 4 5\n4 1 5\n3 1 6\n2 3 6\n4 2 6\n1 4 6\n";
+    place.write("ball.face", face);
+    let corners = ["1 0 0", "-1 0 0", "0 1 0", "0 -1 0", "0 0 1", "0 0 -1"];
+    let normals = ["1 0 0", "-1 0 0", "0 1 0", "0 0 0", "0 0 1", "0 0 -1"];
+    let lines = corners.iter().zip(normals).map(|(x, n)| format!("{x} {n} 0 1 0\n"));
+    place.write("ball.vert", lines.collect::<String>());
+    let case = "format = 1\n[mesh]\nfile = \"ball.vert\"\nunit = \"m\"\nsmooth = 100\n";
+    place.write("ball.toml", case);
+    let ended = place.must("solve ball.toml --json");
+    let note = "1 of the file's normals does not fit the triangles at its vertex";
+    assert!(ended.stderr.contains(note), "{}", ended.stderr);
+    let results: Value = serde_json::from_str(&ended.stdout).unwrap();
+    place.write("flat.toml", case.replace("smooth = 100\n", ""));
+    let [flat, round] = [&place.solve("flat.toml"), &results].map(|r| maxwell(r)[0][0]);
+    assert!(round < 1.0 && 1.0 - round < 0.4 * (1.0 - flat), "{flat} {round}");
+    let ended = place.must("mesh convert ball.vert -o ball.msh");
+    assert!(ended.stderr.contains("its normals are not written"), "{}", ended.stderr);
+}

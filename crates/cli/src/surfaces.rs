@@ -34,6 +34,18 @@ pub(crate) fn read_with_notes(path: &Path, output: &Output) -> Result<(Mesh, Rea
     Ok((mesh, reading))
 }
 
+/// The same, to be written as a Gmsh mesh, with a note on what that has no place for.
+pub(crate) fn read_to_convert(path: &Path, output: &Output) -> Result<Mesh, Failure> {
+    let (mesh, reading) = read_with_notes(path, output)?;
+    if reading.normals.is_some() {
+        output.note(&format!(
+            "{}: its normals are not written, since .msh has no place for them; [mesh] smooth uses them where a case names the file itself",
+            path.display()
+        ));
+    }
+    Ok(mesh)
+}
+
 /// The failure for a surface that cannot be read: the system's fault or the file's.
 pub(crate) fn unreadable(error: Error) -> Failure {
     let exit = match error {

@@ -155,10 +155,10 @@ mod tests {
             joined([("a", sphere.clone()), ("b", moved(&sphere, |_| true, &Motion::along(shift)))])
         };
         assert_eq!(set_up(at(1.9)), Ok(vec![]));
-        let faults = set_up(smooth(&at(1.9), 60.0, None)).unwrap_err();
+        let faults = set_up(smooth(&at(1.9), 60.0)).unwrap_err();
         let [Fault::Crossing { only_curved: true, .. }] = &faults[..] else { panic!("{faults:?}") };
         assert!(faults[0].to_string().contains("the curved triangles do"), "{}", faults[0]);
-        assert_eq!(set_up(smooth(&at(2.02), 60.0, None)), Ok(vec![]));
+        assert_eq!(set_up(smooth(&at(2.02), 60.0)), Ok(vec![]));
     }
 
     #[test]

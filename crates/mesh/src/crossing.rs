@@ -642,9 +642,9 @@ mod tests {
         let way = [3f64.sqrt().recip(); 3];
         let mesh = both(&flat, &shifted(&flat, scale(1.9, way)));
         assert_eq!(intersections(&mesh), []);
-        let lifted = smooth(&mesh, 60.0, None);
+        let lifted = smooth(&mesh, 60.0);
         assert!(!intersections(&lifted).is_empty());
-        let apart = smooth(&both(&flat, &shifted(&flat, scale(2.01, way))), 60.0, None);
+        let apart = smooth(&both(&flat, &shifted(&flat, scale(2.01, way))), 60.0);
         assert_eq!(intersections(&apart), []);
     }
 

@@ -35,32 +35,42 @@ const MOST_BENT: f64 = 0.5;
 /// Least stretch of a curved triangle, for the same reason.
 const LEAST_STRETCH: f64 = 0.2;
 
+/// Normals may be this far from length 1: files have them to three digits.
+const UNIT: f64 = 0.01;
+
+/// By so much normals of three digits miss the sides at most.
+const DIGITS: f64 = 1e-3;
+
+/// Least cosine of the angle between a vertex's normal and those of the triangles there, facing
+/// the same way or the opposite: facets of a surface that they resolve are far closer.
+const ASTRAY: f64 = 0.5;
+
 /// The mesh with curved triangles of order 2. Edges at which triangles differ by more than
 /// `angle_degrees` stay sharp, and so do rims; a mesh that is curved already stays as it is.
 ///
-/// `normals` are those of the vertices, if they are known, of length 1: they count where they agree
-/// with the triangles up to that angle. Triangles that would fold keep straight sides, and so do those
-/// that are thinner than their sides bend.
-pub fn smooth(mesh: &Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Mesh {
+/// Triangles that would fold keep straight sides, and so do those that are thinner than their sides
+/// bend.
+pub fn smooth(mesh: &Mesh, angle_degrees: f64) -> Mesh {
     if mesh.patches.is_some() {
         return mesh.clone();
     }
-    let lift = Lift::new(mesh, angle_degrees, normals);
-    let sides = Sides::of(mesh);
-    let edges: Vec<&[Side]> = sides.edges().collect();
-    let key = |edge: &[Side]| (edge[0].low, edge[0].high);
-    let middle = |edge: &&[Side]| (key(edge), lift.middle(edge));
-    let mut middles: HashMap<(u32, u32), Vector> = edges.par_iter().map(middle).collect();
-    loop {
-        let lifted = Mesh { patches: Some(patches(mesh, &middles)), ..mesh.clone() };
-        let bent = too_bent(&lifted);
-        if bent.is_empty() {
-            return lifted;
-        }
-        for [p, q] in bent.into_iter().flat_map(|t| sides_of(mesh, t)) {
-            middles.insert((p, q), lift.straight(p, q));
-        }
+    Lift::new(mesh, angle_degrees).lifted()
+}
+
+/// As [`smooth`], by normals that are known, one for each vertex: from the program that made the
+/// mesh, say. At vertices on sharp edges, where there is no one normal, they do not count.
+///
+/// Also the number of other vertices whose normal is not taken, but that of the triangles there: it
+/// is not of length 1, or 60 degrees or more from the normal of a triangle there. None is taken
+/// if they fit the sides less well than those of the triangles: they are of some other surface.
+/// Which side of the surface normals point to makes no difference.
+pub fn smooth_by(mesh: &Mesh, angle_degrees: f64, normals: &[Vector]) -> (Mesh, usize) {
+    if mesh.patches.is_some() {
+        return (mesh.clone(), 0);
     }
+    let mut lift = Lift::new(mesh, angle_degrees);
+    let unfit = lift.set_normals(normals);
+    (lift.lifted(), unfit)
 }
 
 /// The curved triangles that fold, or that are too thin for their sides: parts of them might fold.
@@ -108,24 +118,84 @@ struct Lift<'a> {
 }
 
 impl<'a> Lift<'a> {
-    fn new(mesh: &'a Mesh, angle_degrees: f64, normals: Option<&[Vector]>) -> Self {
+    fn new(mesh: &'a Mesh, angle_degrees: f64) -> Self {
         let creases = creases::find(mesh, |_| Some(0), angle_degrees);
         let cosine = (angle_degrees + creases::EQUAL).to_radians().cos();
-        let mut at_corners = fan_normals(mesh, &creases);
-        if let Some(normals) = normals {
-            for (corners, at) in mesh.triangles.iter().zip(&mut at_corners) {
-                for (&v, own) in corners.iter().zip(at) {
-                    let given = normals.get(v as usize).copied().unwrap_or_default();
-                    // On a sharp edge there is no one normal.
-                    let agrees = dot(given, *own);
-                    if !creases.is_on(v) && agrees.abs() >= cosine {
-                        *own = scale(agrees.signum(), given);
-                    }
+        let at_corners = fan_normals(mesh, &creases);
+        let along = tangents(mesh, &creases, cosine);
+        Self { mesh, creases, at_corners, along }
+    }
+
+    /// Takes the normals given at vertices that are on no sharp edge. The number of those that do
+    /// not fit, and so are not taken.
+    fn set_normals(&mut self, normals: &[Vector]) -> usize {
+        let is_unit = |v: usize| normals.get(v).is_some_and(|&n| (norm(n) - 1.0).abs() <= UNIT);
+        let is_inner = |v: usize| !self.creases.is_on(v as u32);
+        let vertices = 0..self.mesh.vertices.len();
+        let mut fits: Vec<bool> = vertices.clone().map(is_unit).collect();
+        for (corners, facet) in self.mesh.triangles.iter().zip(quality::normals(self.mesh)) {
+            for v in corners.map(|v| v as usize) {
+                let is_astray = |n: Vector| dot(n, facet).abs() < ASTRAY * norm(n);
+                fits[v] = fits[v] && (facet == [0.0; 3] || !is_astray(normals[v]));
+            }
+        }
+        let mut given = self.at_corners.clone();
+        for (corners, at) in self.mesh.triangles.iter().zip(&mut given) {
+            for (v, normal) in corners.map(|v| v as usize).into_iter().zip(at) {
+                if fits[v] && is_inner(v) {
+                    let own = normals[v];
+                    *normal = scale(dot(own, *normal).signum() / norm(own), own);
                 }
             }
         }
-        let along = tangents(mesh, &creases, cosine);
-        Self { mesh, creases, at_corners, along }
+        let unfit = vertices.clone().filter(|&v| is_inner(v) && !fits[v]).count();
+        if self.misfit(&given) > self.misfit(&self.at_corners).max(DIGITS) {
+            return vertices.filter(|&v| is_inner(v)).count();
+        }
+        self.at_corners = given;
+        unfit
+    }
+
+    /// How badly normals at corners fit the sides: on arcs of circles those at both ends have
+    /// opposite cosines with the side. The root mean square of what these miss.
+    fn misfit(&self, at_corners: &[[Vector; 3]]) -> f64 {
+        let sides = Sides::of(self.mesh);
+        let inner = sides
+            .edges()
+            .filter(|edge| ![edge[0].low, edge[0].high].iter().any(|&v| self.creases.is_on(v)));
+        let miss = |edge: &[Side]| {
+            let Side { low, high, triangle, .. } = edge[0];
+            let corners = self.mesh.triangles[triangle as usize];
+            let ends = corners.iter().zip(&at_corners[triangle as usize]);
+            let at_ends = ends.filter(|(v, _)| [low, high].contains(*v));
+            let sum = at_ends.fold([0.0; 3], |sum, (_, &normal)| add(sum, normal));
+            let [a, b] = [low, high].map(|v| self.mesh.vertices[v as usize]);
+            let (side, length) = (sub(b, a), norm(sub(b, a)));
+            if length > 0.0 { (dot(sum, side) / length).powi(2) } else { 0.0 }
+        };
+        let (sum, count) =
+            inner.map(miss).fold((0.0, 0usize), |(sum, count), miss| (sum + miss, count + 1));
+        (sum / count.max(1) as f64).sqrt()
+    }
+
+    /// The mesh with its sides curved, but for those of triangles that would fold.
+    fn lifted(&self) -> Mesh {
+        let sides = Sides::of(self.mesh);
+        let edges: Vec<&[Side]> = sides.edges().collect();
+        let key = |edge: &[Side]| (edge[0].low, edge[0].high);
+        let middle = |edge: &&[Side]| (key(edge), self.middle(edge));
+        let mut middles: HashMap<(u32, u32), Vector> = edges.par_iter().map(middle).collect();
+        loop {
+            let patches = Some(patches(self.mesh, &middles));
+            let lifted = Mesh { patches, ..self.mesh.clone() };
+            let bent = too_bent(&lifted);
+            if bent.is_empty() {
+                return lifted;
+            }
+            for [p, q] in bent.into_iter().flat_map(|t| sides_of(self.mesh, t)) {
+                middles.insert((p, q), self.straight(p, q));
+            }
+        }
     }
 
     fn straight(&self, p: u32, q: u32) -> Vector {
@@ -300,7 +370,7 @@ mod tests {
     /// The order of convergence of the area of what `build` makes of so many triangles.
     fn rate(build: impl Fn(Resolution) -> Mesh, counts: [usize; 2], exact: f64) -> f64 {
         let [coarse, fine] = counts.map(|count| {
-            let mesh = smooth(&build(Resolution::Elements(count)), 40.0, None);
+            let mesh = smooth(&build(Resolution::Elements(count)), 40.0);
             mesh.validate().unwrap();
             assert!(curved::folds(&mesh).is_empty());
             ((area(&mesh) / exact - 1.0).abs(), mesh.triangles.len() as f64)
@@ -312,7 +382,7 @@ mod tests {
     fn middles_of_spheres_are_on_them() {
         for base in [SphereBase::Octahedron, SphereBase::Icosahedron] {
             let build = |resolution| Sphere { radius: 3.0, base, resolution }.build().unwrap();
-            let mesh = smooth(&build(Resolution::Elements(400)), 40.0, None);
+            let mesh = smooth(&build(Resolution::Elements(400)), 40.0);
             let nodes = &mesh.patches.as_ref().unwrap().nodes;
             assert!(nodes.iter().all(|&x| (norm(x) - 3.0).abs() < 1e-12));
             let found = rate(build, [320, 1280], 36.0 * PI);
@@ -330,13 +400,13 @@ mod tests {
         let cube = Cube { edge: 1.4, grade: 3.0, resolution }.build().unwrap();
         let plate = Plate { width: 1.0, height: 2.0, grade: 2.0, resolution }.build().unwrap();
         for mesh in [cube, plate] {
-            let lifted = smooth(&mesh, 40.0, None);
+            let lifted = smooth(&mesh, 40.0);
             assert_eq!(lifted.patches, Some(Patches::straight(&mesh, 2)));
-            assert_eq!(smooth(&lifted, 40.0, None), lifted);
+            assert_eq!(smooth(&lifted, 40.0), lifted);
         }
         // With all edges smooth, a cube is round.
         let cube = Cube { edge: 2.0, grade: 1.0, resolution }.build().unwrap();
-        let round = smooth(&cube, 100.0, None);
+        let round = smooth(&cube, 100.0);
         assert!(Topology::of(&round).whole.signed_volume > 8.01);
     }
 
@@ -351,7 +421,7 @@ mod tests {
                 (*y, *z) = (cos * *y - sin * *z, sin * *y + cos * *z);
                 (*x, *y) = (cos * *x - sin * *y, sin * *x + cos * *y);
             });
-            let [at, above] = [30.0, 31.0].map(|angle| smooth(&mesh, angle, None));
+            let [at, above] = [30.0, 31.0].map(|angle| smooth(&mesh, angle));
             assert_eq!(at, above);
             assert!((area(&at) / PI - 1.0).abs() < 2e-3, "{}", area(&at));
         }
@@ -361,7 +431,7 @@ mod tests {
     fn rims_stay_sharp_and_round() {
         let cylinder =
             |resolution| Cylinder { radius: 1.0, length: 2.0, resolution }.build().unwrap();
-        let mesh = smooth(&cylinder(Resolution::Elements(400)), 40.0, None);
+        let mesh = smooth(&cylinder(Resolution::Elements(400)), 40.0);
         for x in &mesh.patches.as_ref().unwrap().nodes {
             // All are on a cap or on the wall.
             let radius = x[0].hypot(x[1]);
@@ -384,7 +454,7 @@ mod tests {
         for t in [3, 17, 18] {
             turned.triangles[t].swap(1, 2);
         }
-        let lifted = smooth(&turned, 40.0, None);
+        let lifted = smooth(&turned, 40.0);
         let nodes = &lifted.patches.as_ref().unwrap().nodes;
         assert!(nodes.iter().all(|&x| (norm(x) - 1.0).abs() < 1e-12));
         // Normals of an ellipsoid, whose middles they lift otherwise than those of the triangles.
@@ -402,13 +472,105 @@ mod tests {
             let nodes = &lifted.patches.as_ref().unwrap().nodes;
             nodes.iter().map(|x| (norm([x[0], x[1], x[2] / 1.1]) - 1.0).abs()).sum()
         };
-        let [own, given] = [None, Some(&normals[..])].map(|n| off(smooth(&squashed, 40.0, n)));
-        assert!(given < 0.3 * own, "{given} {own}");
-        // Those that are far off count for nothing.
-        let wrong = vec![[0.0, 0.0, 1.0]; mesh.vertices.len()];
-        let lifted = smooth(&squashed, 5.0, Some(&wrong));
-        assert!(curved::folds(&lifted).is_empty());
+        let (by_normals, unfit) = smooth_by(&squashed, 40.0, &normals);
+        let (own, given) = (off(smooth(&squashed, 40.0)), off(by_normals.clone()));
+        assert!(unfit == 0 && given < 0.3 * own, "{unfit} {given} {own}");
+        // Which side they point to makes no difference.
+        let inward: Vec<Vector> = normals.iter().map(|&n| scale(-1.0, n)).collect();
+        assert_eq!(smooth_by(&squashed, 40.0, &inward), (by_normals, 0));
     }
+
+    /// A mesh whose vertices are moved along its surface by up to `share` of its sides.
+    fn irregular(mesh: &Mesh, share: f64, onto: impl Fn(Vector) -> Vector) -> Mesh {
+        let side = quality::Quality::of(mesh).edge_length.min;
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) as f64 / f64::from(1u32 << 30) - 1.0
+        };
+        let mut mesh = mesh.clone();
+        for x in &mut mesh.vertices {
+            *x = onto(add(*x, [0; 3].map(|_| share * side * random())));
+        }
+        mesh
+    }
+
+    /// Errors of area and volume, relative, by the triangles' normals and by exact ones.
+    fn errors(mesh: &Mesh, normal: impl Fn(Vector) -> Vector, exact: [f64; 2]) -> [[f64; 2]; 2] {
+        let normals: Vec<Vector> = mesh.vertices.iter().map(|&x| normal(x)).collect();
+        let (by_normals, unfit) = smooth_by(mesh, 60.0, &normals);
+        assert_eq!(unfit, 0);
+        [smooth(mesh, 60.0), by_normals].map(|lifted| {
+            assert!(curved::folds(&lifted).is_empty());
+            let volume = Topology::of(&lifted).whole.signed_volume;
+            [(area(&lifted) / exact[0] - 1.0).abs(), (volume / exact[1] - 1.0).abs()]
+        })
+    }
+
+    /// On spheres both are exact; on tori of irregular triangles middles are far nearer by exact
+    /// normals.
+    #[test]
+    fn exact_normals_are_no_worse_and_better_on_irregular_triangles() {
+        let resolution = Resolution::Elements(720);
+        let unit = |x: Vector| scale(1.0 / norm(x), x);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Icosahedron, resolution };
+        let mesh = irregular(&sphere.build().unwrap(), 0.3, unit);
+        let [own, given] = errors(&mesh, unit, [4.0 * PI, 4.0 / 3.0 * PI]);
+        assert!((0..2).all(|k| given[k] < 1.01 * own[k]), "{given:?} {own:?}");
+        for elements in [1000, 4000] {
+            let resolution = Resolution::Elements(elements);
+            let torus = Torus { ring_radius: 2.0, tube_radius: 0.5, resolution };
+            let out = |[x, y, z]: Vector| {
+                let to_ring = 2.0 / x.hypot(y);
+                unit([x - to_ring * x, y - to_ring * y, z])
+            };
+            let onto = |x: Vector| {
+                let to_ring = 2.0 / x[0].hypot(x[1]);
+                add([to_ring * x[0], to_ring * x[1], 0.0], scale(0.5, out(x)))
+            };
+            let mesh = irregular(&torus.build().unwrap(), 0.25, onto);
+            let [own, given] = errors(&mesh, out, [4.0 * PI * PI, PI * PI]);
+            // Errors of estimates cancel in these; that of cubics between exact ends does not.
+            assert!((0..2).all(|k| given[k] < 2.0 * own[k]), "{given:?} {own:?}");
+            let off = |lifted: &Mesh| {
+                let nodes = &lifted.patches.as_ref().unwrap().nodes;
+                nodes.iter().map(|&x| norm(sub(x, onto(x)))).sum::<f64>()
+            };
+            let normals: Vec<Vector> = mesh.vertices.iter().map(|&x| out(x)).collect();
+            let (own, given) =
+                (off(&smooth(&mesh, 60.0)), off(&smooth_by(&mesh, 60.0, &normals).0));
+            assert!(given < 0.25 * own, "{elements} {given} {own}");
+        }
+    }
+
+    #[test]
+    fn normals_that_do_not_fit_are_counted_and_not_taken() {
+        let resolution = Resolution::Elements(288);
+        let base = SphereBase::Octahedron;
+        let mesh = Sphere { radius: 1.0, base, resolution }.build().unwrap();
+        let right = mesh.vertices.clone();
+        let mut normals = right.clone();
+        normals[3] = [0.0; 3];
+        normals[10] = [f64::NAN, 0.0, 1.0];
+        normals[20] = scale(1.1, right[20]);
+        normals[30] = [right[30][1], -right[30][0], 0.0];
+        normals[40] = scale(-1.0, right[40]);
+        let (lifted, unfit) = smooth_by(&mesh, 40.0, &normals);
+        assert_eq!(unfit, 4);
+        let nodes = &lifted.patches.as_ref().unwrap().nodes;
+        assert!(nodes.iter().all(|&x| (norm(x) - 1.0).abs() < 1e-12));
+        // Fewer than there are vertices, and those of another surface.
+        assert_eq!(smooth_by(&mesh, 40.0, &right[..100]).1, right.len() - 100);
+        let other: Vec<Vector> =
+            right.iter().map(|[x, y, z]| [*x, 0.8 * y - 0.6 * z, 0.6 * y + 0.8 * z]).collect();
+        assert_eq!(smooth_by(&mesh, 40.0, &other), (smooth(&mesh, 40.0), right.len()));
+        // A cube has them within its faces alone.
+        let cube = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(108) };
+        let cube = cube.build().unwrap();
+        let (lifted, unfit) = smooth_by(&cube, 40.0, &vec![[0.0; 3]; cube.vertices.len()]);
+        assert_eq!((lifted, unfit), (smooth(&cube, 40.0), 24));
+    }
+
     /// A sliver of a sphere does not fold, but one of the halves does that it might be split into.
     #[test]
     fn slivers_whose_halves_would_fold_stay_straight() {

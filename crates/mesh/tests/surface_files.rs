@@ -270,6 +270,33 @@ fn nanoshapers_header_is_read() {
     assert!(message.contains("73 faces are announced, but there are 72"), "{message}");
 }
 
+/// Normals stay with their vertices, whatever becomes of these.
+#[test]
+fn normals_of_msms_are_kept() {
+    let mesh = sphere();
+    let (vert, face) = msms(&mesh, true);
+    let (_, reading) = parse_msms(vert.as_bytes(), face.as_bytes()).unwrap();
+    assert_eq!(reading.normals, Some(vec![[0.1, 0.2, 0.3]; mesh.vertices.len()]));
+    // A vertex that no face uses goes; normals that are not there or no numbers are zero.
+    let vert = "0 0 0\n9 9 9 0 1 0\n1 0 0 0 0 1 0 17 2\n0 1 0 nan 0 1\n0 0 1\n";
+    let face = "1 3 4 1 1\n1 4 5 1 1\n1 5 3 1 1\n3 5 4 1 1\n";
+    let (_, reading) = parse_msms(vert.as_bytes(), face.as_bytes()).unwrap();
+    let none = [0.0; 3];
+    assert_eq!(reading.normals, Some(vec![none, [0.0, 0.0, 1.0], none, none]));
+    let bare = vert.replace(" 0 1 0\n", "\n").replace(" 0 0 1 0 17 2", "").replace("nan 0 1", "");
+    assert_eq!(parse_msms(bare.as_bytes(), face.as_bytes()).unwrap().1.normals, None);
+
+    // Vertices that are stitched: their mean.
+    let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let vert = "0 0 0 0 0 1\n1 0 0 0 0 1\n0 1 0 0 0 1\n1 0 0 0 1 0\n1 1 0 1 0 0\n0 1 0 0 0 1\n";
+    std::fs::write(place.join("normals.vert"), vert).unwrap();
+    std::fs::write(place.join("normals.face"), "1 2 3\n4 5 6\n").unwrap();
+    let (mesh, reading) = files::read(&place.join("normals.vert")).unwrap();
+    assert_eq!(mesh.vertices.len(), 4);
+    let up = [0.0, 0.0, 1.0];
+    assert_eq!(reading.normals, Some(vec![up, [0.0, 0.5, 0.5], up, [1.0, 0.0, 0.0]]));
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_no_file_is_not_read() {

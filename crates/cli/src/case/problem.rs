@@ -7,6 +7,7 @@ use mesh::files::Reading;
 use mesh::{Mesh, lift};
 
 use crate::case::{Case, told};
+use crate::report::units;
 use crate::surfaces;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
@@ -21,7 +22,20 @@ pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, R
         output.note(&format!("{name}: its triangles are curved, [mesh] smooth has no effect"));
         return Ok((mesh, reading));
     }
-    Ok((lift::smooth(&mesh, angle, None), reading))
+    let Some(normals) = &reading.normals else {
+        return Ok((lift::smooth(&mesh, angle), reading));
+    };
+    let (lifted, unfit) = lift::smooth_by(&mesh, angle, normals);
+    if unfit > 0 {
+        output.note(&format!(
+            "{}: {} of the file's {} not fit the triangles at {}: [mesh] smooth uses theirs there",
+            file.display(),
+            units::count(unfit as u64),
+            if unfit == 1 { "normals does" } else { "normals do" },
+            if unfit == 1 { "its vertex" } else { "their vertices" },
+        ));
+    }
+    Ok((lifted, reading))
 }
 
 /// Reads the mesh of `case`, checks it, and finds its conductors.

@@ -18,6 +18,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 pub struct Assembly {
     pub(crate) vertices: Vec<Vector>,
+    /// Of the vertices up to the last that has one; zero at those that have none.
+    normals: Vec<Vector>,
     triangles: Vec<[u32; 3]>,
     /// For each triangle 0 for no group, else its group's index + 1.
     membership: Vec<u32>,
@@ -53,6 +55,14 @@ impl Assembly {
         let index = u32::try_from(self.vertices.len()).ok().filter(|&index| index < NONE);
         self.vertices.push(point);
         index.ok_or(Cause::TooMany("vertices"))
+    }
+
+    /// Gives the vertex added last its normal.
+    pub(crate) fn normal(&mut self, normal: Vector) {
+        self.normals.resize(self.vertices.len(), [0.0; 3]);
+        if let Some(last) = self.normals.last_mut() {
+            *last = normal;
+        }
     }
 
     /// Adds a face of three corners or of four, which is split along its shorter diagonal; fewer
@@ -129,15 +139,18 @@ impl Assembly {
                 "{triangles} left out: two corners are one vertex within {within:e} of the size"
             ));
         }
-        let reading = Reading {
+        let mut reading = Reading {
             format: format!("{format}, {encoding}"),
             elements: kinds.filter(|(_, n)| *n > 0).map(|(kind, n)| (kind.to_owned(), n)).collect(),
             notes,
+            normals: None,
         };
-        Ok((self.into_mesh()?, reading))
+        let (mesh, normals) = self.into_mesh()?;
+        reading.normals = normals;
+        Ok((mesh, reading))
     }
 
-    fn into_mesh(self) -> Result<Mesh, Cause> {
+    fn into_mesh(self) -> Result<(Mesh, Option<Vec<Vector>>), Cause> {
         if self.triangles.is_empty() {
             return Err(Cause::NoTriangles);
         }
@@ -146,10 +159,14 @@ impl Assembly {
             renumbered[*vertex as usize] = 0;
         }
         let mut vertices = Vec::with_capacity(self.vertices.len());
-        for (vertex, number) in self.vertices.iter().zip(&mut renumbered) {
+        let mut normals = (!self.normals.is_empty()).then(Vec::new);
+        for (index, (vertex, number)) in self.vertices.iter().zip(&mut renumbered).enumerate() {
             if *number != NONE {
                 *number = vertices.len() as u32;
                 vertices.push(*vertex);
+                if let Some(normals) = &mut normals {
+                    normals.push(self.normals.get(index).copied().unwrap_or_default());
+                }
             }
         }
         let mut triangles = self.triangles;
@@ -161,13 +178,14 @@ impl Assembly {
         let groups: Vec<PhysicalGroup> = named.collect();
         let memberships =
             [vec![]].into_iter().chain((0..groups.len() as u32).map(|g| vec![g])).collect();
-        Ok(Mesh {
+        let mesh = Mesh {
             vertices,
             triangles,
             groups,
             membership: self.membership,
             memberships,
             patches: None,
-        })
+        };
+        Ok((mesh, normals))
     }
 }

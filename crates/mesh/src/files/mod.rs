@@ -22,6 +22,7 @@ pub use lines::{Line, Lines, parse_real};
 use crate::gmsh;
 use crate::stitch::stitch;
 use crate::surface::Mesh;
+use crate::vector::{Vector, add};
 use crate::wording::counted;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ impl fmt::Display for Format {
 }
 
 /// What was read, and what was done to make a triangle surface of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// Format, version and encoding, such as "MSH 4.1, binary".
     pub format: String,
@@ -85,6 +86,9 @@ pub struct Reading {
     pub elements: Vec<(String, usize)>,
     /// Sentences for people about whatever is not routine.
     pub notes: Vec<String>,
+    /// The normals that the file gives at the mesh's vertices, unchecked, shape (vertices, 3); zero
+    /// at vertices for which it has none. `None` where it has none at all.
+    pub normals: Option<Vec<Vector>>,
 }
 
 /// The note about split quadrangles, in every format.
@@ -107,7 +111,10 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
             let (mesh, report) = gmsh::parse(&load(path)?)
                 .map_err(|source| Error::Gmsh { path: path.to_path_buf(), source })?;
             let format = format!("MSH {}, {}", report.version, report.encoding);
-            (mesh, Reading { format, elements: report.elements, notes: report.notes })
+            (
+                mesh,
+                Reading { format, elements: report.elements, notes: report.notes, normals: None },
+            )
         }
         Format::Msms => msms::read(path)?,
         Format::Off => off::parse(&load(path)?).map_err(in_file(path))?,
@@ -116,8 +123,12 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
         Format::Stl => return stl::parse(&load(path)?).map_err(in_file(path)),
     };
     let before = mesh.vertices.len();
+    let separate = reading.normals.is_some().then(|| mesh.triangles.clone());
     let edges = stitch(&mut mesh);
     if edges > 0 {
+        if let (Some(normals), Some(separate)) = (&mut reading.normals, separate) {
+            *normals = stitched(normals, &separate, &mesh);
+        }
         reading.notes.push(format!(
             "{} joined with them: {} open there",
             counted(
@@ -129,6 +140,20 @@ pub fn read(path: &Path) -> Result<(Mesh, Reading), Error> {
         ));
     }
     Ok((mesh, reading))
+}
+
+/// The normals of a mesh whose triangles were `separate` before it was stitched. Where several
+/// vertices became one it is their mean, which is too short to be used where they disagree.
+fn stitched(normals: &[Vector], separate: &[[u32; 3]], mesh: &Mesh) -> Vec<Vector> {
+    let mut means = vec![([0.0; 3], 0.0); mesh.vertices.len()];
+    let mut is_counted = vec![false; normals.len()];
+    for (&old, &new) in separate.iter().flatten().zip(mesh.triangles.iter().flatten()) {
+        if !std::mem::replace(&mut is_counted[old as usize], true) {
+            let (sum, count) = &mut means[new as usize];
+            (*sum, *count) = (add(*sum, normals[old as usize]), *count + 1.0);
+        }
+    }
+    means.into_iter().map(|(sum, count)| sum.map(|x| x / f64::max(count, 1.0))).collect()
 }
 
 /// Reads the content of a file in a format of one file, whatever its name; `None` for one of

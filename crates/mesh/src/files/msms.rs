@@ -5,11 +5,11 @@
 //! probe radius), with the first of them alone, as NanoShaper writes it, or, as some programs keep
 //! them, with the data itself. A vertex line holds a point, a normal and numbers of its face and
 //! sphere; a face line holds three vertices, counted from 1, its kind and the number of the
-//! analytical face. What follows the first three numbers of a line is skipped. Format: M. Sanner,
-//! MSMS manual, "output files".
+//! analytical face. Of a vertex line without a normal the point counts alone. What follows is
+//! skipped. Format: M. Sanner, MSMS manual, "output files".
 
 use super::error::{Cause, Error, FormatError};
-use super::lines::{Line, Lines};
+use super::lines::{Line, Lines, parse_real};
 use super::{Assembly, Reading, in_file, load};
 use crate::gmsh::{Encoding, Place};
 use crate::surface::Mesh;
@@ -102,6 +102,15 @@ fn read_vertices(bytes: &[u8], assembly: &mut Assembly) -> Result<(), FormatErro
     while let Some(mut line) = pending.take().or_else(|| lines.next_content(COMMENT, false)) {
         let point = line.point("a coordinate")?;
         assembly.vertex(point).map_err(|cause| cause.on_line(line.number()))?;
+        if !line.is_empty() {
+            let read = [0; 3].map(|_| line.word().and_then(parse_real));
+            // One that cannot be read counts as none: the mesh does not need it.
+            assembly.normal(if let [Some(x), Some(y), Some(z)] = read {
+                [x, y, z]
+            } else {
+                [0.0; 3]
+            });
+        }
     }
     check(claim, "vertices", assembly.vertices.len())
 }

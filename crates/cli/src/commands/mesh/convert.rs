@@ -87,7 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let mut parts = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        let (mesh, _) = surfaces::read_with_notes(file, &Output::default())?;
+        let mesh = surfaces::read_to_convert(file, &Output::default())?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         parts.push((name.into_owned(), mesh));
     }
