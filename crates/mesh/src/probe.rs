@@ -217,7 +217,7 @@ mod tests {
     }
 
     fn meshes(order: usize) -> Vec<Mesh> {
-        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(8));
+        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(32));
         let fine = Resolution::Elements(80);
         let sphere = |base, resolution| {
             Sphere { radius: 1.3, base, resolution }.build_curved(order).unwrap()
@@ -225,10 +225,10 @@ mod tests {
         vec![
             sphere(base, resolution),
             sphere(SphereBase::Icosahedron, fine),
-            Ellipsoid { semi_axes: [1.0, 0.4, 2.0], base, resolution: Resolution::Elements(32) }
+            Ellipsoid { semi_axes: [1.0, 0.4, 2.0], base, resolution: Resolution::Elements(128) }
                 .build_curved(order)
                 .unwrap(),
-            Torus { ring_radius: 1.0, tube_radius: 0.6, resolution: fine }
+            Torus { ring_radius: 1.0, tube_radius: 0.6, resolution: Resolution::Elements(128) }
                 .build_curved(order)
                 .unwrap(),
         ]

@@ -370,8 +370,9 @@ mod tests {
     #[test]
     fn curved_triangles_read_back() {
         use mesh::generate::{Resolution, Sphere, SphereBase};
-        let (base, resolution) = (SphereBase::Octahedron, Resolution::Elements(8));
-        for (order, kind, nodes) in [(2, 22, 6 + 12), (3, 69, 6 + 24 + 8), (4, 69, 6 + 36 + 24)] {
+        let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(20));
+        for (order, kind, nodes) in [(2, 22, 12 + 30), (3, 69, 12 + 60 + 20), (4, 69, 12 + 90 + 60)]
+        {
             let mesh = Sphere { radius: 1.0, base, resolution }.build_curved(order).unwrap();
             let surface = SurfaceGrid::of(&mesh, [3, 5].into_iter(), vec![array("a", vec![1, 2])]);
             let mut out = Vec::new();

@@ -5,12 +5,16 @@
 //! on a side depends on that side alone.
 
 use super::{
-    ConcentricSpheres, Cylinder, Disk, Ellipsoid, Error, Molecule, Sphere, Torus, TwoSpheres,
+    ConcentricSpheres, Cylinder, Disk, Ellipsoid, Error, Molecule, Resolution, Sphere, Torus,
+    TwoSpheres,
 };
-use crate::curved::places;
+use crate::curved::{folds, places};
 use crate::patch::MAX_ORDER;
 use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, add, norm, scale, sub};
+
+/// Numbers of elements up to this are tried for a mesh without folds.
+const MOST_TRIED: usize = 20_000;
 
 /// A node of a flat triangle.
 struct Node {
@@ -44,6 +48,33 @@ fn curved(
     Ok(mesh)
 }
 
+/// The mesh that `build` makes, if none of its triangles folds: coarse ones may, however smooth the
+/// map, where a node comes next to a corner.
+fn unfolded(
+    order: usize,
+    resolution: Resolution,
+    build: impl Fn(Resolution) -> Result<Mesh, Error>,
+) -> Result<Mesh, Error> {
+    let mesh = build(resolution)?;
+    if folds(&mesh).is_empty() {
+        return Ok(mesh);
+    }
+    let triangles = mesh.triangles.len();
+    let mut elements = triangles;
+    // Only coarse meshes fold, so that this takes little time; steps of 0.2 % end it anyhow.
+    let mut more = std::iter::from_fn(|| {
+        elements += 1 + elements / 500;
+        (elements <= MOST_TRIED).then_some(elements)
+    });
+    let mut tried = triangles;
+    let least = more.find(|&elements| {
+        let Ok(mesh) = build(Resolution::Elements(elements)) else { return false };
+        let is_new = std::mem::replace(&mut tried, mesh.triangles.len()) != mesh.triangles.len();
+        is_new && folds(&mesh).is_empty()
+    });
+    Err(Error::Folds { order, triangles, least })
+}
+
 /// The point of a sphere in the direction of another.
 fn onto_sphere(centre: Vector, radius: f64, point: Vector) -> Vector {
     let out = sub(point, centre);
@@ -65,9 +96,14 @@ impl Sphere {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`Sphere::build`]; [`Error::Order`].
+    /// As [`Sphere::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |_, node| Ok(onto_sphere([0.0; 3], self.radius, node.point)))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |_, node| {
+                Ok(onto_sphere([0.0; 3], self.radius, node.point))
+            })
+        })
     }
 }
 
@@ -76,11 +112,14 @@ impl TwoSpheres {
     /// [`TwoSpheres::build_graded`].
     ///
     /// # Errors
-    /// As there; [`Error::Order`].
+    /// As there; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, grade: f64, order: usize) -> Result<Mesh, Error> {
-        curved(self.build_graded(grade)?, order, |_, node| {
-            let side = if node.point[0] < 0.0 { -0.5 } else { 0.5 };
-            Ok(onto_sphere([side * self.distance, 0.0, 0.0], self.radius, node.point))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build_graded(grade)?, order, |_, node| {
+                let side = if node.point[0] < 0.0 { -0.5 } else { 0.5 };
+                Ok(onto_sphere([side * self.distance, 0.0, 0.0], self.radius, node.point))
+            })
         })
     }
 }
@@ -89,12 +128,15 @@ impl ConcentricSpheres {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`ConcentricSpheres::build`]; [`Error::Order`].
+    /// As [`ConcentricSpheres::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |mesh, node| {
-            let is_inner = mesh.groups_of(node.triangle) == [0];
-            let radius = if is_inner { self.inner_radius } else { self.outer_radius };
-            Ok(onto_sphere([0.0; 3], radius, node.point))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |mesh, node| {
+                let is_inner = mesh.groups_of(node.triangle) == [0];
+                let radius = if is_inner { self.inner_radius } else { self.outer_radius };
+                Ok(onto_sphere([0.0; 3], radius, node.point))
+            })
         })
     }
 }
@@ -103,12 +145,15 @@ impl Ellipsoid {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`Ellipsoid::build`]; [`Error::Order`].
+    /// As [`Ellipsoid::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |_, node| {
-            let on_unit: Vector = std::array::from_fn(|i| node.point[i] / self.semi_axes[i]);
-            let length = norm(on_unit);
-            Ok(node.point.map(|x| x / length))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |_, node| {
+                let on_unit: Vector = std::array::from_fn(|i| node.point[i] / self.semi_axes[i]);
+                let length = norm(on_unit);
+                Ok(node.point.map(|x| x / length))
+            })
         })
     }
 }
@@ -117,12 +162,15 @@ impl Torus {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`Torus::build`]; [`Error::Order`].
+    /// As [`Torus::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |_, node| {
-            let [x, y, _] = node.point;
-            let to_ring = self.ring_radius / x.hypot(y);
-            Ok(onto_sphere([x * to_ring, y * to_ring, 0.0], self.tube_radius, node.point))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |_, node| {
+                let [x, y, _] = node.point;
+                let to_ring = self.ring_radius / x.hypot(y);
+                Ok(onto_sphere([x * to_ring, y * to_ring, 0.0], self.tube_radius, node.point))
+            })
         })
     }
 }
@@ -131,9 +179,12 @@ impl Disk {
     /// The mesh with curved triangles of an order, 1 for flat ones: its rings are circles.
     ///
     /// # Errors
-    /// As [`Disk::build`]; [`Error::Order`].
+    /// As [`Disk::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |mesh, node| Ok(between_rings(mesh, &node)))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |mesh, node| Ok(between_rings(mesh, &node)))
+        })
     }
 }
 
@@ -141,9 +192,12 @@ impl Cylinder {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`Cylinder::build`]; [`Error::Order`].
+    /// As [`Cylinder::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
-        curved(self.build()?, order, |mesh, node| Ok(between_rings(mesh, &node)))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |mesh, node| Ok(between_rings(mesh, &node)))
+        })
     }
 }
 
@@ -151,10 +205,13 @@ impl Molecule {
     /// The mesh with curved triangles of an order, 1 for flat ones.
     ///
     /// # Errors
-    /// As [`Molecule::build`]; [`Error::Order`].
+    /// As [`Molecule::build`]; [`Error::Order`] and [`Error::Folds`].
     pub fn build_curved(&self, order: usize) -> Result<Mesh, Error> {
         let surface = self.surface()?;
-        curved(self.build()?, order, |_, node| surface.toward(node.point))
+        unfolded(order, self.resolution, |resolution| {
+            let shape = Self { resolution, ..*self };
+            curved(shape.build()?, order, |_, node| surface.toward(node.point))
+        })
     }
 }
 
@@ -163,8 +220,7 @@ mod tests {
     use std::f64::consts::PI;
 
     use super::*;
-    use crate::curved::folds;
-    use crate::generate::{Resolution, SphereBase};
+    use crate::generate::SphereBase;
     use crate::quality::areas;
     use crate::stitch::stitch;
     use crate::topology::Topology;
@@ -265,5 +321,78 @@ mod tests {
         };
         assert!(matches!(sphere.build_curved(5), Err(Error::Order(5))));
         assert_eq!(sphere.build_curved(1), sphere.build());
+    }
+    /// Whatever is made does not fold, and if it would, the number named does not.
+    #[test]
+    fn few_elements_fold_nothing_or_are_refused_with_a_number_that_does_not() {
+        type Build = Box<dyn Fn(Resolution, usize) -> Result<Mesh, Error>>;
+        let mut shapes: Vec<Build> = Vec::new();
+        for base in [SphereBase::Octahedron, SphereBase::Icosahedron] {
+            shapes.push(Box::new(move |resolution, order| {
+                Sphere { radius: 1.0, base, resolution }.build_curved(order)
+            }));
+            shapes.push(Box::new(move |resolution, order| {
+                ConcentricSpheres { inner_radius: 1.0, outer_radius: 2.0, base, resolution }
+                    .build_curved(order)
+            }));
+            for grade in [1.0, 10.0, 100.0] {
+                shapes.push(Box::new(move |resolution, order| {
+                    TwoSpheres { radius: 1.0, distance: 2.1, base, resolution }
+                        .build_curved(grade, order)
+                }));
+            }
+            for semi_axes in [[1.0, 1.0, 2.0], [1.0, 1.0, 10.0], [10.0, 10.0, 1.0]] {
+                shapes.push(Box::new(move |resolution, order| {
+                    Ellipsoid { semi_axes, base, resolution }.build_curved(order)
+                }));
+            }
+        }
+        for tube_radius in [0.02, 0.25, 0.8, 0.98] {
+            shapes.push(Box::new(move |resolution, order| {
+                Torus { ring_radius: 1.0, tube_radius, resolution }.build_curved(order)
+            }));
+        }
+        for grade in [1.0, 30.0, 1e4] {
+            shapes.push(Box::new(move |resolution, order| {
+                Disk { radius: 1.0, grade, resolution }.build_curved(order)
+            }));
+        }
+        for length in [0.1, 2.0, 20.0] {
+            shapes.push(Box::new(move |resolution, order| {
+                Cylinder { radius: 1.0, length, resolution }.build_curved(order)
+            }));
+        }
+        for atoms in [2, 30] {
+            shapes.push(Box::new(move |resolution, order| {
+                Molecule { atoms, resolution }.build_curved(order)
+            }));
+        }
+        let mut refused = 0;
+        for (shape, build) in shapes.iter().enumerate() {
+            for (order, elements) in
+                (2..=MAX_ORDER).flat_map(|order| [1, 8, 32, 50, 100, 200].map(|n| (order, n)))
+            {
+                match build(Resolution::Elements(elements), order) {
+                    Ok(mesh) => assert_eq!(folds(&mesh), [], "{shape} {order} {elements}"),
+                    Err(Error::Folds { least: Some(least), triangles, .. }) => {
+                        refused += 1;
+                        let mesh = build(Resolution::Elements(least), order).unwrap();
+                        assert!(folds(&mesh).is_empty() && mesh.triangles.len() > triangles);
+                    }
+                    Err(error) => panic!("{shape} {order} {elements}: {error}"),
+                }
+            }
+        }
+        assert!(refused > 20, "{refused}");
+        let sphere = Sphere {
+            radius: 1.0,
+            base: SphereBase::Octahedron,
+            resolution: Resolution::Elements(8),
+        };
+        let message = sphere.build_curved(3).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "8 triangles are too few for order 3: some would fold over; ask for 32 elements, or try a lower order"
+        );
     }
 }

@@ -89,6 +89,19 @@ pub enum Error {
         "the surface of this molecule is not seen from its centre as a whole; choose another number of atoms"
     )]
     Folded,
+    /// Curved triangles would fold ([`fold`](crate::curved::fold)): there are too few of them.
+    #[error(
+        "{triangles} triangles are too few for order {order}: some would fold over; {}, or try a lower order",
+        match least { Some(least) => format!("ask for {least} elements"), None => "ask for more".to_owned() }
+    )]
+    Folds {
+        /// The order of the triangles.
+        order: usize,
+        /// How many triangles this resolution gives.
+        triangles: usize,
+        /// A number of elements with which none folds, about the least; `None` if none was found.
+        least: Option<usize>,
+    },
     /// Surfaces would touch or intersect.
     #[error("{what} is {value}, but must be greater than {limit}, or surfaces touch")]
     Intersecting {
