@@ -211,6 +211,45 @@ fn buses() {
     sound(&bus(Resolution::Size(0.5)).build().unwrap(), 10);
 }
 
+/// Asking for a number that can be had gives it, more give no fewer, and steps are those of a
+/// subdivision by one more.
+#[test]
+fn graded_counts_come_as_near_as_uniform_ones() {
+    type Count = Box<dyn Fn(Resolution) -> usize>;
+    let made = |mesh: Result<Mesh, Error>| mesh.unwrap().triangles.len();
+    for grade in [1.0, 3.0, 30.0, 1000.0] {
+        let mut shapes: Vec<Count> = vec![
+            Box::new(move |resolution| made(Cube { edge: 1.0, grade, resolution }.build())),
+            Box::new(move |resolution| made(Disk { radius: 1.0, grade, resolution }.build())),
+        ];
+        for width in [1.0, 4.0] {
+            shapes.push(Box::new(move |resolution| {
+                made(Plate { width, height: 1.0, grade, resolution }.build())
+            }));
+        }
+        for bars in [1, 4] {
+            shapes.push(Box::new(move |resolution| {
+                made(Bus { bars, width: 1.0, spacing: 1.0, gap: 1.0, grade, resolution }.build())
+            }));
+        }
+        for (shape, count) in shapes.iter().enumerate() {
+            let mut least = 0;
+            for asked in (0..60).map(|k| (100.0 * 1.1f64.powi(k)) as usize) {
+                let found = count(Resolution::Elements(asked));
+                assert!(found >= least, "{shape} {grade}: {found} for {asked}, {least} for less");
+                assert_eq!(count(Resolution::Elements(found)), found, "{shape} {grade} {asked}");
+                // From one cell across a bar to three: two cannot be graded.
+                let share = found as f64 / asked as f64;
+                assert!(asked < 4000 || share > 0.3, "{shape} {grade}: {found} for {asked}");
+                least = found;
+            }
+        }
+    }
+    let resolution = Resolution::Elements(4128);
+    let bus = Bus { bars: 4, width: 1.0, spacing: 1.0, gap: 1.0, grade: 30.0, resolution };
+    assert_eq!(made(bus.build()), 4128);
+}
+
 #[test]
 fn senseless_requests_are_errors() {
     let cube = |edge, grade, resolution| Cube { edge, grade, resolution }.build().unwrap_err();

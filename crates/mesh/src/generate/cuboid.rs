@@ -96,11 +96,14 @@ impl Bus {
                 (across, cells_along(size)?)
             }
             Resolution::Elements(elements) => {
-                // Cells are as long as they are wide at their largest.
-                let across = largest_within(1, elements, |across| {
-                    cells_along(width_cell(across))
-                        .map_or(f64::INFINITY, |along| count(across, along))
-                });
+                // Cells are as long as they are wide at their largest. That of two cells, which
+                // cannot be graded, is smaller than that of three: the count does not just grow.
+                let fits = |across: usize| {
+                    let along = cells_along(width_cell(across));
+                    along.is_ok_and(|along| count(across, along) <= elements as f64)
+                };
+                let most = largest_within(1, elements, |across| count(across, 1));
+                let across = (1..=most).rev().find(|&across| fits(across)).unwrap_or(1);
                 (across, cells_along(width_cell(across))?)
             }
         };
