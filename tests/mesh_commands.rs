@@ -426,3 +426,43 @@ fn refining_keeps_groups_and_spheres() {
         .farad("mesh refine sphere.msh --times 16 -o huge.msh")
         .fails(3, &["more than 32-bit indices"]);
 }
+
+/// One group of two bodies, as a wrong group makes it; two groups that a case joins are no news.
+#[test]
+fn a_group_of_separate_pieces_is_noted() {
+    let place = Workplace::new("mesh_pieces");
+    let mesh = |second: usize| {
+        let corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]];
+        let faces = [[1, 3, 2], [1, 2, 4], [2, 3, 4], [3, 1, 4]];
+        let mut text = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n2 1 \"left\"\n\
+                        2 2 \"right\"\n$EndPhysicalNames\n$Nodes\n8\n"
+            .to_owned();
+        for (n, shift) in [0, 5].into_iter().enumerate() {
+            for (k, [x, y, z]) in corners.iter().enumerate() {
+                text += &format!("{} {} {y} {z}\n", 4 * n + k + 1, x + shift);
+            }
+        }
+        text += "$EndNodes\n$Elements\n8\n";
+        for (n, group) in [1, second].into_iter().enumerate() {
+            for (k, face) in faces.iter().enumerate() {
+                let [a, b, c] = face.map(|v| v + 4 * n);
+                text += &format!("{} 2 2 {group} {group} {a} {b} {c}\n", 4 * n + k + 1);
+            }
+        }
+        text + "$EndElements\n"
+    };
+    place.write("one.msh", mesh(1));
+    place.write("two.msh", mesh(2));
+    let note = "note: \"left\" is 2 separate pieces";
+    for command in ["info", "check"] {
+        let told = place.must(&format!("mesh {command} one.msh")).stdout;
+        assert!(told.contains(note), "{told}");
+        assert!(!place.must(&format!("mesh {command} two.msh")).stdout.contains("pieces"));
+    }
+    place.case("one.toml", "one.msh", "");
+    let told = place.must("solve one.toml").stderr;
+    assert!(told.contains("\"left\" is 2 separate pieces"), "{told}");
+    let both = "[[conductor]]\nname = \"both\"\ngroup = [\"left\", \"right\"]";
+    place.case("two.toml", "two.msh", both);
+    assert!(!place.must("solve two.toml").stderr.contains("pieces"));
+}

@@ -6,7 +6,7 @@ use mesh::conductors::{self, Assignment, Request};
 use mesh::{Mesh, topology};
 
 use crate::description::{Conductor, Description};
-use crate::fault::Fault;
+use crate::fault::{Fault, Note};
 
 /// The conductors of a mesh, in the order of the capacitance matrix.
 #[derive(Debug)]
@@ -49,6 +49,29 @@ pub(crate) fn assign(description: &Description, mesh: &Mesh) -> Result<Assignmen
     let ignore: Vec<String> = description.ignore.iter().chain(interfaces).cloned().collect();
     conductors::assign(mesh, &requests, &ignore)
         .map_err(|problems| problems.into_iter().map(Fault::Conductors).collect())
+}
+
+/// A note on conductors of more pieces than physical groups, in a mesh that is `whole` with its
+/// images: pieces that these join are one.
+pub(crate) fn separate(
+    description: &Description,
+    mesh: &Mesh,
+    whole: &Mesh,
+    Assignment { names, of_triangle }: &Assignment,
+) -> Option<Note> {
+    // Without groups, pieces are conductors of their own unless all are made one on purpose.
+    if mesh.groups.is_empty() {
+        return None;
+    }
+    let count = mesh.triangles.len();
+    let pieces = topology::pieces(whole, count, names.len(), |t| of_triangle[t % count].as_slice());
+    let groups_of = |name: &str| {
+        let asked = description.conductors.iter().find(|conductor| conductor.name == name);
+        asked.map_or(1, |conductor| conductor.groups.len())
+    };
+    let several = names.iter().map(String::as_str).zip(pieces);
+    mesh::check::separate(several.filter(|(name, pieces)| *pieces > groups_of(name)))
+        .map(Note::Separate)
 }
 
 /// The conductors of a mesh that is `whole` with its images.

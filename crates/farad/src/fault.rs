@@ -338,6 +338,9 @@ pub enum Note {
         "the conductors {} touch at a point, {}; their mutual capacitance converges slowly", .0.names(), .0.place()
     )]
     Touching(Touching),
+    /// Conductors are of more pieces than they have groups: one net, or a mistake in the mesh.
+    #[error("{0}, which share no edges; each conductor is one net, at one potential")]
+    Separate(String),
     /// Coordinates are so large compared with triangles that rounding moves vertices by a share of
     /// a side that counts.
     #[error(

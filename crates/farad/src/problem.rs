@@ -170,6 +170,7 @@ impl Problem {
         let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
         let symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
         let whole = symmetry.whole(&mesh);
+        notes.extend(conductors::separate(&description, &mesh, whole, &assignment));
         let areas = quality::areas(&mesh);
         let regions = media::regions(&description, whole)?;
         let surfaces = description.has_charges().then(|| Locator::new(&mesh));

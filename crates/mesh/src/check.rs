@@ -5,7 +5,7 @@ use crate::conductors::Loose;
 use crate::curved::{self, Fold};
 use crate::quality::{self, Quality, relative_height};
 use crate::surface::{InvalidMesh, Mesh};
-use crate::topology::{Orientation, Part, Topology};
+use crate::topology::{self, Orientation, Part, Topology};
 use crate::vector::{max_norm, norm, sub};
 use crate::weld::{self, ROUNDINGS};
 use crate::wording::counted;
@@ -150,6 +150,20 @@ fn same_shape(mesh: &Mesh, s: u32, t: u32) -> bool {
     s.iter().all(|x| t.iter().any(|y| max_norm(sub(*x, *y)) <= near))
 }
 
+/// What to say of groups or conductors that are of several pieces, given by name and number.
+pub fn separate<'a>(several: impl Iterator<Item = (&'a str, usize)>) -> Option<String> {
+    /// Others are only counted.
+    const MOST_NAMED: usize = 5;
+    let mut told: Vec<String> =
+        several.map(|(name, pieces)| format!("\"{name}\" is {pieces} separate pieces")).collect();
+    let more = told.len().saturating_sub(MOST_NAMED);
+    told.truncate(MOST_NAMED);
+    if more > 0 {
+        told.push(format!("{more} more are several"));
+    }
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
 /// A physical group or a component as [`Report`] describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartReport {
@@ -176,6 +190,8 @@ pub struct Report {
     pub coincident_vertices: usize,
     /// The physical groups, in the mesh's order.
     pub groups: Vec<PartReport>,
+    /// For each of them of how many pieces it is that share no edge.
+    pub group_pieces: Vec<usize>,
     /// The components joined by shared edges, in the order of their first triangles.
     pub components: Vec<PartReport>,
     /// The whole surface as one part.
@@ -288,6 +304,9 @@ impl Report {
             }
         }
         let describe = |label, area, part| PartReport { label, area, part };
+        let triangles = mesh.triangles.len();
+        let group_pieces =
+            topology::pieces(mesh, triangles, mesh.groups.len(), |t| mesh.groups_of(t));
         let labels = mesh.groups.iter().map(|group| group.label());
         let groups = labels.zip(group_areas).zip(topology.groups);
         let bodies = (1..).map(|n| format!("body_{n}"));
@@ -298,6 +317,7 @@ impl Report {
             triangles: mesh.triangles.len(),
             ungrouped,
             coincident_vertices: coincident.count(),
+            group_pieces,
             groups: groups.map(|((label, area), part)| describe(label, area, part)).collect(),
             components: components
                 .map(|((label, area), part)| describe(label, area, part))
@@ -315,6 +335,12 @@ impl Report {
     pub fn loose(&self) -> Option<Loose> {
         let bodies = self.components.iter().map(|body| body.part.triangles);
         if self.groups.is_empty() { Loose::among(bodies) } else { None }
+    }
+
+    /// A sentence on the groups of several pieces, if there are any.
+    pub fn separate(&self) -> Option<String> {
+        let groups = self.groups.iter().map(|group| group.label.as_str());
+        separate(groups.zip(self.group_pieces.iter().copied()).filter(|(_, pieces)| *pieces > 1))
     }
 
     /// Notes for people: about each group, or each component if there are no groups, and about the

@@ -363,3 +363,39 @@ fn label_components(
     }
     (labels, count as usize)
 }
+
+/// Of how many separate pieces, which share no edges, each of `count` sets of triangles is.
+/// `sets_of` gives the sets that a triangle belongs to; pieces without any of the first `counted`
+/// triangles do not count.
+pub fn pieces<'a>(
+    mesh: &Mesh,
+    counted: usize,
+    count: usize,
+    sets_of: impl Fn(usize) -> &'a [u32],
+) -> Vec<usize> {
+    // A triangle stands for itself once in each of its sets.
+    let mut first = vec![0u32];
+    for t in 0..mesh.triangles.len() {
+        first.push(first[t] + sets_of(t).len() as u32);
+    }
+    let places = |t: usize| sets_of(t).iter().copied().zip(first[t]..);
+    let total = first[mesh.triangles.len()] as usize;
+    let mut joined = DisjointSets::new(total);
+    for edge in Sides::of(mesh).edges() {
+        let mut at: Vec<(u32, u32)> =
+            edge.iter().flat_map(|side| places(side.triangle as usize)).collect();
+        at.sort_unstable();
+        for pair in at.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            joined.join(pair[0].1, pair[1].1);
+        }
+    }
+    let mut pieces = vec![0; count];
+    let mut is_known = vec![false; total];
+    for (set, place) in (0..counted.min(mesh.triangles.len())).flat_map(places) {
+        let root = joined.root(place) as usize;
+        if !std::mem::replace(&mut is_known[root], true) {
+            pieces[set as usize] += 1;
+        }
+    }
+    pieces
+}

@@ -294,6 +294,6 @@ pub(crate) fn told(case: &Case, note: &Note) -> String {
             format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
         }
         Note::Touching(_) => format!("in {file}, {note}"),
-        Note::Rounded { .. } | Note::Split { .. } => format!("{file}: {note}"),
+        Note::Separate(_) | Note::Rounded { .. } | Note::Split { .. } => format!("{file}: {note}"),
     }
 }

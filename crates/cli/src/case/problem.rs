@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use farad::Problem;
+use farad::{Note, Problem};
 use mesh::files::Reading;
 use mesh::{Mesh, lift};
 
@@ -51,8 +51,18 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
     );
     interrupt::check()?;
     let problem = prepare(case, mesh)?;
-    problem.notes().iter().for_each(|note| output.note(&told(case, note)));
+    tell(case, &problem, output);
     Ok(problem)
+}
+
+/// Shows the notes on the surfaces of `case`.
+pub(crate) fn tell(case: &Case, problem: &Problem, output: &Output) {
+    // In FastCap's files, conductors of several pieces are the rule.
+    let is_list = farad::fastcap::is_name(&case.mesh);
+    let is_usual = |note: &Note| is_list && matches!(note, Note::Separate(_));
+    for note in problem.notes().iter().filter(|note| !is_usual(note)) {
+        output.note(&told(case, note));
+    }
 }
 
 /// The problem of `case` on `mesh`: its own, or one made from it.

@@ -15,7 +15,7 @@ use super::arguments::Solving;
 use super::solve::solve;
 use crate::case::problem;
 use crate::case::sweep::{Sweep, Values};
-use crate::case::{Case, Defect, Sort, VtkMode, told};
+use crate::case::{Case, Defect, Sort, VtkMode};
 use crate::machine::backend::Backend;
 use crate::paths;
 use crate::report::results::{self, Folder, Run};
@@ -183,7 +183,7 @@ impl Sweeping<'_> {
         let mesh = self.mesh(choice).map_err(failed)?;
         let problem = problem::prepare(&case, mesh).map_err(failed)?;
         if self.conductors.is_none() {
-            problem.notes().iter().for_each(|note| output.note(&told(&case, note)));
+            problem::tell(&case, &problem, output);
         }
         let names = &problem.conductors().names;
         if *self.conductors.get_or_insert_with(|| names.clone()) != *names {

@@ -93,6 +93,10 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
         report.defects.duplicates.len(),
         report.defects.zero_area.len()
     );
+    // In FastCap's files, conductors of several pieces are the rule.
+    if let Some(note) = report.separate().filter(|_| !farad::fastcap::is_name(file)) {
+        let _ = writeln!(text, "note: {}; a conductor of it is one net", printable_line(&note));
+    }
     for warning in report.warnings() {
         let _ = writeln!(text, "warning: {}", printable_line(&warning.to_string()));
     }
