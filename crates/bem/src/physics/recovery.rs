@@ -33,6 +33,14 @@ const SMOOTH: f64 = 0.766;
 /// and that of the smooth surface does not.
 const ROUNDED: f64 = 0.3;
 
+/// Height of a triangle of equal sides over these. Of lower ones, which graded meshes have along
+/// edges, that height counts: what a linear density would be farther away is no part of it.
+const OF_EQUAL_SIDES: f64 = 0.866;
+
+/// Triangles whose normals have a cosine of this and more lie in one plane, where there is nothing
+/// to round off.
+const FLAT: f64 = 1.0 - 1e-12;
+
 /// Relative residual of the projection, far below the error of any recovered density.
 const PROJECTED: f64 = 1e-6;
 
@@ -102,19 +110,24 @@ pub(super) fn recover(
     }
     project(&mut vertex, &load, &unknowns, areas, &total);
 
-    let smooth_edge = |i: usize, a: u32, b: u32| {
-        let faces = |&j: &u32| {
-            let j = j as usize;
-            j != i && corners(j).contains(&b) && smooth(i, j)
-        };
-        around[a as usize].iter().any(faces)
+    let height = |i: usize, length: f64| 2.0 * areas[i] / length;
+    // Of an edge of panel i: as large for all panels there.
+    let radius = |i: usize, (a, b): (u32, u32), length: f64| {
+        let at_edge = |&&j: &&u32| corners(j as usize).contains(&b) && smooth(i, j as usize);
+        let all = around[a as usize].iter().filter(at_edge);
+        let bends = |&j: &u32| normals[i].dot(&normals[j as usize]).abs() < FLAT;
+        if !all.clone().any(bends) {
+            return 0.0;
+        }
+        let low = all.map(|&j| height(j as usize, length)).fold(f64::INFINITY, f64::min);
+        ROUNDED * length.min(low / OF_EQUAL_SIDES)
     };
     let rounding = |i: usize| {
         let [a, b, c] = corners(i);
         let edges = [(a, b), (b, c), (c, a)].into_iter().zip(panels.panel(i).lengths);
         let mut squares = [0.0; 3];
-        for (square, ((a, b), length)) in squares.iter_mut().zip(edges) {
-            *square = if smooth_edge(i, a, b) { (ROUNDED * length).powi(2) } else { 0.0 };
+        for (square, (edge, length)) in squares.iter_mut().zip(edges) {
+            *square = radius(i, edge, length).powi(2);
         }
         squares
     };

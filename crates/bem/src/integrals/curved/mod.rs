@@ -11,22 +11,26 @@
 //! each part on the mean, so that gaps are right on the mean, and errors of the second order in
 //! how far parts are from flat.
 
+mod close;
+mod nodes;
+mod pieces;
+
 use std::array;
 use std::f64::consts::PI;
 
-use simd::{Elementary, Simd, Task};
-
-use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
-use crate::geometry::triangle::{Triangle, Vec3};
+use crate::geometry::patch::{CORNERS, Patch};
+use crate::geometry::triangle::Triangle;
 use crate::integrals::linear_nodes::Block;
 use crate::integrals::linear_pair::{double_layer, single_layer, transposed};
-use crate::integrals::pair::{PairQuadrature, distance_to};
+use crate::integrals::pair::PairQuadrature;
 use crate::integrals::potentials::WeightedPoints;
 use crate::integrals::solid_angle::solid_angle_over;
 use crate::integrals::touching::{Contact, ORDERS, PairNodes};
 use crate::quadrature::MAX_TRIANGLE_DEGREE;
-use crate::quadrature::modes::{AT_CORNERS, MODES, of_corners};
+use crate::quadrature::modes::{MODES, of_corners};
 use crate::quadrature::sums::{self, Points, Rule};
+use nodes::{Fields, Potentials};
+use pieces::{LONG, Piece, contact, cut, height, longness};
 
 /// Accuracy of fields as a share of that of potentials, where solid angles need no better one.
 const OF_FIELDS: f64 = 0.3;
@@ -41,23 +45,6 @@ const CUTS: usize = 12;
 /// Cuts in four after which close panels are taken as they are: what is left falls by eight each
 /// time, and the time it takes grows by as much.
 const CUTS_OF_CLOSE: usize = 5;
-
-/// Longest edge over the height above it beyond which panels are long: orders converge the more
-/// slowly, the longer panels are.
-const LONG: f64 = 4.0;
-
-/// Panels whose distance is below this share of the larger radius have no rule; for fields, whose
-/// closed forms converge slowly, cuts do better down to less.
-const CLOSE: f64 = 0.5;
-const CLOSE_OF_FIELDS: f64 = 0.25;
-
-/// What quarters leave of the error of flat triangles, as a share of what they took away: of
-/// potentials an eighth of the error is left (an eighth of a piece's bulge squared, over its size),
-/// of fields a third. What is left is taken away too; quarters are enough where this share of what
-/// they change is allowed.
-const ENOUGH: f64 = 0.5;
-const LEFT_OF_POTENTIALS: f64 = 1.0 / 7.0;
-const LEFT_OF_FIELDS: f64 = 1.0 / 2.0;
 
 /// Long panels that deviate from flat ones by more than this share of their height are cut before
 /// anything else. Of others the difference to flat ones is small.
@@ -84,78 +71,6 @@ pub(crate) type Both = [Entries; 2];
 /// Means between the linear functions of the corners: of the first piece, of the second, and the
 /// other way around.
 type Blocks = [Block; 2];
-
-/// A part of a panel.
-#[derive(Clone)]
-struct Piece {
-    patch: Patch,
-    tangents: Tangents,
-    flat: Triangle,
-    is_straight: bool,
-    /// Parameters of its corners in the panel.
-    corners: [Parameters; 3],
-    /// Share of the panel's parameters, negative where it is run around the other way.
-    share: f64,
-}
-
-impl Piece {
-    fn new(patch: Patch, corners: [Parameters; 3], is_straight: bool) -> Self {
-        let [a, b, c] = corners;
-        let share = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
-        let (tangents, flat) = (patch.tangents(), Triangle::of(patch.corners()));
-        Self { patch, tangents, flat, is_straight, corners, share }
-    }
-
-    /// The part between these parameters of its own.
-    fn part(&self, corners: [Parameters; 3]) -> Self {
-        let in_panel = corners.map(|corner| between(&self.corners, corner));
-        Self::new(self.patch.part(&corners), in_panel, self.is_straight)
-    }
-
-    /// With its corners in this order.
-    fn turned(&self, order: [usize; 3]) -> Self {
-        if order == [0, 1, 2] { self.clone() } else { self.part(order.map(|k| CORNERS[k])) }
-    }
-
-    /// Its quarters.
-    fn quarters(&self) -> [Self; 4] {
-        self.patch.quarters().map(|(patch, corners)| {
-            let in_panel = corners.map(|corner| between(&self.corners, corner));
-            Self::new(patch, in_panel, self.is_straight)
-        })
-    }
-
-    /// The flat triangle that stands for it in sums of which it is a small part.
-    fn nearest_flat(&self) -> Triangle {
-        if self.is_straight { self.flat } else { Triangle::of(self.patch.nearest_flat()) }
-    }
-
-    /// Its halves, cut through the middle of the edge from corner k.
-    fn halves(&self, k: usize) -> [Self; 2] {
-        let [a, b, c] = [0, 1, 2].map(|l| CORNERS[(k + l) % 3]);
-        let middle = [0, 1].map(|l| 0.5 * (a[l] + b[l]));
-        [self.part([a, middle, c]), self.part([middle, b, c])]
-    }
-
-    fn longest_edge(&self) -> usize {
-        let lengths = &self.flat.lengths;
-        (0..3).fold(0, |k, l| if lengths[l] > lengths[k] { l } else { k })
-    }
-
-    /// Values of the panel's modes at its corners, shape (corners, modes).
-    fn modes(&self) -> [[f64; MODES]; 3] {
-        self.corners.map(|[s, t]| {
-            let at =
-                |m: usize| [1.0 - s - t, s, t].iter().zip(&AT_CORNERS).map(|(b, c)| b * c[m]).sum();
-            array::from_fn(at)
-        })
-    }
-
-    /// Radius of a ball around the flat triangle's centroid.
-    fn radius(&self) -> f64 {
-        self.flat.radius + self.patch.bulge()
-    }
-}
 
 /// Integrals between two panels.
 pub(crate) struct CurvedPair {
@@ -302,82 +217,6 @@ impl CurvedPair {
         let allowed = limits.allowed / (pairs.len() as f64).sqrt();
         let limits = Limits { allowed, cuts: limits.cuts.saturating_sub(1), ..limits };
         pairs.iter().for_each(|(s, t)| self.add(s, t, limits, scratch, sum));
-    }
-
-    /// Adds the integral of close pieces, whose flat triangles have these entries.
-    fn add_close(
-        &self,
-        (s, t): (&Piece, &Piece),
-        flat: &Both,
-        limits: Limits,
-        scratch: &mut Scratch,
-        sum: &mut Both,
-    ) {
-        // Where both deviate from flat ones, both are cut: what the one leaves hides nothing.
-        let bulges = [s, t].map(|piece| piece.patch.bulge());
-        let most = bulges[0].max(bulges[1]);
-        let parts = |piece: &Piece, bulge: f64| {
-            if 4.0 * bulge >= most { piece.quarters().to_vec() } else { vec![piece.clone()] }
-        };
-        let (of_s, of_t) = (parts(s, bulges[0]), parts(t, bulges[1]));
-        // Of sixteen pairs about four are close, and errors of these add up as random ones do.
-        let allowed = 0.5 * limits.allowed;
-        let within = Limits { allowed, fours: limits.fours.saturating_sub(1), ..limits };
-        let (mut all, mut close) = (Both::default(), Vec::new());
-        for a in &of_s {
-            for b in &of_t {
-                if self.degree_apart(a, b).is_some() || !self.are_close(a, b) {
-                    self.add(a, b, within, scratch, &mut all);
-                } else {
-                    close.push(((a, b), self.flat_entries(a, b, scratch)));
-                }
-            }
-        }
-        let mut with_close = all;
-        close.iter().for_each(|(_, flat)| add_entries(flat, 1.0, &mut with_close));
-        let left = match self.kernel {
-            Kernel::Single => LEFT_OF_POTENTIALS,
-            Kernel::Adjoint | Kernel::Adjoints => LEFT_OF_FIELDS,
-        };
-        let is_enough = ENOUGH * self.change(&with_close, flat) <= limits.allowed;
-        if is_enough || limits.fours <= 1 {
-            add_entries(&with_close, 1.0 + left, sum);
-            return add_entries(flat, -left, sum);
-        }
-        add_entries(&all, 1.0, sum);
-        for (pair, flat) in close {
-            self.add_close(pair, &flat, within, scratch, sum);
-        }
-    }
-
-    /// Entries of flat triangles: for potentials those that are nearest to both. Solid angles ask
-    /// for what has no seams, and not for the right gap.
-    fn flat_entries(&self, s: &Piece, t: &Piece, scratch: &mut Scratch) -> Both {
-        let mut entries = Both::default();
-        let blocks = match self.kernel {
-            Kernel::Single => self.between_flat(&s.nearest_flat(), &t.nearest_flat(), scratch),
-            Kernel::Adjoint | Kernel::Adjoints => self.flat(s, t, scratch),
-        };
-        self.add_blocks(s, t, &blocks, &mut entries);
-        entries
-    }
-
-    /// Whether the distance of pieces is small against the larger.
-    fn are_close(&self, s: &Piece, t: &Piece) -> bool {
-        let share = if self.kernel == Kernel::Single { CLOSE } else { CLOSE_OF_FIELDS };
-        let close = share * s.flat.radius.max(t.flat.radius) + s.patch.bulge() + t.patch.bulge();
-        let between = (s.flat.centroid - t.flat.centroid).norm();
-        if between > close + s.flat.radius + t.flat.radius {
-            return false;
-        }
-        // No point of an edge is farther from one of these than a quarter of its length.
-        let has = |of: &Triangle, from: &Triangle| {
-            let v = &from.vertices;
-            let middles = [0, 1, 2].map(|k| 0.5 * (v[k] + v[(k + 1) % 3]));
-            let mut places = v.iter().chain(&middles).chain([&from.centroid]);
-            places.any(|x| distance_to(of, x) <= close)
-        };
-        has(&s.flat, &t.flat) || has(&t.flat, &s.flat)
     }
 
     /// Degree of the rules that are enough for both, where these are apart.
@@ -527,181 +366,10 @@ fn add_entries(entries: &Both, times: f64, sum: &mut Both) {
     all.zip(entries.as_flattened().as_flattened()).for_each(|(sum, entry)| *sum += times * entry);
 }
 
-/// How the pieces touch, and the orders of their corners that bring this to the front.
-fn contact(s: &Piece, t: &Piece, together: f64) -> (Contact, [[usize; 3]; 2]) {
-    let mut same = Vec::with_capacity(3);
-    for (k, x) in s.flat.vertices.iter().enumerate() {
-        for (l, y) in t.flat.vertices.iter().enumerate() {
-            if (x - y).norm() <= together {
-                same.push([k, l]);
-            }
-        }
-    }
-    let order = |side: usize| {
-        let first = same.iter().map(|pair| pair[side]);
-        let rest = (0..3).filter(|k| !same.iter().any(|pair| pair[side] == *k));
-        let mut order = [0; 3];
-        first.chain(rest).zip(&mut order).for_each(|(k, to)| *to = k);
-        order
-    };
-    let contact = match same.len() {
-        0 => Contact::Apart,
-        1 => Contact::Vertex,
-        2 => Contact::Edge,
-        _ => Contact::Same,
-    };
-    (contact, [order(0), order(1)])
-}
-
-/// Height above the longest edge.
-fn height(piece: &Piece) -> f64 {
-    2.0 * piece.flat.area / piece.flat.diameter()
-}
-
-/// Longest edge over the height above it.
-fn longness(piece: &Piece) -> f64 {
-    piece.flat.diameter() / height(piece)
-}
-
-/// Pairs of parts that are the same together.
-fn cut(contact: Contact, s: &Piece, t: &Piece) -> Vec<(Piece, Piece)> {
-    let products = |a: [Piece; 2], b: [Piece; 2]| -> Vec<(Piece, Piece)> {
-        a.iter().flat_map(|a| b.iter().map(move |b| (a.clone(), b.clone()))).collect()
-    };
-    let (of_s, of_t) = (s.longest_edge(), t.longest_edge());
-    match contact {
-        Contact::Same => products(s.halves(of_s), t.halves(of_s)),
-        // The edge of both is from corner 0 to corner 1.
-        Contact::Edge if of_s == 0 || of_t == 0 => products(s.halves(0), t.halves(0)),
-        _ if longness(s).max(LONG) * s.flat.diameter()
-            >= longness(t).max(LONG) * t.flat.diameter() =>
-        {
-            s.halves(of_s).into_iter().map(|half| (half, t.clone())).collect()
-        }
-        _ => t.halves(of_t).into_iter().map(|half| (s.clone(), half)).collect(),
-    }
-}
-
-/// Sums over nodes of the difference of potentials to those of flat triangles.
-struct Potentials<'a> {
-    nodes: &'a PairNodes,
-    s: &'a Piece,
-    t: &'a Piece,
-}
-
-/// Sums over nodes of the normal derivative at the first piece and, if `BACK`, at the second.
-struct Fields<'a, const BACK: bool> {
-    nodes: &'a PairNodes,
-    s: &'a Piece,
-    t: &'a Piece,
-}
-
-// Closures of arrays are calls here, which vectors do not outlive in registers: loops instead.
-
-/// The point of a flat triangle with these parameters.
-#[inline(always)]
-fn on_flat<V: Simd<Scalar = f64>>(v: &[Vec3; 3], s: V, t: V) -> [V; 3] {
-    let (u, w) = (v[1] - v[0], v[2] - v[0]);
-    let mut x = [V::zero(); 3];
-    for k in 0..3 {
-        x[k] = V::splat(u[k]).mul_add(s, V::splat(w[k]).mul_add(t, V::splat(v[0][k])));
-    }
-    x
-}
-
-#[inline(always)]
-fn minus<V: Elementary>(x: [V; 3], y: [V; 3]) -> [V; 3] {
-    [x[0].sub(y[0]), x[1].sub(y[1]), x[2].sub(y[2])]
-}
-
-#[inline(always)]
-fn dot<V: Elementary>(a: [V; 3], b: [V; 3]) -> V {
-    a[0].mul_add(b[0], a[1].mul_add(b[1], a[2].mul(b[2])))
-}
-
-/// Adds a value at parameters of both pieces to the sums against the functions of their corners.
-#[inline(always)]
-fn add<V: Simd<Scalar = f64>>(sums: &mut [[V; 3]; 3], value: V, hats: [V; 3], others: [V; 3]) {
-    for k in 0..3 {
-        let value = hats[k].mul(value);
-        for l in 0..3 {
-            sums[k][l] = others[l].mul_add(value, sums[k][l]);
-        }
-    }
-}
-
-#[inline(always)]
-fn hats<V: Simd<Scalar = f64>>(s: V, t: V) -> [V; 3] {
-    [V::splat(1.0).sub(s).sub(t), s, t]
-}
-
-#[inline(always)]
-fn total<V: Simd<Scalar = f64>>(sums: [[V; 3]; 3]) -> Block {
-    let mut block = Block::default();
-    for k in 0..3 {
-        for l in 0..3 {
-            block[k][l] = sums[k][l].sum();
-        }
-    }
-    block
-}
-
-impl PairNodes {
-    /// Parameters of the nodes from `at` on, one per lane: of the first panel, of the second.
-    #[inline(always)]
-    fn lanes<V: Simd<Scalar = f64>>(&self, at: usize) -> [V; 4] {
-        let [[s, t], [u, v]] = &self.parameters;
-        [V::load(&s[at..]), V::load(&t[at..]), V::load(&u[at..]), V::load(&v[at..])]
-    }
-}
-
-impl Task<f64> for Potentials<'_> {
-    type Output = Block;
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> Block {
-        let Self { nodes, s, t } = self;
-        let mut sums = [[V::zero(); 3]; 3];
-        for at in (0..nodes.weights.len()).step_by(V::LANES) {
-            let [s0, t0, s1, t1] = nodes.lanes::<V>(at);
-            let d = minus(s.patch.lanes(s0, t0), t.patch.lanes(s1, t1));
-            let flat = minus(on_flat(&s.flat.vertices, s0, t0), on_flat(&t.flat.vertices, s1, t1));
-            let value = dot(d, d).rsqrt_or_zero().sub(dot(flat, flat).rsqrt_or_zero());
-            let value = V::load(&nodes.weights[at..]).mul(value);
-            add(&mut sums, value, hats(s0, t0), hats(s1, t1));
-        }
-        total(sums)
-    }
-}
-
-impl<const BACK: bool> Task<f64> for Fields<'_, BACK> {
-    type Output = Blocks;
-
-    #[inline(always)]
-    fn run<V: Simd<Scalar = f64>>(self) -> Blocks {
-        let Self { nodes, s, t } = self;
-        let (mut forth, mut back) = ([[V::zero(); 3]; 3], [[V::zero(); 3]; 3]);
-        for at in (0..nodes.weights.len()).step_by(V::LANES) {
-            let [s0, t0, s1, t1] = nodes.lanes::<V>(at);
-            // From x to y.
-            let d = minus(t.patch.lanes(s1, t1), s.patch.lanes(s0, t0));
-            let inverse = dot(d, d).rsqrt_or_zero();
-            let cubed = inverse.mul(inverse).mul(inverse).mul(V::load(&nodes.weights[at..]));
-            let normal = s.tangents.normals(s.patch.order(), s0, t0);
-            add(&mut forth, dot(normal, d).mul(cubed), hats(s0, t0), hats(s1, t1));
-            if BACK {
-                let normal = t.tangents.normals(t.patch.order(), s1, t1);
-                let value = V::zero().sub(dot(normal, d).mul(cubed));
-                add(&mut back, value, hats(s1, t1), hats(s0, t0));
-            }
-        }
-        [total(forth), if BACK { total(back) } else { Block::default() }]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::triangle::Vec3;
     use crate::integrals::curved_potentials::{self, Wanted};
     use crate::quadrature;
     use crate::quadrature::modes::modes;
