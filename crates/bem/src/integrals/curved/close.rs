@@ -1,5 +1,5 @@
-//! Pieces that face each other across a gap much smaller than they are (docs/math.md, "Panels that
-//! face each other"): rules see no peak there, so flat triangles in closed form take their place.
+//! Pieces that face each other across a gap much smaller than they are: rules see no peak there,
+//! so flat triangles in closed form take their place (docs/math.md, "Curved panels").
 
 use super::pieces::Piece;
 use super::{Both, CurvedPair, Kernel, Limits, Scratch, add_entries};
