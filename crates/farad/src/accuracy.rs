@@ -87,6 +87,8 @@ pub enum Ended {
     Next(String),
     /// Bars do not shrink as they should.
     Stalled,
+    /// The number is zero within its bar, as by symmetry: none is accurate relative to itself.
+    Vanishing,
     /// The first solve did not converge, or failed its checks.
     Unsolved,
 }
@@ -186,11 +188,12 @@ pub fn solve_to(
             [.., before, last] => last.relative > before.relative,
             _ => levels.len() < LEAST_MESHES,
         };
-        let is_met = relative <= goal.accuracy && !has_grown;
+        // What is exact needs no second mesh.
+        let is_met = relative == 0.0 || relative <= goal.accuracy && !has_grown;
         let ended = if is_met {
             Some(Ended::Reached)
         } else if is_stalled(&levels) {
-            Some(Ended::Stalled)
+            Some(if relative > 1.0 { Ended::Vanishing } else { Ended::Stalled })
         } else {
             let took = levels.last().map_or(0.0, |level| level.seconds);
             let spent = begun.elapsed().as_secs_f64();
@@ -202,6 +205,10 @@ pub fn solve_to(
         }
         let next = next_mesh(&current, &solution, &known, stretched, goal.accuracy);
         let description = current.description.clone();
+        if next.as_ref().is_ok_and(|next| next.triangles.len() == current.mesh.triangles.len()) {
+            // Nothing that is split changes what is asked for.
+            return Ok(Attained { problem: current, solution, levels, ended: Ended::Stalled });
+        }
         let next = next.and_then(|mesh| Problem::new(description, mesh));
         let reached =
             Attained { problem: current, solution, levels: Vec::new(), ended: Ended::Reached };
@@ -261,7 +268,8 @@ fn is_stalled(levels: &[Level]) -> bool {
     let Some((last, before)) = levels.split_last() else { return false };
     let recent = &before[before.len().saturating_sub(PATIENCE)..];
     let longest = recent.iter().map(|level| level.relative).fold(0.0, f64::max);
-    recent.len() == PATIENCE && last.relative > SHRINKS * longest
+    // NaN does not shrink.
+    recent.len() == PATIENCE && (last.relative > SHRINKS * longest || !longest.is_finite())
 }
 
 /// The mesh with those sides split that the errors of numbers beyond the accuracy belong to.

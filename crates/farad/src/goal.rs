@@ -46,8 +46,9 @@ pub(crate) struct Number {
 }
 
 impl Number {
+    /// The bar relative to that; 0 where the number is exact.
     pub(crate) fn relative(&self) -> f64 {
-        if self.size > 0.0 { self.bar / self.size } else { f64::INFINITY }
+        if self.bar == 0.0 { 0.0 } else { self.bar / self.size.max(f64::MIN_POSITIVE) }
     }
 }
 
@@ -221,12 +222,11 @@ impl Found<'_> {
                     _ => (found.potential.clone(), &bars.potential_v, "potential", "V"),
                 };
                 let largest = values.iter().fold(0.0_f64, |size, value| size.max(value.abs()));
-                let worst = values.into_iter().zip(bars.iter().copied());
-                worst
-                    .max_by(|a, b| a.1.total_cmp(&b.1))
-                    .map(|of| number(format!("{what} at {name}"), unit, of, largest))
-                    .into_iter()
-                    .collect()
+                let each = values.into_iter().zip(bars.iter().copied()).zip(1..);
+                each.map(|(of, k)| {
+                    number(format!("{what} at {name}, point {k}"), unit, of, largest)
+                })
+                .collect()
             }
             _ => Vec::new(),
         }

@@ -5,6 +5,8 @@ use farad::{
     Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
 };
 use mesh::Mesh;
+use mesh::generate::{Cube, Resolution};
+use mesh::transform::{Motion, moved};
 
 /// C/(4 pi eps0) of the unit cube (Helsing & Perfekt 2013).
 const CUBE: f64 = 0.660_678_154_099_57;
@@ -228,6 +230,36 @@ fn an_accuracy_of_a_result_of_the_state_refines_for_that() {
         let error = solve(of, 1e-2).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
     }
+}
+
+/// A body by itself has no force, exactly; one between two equal ones has none by symmetry.
+#[test]
+fn forces_that_vanish_end_the_refinement() {
+    let description = Description {
+        conductors: vec![Conductor::new("cube").with(Setting::Potential(1.0))],
+        forces: true,
+        ..Description::default()
+    };
+    let (alone, between) = (cubes(&[0.0]), cubes(&[-2.0, 0.0, 2.0]));
+    let of = |name: &str| Goal { of: Of::Force(name.to_owned()), ..goal(1e-2) };
+    let found = attained(description.clone(), alone, &of("cube")).unwrap();
+    assert_eq!((&found.ended, found.levels.len()), (&Ended::Reached, 1));
+    let names = ["cube", "b_cube", "c_cube"];
+    let conductors = names.map(|name| Conductor::new(name).with(Setting::Potential(1.0)));
+    let description = Description { conductors: conductors.to_vec(), ..description };
+    let found = attained(description, between, &of("b_cube")).unwrap();
+    assert_eq!(found.ended, Ended::Vanishing);
+}
+
+/// Cubes at these places along x, groups `cube`, `b_cube` and so on.
+fn cubes(at: &[f64]) -> Mesh {
+    let resolution = Resolution::Elements(48);
+    let one = Cube { edge: 1.0, grade: 1.0, resolution }.build().unwrap();
+    let placed = at.iter().zip(["a", "b", "c"]).map(|(&x, name)| {
+        let motion = Motion::along([x, 0.0, 0.0]);
+        (name.to_owned(), moved(&one, |_| true, &motion))
+    });
+    mesh::join::joined(placed.collect())
 }
 
 #[test]

@@ -139,7 +139,9 @@ fn told(level: &Level) -> String {
 
 /// What was reached of an accuracy, and why no more.
 fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
-    let reached = refinement.levels.last().map_or(f64::NAN, |level| level.relative);
+    let last = refinement.levels.last();
+    let reached = last.map_or(f64::NAN, |level| level.relative);
+    let worst = last.map_or("", |level| &level.worst);
     let (why, help) = match &refinement.ended {
         Ended::Time => (
             "a finer mesh would have taken longer than --max-time allows".to_owned(),
@@ -153,6 +155,10 @@ fn not_reached(refinement: &Refinement<'_>, folder: &Path) -> Failure {
         Ended::Stalled => (
             "the error bars no longer shrink as meshes get finer: the estimate is not to be trusted here".to_owned(),
             "look at the mesh with `farad mesh check`, and at where its triangles got small in surface.vtu",
+        ),
+        Ended::Vanishing => (
+            format!("{worst} is zero within its error bar, as by symmetry"),
+            "nothing that vanishes is accurate relative to itself: ask for another result",
         ),
         Ended::Reached | Ended::Unsolved => (String::new(), ""),
     };

@@ -90,7 +90,7 @@ struct Capacitance {
 struct Refinement {
     accuracy: f64,
     accuracy_of: String,
-    /// "reached", "time", "size", "stalled" or "unsolved".
+    /// "reached", "time", "size", "stalled", "vanishing" or "unsolved".
     ended: &'static str,
     meshes: Vec<RefinedMesh>,
 }
@@ -374,6 +374,7 @@ fn refinement(found: &super::Refinement<'_>) -> Refinement {
             farad::Ended::Time => "time",
             farad::Ended::Size(_) => "size",
             farad::Ended::Stalled => "stalled",
+            farad::Ended::Vanishing => "vanishing",
             farad::Ended::Unsolved | farad::Ended::Next(_) => "unsolved",
         },
         meshes: found.levels.iter().map(mesh).collect(),
