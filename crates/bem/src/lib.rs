@@ -43,7 +43,7 @@ pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
     Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual, State,
     SurfaceCharge, Values, checks, convergence, coulomb_potentials, dipole_moment, electrostatics,
-    forces, neutral_dipole_moment, reciprocity, sampled_residual,
+    force_changes, forces, neutral_dipole_moment, reciprocity, sampled_residual,
 };
 pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,

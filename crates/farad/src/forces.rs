@@ -153,12 +153,12 @@ pub(crate) struct Pull {
     pub(crate) newton_metre: [f64; 3],
 }
 
-/// Forces on the same bodies, of `charges` on the children of all triangles and their images in
-/// `mesh`.
-pub(crate) fn of_children(
+/// What `missing` charges on the children of all triangles and their images in `mesh` add to forces
+/// on the same bodies.
+pub(crate) fn changes(
     problem: &Problem,
     mesh: &Mesh,
-    charges: bem::Charges<'_>,
+    (charges, missing): (bem::Charges<'_>, bem::Charges<'_>),
 ) -> Result<Vec<Pull>, bem::Error> {
     let children = |t: u32| 4 * t..4 * t + 4;
     let of_children = |(name, body): (String, bem::Body)| {
@@ -168,13 +168,13 @@ pub(crate) fn of_children(
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
         conductors(problem).into_iter().chain(dielectrics(problem)).map(of_children).unzip();
     let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
-    let found = bem::forces(mesh, charges, &sources, &bodies)?;
+    let found = bem::force_changes(mesh, (charges, missing), &sources, &bodies)?;
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     let metres = problem.description.unit.metres();
-    let pull = |(name, force): (String, bem::Force)| Pull {
+    let pull = |(name, [force, torque]): (String, [[f64; 3]; 2])| Pull {
         name,
-        newton: force.force.map(|f| f * newton),
-        newton_metre: force.torque.map(|t| t * newton * metres),
+        newton: force.map(|f| f * newton),
+        newton_metre: torque.map(|t| t * newton * metres),
     };
     Ok(names.into_iter().zip(found).map(pull).collect())
 }

@@ -26,10 +26,23 @@ pub(crate) struct Missing {
     mesh: Mesh,
     charge: ChildCharges,
     missing: ChildCharges,
+    /// The charge on the triangles themselves and their images.
+    coarse: OnTriangles,
     /// The largest potential of a conductor.
     volt: f64,
     /// Estimates are multiplied by this.
     factor: f64,
+}
+
+struct OnTriangles {
+    total: Vec<f64>,
+    at_corners: Vec<[f64; 3]>,
+}
+
+impl<'a> From<&'a OnTriangles> for bem::Charges<'a> {
+    fn from(of: &'a OnTriangles) -> Self {
+        Self { total: &of.total, at_corners: &of.at_corners }
+    }
 }
 
 /// What is missing of the state of this answer, whose matrix of all excitations misses `energies`;
@@ -68,6 +81,10 @@ pub(crate) fn find(
     Ok(Some(Missing {
         charge: with_images(&ChildCharges::of(&state)),
         missing: with_images(&missing),
+        coarse: OnTriangles {
+            total: images.charges(&state.charge),
+            at_corners: images.at_corners(&state.at_corners),
+        },
         volt: state.potentials.iter().fold(0.0, |volt, v| v.abs().max(volt)),
         factor: bars::factor(problem),
         mesh,
@@ -121,8 +138,11 @@ impl Missing {
             return Ok(Vec::new());
         }
         let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing);
-        // What values at probes have beyond those of the solve's charges as they are.
-        let as_it_is = bem::SurfaceCharge::new(&self.mesh, &self.charge).with_tolerance(tolerance);
+        // What values at probes have beyond those of the solve's charges as they are; of curved
+        // triangles they are these.
+        let as_it_is = bem::SurfaceCharge::new(problem.symmetry.whole(&problem.mesh), &self.coarse)
+            .with_tolerance(tolerance);
+        let is_recovered = problem.mesh.patches.is_none();
         let none = bem::Excitation::default();
         let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
         let whole = problem.symmetry.whole(&problem.mesh);
@@ -132,7 +152,12 @@ impl Missing {
         let of_probe = |probed: &crate::Probed| -> Result<ProbeBars, Error> {
             let points = &probed.points;
             let off = missing.evaluate(&none, points, true)?;
-            let raw = as_it_is.evaluate(&sources, points, true)?;
+            let raw = if is_recovered {
+                as_it_is.evaluate(&sources, points, true)?
+            } else {
+                let field = probed.field.iter().map(|field| field.map(|e| e / per_metre));
+                bem::Values { potential: probed.potential.clone(), field: field.collect() }
+            };
             let mut bars = ProbeBars::default();
             for (k, &point) in points.iter().enumerate() {
                 if problem.symmetry.is_behind_ground(point) {
@@ -170,23 +195,16 @@ impl Missing {
         problem: &Problem,
         found: &[crate::Force],
     ) -> Result<Vec<ForceBar>, Error> {
-        let mut all = self.charge.clone();
-        all.add(1.0, &self.missing);
-        let [before, after] = [&self.charge, &all]
-            .map(|charges| forces::of_children(problem, &self.mesh, charges.into()));
-        let (before, after) = (before?, after?);
+        let of = ((&self.charge).into(), (&self.missing).into());
+        let changes = forces::changes(problem, &self.mesh, of)?;
         let [low, high] = mesh::quality::bounding_box(&problem.mesh);
         let size = norm(std::array::from_fn(|k| high[k] - low[k]));
         let lever = size * problem.description.unit.metres();
         let of_body = |force: &crate::Force| {
-            let find = |all: &[forces::Pull]| {
-                all.iter().find(|pull| pull.name == force.name).map(|p| (p.newton, p.newton_metre))
-            };
-            let (before, after) = (find(&before)?, find(&after)?);
-            let change = |a: [f64; 3], b: [f64; 3]| norm(std::array::from_fn(|k| b[k] - a[k]));
+            let change = changes.iter().find(|change| change.name == force.name)?;
             Some(ForceBar {
-                newton: self.factor * change(before.0, after.0) + force.known_to,
-                newton_metre: self.factor * change(before.1, after.1) + force.known_to * lever,
+                newton: self.factor * norm(change.newton) + force.known_to,
+                newton_metre: self.factor * norm(change.newton_metre) + force.known_to * lever,
             })
         };
         Ok(found.iter().map(|force| of_body(force).unwrap_or_default()).collect())

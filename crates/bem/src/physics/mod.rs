@@ -40,7 +40,7 @@ pub use charges::Charges;
 pub use coulomb::coulomb_potentials;
 pub use estimate::{ChildCharges, ErrorEstimate};
 pub use evaluate::{SurfaceCharge, Values};
-pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
+pub use forces::{Body, Force, dipole_moment, force_changes, forces, neutral_dipole_moment};
 pub use prepared::{Prepared, Refined};
 pub use reciprocal::Replaced;
 pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
