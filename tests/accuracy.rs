@@ -69,6 +69,8 @@ fn accuracies_that_make_no_sense_are_refused() {
         let arguments = format!("solve cube.toml --accuracy 1e-2 --accuracy-of {of}");
         place.farad(&arguments).fails(3, &[what]);
     }
+    // What it is of, of nothing.
+    place.farad("solve cube.toml --accuracy-of energy").fails(2, &["--accuracy-of", "--accuracy"]);
     place.case("wrong.toml", "cube.msh", "[solver]\naccuracy_of = \"C(a\"\n");
     place.farad("solve wrong.toml").fails(3, &["accuracy_of must be all, energy"]);
 }

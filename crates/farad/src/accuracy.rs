@@ -1,6 +1,6 @@
 //! Solves to an accuracy: solve, estimate, split the sides of triangles that matter, repeat.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
 use bem::{Progress, SolveOptions};
@@ -8,6 +8,7 @@ use mesh::Mesh;
 
 use crate::edges;
 use crate::fault::Error;
+use crate::forces;
 use crate::goal::{self, Number, Of};
 use crate::marking::{self, Marks, Side};
 use crate::problem::Problem;
@@ -203,7 +204,7 @@ pub fn solve_to(
         if let Some(ended) = ended {
             return Ok(Attained { problem: current, solution, levels, ended });
         }
-        let next = next_mesh(&current, &solution, &known, stretched, goal.accuracy);
+        let next = next_mesh(&current, &solution, &known, stretched, goal);
         let description = current.description.clone();
         if next.as_ref().is_ok_and(|next| next.triangles.len() == current.mesh.triangles.len()) {
             // Nothing that is split changes what is asked for.
@@ -278,8 +279,9 @@ fn next_mesh(
     solution: &Solution,
     numbers: &[Number],
     stretched: f64,
-    accuracy: f64,
+    goal: &Goal,
 ) -> Result<Mesh, Error> {
+    let accuracy = goal.accuracy;
     let Some(bars) = &solution.bars else { return Err(goal::nothing(&Of::All)) };
     let missed = |number: &&Number| stretched * number.relative() > accuracy;
     // Without any, one more mesh is to confirm what was found.
@@ -301,8 +303,33 @@ fn next_mesh(
             }
         }
     }
+    if let Of::Force(name) = &goal.of {
+        gains = with_body(problem, name, gains);
+    }
     let too_long = numbers.iter().map(Number::relative).fold(0.0, f64::max) * stretched / accuracy;
     let surfaces = edges::surfaces(problem);
     let marks = Marks { gains, surfaces, density: solution.density, mesh: &problem.mesh };
     marks.next_mesh(1.0 / too_long.max(1.0)).map_err(|error| Error::Accuracy(error.to_string()))
+}
+
+/// Gains with those of a body's own sides as large together as all others: errors of a force are
+/// products of those of its charges and of others' fields, and energies may know little of one.
+fn with_body(problem: &Problem, name: &str, gains: HashMap<Side, f64>) -> HashMap<Side, f64> {
+    let is_own = forces::triangles_of(problem, name);
+    let own: HashSet<Side> = problem
+        .mesh
+        .triangles
+        .iter()
+        .zip(&is_own)
+        .filter(|(_, own)| **own)
+        .flat_map(|(c, _)| [0, 1, 2].map(|k| marking::side(c[k], c[(k + 1) % 3])))
+        .collect();
+    let (mut of_body, mut of_others) = (0.0, 0.0);
+    for (side, gain) in &gains {
+        *(if own.contains(side) { &mut of_body } else { &mut of_others }) += gain;
+    }
+    let factor = if of_body > 0.0 { (of_others / of_body).max(1.0) } else { 1.0 };
+    let scaled =
+        |(side, gain): (Side, f64)| (side, if own.contains(&side) { factor * gain } else { gain });
+    gains.into_iter().map(scaled).collect()
 }

@@ -207,6 +207,19 @@ fn body(
     })
 }
 
+/// The triangles of the mesh that belong to a body on which there is a force.
+pub(crate) fn triangles_of(problem: &Problem, name: &str) -> Vec<bool> {
+    let mut is_own = vec![false; problem.mesh.triangles.len()];
+    let bodies = conductors(problem).into_iter().chain(dielectrics(problem));
+    for (_, body) in bodies.filter(|(known, _)| known == name) {
+        for t in body.triangles {
+            let index = t as usize % is_own.len();
+            is_own[index] = true;
+        }
+    }
+    is_own
+}
+
 fn conductors(problem: &Problem) -> Vec<(String, bem::Body)> {
     let owner = &problem.conductors.of_triangle;
     let of = |(index, name): (usize, &String)| {
@@ -257,11 +270,9 @@ fn centre(problem: &Problem, triangles: &[u32]) -> [f64; 3] {
     let whole = problem.symmetry.whole(&problem.mesh);
     let (mut sum, mut total) = ([0.0; 3], 0.0);
     for &t in triangles {
-        let corners = whole.corners(t as usize);
+        let own = whole.centre_of_area(t as usize);
         let area = problem.areas[t as usize % problem.areas.len()];
-        for corner in corners {
-            (0..3).for_each(|k| sum[k] += area / 3.0 * corner[k]);
-        }
+        (0..3).for_each(|k| sum[k] += area * own[k]);
         total += area;
     }
     if total > 0.0 { sum.map(|s| s / total) } else { sum }

@@ -72,10 +72,16 @@ pub(crate) fn numbers(
             all.extend(found.energy());
             all
         }
-        Of::Entry(a, b) => match (index(a), index(b)) {
-            (Some(i), Some(j)) => vec![found.entry(&solution.matrices().maxwell_farad, (i, j))],
-            _ => Vec::new(),
-        },
+        Of::Entry(a, b) => {
+            // Names may have commas: whichever split of both is known.
+            let both = format!("{a}, {b}");
+            let splits = both.match_indices(',').filter_map(|(at, _)| {
+                let [a, b] = [&both[..at], &both[at + 1..]].map(|name| name.trim().to_owned());
+                Some((index(&a)?, index(&b)?))
+            });
+            let farad = &solution.matrices().maxwell_farad;
+            splits.take(1).map(|at| found.entry(farad, at)).collect()
+        }
         Of::Energy => found.energy().into_iter().collect(),
         Of::Polarisability => found.polarisability(),
         of_state => match &solution.state {
@@ -242,14 +248,18 @@ pub(crate) fn nothing(of: &Of) -> Error {
         }
         Of::Energy => "there is no point charge, so no solvation energy".to_owned(),
         Of::Entry(a, b) => format!("there is no entry C({a}, {b})"),
-        Of::Potential(name) => format!("there is no floating conductor {name}"),
-        Of::Charge(name) => {
-            format!("there is no conductor {name} at a potential, in a state that is asked for")
-        }
-        Of::Force(name) => format!("no force on {name} is computed"),
+        Of::Potential(name) => format!(
+            "there is no floating conductor {name}; of one at a potential ask for its charge, Q({name})"
+        ),
+        Of::Charge(name) => format!(
+            "there is no conductor {name} at a potential, where any is set; of a floating one ask for V({name})"
+        ),
+        Of::Force(name) => format!(
+            "no force on {name} is computed: it takes output.forces = true, and a body of that name with one medium all around it that stands on no ground plane"
+        ),
         Of::Probe(name) | Of::Field(name) => format!("there is no probe {name}"),
         Of::Polarisability => {
-            "no polarisability is computed, or none that has bars: fields go through a plane of symmetry"
+            "no polarisability with bars is computed: it takes output.polarisability = true, and no plane of symmetry across a field"
                 .to_owned()
         }
     })

@@ -5,13 +5,15 @@ use bem::{ChildCharges, Electrostatics, Prepared, Progress};
 use mesh::Mesh;
 use mesh::locate::Locator;
 use mesh::refine;
+use mesh::vector::{self, Vector, norm};
 use nalgebra::{DMatrix, DVector};
 
-use crate::bars::{self, ForceBar, ProbeBars};
+use crate::bars::{self, ConductorBars, ForceBar, ProbeBars};
 use crate::fault::Error;
 use crate::forces;
 use crate::problem::Problem;
 use crate::state;
+use crate::units;
 
 /// Errors of potentials change sign in space. A place counts as one within this share of its
 /// distance from the surfaces, where they are as large as anywhere near.
@@ -21,6 +23,10 @@ const AROUND: f64 = 0.3;
 /// fields, most of all across edges: they find down to half of what is missing.
 const OF_INTERFACES: f64 = 2.0;
 
+/// Errors of charges may cancel in what is missing, though not in fact: so much of the conductors'
+/// own bars counts at a distance.
+const OF_CHARGES: f64 = 0.1;
+
 /// A state's charge and what it misses, on the children of triangles and their images.
 pub(crate) struct Missing {
     mesh: Mesh,
@@ -28,10 +34,62 @@ pub(crate) struct Missing {
     missing: ChildCharges,
     /// The charge on the triangles themselves and their images.
     coarse: OnTriangles,
-    /// The largest potential of a conductor.
-    volt: f64,
+    conductors: Vec<Far>,
     /// Estimates are multiplied by this.
     factor: f64,
+}
+
+/// What is known of a conductor far from it.
+struct Far {
+    centre: Vector,
+    /// Of a ball around it.
+    radius: f64,
+    /// The share of the bar of its charge that counts, over 4 pi eps.
+    charge: f64,
+    volt: f64,
+}
+
+impl Far {
+    /// Bar of the potential there; next to the conductor, whose potential is given, none is left.
+    fn potential(&self, point: Vector, to_surface: f64) -> f64 {
+        self.charge / self.distance(point) * (to_surface / self.radius).min(1.0)
+    }
+
+    /// The potential there, about.
+    fn volt(&self, point: Vector) -> f64 {
+        self.volt.abs() * self.radius / self.distance(point)
+    }
+
+    fn distance(&self, point: Vector) -> f64 {
+        norm(vector::sub(point, self.centre)).max(self.radius)
+    }
+}
+
+/// All conductors, with the bars of their charges and potentials.
+fn far(problem: &Problem, state: &bem::State, bars: &[ConductorBars]) -> Vec<Far> {
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let eps = problem.description.relative_permittivity;
+    // Images of the opposite charge are as far away.
+    let is_alone = !problem.description.planes.iter().any(|mirror| mirror.odd);
+    let owner = &problem.conductors.of_triangle;
+    let conductor = |(k, bars): (usize, &ConductorBars)| {
+        let own = (0..owner.len()).filter(|&t| owner[t] == Some(k as u32));
+        let [low, high] = own.flat_map(|t| problem.mesh.corners(t)).fold(
+            [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]],
+            |[low, high], x| {
+                let each =
+                    |of: fn(f64, f64) -> f64, a: Vector| std::array::from_fn(|i| of(a[i], x[i]));
+                [each(f64::min, low), each(f64::max, high)]
+            },
+        );
+        Far {
+            centre: std::array::from_fn(|i| f64::midpoint(low[i], high[i])),
+            radius: 0.5 * norm(vector::sub(high, low)),
+            charge: if is_alone { OF_CHARGES * bars.charge_c / (coulomb * eps) } else { 0.0 },
+            volt: state.potentials[k],
+        }
+    };
+    bars.iter().enumerate().map(conductor).collect()
 }
 
 struct OnTriangles {
@@ -52,7 +110,7 @@ pub(crate) fn find(
     problem: &Problem,
     prepared: &mut Prepared,
     answer: &Electrostatics,
-    (energies, weights): (&[Vec<f64>], &[f64]),
+    (energies, weights, bars): (&[Vec<f64>], &[f64], &[ConductorBars]),
     progress: &dyn Progress,
 ) -> Result<Option<Missing>, Error> {
     let driven = state::driven(problem, answer);
@@ -85,7 +143,7 @@ pub(crate) fn find(
             total: images.charges(&state.charge),
             at_corners: images.at_corners(&state.at_corners),
         },
-        volt: state.potentials.iter().fold(0.0, |volt, v| v.abs().max(volt)),
+        conductors: far(problem, &state, bars),
         factor: bars::factor(problem),
         mesh,
     }))
@@ -119,10 +177,6 @@ fn floating(
     let charges = DVector::from_iterator(m, floating.iter().map(missing));
     let volts = matrix.lu().solve(&charges).unwrap_or_else(|| DVector::zeros(m));
     floating.into_iter().zip(volts.iter().map(|volt| -volt)).collect()
-}
-
-fn norm(v: [f64; 3]) -> f64 {
-    v.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 impl Missing {
@@ -178,10 +232,19 @@ impl Missing {
                 });
                 let moved = [(probed.potential[k] - raw.potential[k]).abs(), norm(moved_field)];
                 // What the solver leaves.
-                let left = [probed.potential[k].abs().max(self.volt), norm(probed.field[k])]
-                    .map(|size| tolerance * size);
-                bars.potential_v.push(self.factor * around[0] + moved[0] + left[0]);
-                bars.field_v_per_m.push(self.factor * around[1] * per_metre + moved[1] + left[1]);
+                let volt = self.conductors.iter().map(|far| far.volt(point));
+                let volt = volt.fold(probed.potential[k].abs(), f64::max);
+                let left = [volt, norm(probed.field[k])].map(|size| tolerance * size);
+                let [mut volt, mut field] = [0.0; 2];
+                for far in &self.conductors {
+                    let potential = far.potential(point, distance);
+                    volt += potential;
+                    field += potential / far.distance(point);
+                }
+                let volt = volt.max(self.factor * around[0]);
+                let field = field.max(self.factor * around[1]) * per_metre;
+                bars.potential_v.push(volt + moved[0] + left[0]);
+                bars.field_v_per_m.push(field + moved[1] + left[1]);
             }
             Ok(bars)
         };

@@ -150,8 +150,8 @@ impl Solver {
         let started = Instant::now();
         let has_places = description.forces || !description.probes.is_empty();
         let missing = match (&estimated, self.cache.as_mut()) {
-            (Some((_, energies, weights)), Some(kept)) if has_places => {
-                let of = (&energies[..], &weights[..]);
+            (Some((bars, energies, weights)), Some(kept)) if has_places => {
+                let of = (&energies[..], &weights[..], &bars.conductors[..]);
                 missing::find(problem, &mut kept.prepared, &answer, of, progress)?
             }
             _ => None,

@@ -1,5 +1,7 @@
 //! Solves to an accuracy: what bars promise, and how refinement ends.
 
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
 use farad::{
     Amount, Attained, Charge, Conductor, Description, Dielectric, Ended, Error, Goal, LengthUnit,
     Of, Options, Probe, ProbePoints, Problem, Quiet, Setting, solve_to,
@@ -251,6 +253,24 @@ fn forces_that_vanish_end_the_refinement() {
     assert_eq!(found.ended, Ended::Vanishing);
 }
 
+#[test]
+fn entries_are_found_by_names_with_commas() {
+    let named = |name: &str, group: &str| Conductor {
+        groups: vec![group.to_owned()],
+        ..Conductor::new(name)
+    };
+    let conductors = vec![named("p (left), x", "cube"), named("a b", "b_cube")];
+    let description = Description { conductors, ..Description::default() };
+    for (a, b) in [("p (left)", "x, a b"), ("a b", "p (left), x")] {
+        let of = Of::Entry(a.to_owned(), b.to_owned());
+        let goal = Goal { of, ..goal(5e-2) };
+        let found = attained(description.clone(), cubes(&[0.0, 1.5]), &goal).unwrap();
+        assert_eq!(found.ended, Ended::Reached, "{a} {b}");
+        let worst = &found.levels[0].worst;
+        assert!(worst.contains("p (left), x") && worst.contains("a b"), "{worst}");
+    }
+}
+
 /// Cubes at these places along x, groups `cube`, `b_cube` and so on.
 fn cubes(at: &[f64]) -> Mesh {
     let resolution = Resolution::Elements(48);
@@ -296,8 +316,8 @@ fn what_cannot_be_reached_is_said() {
     let found = to(cube(|x| x));
     assert!(matches!(&found.ended, Ended::Next(why) if why.contains("did not converge")));
     assert!(found.solution.converged() && found.solution.bars().is_some());
-    let resolution = mesh::generate::Resolution::Elements(300);
-    let fine = mesh::generate::Cube { edge: 1.0, grade: 30.0, resolution }.build().unwrap();
+    let resolution = Resolution::Elements(300);
+    let fine = Cube { edge: 1.0, grade: 30.0, resolution }.build().unwrap();
     let found = to(fine);
     assert!(found.ended == Ended::Unsolved && !found.solution.converged());
     assert_eq!(found.solution.bars(), None);
@@ -349,7 +369,7 @@ fn bars_cover_fringes_that_the_mesh_hides() {
 /// Layers along a curved rim would be narrower than the rim is bent, and fold.
 #[test]
 fn layers_along_a_curved_rim_do_not_fold() {
-    let resolution = mesh::generate::Resolution::Elements(24);
+    let resolution = Resolution::Elements(24);
     for order in [2, 4] {
         let disk = mesh::generate::Disk { radius: 1.0, grade: 1.0, resolution };
         let disk = disk.build_curved(order).unwrap();

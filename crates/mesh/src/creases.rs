@@ -43,7 +43,8 @@ impl Creases {
 /// Only triangles to which `surface` gives a number count. An edge is sharp where it has one of
 /// them (a film ends), more than two (sheets meet), two of different surfaces, or two whose planes
 /// (tangent planes in its middle, where they are curved) differ by more than `angle_degrees`: 0 is
-/// flat, and 180 are two triangles that lie on each other. Which way the normals point makes no difference. A triangle without area counts as flat.
+/// flat, and 180 are two triangles that lie on each other. Which way the normals point makes no
+/// difference. A triangle without area counts as flat.
 pub fn find(mesh: &Mesh, surface: impl Fn(usize) -> Option<u32>, angle_degrees: f64) -> Creases {
     let surfaces: Vec<Option<u32>> = (0..mesh.triangles.len()).map(surface).collect();
     let is_sharp = |edge: &&[Side]| {

@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use crate::patch::{self, MAX_ORDER};
-use crate::surface::Patches;
+use crate::surface::{Mesh, Patches};
 use crate::vector::{Vector, cross, dot, norm, sub};
 
 /// Points in each direction: exact up to degree 11, one more than volumes of order 4 need, since
@@ -83,6 +83,19 @@ pub(crate) fn area(patches: &Patches, triangle: usize) -> f64 {
     sum(patches, triangle, |_, normal| norm(normal))
 }
 
+impl Mesh {
+    /// The centre of area of a triangle, of its patch if it is curved.
+    pub fn centre_of_area(&self, triangle: usize) -> Vector {
+        let Some(patches) = &self.patches else {
+            return self.point(triangle, [1.0 / 3.0; 3]);
+        };
+        let area = area(patches, triangle);
+        let origin = patches.of(triangle)[0];
+        let moment = |i: usize| sum(patches, triangle, |x, normal| x[i] * norm(normal));
+        std::array::from_fn(|i| origin[i] + if area > 0.0 { moment(i) / area } else { 0.0 })
+    }
+}
+
 /// The volume, with its sign, of the cone from a point over a curved triangle.
 pub(crate) fn cone(patches: &Patches, triangle: usize, apex: Vector) -> f64 {
     let arm = sub(patches.of(triangle)[0], apex);
@@ -98,6 +111,29 @@ mod tests {
     use crate::generate::{Resolution, Sphere, SphereBase};
     use crate::quality::areas;
     use crate::topology::Topology;
+
+    #[test]
+    fn centres_of_area_are_those_of_finer_triangles() {
+        let resolution = Resolution::Elements(32);
+        let sphere = Sphere { radius: 2.0, base: SphereBase::Octahedron, resolution };
+        let mesh = sphere.build_curved(2).unwrap();
+        let mut fine = mesh.clone();
+        for _ in 0..4 {
+            fine = crate::refine::uniform(&fine, |_, x| x).unwrap();
+        }
+        fine.patches = None;
+        let (of_fine, children) = (areas(&fine), 256);
+        for t in 0..mesh.triangles.len() {
+            let (mut sum, mut total) = ([0.0; 3], 0.0);
+            for child in children * t..children * (t + 1) {
+                let x = fine.centre_of_area(child);
+                (0..3).for_each(|i| sum[i] += of_fine[child] * x[i]);
+                total += of_fine[child];
+            }
+            let found = mesh.centre_of_area(t);
+            assert!(norm(sub(found, sum.map(|s| s / total))) < 1e-3, "{found:?} {sum:?} {total}");
+        }
+    }
 
     #[test]
     fn the_rule_integrates_powers_on_the_triangle() {

@@ -56,6 +56,13 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     };
     let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;
 
+    if args.accuracy_of.is_some() && case.goal.is_none() {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            "--accuracy-of says of what, but no accuracy is asked for",
+            "add --accuracy 1e-3, say, or solver.accuracy to the case",
+        ));
+    }
     let reading = Instant::now();
     let opening = args.solving.on.open_early(&case);
     let problem = problem::load(&case, &output)?;
