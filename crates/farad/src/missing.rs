@@ -191,7 +191,7 @@ impl Missing {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing);
+        let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing).roughly();
         // What values at probes have beyond those of the solve's charges as they are; of curved
         // triangles they are these.
         let as_it_is = bem::SurfaceCharge::new(problem.symmetry.whole(&problem.mesh), &self.coarse)
@@ -200,7 +200,9 @@ impl Missing {
         let none = bem::Excitation::default();
         let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
         let whole = problem.symmetry.whole(&problem.mesh);
-        let near = Locator::of_part(whole, (0..whole.triangles.len() as u32).collect());
+        // Distances to flat triangles are as good here, and found sooner.
+        let flat = Mesh { patches: None, ..whole.clone() };
+        let near = Locator::of_part(&flat, (0..flat.triangles.len() as u32).collect());
         let areas = &problem.areas;
         let per_metre = 1.0 / problem.description.unit.metres();
         let of_probe = |probed: &crate::Probed| -> Result<ProbeBars, Error> {

@@ -43,6 +43,12 @@ const TARGETS: usize = 64;
 /// some 1e-5 of what one triangle contributes.
 const NEAR: f64 = 3.0;
 
+/// The same where a thousandth is enough.
+const ROUGHLY: f64 = 1.0;
+
+/// And the accuracy of what a curved triangle contributes.
+const ROUGH_OF_CURVED: f64 = 1e-3;
+
 /// Of what the error of one triangle may be as a share of all potentials, the tolerance's part:
 /// some tens of triangles are at the least distance where their errors are no larger.
 const OF_ONE: f64 = 3e-3;
@@ -75,6 +81,8 @@ pub struct SurfaceCharge {
     constant: bool,
     /// Relative L2 error of fast sums.
     tolerance: f64,
+    /// Within how many of their diameters panels are near.
+    reach: f64,
 }
 
 /// Values at points.
@@ -99,12 +107,26 @@ impl SurfaceCharge {
         let densities = panels.triangles().par_iter().zip(panels.areas()).map(density).collect();
         let rounding = vec![[0.0; 3]; panels.len()];
         let constant = charges.at_corners.is_empty();
-        Self { densities, panels, rounding, constant, tolerance: TOLERANCE }
+        Self { densities, panels, rounding, constant, tolerance: TOLERANCE, reach: NEAR }
     }
 
     /// The same with values at many points to this relative error, where it is less than 1e-6.
     pub fn with_tolerance(self, tolerance: f64) -> Self {
         Self { tolerance: tolerance.clamp(TIGHTEST, TOLERANCE), ..self }
+    }
+
+    /// The same where values to some thousandths of what near triangles make are enough, sooner.
+    pub fn roughly(self) -> Self {
+        Self { reach: ROUGHLY, ..self }
+    }
+
+    fn is_rough(&self) -> bool {
+        self.reach < NEAR
+    }
+
+    /// Accuracy of what a curved triangle contributes.
+    fn accuracy_of_curved(&self) -> f64 {
+        if self.is_rough() { ROUGH_OF_CURVED } else { OF_CURVED * self.tolerance }
     }
 
     /// The same charges as a density that is linear on each triangle and continuous where the
@@ -163,7 +185,8 @@ impl SurfaceCharge {
             })
             .collect();
         let pairs = (self.panels.len() + charges.len()).saturating_mul(points.len());
-        let mut values = if pairs <= DIRECT {
+        let direct = if self.is_rough() { DIRECT / 10 } else { DIRECT };
+        let mut values = if pairs <= direct {
             let of = |x: &Vec3| {
                 let mut value = self.closed_form(x, with_field);
                 charges.iter().for_each(|(y, q)| add_point(&mut value, x, y, *q, with_field));
@@ -261,7 +284,7 @@ impl SurfaceCharge {
     /// What a curved panel adds.
     fn of_curved(&self, i: usize, patch: &Patch, x: &Vec3, with_gradient: bool) -> [f64; 4] {
         let wanted = if with_gradient { Wanted::Gradient } else { Wanted::Potential };
-        let found = curved_potentials::at(patch, x, wanted, OF_CURVED * self.tolerance);
+        let found = curved_potentials::at(patch, x, wanted, self.accuracy_of_curved());
         let mut sum = [0.0; 4];
         for (m, amplitude) in modes::of_corners(self.densities[i]).into_iter().enumerate() {
             let charge = amplitude * self.panels.areas()[i];
@@ -331,7 +354,9 @@ impl SurfaceCharge {
             strengths.push(q);
         });
         let points: Vec<[f64; 3]> = targets.iter().map(|&x| x.into()).collect();
-        let (potential, gradient) = if places.len().saturating_mul(points.len()) <= DIRECT_SUMS {
+        // Fast sums are as good as rough values need.
+        let direct = if self.is_rough() { DIRECT } else { DIRECT_SUMS };
+        let (potential, gradient) = if places.len().saturating_mul(points.len()) <= direct {
             direct_sums(&places, &strengths, &points, with_gradient)
         } else {
             self.fast_sums(&places, &strengths, &points, with_gradient)?
@@ -339,8 +364,10 @@ impl SurfaceCharge {
         if self.constant && !with_gradient && !panels.are_curved() {
             return Ok(self.with_near_potentials(targets, potential, rule));
         }
-        let reach: Vec<f64> =
-            (0..panels.len()).into_par_iter().map(|i| NEAR * panels.panel(i).diameter()).collect();
+        let reach: Vec<f64> = (0..panels.len())
+            .into_par_iter()
+            .map(|i| self.reach * panels.panel(i).diameter())
+            .collect();
         let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
         let value = |found: &mut Vec<u32>, (index, x): (usize, &Vec3)| {
             let gradient = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
@@ -378,7 +405,7 @@ impl SurfaceCharge {
             let panel = panels.panel(i);
             let charge = (self.densities[i][0] * panels.areas()[i]).abs();
             let reach = remainder.reach(panel.radius, OF_ONE * self.tolerance * size / charge);
-            reach.min(NEAR * panel.diameter())
+            reach.min(self.reach * panel.diameter())
         };
         (0..panels.len()).into_par_iter().map(reach).collect()
     }

@@ -122,8 +122,9 @@ pub fn force_changes<'a>(
     let of_sources: Vec<[f64; 3]> = excitation.charges.iter().map(|q| q.position).collect();
     let with_sources = [&points[..], &of_sources[..]].concat();
     let none = Excitation::default();
-    let of_all = SurfaceCharge::new(mesh, charges).evaluate(excitation, &points, true)?.field;
-    let of_missing = SurfaceCharge::new(mesh, missing).evaluate(&none, &with_sources, true)?.field;
+    let rough = |of: Charges<'_>| SurfaceCharge::new(mesh, of).roughly();
+    let of_all = rough(charges).evaluate(excitation, &points, true)?.field;
+    let of_missing = rough(missing).evaluate(&none, &with_sources, true)?.field;
     let body = |body: &Body| {
         let inside: Vec<PointCharge> =
             body.charges.iter().map(|&index| excitation.charges[index]).collect();
@@ -195,7 +196,7 @@ fn field_of(
     }
     let own = Charges { total: &total, at_corners: &at_corners };
     let sources = Excitation { charges: inside.to_vec(), ..Excitation::default() };
-    Ok(SurfaceCharge::new(mesh, own).evaluate(&sources, at, true)?.field)
+    Ok(SurfaceCharge::new(mesh, own).roughly().evaluate(&sources, at, true)?.field)
 }
 
 /// The root of the integral of the squared density of charge on a body's triangles: what acts on

@@ -171,7 +171,7 @@ impl Prepared {
         system.missing(excitation, charges, weights)
     }
 
-    /// What these charges induce on the triangles, conductors at 0 V, about: to [`INDUCED`].
+    /// What these charges induce on the triangles, conductors at 0 V, to one per cent.
     ///
     /// # Errors
     /// As for [`solve`](Self::solve).
