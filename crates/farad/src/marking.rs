@@ -42,8 +42,14 @@ const GROWTH: f64 = 4.5;
 /// longer ones lose digits.
 const LONGEST: f64 = 300.0;
 
-/// Parts of curved triangles are stretched by no less, where the whole is not.
+/// The same of curved triangles, whose integrals have no closed forms.
+const LONGEST_CURVED: f64 = 8.0;
+
+/// Parts of curved triangles are stretched by no less, and their sides bent by no more than this
+/// share of their height, where the whole is not: integrals over narrow ones that bend along each
+/// other take a hundred times as long.
 const LEAST_STRETCH: f64 = 0.5;
+const MOST_BENT: f64 = 0.1;
 
 /// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
 /// and the part beyond.
@@ -91,11 +97,11 @@ impl Marks<'_> {
             }
             with_needles(&mesh, &mut marked);
             let creases = edges::of(&mesh, &surfaces);
-            let split = split_unfolded(&mesh, &creases, &mut marked)?;
+            let Unfolded { split, halved } = split_unfolded(&mesh, &creases, &mut marked)?;
             if layer > 0 && split.mesh.triangles.len() > most {
                 break;
             }
-            gains = self.gains_after(&creases, marked, &gains, (&mesh, &split));
+            gains = self.gains_after(&creases, (marked, &halved), &gains, (&mesh, &split));
             surfaces = split.parent.iter().map(|&t| surfaces[t as usize]).collect();
             mesh = split.mesh;
         }
@@ -120,7 +126,7 @@ impl Marks<'_> {
     fn gains_after(
         &self,
         creases: &Creases,
-        mut marked: Vec<Side>,
+        (mut marked, halved): (Vec<Side>, &HashSet<Side>),
         gains: &HashMap<Side, f64>,
         (old, split): (&Mesh, &Split),
     ) -> HashMap<Side, f64> {
@@ -131,6 +137,7 @@ impl Marks<'_> {
         for (&(p, q), v) in marked.iter().zip(old.vertices.len() as u32..) {
             let Some(gain) = after.remove(&(p, q)) else { continue };
             let [of_p, of_q] = match (creases.is_on(p), creases.is_on(q)) {
+                _ if halved.contains(&(p, q)) => [left.half; 2],
                 (true, false) => [left.next_to_edge, left.beyond],
                 (false, true) => [left.beyond, left.next_to_edge],
                 _ => [left.half; 2],
@@ -176,71 +183,82 @@ impl Problem {
         marked.sort_unstable();
         marked.dedup();
         let split = split_unfolded(&self.mesh, &creases, &mut marked);
-        Ok(split.map_err(|error| Error::Accuracy(error.to_string()))?.mesh)
+        Ok(split.map_err(|error| Error::Accuracy(error.to_string()))?.split.mesh)
     }
 }
 
+/// A mesh with marked sides split, and which of these in the middle, although they lead away from
+/// an edge.
+struct Unfolded {
+    split: Split,
+    halved: HashSet<Side>,
+}
+
 /// The mesh with marked sides split. Layers along a curved side that are no wider than it is bent
-/// would fold: there it is split along, too, and where that is not enough, the layer waits.
+/// would fold: there it is split along, too. Where that is not enough, the triangle is quartered,
+/// which halves its bend relative to its width.
 fn split_unfolded(
     mesh: &Mesh,
     creases: &Creases,
     marked: &mut Vec<Side>,
-) -> Result<Split, mesh::refine::Error> {
-    let mut waiting: HashSet<Side> = HashSet::new();
+) -> Result<Unfolded, mesh::refine::Error> {
+    let mut halved: HashSet<Side> = HashSet::new();
+    let mut whole: HashSet<Side> = HashSet::new();
     loop {
-        let split = split::edges(mesh, creases, marked, GRADING)?;
+        let grading = |side: Side| if halved.contains(&side) { 0.5 } else { GRADING };
+        let split = split::edges(mesh, creases, marked, grading)?;
         let (Some(old), Some(new)) = (&mesh.patches, &split.mesh.patches) else {
-            return Ok(split);
+            return Ok(Unfolded { split, halved });
         };
-        let stretch =
-            |patches: &mesh::Patches, t: usize| curved::least_stretch(patches.order, patches.of(t));
+        let evenness = |patches: &mesh::Patches, t| evenness(patches.order, patches.of(t));
         let mut narrow: Vec<u32> = Vec::new();
         for (child, &parent) in split.parent.iter().enumerate() {
-            // A triangle that is narrow already is not made worse.
-            let least = LEAST_STRETCH.min(0.9 * stretch(old, parent as usize));
-            if narrow.last() != Some(&parent) && stretch(new, child) < least {
+            // A triangle that is uneven already is not made worse.
+            let least = LEAST_STRETCH.min(0.9 * evenness(old, parent as usize));
+            if narrow.last() != Some(&parent) && evenness(new, child) < least {
                 narrow.push(parent);
             }
         }
-        let mut known: HashSet<Side> = marked.iter().copied().collect();
-        let before = (known.len(), waiting.len());
+        let was_marked: HashSet<Side> = marked.iter().copied().collect();
+        let (mut known, was_halved) = (was_marked.clone(), halved.clone());
+        let before = (known.len(), halved.len(), whole.len());
         for &t in &narrow {
             let corners = mesh.triangles[t as usize];
             let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
             let bends = [0, 1, 2].map(|k| curved::bend(old.order, old.of(t as usize), k));
             let most = (0..3).fold(0, |most, k| if bends[k] > bends[most] { k } else { most });
-            if !known.contains(&sides[most]) && !waiting.contains(&sides[most]) {
+            if !was_marked.contains(&sides[most]) && !whole.contains(&sides[most]) {
                 known.insert(sides[most]);
+            } else if !sides.iter().all(|side| was_halved.contains(side)) {
+                known.extend(sides);
+                halved.extend(sides);
             } else {
-                waiting.extend(sides.iter().filter(|&side| *side != sides[most]));
+                // What cannot be split well stays whole.
+                whole.extend(sides);
             }
         }
-        known.retain(|side| !waiting.contains(side));
-        if narrow.is_empty() {
-            return Ok(split);
-        }
-        if before == (known.len(), waiting.len()) {
-            // What cannot be split well stays whole.
-            for &t in &narrow {
-                let corners = mesh.triangles[t as usize];
-                let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
-                sides.iter().for_each(|side| {
-                    known.remove(side);
-                    waiting.insert(*side);
-                });
-            }
-            if before == (known.len(), waiting.len()) {
-                return Ok(split);
-            }
+        known.retain(|side| !whole.contains(side));
+        if narrow.is_empty() || before == (known.len(), halved.len(), whole.len()) {
+            return Ok(Unfolded { split, halved });
         }
         *marked = known.into_iter().collect();
         marked.sort_unstable();
     }
 }
 
+/// The least stretch of a curved triangle; less where its sides are bent.
+fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
+    let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
+    let sides = [0, 1, 2].map(|k| vector::sub(nodes[(k + 1) % 3], nodes[k]));
+    let longest = sides.iter().map(|&side| vector::norm(side)).fold(0.0, f64::max);
+    let height = vector::norm(vector::cross(sides[0], sides[1])) / longest;
+    let straightness = 1.0 - (1.0 - LEAST_STRETCH) * bend / (MOST_BENT * height);
+    curved::least_stretch(order, nodes).min(straightness)
+}
+
 /// Marks the longest side of needles of which another side is.
 fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
+    let most = if mesh.patches.is_some() { LONGEST_CURVED } else { LONGEST };
     let known: HashSet<Side> = marked.iter().copied().collect();
     for (t, corners) in mesh.triangles.iter().enumerate() {
         let sides = [0, 1, 2].map(|k| side(corners[k], corners[(k + 1) % 3]));
@@ -258,7 +276,7 @@ fn with_needles(mesh: &Mesh, marked: &mut Vec<Side>) {
         };
         let [a, b, c] = places;
         let twice_area = vector::norm(vector::cross(vector::sub(b, a), vector::sub(c, a)));
-        if lengths[longest] * lengths[longest] > 2.0 * LONGEST * twice_area {
+        if lengths[longest] * lengths[longest] > 2.0 * most * twice_area {
             marked.push(sides[longest]);
         }
     }

@@ -535,7 +535,7 @@ mod tests {
                         let all =
                             cut.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
                         let marked: Vec<(u32, u32)> = all.step_by(stride).collect();
-                        cut = split::edges(&cut, &creases, &marked, grading).unwrap().mesh;
+                        cut = split::edges(&cut, &creases, &marked, |_| grading).unwrap().mesh;
                         assert_shared(&cut);
                         assert!(off(&cut, 3) < bound, "{order} {grading} {stride}");
                     }

@@ -37,11 +37,12 @@ pub struct Split {
 ///
 /// A triangle becomes one more triangle than it has marked sides, of its own orientation and
 /// groups, in its plane; those without marked sides stay as they are. New vertices are in the
-/// middle of their edge, or, where one end of it alone is on a crease, at the fraction `grading` of
-/// its length from that end; `grading` is between 0 and 1. Parts of a curved triangle are parts of
-/// its patch, and new vertices are on its curved sides, at these fractions of the parameter. Pairs
-/// that are no edges of the mesh count for nothing. The result does not depend on the order of
-/// `marked`, and but for the order of triangles not on that of the mesh's triangles.
+/// middle of their edge, or, where one end of it alone is on a crease, at the fraction that `grading`
+/// gives for the edge (its lower vertex first) of its length from that end, between 0 and 1. Parts
+/// of a curved triangle are parts of its patch, and new vertices are on its curved sides, at these
+/// fractions of the parameter. Pairs that are no edges of the mesh count for nothing. The result
+/// does not depend on the order of `marked`, and but for the order of triangles not on that of the
+/// mesh's triangles.
 ///
 /// # Errors
 /// [`Error::TooMany`].
@@ -49,7 +50,7 @@ pub fn edges(
     mesh: &Mesh,
     creases: &Creases,
     marked: &[(u32, u32)],
-    grading: f64,
+    grading: impl Fn((u32, u32)) -> f64,
 ) -> Result<Split, Error> {
     let mut marked: Vec<(u32, u32)> = marked.iter().map(|&(p, q)| (p.min(q), p.max(q))).collect();
     marked.retain(|(p, q)| p != q);
@@ -67,13 +68,13 @@ pub fn edges(
     let mut vertex_of = vec![0; marked.len()];
     for (k, &edge) in marked.iter().enumerate().filter(|(k, _)| is_edge[*k]) {
         vertex_of[k] = vertices.len() as u32;
-        vertices.push(place(mesh, creases, edge, grading));
+        vertices.push(place(mesh, creases, edge, grading(edge)));
     }
     if let Some(patches) = &mesh.patches {
         // All triangles at a side have the same place there.
         for (t, sides) in sides.iter().enumerate() {
             for (side, k) in sides.iter().enumerate().filter_map(|(side, k)| Some((side, (*k)?))) {
-                let at = on_side(creases, mesh.triangles[t], side, grading);
+                let at = on_side(creases, mesh.triangles[t], side, grading(marked[k]));
                 vertices[vertex_of[k] as usize] = curved::point(patches.order, patches.of(t), at);
             }
         }
@@ -90,7 +91,10 @@ pub fn edges(
             let at = |v: u32| match corners.iter().position(|&corner| corner == v) {
                 Some(corner) => CORNERS[corner],
                 None => match on_sides.iter().position(|&vertex| vertex == Some(v)) {
-                    Some(side) => on_side(creases, corners, side, grading),
+                    Some(side) => {
+                        let (p, q) = (corners[side], corners[(side + 1) % 3]);
+                        on_side(creases, corners, side, grading((p.min(q), p.max(q))))
+                    }
                     None => CORNERS[0],
                 },
             };
@@ -294,7 +298,7 @@ mod tests {
             let mut mesh = cube();
             while mesh.triangles.len() < 4000 {
                 let marked = some_edges(&mesh, share, &mut numbers);
-                let split = edges(&mesh, &found(&mesh), &marked, 0.3).unwrap();
+                let split = edges(&mesh, &found(&mesh), &marked, |_| 0.3).unwrap();
                 check(&mesh, &marked, &split);
                 mesh = split.mesh;
                 let topology = Topology::of(&mesh);
@@ -341,7 +345,7 @@ mod tests {
         let mut numbers = Numbers(7);
         for _ in 0..6 {
             let marked = some_edges(&mesh, 0.5, &mut numbers);
-            let split = edges(&mesh, &found(&mesh), &marked, 0.25).unwrap();
+            let split = edges(&mesh, &found(&mesh), &marked, |_| 0.25).unwrap();
             check(&mesh, &marked, &split);
             mesh = split.mesh;
             assert!((length(&mesh, 1) - rim).abs() < 1e-12);
@@ -369,7 +373,7 @@ mod tests {
             let creases = found(&plate);
             let all: Vec<(u32, u32)> = counts(&plate).into_keys().collect();
             for grading in [0.3, 0.1, 0.5] {
-                let split = edges(&plate, &creases, &all, grading).unwrap();
+                let split = edges(&plate, &creases, &all, |_| grading).unwrap();
                 check(&plate, &all, &split);
                 let mut kinds = [0; 4];
                 for (&(p, q), new) in all.iter().zip(&split.mesh.vertices[plate.vertices.len()..]) {
@@ -392,7 +396,7 @@ mod tests {
         let plate = plate(72);
         let all: Vec<(u32, u32)> = counts(&plate).into_keys().collect();
         // Without creases all are midpoints.
-        let split = edges(&plate, &Creases::default(), &all, 0.1).unwrap();
+        let split = edges(&plate, &Creases::default(), &all, |_| 0.1).unwrap();
         let uniform = crate::refine::uniform(&plate, |_, point| point).unwrap();
         let bits = |mesh: &Mesh| -> BTreeSet<[u64; 3]> {
             mesh.vertices.iter().map(|v| v.map(f64::to_bits)).collect()
@@ -427,7 +431,7 @@ mod tests {
             let creases = found(&mesh);
             let across = |&(p, q): &(u32, u32)| creases.is_on(p) != creases.is_on(q);
             let marked: Vec<(u32, u32)> = counts(&mesh).into_keys().filter(across).collect();
-            let split = edges(&mesh, &creases, &marked, grading).unwrap();
+            let split = edges(&mesh, &creases, &marked, |_| grading).unwrap();
             check(&mesh, &marked, &split);
             // At each rim, an edge up and a diagonal for each side, and one more diagonal for each
             // trapezoid that was cut. Each is between two triangles.
@@ -462,7 +466,7 @@ mod tests {
         let cut = |vertices: Vec<Vector>, apex: u32| {
             let mesh = mesh_of(vertices, vec![[0, 1, 2]]);
             let marked = [((apex + 1) % 3, apex), (apex, (apex + 2) % 3)];
-            let split = edges(&mesh, &Creases::default(), &marked, 0.3).unwrap();
+            let split = edges(&mesh, &Creases::default(), &marked, |_| 0.3).unwrap();
             check(&mesh, &marked, &split);
             counts(&split.mesh)
         };
@@ -490,11 +494,11 @@ mod tests {
         let mut mesh = cube();
         for _ in 0..4 {
             let marked = some_edges(&mesh, 0.5, &mut numbers);
-            mesh = edges(&mesh, &found(&mesh), &marked, 0.3).unwrap().mesh;
+            mesh = edges(&mesh, &found(&mesh), &marked, |_| 0.3).unwrap().mesh;
         }
         let creases = found(&mesh);
         let marked = some_edges(&mesh, 0.4, &mut numbers);
-        let expected = edges(&mesh, &creases, &marked, 0.3).unwrap();
+        let expected = edges(&mesh, &creases, &marked, |_| 0.3).unwrap();
         // Backward, twice, and with pairs that are no edges.
         let mut other: Vec<(u32, u32)> = marked.iter().rev().map(|&(p, q)| (q, p)).collect();
         other.extend(&marked);
@@ -502,7 +506,7 @@ mod tests {
         let absent = (1..mesh.vertices.len() as u32).map(|v| (0, v));
         other.extend(absent.filter(|edge| !edges_there.contains_key(edge)));
         other.extend([(3, 3), (0, u32::MAX), (u32::MAX, u32::MAX)]);
-        assert_eq!(edges(&mesh, &creases, &other, 0.3).unwrap(), expected);
+        assert_eq!(edges(&mesh, &creases, &other, |_| 0.3).unwrap(), expected);
         // Triangles in another order, from another corner: the same vertices, and the same parts.
         let set = |mesh: &Mesh| -> BTreeSet<[u32; 3]> {
             let turned = |&[a, b, c]: &[u32; 3]| [[a, b, c], [b, c, a], [c, a, b]];
@@ -512,14 +516,14 @@ mod tests {
         turned.triangles.reverse();
         turned.membership.reverse();
         turned.triangles.iter_mut().for_each(|t| t.rotate_left(1));
-        let found = edges(&turned, &creases, &marked, 0.3).unwrap().mesh;
+        let found = edges(&turned, &creases, &marked, |_| 0.3).unwrap().mesh;
         assert_eq!(found.vertices, expected.mesh.vertices);
         assert_eq!(set(&found), set(&expected.mesh));
         // Nothing to do.
-        let none = edges(&mesh, &creases, &[], 0.3).unwrap();
+        let none = edges(&mesh, &creases, &[], |_| 0.3).unwrap();
         assert_eq!(none.mesh, mesh);
         assert!((0..).zip(&none.parent).all(|(t, &parent)| t == parent));
-        let empty = edges(&Mesh::default(), &Creases::default(), &[(0, 1)], 0.3).unwrap();
+        let empty = edges(&Mesh::default(), &Creases::default(), &[(0, 1)], |_| 0.3).unwrap();
         assert_eq!(empty.mesh, Mesh::default());
     }
 
@@ -540,10 +544,10 @@ mod tests {
             mesh.vertices.iter().for_each(|v| *places.entry(v.map(f64::to_bits)).or_insert(0) += 1);
             places.values().all(|&count| count == 2)
         };
-        let once = edges(&mesh, &found(&mesh), &all(&mesh), 0.3).unwrap().mesh;
+        let once = edges(&mesh, &found(&mesh), &all(&mesh), |_| 0.3).unwrap().mesh;
         assert!(twice(&once));
         // Now there are edges from the creases into the faces.
-        let again = edges(&once, &found(&once), &all(&once), 0.3).unwrap().mesh;
+        let again = edges(&once, &found(&once), &all(&once), |_| 0.3).unwrap().mesh;
         // None has left its face by rounding.
         let faces = |i: usize| [-1.0, 1.0].map(|x| x + shift[i]);
         assert!(again.vertices.iter().all(|v| (0..3).any(|i| faces(i).contains(&v[i]))));

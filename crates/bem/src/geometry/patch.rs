@@ -46,6 +46,34 @@ const STRAIGHT: f64 = 1e-12;
 /// Terms of that degree differ from linear functions by no more: s - s^n at most.
 const FROM_LINEAR: [f64; MAX_ORDER + 1] = [0.0, 0.0, 0.25, 0.385, 0.473];
 
+/// For each order, what each of [`POWERS`] less the linear function through its corners' values
+/// adds to the control points of Bernstein's form, shape (controls, terms).
+static CONTROLS: LazyLock<[Vec<[f64; MAX_NODES]>; MAX_ORDER + 1]> = LazyLock::new(|| {
+    array::from_fn(|order| {
+        let weights = |&[i, j]: &[usize; 2]| {
+            POWERS.map(|[a, b]| {
+                if a + b > order {
+                    return 0.0;
+                }
+                // C(i, a) C(j, b) over the number of ways to choose a and b out of the order.
+                let value = choose(i, a) * choose(j, b) / (choose(order, a) * choose(order - a, b));
+                let linear = match [a, b] {
+                    [_, 0] => i as f64,
+                    [0, _] => j as f64,
+                    _ => 0.0,
+                };
+                value - linear / order.max(1) as f64
+            })
+        };
+        POWERS[..node_count(order)].iter().map(weights).collect()
+    })
+});
+
+/// The binomial coefficient of n over k.
+fn choose(n: usize, k: usize) -> f64 {
+    (0..k).map(|m| (n as f64 - m as f64) / (m + 1) as f64).product()
+}
+
 /// A curved panel or a part of one: x(s, t) = sum of coefficients times powers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Patch {
@@ -329,10 +357,23 @@ impl Patch {
         image
     }
 
-    /// How far its points are from those of the flat triangle with the same parameters, at most.
+    /// How far its points are from those of the flat triangle with the same parameters, at most:
+    /// the lesser of a bound of each term and of the largest control point (Bernstein's form).
     pub(crate) fn bulge(&self) -> f64 {
         let terms = self.terms().iter().zip(&POWERS).skip(3);
-        terms.map(|(c, [a, b])| FROM_LINEAR[a + b] * c.norm()).sum()
+        let of_terms: f64 = terms.map(|(c, [a, b])| FROM_LINEAR[a + b] * c.norm()).sum();
+        if self.order <= 2 || of_terms == 0.0 {
+            return of_terms;
+        }
+        let control = |weights: &[f64; MAX_NODES]| {
+            let mut from_flat = Vec3::zeros();
+            for (c, weight) in self.terms().iter().zip(weights).skip(3) {
+                from_flat += *weight * c;
+            }
+            from_flat.norm_squared()
+        };
+        let most = CONTROLS[self.order].iter().map(control).fold(0.0, f64::max);
+        of_terms.min(most.sqrt())
     }
 
     /// The nodes that it goes through.

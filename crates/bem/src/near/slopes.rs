@@ -106,6 +106,11 @@ impl SlopePairs<'_> {
         [Modes(modes::run_around(mirrored, forth)), Modes(modes::run_around([second, first], back))]
     }
 
+    /// Whether the entry between constants, too, is that of the pair.
+    pub(crate) fn has_even(&self, i: usize, j: usize) -> bool {
+        curved::is_pair(self.even.panels, i, j)
+    }
+
     /// The entries of panel `i`, tested, with the density on panel `j`; either may be an image.
     pub(crate) fn entries(&self, i: usize, j: usize, points: &mut WeightedPoints) -> Modes {
         let (panels, kind) = (self.even.panels, self.even.kernel(i));

@@ -1,5 +1,6 @@
 //! The equations in full, factorised.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use nalgebra::{DMatrix, DVector};
@@ -7,12 +8,13 @@ use rayon::prelude::*;
 
 use super::prepared::{Found, accuracy};
 use super::rows::System;
+use crate::geometry::panels::Panels;
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::accuracy::Accuracy;
-use crate::near::over_images;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::single_layer::SingleLayerPairs;
 use crate::near::slopes::{Modes, SlopePairs};
+use crate::near::{PairIntegrals, over_images};
 use crate::operator::dense;
 use crate::physics::cost;
 use crate::quadrature::modes::MODES;
@@ -21,6 +23,9 @@ use crate::solve::gmres::{GmresInfo, StopReason};
 use crate::solve::lu::Lu;
 use crate::space::Density;
 use crate::{Error, Progress, SolveOptions, Stage, Timings};
+
+/// Columns that are computed before they are put into the matrix.
+const COLUMNS: usize = 256;
 
 /// Entries of all rows.
 enum Matrix {
@@ -193,54 +198,68 @@ fn entries(
     progress: &dyn Progress,
 ) -> Result<DMatrix<f64>, Error> {
     let panels = &system.panels;
-    let pairs = LayerPairs::new(panels, kinds, accuracy.pairs);
-    let pairs = pairs.with_solid_angles(accuracy.solid_angles_of_rows);
+    let solid_angles = accuracy.solid_angles_of_rows;
+    let pairs = LayerPairs::new(panels, kinds, accuracy.pairs).with_solid_angles(solid_angles);
+    let even = |[i, j]: [usize; 2], (scratch, _): &mut Room| {
+        over_images(panels, i, j, |i, j| pairs.exact(i, j, scratch))
+    };
     let n = panels.len();
-    let done = std::sync::atomic::AtomicU64::new(0);
-    let advance = || {
-        let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-        progress.advance(Stage::NearField, done, n as u64)
-    };
-    let even = |(j, column): (usize, &mut [f64])| {
-        let mut scratch = Scratch::default();
-        for (i, entry) in column.iter_mut().enumerate() {
-            let of = |i: usize, j: usize| [pairs.entry(i, j, &mut scratch), 0.0];
-            *entry = over_images(panels, i, j, of)[0];
-        }
-        advance()
-    };
-    let mut matrix = DMatrix::zeros(n, n);
-    if n > 0 && !matrix.as_mut_slice().par_chunks_mut(n).enumerate().all(even) {
-        return Err(Error::Interrupted);
-    }
     if system.density == Density::Constant {
+        let mut matrix = DMatrix::zeros(n, n);
+        for_each_pair(panels, even, progress, |[i, j], entry| matrix[(i, j)] = entry)?;
         return Ok(matrix);
     }
-    let solid_angles = accuracy.solid_angles_of_rows;
     let slopes = SlopePairs { even: &pairs, accuracy, solid_angles };
-    let mut whole = DMatrix::zeros(MODES * n, MODES * n);
-    whole.view_mut((0, 0), (n, n)).copy_from(&matrix);
-    let columns = |j: usize| -> Vec<Modes> {
-        let mut points = WeightedPoints::default();
-        let row = |i: usize| {
-            let of = |i: usize, j: usize| [slopes.entries(i, j, &mut points), Modes::default()];
-            over_images(panels, i, j, of)[0]
-        };
-        let column = (0..n).map(row).collect();
-        if advance() { column } else { Vec::new() }
+    let of_modes = |[i, j]: [usize; 2], room: &mut Room| {
+        let modes = over_images(panels, i, j, |i, j| slopes.exact(i, j, &mut room.1));
+        // Of curved panels all entries are the same integral's.
+        let own = if slopes.has_even(i, j) { modes.map(|m| m.even()) } else { even([i, j], room) };
+        [(own[0], modes[0]), (own[1], modes[1])]
     };
-    let all: Vec<Vec<Modes>> = (0..n).into_par_iter().map(columns).collect();
-    for (j, column) in all.iter().enumerate() {
-        if column.len() < n {
-            return Err(Error::Interrupted);
+    let mut matrix = DMatrix::zeros(MODES * n, MODES * n);
+    for_each_pair(panels, of_modes, progress, |[i, j], (even, modes): (f64, Modes)| {
+        matrix[(i, j)] = even;
+        for (m, l, value) in modes.of_slopes() {
+            matrix[(m * n + i, l * n + j)] = value;
         }
-        for (i, modes) in column.iter().enumerate() {
-            for (m, l, value) in modes.of_slopes() {
-                whole[(m * n + i, l * n + j)] = value;
+    })?;
+    Ok(matrix)
+}
+
+/// What integrals of pairs work in.
+type Room = (Scratch, WeightedPoints);
+
+/// Puts the entries of all pairs, each computed once with both of its rows, in the mesh's order.
+fn for_each_pair<E: Copy + Send>(
+    panels: &Panels,
+    entries: impl Fn([usize; 2], &mut Room) -> [E; 2] + Sync,
+    progress: &dyn Progress,
+    mut put: impl FnMut([usize; 2], E),
+) -> Result<(), Error> {
+    let n = panels.len();
+    let done = AtomicU64::new(0);
+    for first in (0..n).step_by(COLUMNS) {
+        let column = |j: usize| -> Option<Vec<[E; 2]>> {
+            let mut room = Room::default();
+            let of = |i: usize| {
+                let (first, second) = panels.ordered(i, j);
+                let [forth, back] = entries([first, second], &mut room);
+                if first == i { [forth, back] } else { [back, forth] }
+            };
+            let column = (0..=j).map(of).collect();
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            progress.advance(Stage::NearField, done, n as u64).then_some(column)
+        };
+        let columns = first..n.min(first + COLUMNS);
+        let found: Option<Vec<Vec<[E; 2]>>> = columns.clone().into_par_iter().map(column).collect();
+        for (j, column) in columns.zip(found.ok_or(Error::Interrupted)?) {
+            for (i, [forth, back]) in column.into_iter().enumerate() {
+                put([i, j], forth);
+                put([j, i], back);
             }
         }
     }
-    Ok(whole)
+    Ok(())
 }
 
 fn relative(size: f64, of: f64) -> f64 {

@@ -36,8 +36,10 @@ const SIZED: usize = 1024;
 const PARTS: usize = 64;
 
 /// Relative accuracy of the integrals of close pairs, beyond what a solve uses, unless its
-/// tolerance is less.
+/// tolerance is less; of curved panels, whose integrals have no closed forms, as a share of the
+/// tolerance.
 const ACCURACY: f64 = 1e-8;
+const ACCURACY_OF_CURVED: f64 = 0.01;
 
 /// Pairs further apart than this many radii of the larger panel are left to rules of these degrees
 /// on both: to better than 1e-6 of the entry.
@@ -136,7 +138,9 @@ fn of_system(
     let external: Vec<Vec<f64>> =
         solved.iter().map(|(e, _)| external::on_panels(system, e, &kinds)).collect();
     let usual = Accuracy::new(tolerance, 0);
-    let quadrature = PairQuadrature::new(ACCURACY.min(tolerance), 0);
+    let accuracy =
+        if panels.are_curved() { (ACCURACY_OF_CURVED * tolerance).max(ACCURACY) } else { ACCURACY };
+    let quadrature = PairQuadrature::new(accuracy.min(tolerance), 0);
     let pairs =
         LayerPairs::new(panels, &kinds, quadrature).with_solid_angles(usual.solid_angles_of_rows);
     let accuracy = Accuracy { pairs: quadrature, ..usual };
@@ -233,22 +237,24 @@ impl<'a> WholeRows<'a> {
             let distance = (panels.centroid(i) - panels.centroid(j)).norm();
             (distance <= far * radius).then(|| {
                 let rule = rules.iter().find(|(radii, _)| distance > radii * radius);
-                let entry = match rule {
-                    Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
-                    None => pairs.entry(i, j, scratch),
-                };
                 let mut entries = [0.0; MODES];
+                let mut even = None;
                 if is_linear {
                     let of_slopes = match rule {
                         Some((_, rule)) => slopes.entries_by_points([rule, rule], i, j),
                         None => slopes.entries(i, j, nodes),
                     };
+                    even = slopes.has_even(i, j).then(|| of_slopes.even());
                     let plain = slopes.entries_by_points([plain, plain], i, j);
                     let left = of_slopes.plus(-1.0, plain);
                     let of_row = left.of_slopes().filter(|(m, ..)| *m == 0);
                     of_row.for_each(|(_, l, value)| entries[l] = value);
                 }
-                entries[0] = entry - pairs.by_points([plain, plain], i, j)[0];
+                let even = even.unwrap_or_else(|| match rule {
+                    Some((_, rule)) => pairs.by_points([rule, rule], i, j)[0],
+                    None => pairs.entry(i, j, scratch),
+                });
+                entries[0] = even - pairs.by_points([plain, plain], i, j)[0];
                 (j, entries)
             })
         };
