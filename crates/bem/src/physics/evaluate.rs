@@ -46,7 +46,10 @@ const NEAR: f64 = 3.0;
 /// The same where a thousandth is enough.
 const ROUGHLY: f64 = 1.0;
 
-/// And the accuracy of what a curved triangle contributes.
+/// And the degree of the rule there, the tolerance of fast sums, and the accuracy of what a curved
+/// triangle contributes.
+const ROUGH_DEGREE: usize = 2;
+const ROUGH_TOLERANCE: f64 = 1e-5;
 const ROUGH_OF_CURVED: f64 = 1e-3;
 
 /// Of what the error of one triangle may be as a share of all potentials, the tolerance's part:
@@ -98,16 +101,31 @@ impl SurfaceCharge {
     /// Of these charges, spread over triangles as they are.
     pub fn new<'a>(mesh: &Mesh, charges: impl Into<Charges<'a>>) -> Self {
         let charges = charges.into();
-        let is_charged =
-            |t: usize| t < charges.total.len() && charges.corners(t).into_iter().any(|q| q != 0.0);
+        Self::of_any(mesh, &[charges]).carrying(charges)
+    }
+
+    /// Of no charges yet, on the triangles that any of these sets has some on.
+    pub(super) fn of_any(mesh: &Mesh, sets: &[Charges<'_>]) -> Self {
+        let is_charged = |t: usize| {
+            let has = |of: &Charges<'_>| {
+                t < of.total.len() && of.corners(t).into_iter().any(|q| q != 0.0)
+            };
+            sets.iter().any(has)
+        };
         let panels = Panels::without_parts(mesh, is_charged);
+        let none = vec![[0.0; 3]; panels.len()];
+        let (densities, rounding) = (none.clone(), none);
+        Self { densities, panels, rounding, constant: true, tolerance: TOLERANCE, reach: NEAR }
+    }
+
+    /// The same triangles with these charges.
+    pub(super) fn carrying(&self, charges: Charges<'_>) -> Self {
+        let panels = &self.panels;
         let density = |(&t, area): (&u32, &f64)| {
             charges.corners(t as usize).map(|q| q / (panels.scale() * area))
         };
         let densities = panels.triangles().par_iter().zip(panels.areas()).map(density).collect();
-        let rounding = vec![[0.0; 3]; panels.len()];
-        let constant = charges.at_corners.is_empty();
-        Self { densities, panels, rounding, constant, tolerance: TOLERANCE, reach: NEAR }
+        Self { densities, constant: charges.at_corners.is_empty(), ..self.clone() }
     }
 
     /// The same with values at many points to this relative error, where it is less than 1e-6.
@@ -175,7 +193,7 @@ impl SurfaceCharge {
         with_field: bool,
     ) -> Result<Values, Error> {
         // Charges need a scale of their own where there is no surface.
-        let scale = if self.panels.len() > 0 { self.panels.scale() } else { 1.0 };
+        let scale = self.scale();
         let targets: Vec<Vec3> = points.iter().map(|&x| self.scaled(x)).collect();
         let charges: Vec<(Vec3, f64)> = excitation
             .charges
@@ -232,8 +250,29 @@ impl SurfaceCharge {
         triangles.par_iter().map_init(Vec::new, is_near).collect()
     }
 
+    /// The length that is 1 in the surface's coordinates; without a surface, that of the mesh.
+    pub(super) fn scale(&self) -> f64 {
+        if self.panels.len() > 0 { self.panels.scale() } else { 1.0 }
+    }
+
+    /// Scaled centroids of its panels.
+    pub(super) fn centroids(&self) -> &[Vec3] {
+        &self.panels.centroids()[..self.panels.len()]
+    }
+
+    /// The mesh's triangle that a panel is.
+    pub(super) fn triangle(&self, panel: usize) -> usize {
+        self.panels.triangles()[panel] as usize
+    }
+
+    /// The scaled gradient of a panel's potential at a scaled point.
+    pub(super) fn gradient_of(&self, panel: usize, x: &Vec3) -> Vec3 {
+        let [_, gradient @ ..] = self.of_panel(panel, x, true);
+        gradient.into()
+    }
+
     /// A place in the scaled coordinates of the surface; without one, itself.
-    fn scaled(&self, x: [f64; 3]) -> Vec3 {
+    pub(super) fn scaled(&self, x: [f64; 3]) -> Vec3 {
         if self.panels.len() > 0 { self.panels.scaled(x) } else { Vec3::from(x) }
     }
 
@@ -313,7 +352,7 @@ impl SurfaceCharge {
         with_gradient: bool,
     ) -> Result<Vec<[f64; 4]>, Error> {
         let digits = (TOLERANCE / self.tolerance).log10().ceil();
-        let degree = DEGREE + 2 * digits as usize;
+        let degree = if self.is_rough() { ROUGH_DEGREE } else { DEGREE + 2 * digits as usize };
         let mut values = self.by_rule(Rule::of_degree(degree), targets, charges, with_gradient)?;
         // What is too near a point of one rule is not as near those of others.
         for degree in [degree + 1, degree + 2] {
@@ -364,10 +403,7 @@ impl SurfaceCharge {
         if self.constant && !with_gradient && !panels.are_curved() {
             return Ok(self.with_near_potentials(targets, potential, rule));
         }
-        let reach: Vec<f64> = (0..panels.len())
-            .into_par_iter()
-            .map(|i| self.reach * panels.panel(i).diameter())
-            .collect();
+        let reach = self.reach_of_values();
         let search = Neighbours::new(&panels.centroids()[..panels.len()], &reach);
         let value = |found: &mut Vec<u32>, (index, x): (usize, &Vec3)| {
             let gradient = gradient.get(3 * index..3 * index + 3).unwrap_or(&[0.0; 3]);
@@ -392,8 +428,14 @@ impl SurfaceCharge {
         Ok(targets.par_iter().enumerate().map_init(Vec::new, value).collect())
     }
 
-    /// How far from its centroid each panel's points are not good enough for potentials at
-    /// `targets`.
+    /// How far from its centroid each panel's points are not good enough.
+    pub(super) fn reach_of_values(&self) -> Vec<f64> {
+        let panels = &self.panels;
+        let reach = |i: usize| self.reach * panels.panel(i).diameter();
+        (0..panels.len()).into_par_iter().map(reach).collect()
+    }
+
+    /// The same for potentials at `targets`.
     fn reach_of_potentials(&self, rule: &Rule, targets: &[Vec3]) -> Vec<f64> {
         let panels = &self.panels;
         let step = targets.len().div_ceil(SAMPLES).max(1);
@@ -502,9 +544,9 @@ impl SurfaceCharge {
         with_gradient: bool,
     ) -> Result<(Vec<f64>, Vec<f64>), Error> {
         let options = fmm::Options {
-            tolerance: self.tolerance,
+            tolerance: if self.is_rough() { ROUGH_TOLERANCE } else { self.tolerance },
             // What points near a target add the correction takes away again.
-            precision: Some(fmm::Precision::Double),
+            precision: (!self.is_rough()).then_some(fmm::Precision::Double),
             gradient: with_gradient,
             ..fmm::Options::default()
         };
@@ -523,7 +565,7 @@ impl SurfaceCharge {
 }
 
 /// The same by all pairs; a charge at a point's very place adds nothing.
-fn direct_sums(
+pub(super) fn direct_sums(
     places: &[[f64; 3]],
     strengths: &[f64],
     points: &[[f64; 3]],
@@ -565,6 +607,14 @@ fn add_point(value: &mut [f64; 4], x: &Vec3, y: &Vec3, q: f64, with_gradient: bo
         let factor = -q * inverse / r2;
         (0..3).for_each(|k| value[k + 1] += factor * r[k]);
     }
+}
+
+/// The gradient of a point charge's potential.
+pub(super) fn gradient_of_point(x: &Vec3, y: &Vec3, q: f64) -> Vec3 {
+    let mut value = [0.0; 4];
+    add_point(&mut value, x, y, q, true);
+    let [_, gradient @ ..] = value;
+    gradient.into()
 }
 
 #[cfg(test)]

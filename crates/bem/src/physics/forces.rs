@@ -24,9 +24,6 @@ use crate::space::strengths;
 /// other bodies. There the rule of the lower degree tells the error, too.
 const DEGREES: [usize; 2] = [4, 6];
 
-/// How far from triangles, as a share of their size, fields are taken for changes of forces.
-const ASIDE: f64 = 1e-3;
-
 /// Degree of the rule for dipole moments of curved triangles.
 const OF_MOMENTS: usize = 6;
 
@@ -91,112 +88,6 @@ pub fn forces<'a>(
         Ok(Force { is_resolved, stress, ..force })
     };
     bodies.iter().zip(&strengths).map(force).collect()
-}
-
-/// What `missing` charges, small ones, add to force and torque on each body, shape (bodies, [force,
-/// torque]), over 4 pi eps0; with charges at one point of each triangle, three of linear densities,
-/// as good as estimates need.
-///
-/// The field of others is that of all less a body's own, so that the time does not grow with the
-/// number of bodies.
-///
-/// # Errors
-/// [`Error::Length`], [`Error::Fmm`].
-pub fn force_changes<'a>(
-    mesh: &Mesh,
-    (charges, missing): (impl Into<Charges<'a>>, impl Into<Charges<'a>>),
-    excitation: &Excitation,
-    bodies: &[Body],
-) -> Result<Vec<[[f64; 3]; 2]>, Error> {
-    let (charges, missing) = (charges.into(), missing.into());
-    let expected = mesh.triangles.len();
-    for found in [charges.total.len(), missing.total.len()] {
-        if expected != found {
-            return Err(Error::Length { what: "charges.total", expected, found });
-        }
-    }
-    let are_linear = !(charges.at_corners.is_empty() && missing.at_corners.is_empty());
-    let rule = Rule::of_degree(if are_linear { 2 } else { 1 });
-    let per = rule.len();
-    let points: Vec<[f64; 3]> = (0..expected).flat_map(|t| next_to(mesh, t, rule)).collect();
-    let of_sources: Vec<[f64; 3]> = excitation.charges.iter().map(|q| q.position).collect();
-    let with_sources = [&points[..], &of_sources[..]].concat();
-    let none = Excitation::default();
-    let rough = |of: Charges<'_>| SurfaceCharge::new(mesh, of).roughly();
-    let of_all = rough(charges).evaluate(excitation, &points, true)?.field;
-    let of_missing = rough(missing).evaluate(&none, &with_sources, true)?.field;
-    let body = |body: &Body| {
-        let inside: Vec<PointCharge> =
-            body.charges.iter().map(|&index| excitation.charges[index]).collect();
-        let own = body.triangles.iter().flat_map(|&t| per * t as usize..per * (t as usize + 1));
-        let own: Vec<usize> = own.collect();
-        let at: Vec<[f64; 3]> = own.iter().map(|&k| points[k]).collect();
-        let at_sources: Vec<[f64; 3]> = inside.iter().map(|q| q.position).collect();
-        let by_own = field_of(mesh, charges, body, &inside, &at)?;
-        let by_own_missing =
-            field_of(mesh, missing, body, &[], &[&at[..], &at_sources[..]].concat())?;
-        let about = Vec3::from(body.about);
-        let (mut force, mut torque) = (Vec3::zeros(), Vec3::zeros());
-        let mut add = |place: [f64; 3], pull: Vec3| {
-            force += pull;
-            torque += (Vec3::from(place) - about).cross(&pull);
-        };
-        let others =
-            |all: [f64; 3], own: [f64; 3]| (Vec3::from(all) - Vec3::from(own)) * body.permittivity;
-        let at_points = |of: Charges<'_>, t: u32| {
-            strengths(rule, of.corners(t as usize), 1.0).collect::<Vec<f64>>()
-        };
-        for (index, &t) in body.triangles.iter().enumerate() {
-            let (known, more) = (at_points(charges, t), at_points(missing, t));
-            for p in 0..per {
-                let (k, at) = (per * index + p, per * t as usize + p);
-                let pull = others(of_all[at], by_own[k]) * more[p]
-                    + others(of_missing[at], by_own_missing[k]) * (known[p] + more[p]);
-                add(points[at], pull);
-            }
-        }
-        for (k, (&index, q)) in body.charges.iter().zip(&inside).enumerate() {
-            let field = others(of_missing[points.len() + index], by_own_missing[at.len() + k]);
-            add(q.position, field * (q.charge / q.permittivity));
-        }
-        Ok([force.into(), torque.into()])
-    };
-    bodies.iter().map(body).collect()
-}
-
-/// Points next to those of a rule on a triangle: on it rounding would decide which side of a body's
-/// own field is less its own.
-fn next_to(mesh: &Mesh, triangle: usize, rule: &Rule) -> Vec<[f64; 3]> {
-    let patch = Patch::of_triangle(mesh, triangle);
-    let place = |node: &TriangleNode| {
-        let at = [node.barycentric[1], node.barycentric[2]];
-        let normal = patch.normal(at);
-        // As long as the square of the triangle's size.
-        let aside = normal * (ASIDE / normal.norm().sqrt().max(f64::MIN_POSITIVE));
-        <[f64; 3]>::from(patch.at(at) + aside)
-    };
-    rule.nodes().iter().map(place).collect()
-}
-
-/// The field of the charges on and in a body.
-fn field_of(
-    mesh: &Mesh,
-    charges: Charges<'_>,
-    body: &Body,
-    inside: &[PointCharge],
-    at: &[[f64; 3]],
-) -> Result<Vec<[f64; 3]>, Error> {
-    let mut total = vec![0.0; charges.total.len()];
-    let mut at_corners = vec![[0.0; 3]; charges.at_corners.len()];
-    for t in body.triangles.iter().map(|&t| t as usize) {
-        total[t] = charges.total[t];
-        if let Some(corners) = at_corners.get_mut(t) {
-            *corners = charges.at_corners[t];
-        }
-    }
-    let own = Charges { total: &total, at_corners: &at_corners };
-    let sources = Excitation { charges: inside.to_vec(), ..Excitation::default() };
-    Ok(SurfaceCharge::new(mesh, own).roughly().evaluate(&sources, at, true)?.field)
 }
 
 /// The root of the integral of the squared density of charge on a body's triangles: what acts on
