@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::super::external;
 use super::super::rows::System;
 use super::ChildCharges;
-use super::values::{CURVED, DEGREE, NEAR, TOLERANCE};
+use super::values::{CURVED, DEGREE, NEAR};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::patch::Patch;
@@ -18,6 +18,9 @@ use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
 use crate::space::Density;
+
+/// Relative error of the fast sum: what is missing is known to some per cent.
+const TOLERANCE: f64 = 1e-4;
 
 /// Panels that a task takes at a time.
 const PANELS: usize = 32;
@@ -108,8 +111,6 @@ impl Sources {
         let targets = QuadraturePoints::new(&system.panels, rule).all();
         let options = fmm::Options {
             tolerance: TOLERANCE,
-            // What points near a target add the closed form takes away again.
-            precision: Some(fmm::Precision::Double),
             gradient: with_gradients,
             ..fmm::Options::default()
         };

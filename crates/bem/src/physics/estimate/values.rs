@@ -19,7 +19,7 @@ use crate::space::{Density, Dofs};
 
 /// Relative error of the fast sum. Errors of energies are products of two residuals: one of 1e-5
 /// belongs to a capacitance of ten digits.
-pub(super) const TOLERANCE: f64 = 1e-6;
+const TOLERANCE: f64 = 1e-6;
 
 /// Degree of the rule whose points stand for a panel with a constant density, and within how many
 /// radii of its centroid the closed form takes their place: there the rule is off by 1e-4 of what
