@@ -1,6 +1,6 @@
 //! What small charges beyond those of a solve add to forces and torques: as good as error bars need.
 //!
-//! Each triangle's charge acts in its middle. The field of others is that of all less a body's own,
+//! Each triangle's charge acts in its middle, a linear one at three points. The field of others is that of all less a body's own,
 //! so that the time does not grow with the number of bodies: what own points do to each other
 //! cancels. Where a triangle of another body is near, its closed form replaces its point.
 
@@ -13,6 +13,8 @@ use crate::Error;
 use crate::geometry::neighbours::Neighbours;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
+use crate::quadrature::sums::Rule;
+use crate::space::strengths;
 
 /// Pairs of points up to which all are summed one by one.
 const DIRECT: usize = 1_000_000;
@@ -50,10 +52,11 @@ pub fn force_changes<'a>(
             force += pull * body.permittivity;
             torque += (Vec3::from(place) - about).cross(&pull) * body.permittivity;
         };
-        let (on_triangles, on_charges) = fields.split_at(body.triangles.len());
-        for (&t, [by_charges, by_missing]) in body.triangles.iter().zip(on_triangles) {
-            let (known, more) = (charges.total[t as usize], missing.total[t as usize]);
-            add(acting.places[t as usize], by_charges * more + by_missing * (known + more));
+        let own = acting.own(body);
+        let (on_triangles, on_charges) = fields.split_at(own.len() - body.charges.len());
+        for (&k, [by_charges, by_missing]) in own.iter().zip(on_triangles) {
+            let [known, more] = acting.strengths.each_ref().map(|of| acting.scale * of[k]);
+            add(acting.places[k], by_charges * more + by_missing * (known + more));
         }
         for (&index, [_, by_missing]) in body.charges.iter().zip(on_charges) {
             let q = &excitation.charges[index];
@@ -66,8 +69,11 @@ pub fn force_changes<'a>(
 
 /// Charges and missing ones, and what all of each do at all their places.
 struct Acting {
-    triangles: usize,
-    /// The middle of each triangle, then the point charges.
+    /// Points on each triangle.
+    per: usize,
+    /// The points of all triangles, then the point charges.
+    points: usize,
+    scale: f64,
     places: Vec<[f64; 3]>,
     /// The same in the surfaces' coordinates.
     scaled: Vec<[f64; 3]>,
@@ -84,29 +90,45 @@ impl Acting {
         let surface = SurfaceCharge::of_any(mesh, &sets).roughly();
         let surfaces = sets.map(|set| surface.carrying(set));
         let scale = surface.scale();
-        let triangles = mesh.triangles.len();
         let sources = &excitation.charges;
-        let middle = |t: usize| <[f64; 3]>::from(Patch::of_triangle(mesh, t).at([1.0 / 3.0; 2]));
-        let mut places: Vec<[f64; 3]> = (0..triangles).map(middle).collect();
+        let are_linear = sets.iter().any(|set| !set.at_corners.is_empty());
+        let rule = Rule::of_degree(if are_linear { 2 } else { 1 });
+        let on_triangle = |t: usize| {
+            let patch = Patch::of_triangle(mesh, t);
+            rule.nodes().iter().map(move |node| {
+                <[f64; 3]>::from(patch.at([node.barycentric[1], node.barycentric[2]]))
+            })
+        };
+        let triangles = 0..mesh.triangles.len();
+        let mut places: Vec<[f64; 3]> = triangles.clone().flat_map(on_triangle).collect();
+        let points = places.len();
         places.extend(sources.iter().map(|q| q.position));
         let scaled: Vec<[f64; 3]> = places.iter().map(|&x| surface.scaled(x).into()).collect();
         let mut strengths = sets.map(|set| -> Vec<f64> {
-            let mut strengths: Vec<f64> = set.total.iter().map(|q| q / scale).collect();
+            let of_triangle = |t| strengths(rule, set.corners(t), 1.0 / scale);
+            let mut strengths: Vec<f64> = triangles.clone().flat_map(of_triangle).collect();
             strengths.resize(places.len(), 0.0);
             strengths
         });
-        let of_sources = strengths[0][triangles..].iter_mut().zip(sources);
+        let of_sources = strengths[0][points..].iter_mut().zip(sources);
         of_sources.for_each(|(to, q)| *to = q.charge / (q.permittivity * scale));
         let gradients = gradients(&scaled, &strengths)?;
         let uniform = Vec3::from(excitation.field);
-        Ok(Self { triangles, places, scaled, strengths, gradients, surfaces, uniform })
+        let per = rule.len();
+        Ok(Self { per, points, scale, places, scaled, strengths, gradients, surfaces, uniform })
     }
 
-    /// The fields of others, charges and missing ones, in the middle of each of a body's triangles
-    /// and at the point charges in it.
+    /// A body's points, those on its triangles first.
+    fn own(&self, body: &Body) -> Vec<usize> {
+        let per = self.per;
+        let on_triangles =
+            body.triangles.iter().flat_map(|&t| per * t as usize..per * (t as usize + 1));
+        on_triangles.chain(body.charges.iter().map(|index| self.points + index)).collect()
+    }
+
+    /// The fields of others, charges and missing ones, at a body's points.
     fn on(&self, body: &Body, near: &Neighbours<'_>) -> Result<Vec<[Vec3; 2]>, Error> {
-        let sources = body.charges.iter().map(|index| self.triangles + index);
-        let own: Vec<usize> = body.triangles.iter().map(|&t| t as usize).chain(sources).collect();
+        let (own, per) = (self.own(body), self.per);
         let mut is_own = vec![false; self.places.len()];
         own.iter().for_each(|&k| is_own[k] = true);
         let places: Vec<[f64; 3]> = own.iter().map(|&k| self.scaled[k]).collect();
@@ -118,18 +140,20 @@ impl Acting {
             found.clear();
             near.around(&x, found);
             for &i in found.iter() {
-                let triangle = self.surfaces[0].triangle(i as usize);
-                if is_own[triangle] {
+                let i = i as usize;
+                let first = per * self.surfaces[0].triangle(i);
+                if is_own[first] {
                     continue;
                 }
                 for (set, gradient) in gradient.iter_mut().enumerate() {
-                    let exact = self.surfaces[set].gradient_of(i as usize, &x);
-                    let point = (Vec3::from(self.scaled[triangle]), self.strengths[set][triangle]);
-                    *gradient += exact - evaluate::gradient_of_point(&x, &point.0, point.1);
+                    *gradient += self.surfaces[set].gradient_of(i, &x);
+                    for point in first..first + per {
+                        let (y, q) = (Vec3::from(self.scaled[point]), self.strengths[set][point]);
+                        *gradient -= evaluate::gradient_of_point(&x, &y, q);
+                    }
                 }
             }
-            let per = 1.0 / self.surfaces[0].scale();
-            [self.uniform - gradient[0] * per, -gradient[1] * per]
+            [self.uniform - gradient[0] / self.scale, -gradient[1] / self.scale]
         };
         Ok(own.par_iter().enumerate().map_init(Vec::new, field).collect())
     }
