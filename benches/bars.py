@@ -12,6 +12,7 @@ on two cores. Tables go to standard output; with --into they also replace those 
 import csv
 import json
 import math
+import math
 import statistics
 import subprocess
 import sys
@@ -257,9 +258,12 @@ def accuracy(program, folder):
     reach = (
         ("cube", {"a": CUBE}, EXACT["cube"]["value"], (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)),
         ("square film", {"a": SQUARE}, None, (1e-3, 1e-4, 1e-5, 1e-6)),
+        ("disk of 24 curved triangles", "disk --elements 24 --order 4", 2 / math.pi, (1e-2, 1e-3, 1e-4)),
+        ("cylinder of 36 curved triangles", "cylinder --elements 36 --order 4", None, (1e-2, 1e-3, 1e-4)),
     )
     for name, surfaces, exact, accuracies in reach:
-        path = case(program, folder, surfaces, A)
+        tables = conductor(surfaces.split()[0], surfaces.split()[0]) + "\n" if isinstance(surfaces, str) else A
+        path = case(program, folder, surfaces, tables)
         for asked in accuracies:
             results, seconds = solve(program, path, folder, asked)
             value = results["capacitance"]["maxwell_over_4pi_eps0"][0][0]

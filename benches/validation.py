@@ -24,8 +24,9 @@ EXACT = json.loads((ROOT / "crates/bem/tests/data/capacitance.json").read_text(e
 # A charge of 4 pi eps0 times 1 V m in coulomb, 4 pi eps0 times 1 V^2 as a force in newton.
 FOUR_PI_EPS0 = 1.1126500562e-10
 
-# Capacitance over 4 pi eps0 of a torus of radii 1 and 1/4: 3,000 triangles of order 4, linear densities, tolerance 1e-9.
-TORUS = 0.93192048
+# Capacitance over 4 pi eps0 of a torus of radii 1 and 1/4, in the mesh's unit: 2 c / pi times the sum over n of e_n
+# Q_(n-1/2)(4) / P_(n-1/2)(4), c^2 = 1 - 1/16, e_0 = 1, e_n = 2 (toroidal functions; summed with 30 digits).
+TORUS = 0.931920973190886
 
 # Square of the elementary charge over 4 pi eps0 and an angstrom, in kcal/mol.
 KCAL = 332.06371

@@ -37,12 +37,12 @@ pub struct Split {
 ///
 /// A triangle becomes one more triangle than it has marked sides, of its own orientation and
 /// groups, in its plane; those without marked sides stay as they are. New vertices are in the
-/// middle of their edge, or, where one end of it alone is on a crease, at the fraction that `grading`
-/// gives for the edge (its lower vertex first) of its length from that end, between 0 and 1. Parts
-/// of a curved triangle are parts of its patch, and new vertices are on its curved sides, at these
-/// fractions of the parameter. Pairs that are no edges of the mesh count for nothing. The result
-/// does not depend on the order of `marked`, and but for the order of triangles not on that of the
-/// mesh's triangles.
+/// middle of their edge, or, where one end of it alone is on a crease, at the fraction of its
+/// length from that end which `grading` gives for the edge (its lower vertex first), between 0
+/// and 1. Parts of a curved triangle are parts of its patch, and new vertices are on its curved
+/// sides, at these fractions of the parameter. Pairs that are no edges of the mesh count for
+/// nothing. The result does not depend on the order of `marked`, and but for the order of triangles
+/// not on that of the mesh's triangles.
 ///
 /// # Errors
 /// [`Error::TooMany`].

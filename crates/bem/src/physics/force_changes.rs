@@ -1,8 +1,10 @@
-//! What small charges beyond those of a solve add to forces and torques: as good as error bars need.
+//! What small charges beyond those of a solve add to forces and torques: as good as error bars
+//! need.
 //!
-//! Each triangle's charge acts in its middle, a linear one at three points. The field of others is that of all less a body's own,
-//! so that the time does not grow with the number of bodies: what own points do to each other
-//! cancels. Where a triangle of another body is near, its closed form replaces its point.
+//! Each triangle's charge acts in its middle, a linear one at three points. The field of others is
+//! that of all less a body's own, so that the time does not grow with the number of bodies: what
+//! own points do to each other cancels. Where a triangle of another body is near, its closed form
+//! replaces its points.
 
 use mesh::Mesh;
 use rayon::prelude::*;
