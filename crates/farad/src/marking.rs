@@ -45,10 +45,11 @@ const LONGEST: f64 = 300.0;
 /// The same of curved triangles, whose integrals have no closed forms.
 const LONGEST_CURVED: f64 = 8.0;
 
-/// Parts of curved triangles are stretched by no less, and their sides bent by no more than this
-/// share of their height, where the whole is not: integrals over narrow ones that bend along each
-/// other take a hundred times as long.
+/// Parts of curved triangles are stretched by no less, and sides of those longer than so many
+/// heights bent by no more than this share of their height, where the whole is not: integrals over
+/// narrow ones that bend along each other take a hundred times as long.
 const LEAST_STRETCH: f64 = 0.5;
+const LONG: f64 = 4.0;
 const MOST_BENT: f64 = 0.1;
 
 /// What is left of a side's gain in each of its halves, by density, and in what is next to an edge
@@ -246,14 +247,17 @@ fn split_unfolded(
     }
 }
 
-/// The least stretch of a curved triangle; less where its sides are bent.
+/// The least stretch of a curved triangle; less where it is long and its sides are bent.
 fn evenness(order: usize, nodes: &[vector::Vector]) -> f64 {
-    let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
+    let stretch = curved::least_stretch(order, nodes);
     let sides = [0, 1, 2].map(|k| vector::sub(nodes[(k + 1) % 3], nodes[k]));
     let longest = sides.iter().map(|&side| vector::norm(side)).fold(0.0, f64::max);
     let height = vector::norm(vector::cross(sides[0], sides[1])) / longest;
-    let straightness = 1.0 - (1.0 - LEAST_STRETCH) * bend / (MOST_BENT * height);
-    curved::least_stretch(order, nodes).min(straightness)
+    if longest <= LONG * height {
+        return stretch;
+    }
+    let bend = (0..3).map(|side| curved::bend(order, nodes, side)).fold(0.0, f64::max);
+    stretch.min(1.0 - (1.0 - LEAST_STRETCH) * bend / (MOST_BENT * height))
 }
 
 /// Marks the longest side of needles of which another side is.
