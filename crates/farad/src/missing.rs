@@ -27,6 +27,9 @@ const OF_INTERFACES: f64 = 2.0;
 /// own bars counts at a distance.
 const OF_CHARGES: f64 = 0.1;
 
+/// A potential differs from that of a conductor by no more than the field times so many distances.
+const BY_FIELD: f64 = 2.0;
+
 /// A state's charge and what it misses, on the children of triangles and their images.
 pub(crate) struct Missing {
     mesh: Mesh,
@@ -223,7 +226,8 @@ impl Missing {
                 }
                 let nearest = near.nearest(point);
                 let distance = nearest.as_ref().map_or(0.0, |found| found.distance);
-                let size = nearest.map_or(0.0, |n| areas[n.triangle as usize % areas.len()].sqrt());
+                let nearest = nearest.map(|found| found.triangle as usize);
+                let size = nearest.map_or(0.0, |t| areas[t % areas.len()].sqrt());
                 let (potential, gradient) = (off.potential[k].abs(), norm(off.field[k]));
                 let around = [
                     potential + AROUND * distance * gradient,
@@ -243,7 +247,12 @@ impl Missing {
                     volt += potential;
                     field += potential / far.distance(point);
                 }
-                let volt = volt.max(self.factor * around[0]);
+                // On a conductor the potential is known, and next to it from the field.
+                let to_surface = distance * norm(probed.field[k]) / per_metre;
+                let of_conductor =
+                    nearest.filter(|_| distance < size).and_then(|t| self.held(problem, t));
+                let seen = of_conductor.map_or(0.0, |held| (probed.potential[k] - held).abs());
+                let volt = volt.max(self.factor * around[0]).max(seen - BY_FIELD * to_surface);
                 let field = field.max(self.factor * around[1]) * per_metre;
                 bars.potential_v.push(volt + moved[0] + left[0]);
                 bars.field_v_per_m.push(field + moved[1] + left[1]);
@@ -251,6 +260,14 @@ impl Missing {
             Ok(bars)
         };
         found.iter().map(of_probe).collect()
+    }
+
+    /// The potential of the conductor that a triangle of the whole surface belongs to.
+    fn held(&self, problem: &Problem, triangle: usize) -> Option<f64> {
+        let owner = &problem.conductors.of_triangle;
+        let conductor = owner[triangle % owner.len()]?;
+        let sign = problem.symmetry.images.sign(triangle / owner.len());
+        Some(sign * self.conductors[conductor as usize].volt)
     }
 
     /// The bars of forces and torques on these bodies.
