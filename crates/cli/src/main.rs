@@ -9,16 +9,24 @@ mod report;
 mod surfaces;
 mod terminal;
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
+use crate::commands::fastercap;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::{interrupt, logging, output};
 
 fn main() -> ExitCode {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some((dialect, words)) = fastercap::asked(&words) {
+        interrupt::install();
+        output::install_error_style();
+        return fastercap::run(dialect, words).into();
+    }
     let cli = match commands::Cli::try_parse() {
         Ok(cli) => cli,
         Err(refusal) => return refuse(&refusal),

@@ -109,7 +109,7 @@ pub struct Attained {
 
 /// Solves `problem` on ever finer meshes until the bars of what `goal` asks for are as short as it
 /// asks, each mesh made from the one before by splitting the sides of triangles along which the
-/// density's error is largest. `each` is called after every mesh.
+/// density's error is largest. `each` is called after every mesh, with what it gave.
 ///
 /// # Errors
 /// [`Error::Accuracy`] where nothing of what is asked for is computed, and those of
@@ -120,7 +120,7 @@ pub fn solve_to(
     goal: &Goal,
     options: &SolveOptions,
     progress: &dyn Progress,
-    each: &mut dyn FnMut(&Level),
+    each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Attained, Error> {
     let begun = Instant::now();
     if goal.accuracy.is_nan() || goal.accuracy < FINEST {
@@ -183,7 +183,7 @@ pub fn solve_to(
             tolerance,
             seconds: started.elapsed().as_secs_f64(),
         });
-        levels.last().into_iter().for_each(&mut *each);
+        levels.last().into_iter().for_each(|level| each(level, &solution));
         // Where bars grow, the mesh before did not see what this one does.
         let has_grown = match levels.as_slice() {
             [.., before, last] => last.relative > before.relative,

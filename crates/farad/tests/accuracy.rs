@@ -33,7 +33,7 @@ fn goal(accuracy: f64) -> Goal {
 
 fn attained(description: Description, mesh: Mesh, goal: &Goal) -> Result<Attained, Error> {
     let problem = Problem::new(description, mesh)?;
-    solve_to(problem, goal, &Options::default(), &Quiet, &mut |_| ())
+    solve_to(problem, goal, &Options::default(), &Quiet, &mut |_, _| ())
 }
 
 /// Turned, shifted and scaled, the cube takes about as many triangles, and bars hold everywhere on
@@ -50,7 +50,7 @@ fn bars_of_a_cube_hold_on_every_mesh_however_it_lies() {
     for (size, mesh) in [(1.0, cube(|x| x)), (3.0, cube(turned))] {
         let problem = Problem::new(Description::default(), mesh).unwrap();
         let farad = farad::units::farads(size * CUBE, LengthUnit::Metre);
-        let mut check = |level: &farad::Level| {
+        let mut check = |level: &Level, _: &farad::Solution| {
             let error = (level.value - farad).abs();
             assert!(error < level.bar, "{level:?}: {error:e}");
             // The first mesh, two triangles a face, says the least.
@@ -301,7 +301,7 @@ fn what_cannot_be_reached_is_said() {
     // Memory for the first meshes, not for the last.
     let problem = Problem::new(Description::default(), cube(|x| x)).unwrap();
     let options = Options { memory_limit: Some(3 << 20), ..Options::default() };
-    let small = solve_to(problem, &goal(1e-4), &options, &Quiet, &mut |_| ()).unwrap();
+    let small = solve_to(problem, &goal(1e-4), &options, &Quiet, &mut |_, _| ()).unwrap();
     assert!(matches!(small.ended, Ended::Size(_)), "{:?}", small.ended);
     assert!(small.levels.len() > 2 && small.solution.converged());
     // Bars are computed whether they were wanted or not.
@@ -311,7 +311,7 @@ fn what_cannot_be_reached_is_said() {
     let hasty = Options { max_iterations: 1, method: farad::Method::Fmm, ..Options::default() };
     let to = |mesh: Mesh| {
         let problem = Problem::new(Description::default(), mesh).unwrap();
-        solve_to(problem, &goal(1e-3), &hasty, &Quiet, &mut |_| ()).unwrap()
+        solve_to(problem, &goal(1e-3), &hasty, &Quiet, &mut |_, _| ()).unwrap()
     };
     let found = to(cube(|x| x));
     assert!(matches!(&found.ended, Ended::Next(why) if why.contains("did not converge")));
@@ -353,7 +353,7 @@ fn bars_cover_fringes_that_the_mesh_hides() {
     };
     let exact = farad::units::farads(FILMS, LengthUnit::Metre);
     let mut count = 0;
-    let mut check = |level: &farad::Level| {
+    let mut check = |level: &Level, _: &farad::Solution| {
         count += 1;
         // The smallest bar of all diagonals is that of either film.
         let error = (level.value - exact).abs() / exact;

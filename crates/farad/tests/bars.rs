@@ -158,7 +158,7 @@ fn fields_next_to_refined_edges_are_those_of_the_charges() {
     let mesh = Cube { edge: 1.0, grade: 1.0, resolution: Resolution::Elements(12) }.build();
     let problem = Problem::new(description, mesh.unwrap()).unwrap();
     let goal = Goal { accuracy: 1e-3, of: Of::All, max_seconds: None };
-    let found = solve_to(problem, &goal, &Options::default(), &Quiet, &mut |_| ()).unwrap();
+    let found = solve_to(problem, &goal, &Options::default(), &Quiet, &mut |_, _| ()).unwrap();
     let probed = &found.solution.state.as_ref().unwrap().probes[0];
     let bars = &found.solution.bars().unwrap().probes[0];
     let size = |field: [f64; 3]| apart(field, [0.0; 3]);

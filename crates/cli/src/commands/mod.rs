@@ -2,6 +2,7 @@
 
 mod arguments;
 mod completions;
+pub(crate) mod fastercap;
 mod fmm;
 mod import;
 mod info;
@@ -35,6 +36,12 @@ enum Command {
     Sweep(sweep::Args),
     /// Turn a FastCap list file into a case and a mesh
     Import(import::Args),
+    /// FasterCap's command line and text, for programs that call FasterCap
+    #[command(name = "fastercap")]
+    FasterCap(fastercap::Args),
+    /// FastCap's command line and text, for programs that call FastCap
+    #[command(name = "fastcap")]
+    FastCap(fastercap::Args),
     /// Look at meshes, check them, make simple ones
     #[command(subcommand)]
     Mesh(mesh::Command),
@@ -60,6 +67,8 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Study(args) => study::run(&args, cli.verbose > 0),
         Command::Sweep(args) => sweep::run(&args, cli.verbose > 0),
         Command::Import(args) => import::run(&args),
+        // The program reads these before everything else (`fastercap::asked`).
+        Command::FasterCap(_) | Command::FastCap(_) => Ok(()),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),
         Command::Info(args) => info::run(&args),

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         }
         Some(goal) => {
             let options = args.solving.options(&case)?;
-            let mut each = |level: &Level| output.note(&told(level));
+            let mut each = |level: &Level, _: &Solution| output.note(&told(level));
             let bars = Bars::new(&output);
             let attained = farad::solve_to(problem, goal, &options, &bars, &mut each);
             let Attained { problem, solution, levels, ended } =

@@ -58,6 +58,8 @@ const IN_PLANE: f64 = 1e-9;
 pub struct Model {
     /// The title of the first file of panels that has one.
     pub title: Option<String>,
+    /// Where each conductor of the description is from, in the same order.
+    pub origins: Vec<Origin>,
     /// The conductors in the order in which the files name them, and the media: one around all
     /// conductors, or else those on both sides of each group.
     pub description: Description,
@@ -65,6 +67,15 @@ pub struct Model {
     pub mesh: Mesh,
     /// What was read, and sentences for people about it.
     pub reading: Reading,
+}
+
+/// What a conductor is called in the files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Its own name, which conductors of other groups may have as well.
+    pub name: String,
+    /// The group of lines joined by `+` that it is in: `GROUP1` and so on, or as a G line says.
+    pub group: String,
 }
 
 /// Whether the name ends as those of lists and of panels do.
@@ -285,7 +296,7 @@ impl Builder {
         self.assembly.weld(WELD);
         let (mut mesh, mut reading) = self.assembly.finish("FastCap", Encoding::Ascii)?;
         reading.notes.splice(0..0, self.notes);
-        let (names, renumbered) = self.names.finish();
+        let names::Finished { names, origins, renumbered } = self.names.finish();
         // Conductors that were given one name are one: their roles may have become the same.
         let mut roles = Roles::default();
         let merged = self.roles.all.into_iter().map(|role| {
@@ -306,7 +317,7 @@ impl Builder {
             group.name = Some(label.clone());
         }
         let description = describe(names, &roles, labels);
-        Ok(Model { title: self.title, description, mesh, reading })
+        Ok(Model { title: self.title, origins, description, mesh, reading })
     }
 }
 

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use mesh::disjoint::DisjointSets;
 
+use super::Origin;
+
 /// The conductors so far.
 #[derive(Debug, Default)]
 pub(super) struct Names {
@@ -15,6 +17,15 @@ pub(super) struct Names {
     conductors: Vec<Conductor>,
     /// Which of them are one, having got one name.
     same: DisjointSets,
+}
+
+/// The conductors of all files.
+pub(super) struct Finished {
+    /// Their names, with the chain's where a name occurs in several chains.
+    pub(super) names: Vec<String>,
+    pub(super) origins: Vec<Origin>,
+    /// For each number that was given out the index of its conductor among them.
+    pub(super) renumbered: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -59,9 +70,8 @@ impl Names {
         true
     }
 
-    /// The names of the conductors, with the chain's where a name occurs in several chains, and for
-    /// each number that was given out the index of its conductor among them.
-    pub(super) fn finish(mut self) -> (Vec<String>, Vec<usize>) {
+    /// All conductors.
+    pub(super) fn finish(mut self) -> Finished {
         let roots: Vec<usize> =
             (0..self.conductors.len() as u32).map(|index| self.same.root(index) as usize).collect();
         let mut uses: HashMap<&str, usize> = HashMap::new();
@@ -69,17 +79,19 @@ impl Names {
         for (index, _) in kept() {
             *uses.entry(&self.conductors[index].name).or_default() += 1;
         }
-        let mut names = Vec::new();
+        let (mut names, mut origins) = (Vec::new(), Vec::new());
         let mut position = vec![0; roots.len()];
         for (index, _) in kept() {
             position[index] = names.len();
             let Conductor { name, chain, .. } = &self.conductors[index];
+            origins.push(Origin { name: name.clone(), group: chain.clone() });
             names.push(if uses[name.as_str()] == 1 {
                 name.clone()
             } else {
                 format!("{name}%{chain}")
             });
         }
-        (names, roots.into_iter().map(|root| position[root]).collect())
+        let renumbered = roots.into_iter().map(|root| position[root]).collect();
+        Finished { names, origins, renumbered }
     }
 }

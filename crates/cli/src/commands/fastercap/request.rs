@@ -1,0 +1,257 @@
+//! The command lines of FasterCap and FastCap: what is asked for, and what has no meaning here.
+//!
+//! FasterCap's is in the usage text of its 6.0.7, FastCap's in the FastCap User's Guide (MIT 1992).
+
+use std::path::PathBuf;
+
+use farad::FINEST;
+
+/// Whose command line and text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    FasterCap,
+    FastCap,
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Asked {
+    Usage,
+    Version,
+    Solve(Request),
+}
+
+/// A capacitance matrix to be found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Request {
+    pub(super) input: PathBuf,
+    /// How exact each entry has to be, relative to the diagonal.
+    pub(super) accuracy: f64,
+    /// All permittivities are multiplied by this.
+    pub(super) permittivity: f64,
+    /// Whether the matrix goes to a file, too.
+    pub(super) writes_matrix: bool,
+    /// Whether times and memory are told in detail.
+    pub(super) tells_details: bool,
+    /// Whether the input is all that is wanted.
+    pub(super) only_reads: bool,
+    /// Sentences about options of no use here.
+    pub(super) remarks: Vec<String>,
+}
+
+/// What is aimed at where nothing is said.
+const ACCURACY: f64 = 0.01;
+
+/// The largest error that bars are made for.
+const COARSEST: f64 = 0.1;
+
+impl Request {
+    fn new() -> Self {
+        Self {
+            input: PathBuf::new(),
+            accuracy: ACCURACY,
+            permittivity: 1.0,
+            writes_matrix: false,
+            tells_details: false,
+            only_reads: false,
+            remarks: Vec::new(),
+        }
+    }
+
+    fn remark(&mut self, option: &str, why: &str) {
+        self.remarks.push(format!("{option} is of no use here: {why}"));
+    }
+
+    fn ask(&mut self, option: &str, error: f64) -> Result<(), String> {
+        if error.is_nan() || error <= 0.0 {
+            return Err(format!("{option}: the relative error has to be greater than 0"));
+        }
+        self.accuracy = error.clamp(FINEST, COARSEST);
+        if self.accuracy != error {
+            self.remarks.push(format!(
+                "{option}: an error of {error} is not what bars are made for; {} is aimed at",
+                self.accuracy
+            ));
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Asked, String> {
+        if self.input.as_os_str().is_empty() {
+            return Err("the name of the input file is missing".into());
+        }
+        Ok(Asked::Solve(self))
+    }
+}
+
+const MESH: &str = "the mesh is refined until error bars are as short as asked for";
+const SUMS: &str = "the fast multipole method follows the accuracy";
+const PRECONDITIONER: &str = "the preconditioner is chosen for the problem";
+
+/// What the words after the program's name ask for.
+pub(super) fn parse(dialect: Dialect, words: &[String]) -> Result<Asked, String> {
+    match dialect {
+        Dialect::FasterCap => fastercap(words),
+        Dialect::FastCap => fastcap(words),
+    }
+}
+
+fn fastercap(words: &[String]) -> Result<Asked, String> {
+    let mut request = Request::new();
+    for word in words {
+        let Some(option) = word.strip_prefix('-') else {
+            request.input = PathBuf::from(word);
+            continue;
+        };
+        let mut letters = option.chars();
+        let (first, second) = (letters.next(), letters.next().map(|c| c.to_ascii_lowercase()));
+        match (first, second) {
+            (Some('b'), Some('?')) | (Some('?' | 'h'), _) => return Ok(Asked::Usage),
+            (Some('b'), Some('v')) => return Ok(Asked::Version),
+            (Some('a'), Some('p')) => request.remark(word, PRECONDITIONER),
+            (Some('a'), _) => request.ask(word, number(word, &option[1..])?)?,
+            (Some('m'), Some('c')) => {
+                number(word, &option[2..])?;
+                request.remark(word, MESH);
+            }
+            (Some('m' | 's'), _) => {
+                number(word, &option[1..])?;
+                request.remark(word, MESH);
+            }
+            (Some('t'), _) => {
+                number(word, &option[1..])?;
+                request.remark(word, "the tolerance of GMRES follows the accuracy");
+            }
+            (Some('d'), _) => {
+                number(word, &option[1..])?;
+                request.remark(word, SUMS);
+            }
+            (Some('f'), _) => {
+                number(word, &option[1..])?;
+                request.remark(word, "nothing is kept on the disk");
+            }
+            (Some('p'), Some('n' | 'j' | 'h')) => request.remark(word, PRECONDITIONER),
+            (Some('p'), Some('b' | 's')) => {
+                number(word, &option[2..])?;
+                request.remark(word, PRECONDITIONER);
+            }
+            (Some('o'), Some('i')) => request.only_reads = true,
+            (Some('o' | 'c'), _) => request.remark(
+                word,
+                "`farad solve` writes the refined mesh with its charges for ParaView",
+            ),
+            (Some('k'), _) => request.remark(word, "nothing is kept from run to run"),
+            (Some('r'), _) => request.remark(word, "`farad solve` writes residuals.csv"),
+            (Some('e'), _) => request.writes_matrix = true,
+            (Some('i'), _) => request.tells_details = true,
+            // Galerkin's method is the only one; there is no window; all that is known is told.
+            (Some('g' | 'v' | 'b'), _) => {}
+            _ => return Err(format!("illegal option {word}")),
+        }
+    }
+    request.finish()
+}
+
+fn fastcap(words: &[String]) -> Result<Asked, String> {
+    let mut request = Request::new();
+    for word in words {
+        let Some(option) = word.strip_prefix('-') else {
+            request.input = PathBuf::from(word);
+            continue;
+        };
+        let Some(first) = option.chars().next() else {
+            return Err("panels are not read from the standard input; name a file".into());
+        };
+        let rest = &option[first.len_utf8()..];
+        match first {
+            'l' => request.input = PathBuf::from(rest),
+            't' => {
+                request.ask(word, number(word, rest)?)?;
+                request.remarks.push(format!(
+                    "{word} is taken as the error of each entry, that of the mesh included"
+                ));
+            }
+            'p' => {
+                request.permittivity = number(word, rest)?;
+                if request.permittivity.is_nan() || request.permittivity <= 0.0 {
+                    return Err(format!("{word}: the factor has to be greater than 0"));
+                }
+            }
+            'o' | 'd' => {
+                number(word, rest)?;
+                request.remark(word, SUMS);
+            }
+            'r' if rest.starts_with(['s', 'i']) => {
+                return Err(format!(
+                    "{word}: conductors are not left out; leave their lines out of the list"
+                ));
+            }
+            '?' => return Ok(Asked::Usage),
+            'a' | 'e' | 'r' | 'h' | 's' | 'w' | 'u' | 'q' | 'm' | 'x' | 'b' | 'c' | 'v' | 'n'
+            | 'f' | 'g' => request.remark(word, "`farad solve` writes pictures for ParaView"),
+            _ => return Err(format!("illegal option {word}")),
+        }
+    }
+    request.finish()
+}
+
+fn number(option: &str, text: &str) -> Result<f64, String> {
+    let value: Result<f64, _> = text.parse();
+    value.map_err(|_| format!("{option}: a number has to follow the letter, as in -a0.01"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(dialect: Dialect, line: &str) -> Result<Asked, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(dialect, &words)
+    }
+
+    fn request(dialect: Dialect, line: &str) -> Request {
+        match asked(dialect, line).unwrap() {
+            Asked::Solve(request) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn command_lines_of_callers_are_read() {
+        let fastercap = |line| request(Dialect::FasterCap, line);
+        let pex = fastercap("-b -i -v -a0.05 -d0.5 -m0.5 -f2 -ap -g -pj x.lst");
+        assert_eq!((pex.input.to_str(), pex.accuracy), (Some("x.lst"), 0.05));
+        assert!(pex.tells_details && !pex.writes_matrix);
+        let rcx = fastercap("-b wires.lst -g -ap -a0.01");
+        assert_eq!((rcx.input.to_str(), rcx.accuracy), (Some("wires.lst"), 0.01));
+        assert_eq!(fastercap("a.lst").accuracy, ACCURACY);
+        assert_eq!(fastercap("a.lst -a0.5").accuracy, COARSEST);
+        assert!(fastercap("-e -oi a.lst").writes_matrix);
+        let old = request(
+            Dialect::FastCap,
+            "-o2 -p2.5 -t0.02 -dauto5 -lx.lst".replace("auto", "").as_str(),
+        );
+        assert_eq!(
+            (old.input.to_str(), old.accuracy, old.permittivity),
+            (Some("x.lst"), 0.02, 2.5)
+        );
+    }
+
+    #[test]
+    fn usage_and_version_are_told() {
+        for line in ["-b?", "-?", "-h"] {
+            assert_eq!(asked(Dialect::FasterCap, line), Ok(Asked::Usage));
+        }
+        assert_eq!(asked(Dialect::FasterCap, "-bv"), Ok(Asked::Version));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for line in ["", "-b", "-ax x.lst", "-a x.lst", "-a-1 x.lst", "-zz x.lst", "-psx x.lst"] {
+            assert!(asked(Dialect::FasterCap, line).is_err(), "{line}");
+        }
+        for line in ["", "-", "-rs1,2 x", "-t x", "-p0 x"] {
+            assert!(asked(Dialect::FastCap, line).is_err(), "{line}");
+        }
+    }
+}
