@@ -7,9 +7,11 @@
 //! distances from the singularity to the interval's ends over half its length. So the singularities
 //! are computed first, and the interval is cut until a rule of moderate order does.
 
+use simd::{Elementary, Simd, Task};
+
 use crate::constants::ON_EDGE;
 use crate::geometry::triangle::{Triangle, Vec3};
-use crate::integrals::potentials::WeightedPoints;
+use crate::integrals::potentials::{WeightedPoints, along, potential};
 use crate::quadrature::{self, MAX_LINE_POINTS};
 
 /// Cuts stop at pieces this small against the edge: what a singularity (x ln x at worst) can hide
@@ -51,21 +53,20 @@ pub(crate) fn push_nodes(
 /// sum_ij ((t_i x N) . n_j) int_(edge i of s) int_(edge j of t) ln(z(x) + |x - y|) dt ds, with z
 /// the height over the plane of t, on one side of which s lies, along its normal N towards s; t_i
 /// are tangents, n_j normals of edges.
-pub(crate) fn layers(s: &Triangle, t: &Triangle, rule: &EdgeRule) -> f64 {
-    let height = |x: &Vec3| (x - t.vertices[0]).dot(&t.normal);
-    let up = if height(&s.centroid) < 0.0 { -t.normal } else { t.normal };
-    let mut sum = 0.0;
-    for i in 0..3 {
-        let line = Line::of(s, i);
-        let singular = line.singularities(t);
+pub(crate) fn layers(
+    s: &Triangle,
+    t: &Triangle,
+    rule: &EdgeRule,
+    nodes: &mut WeightedPoints,
+) -> f64 {
+    let height = (s.centroid - t.vertices[0]).dot(&t.normal);
+    let up = if height < 0.0 { -t.normal } else { t.normal };
+    let of_edge = |i: usize| {
         let across = s.tangents[i].cross(&up);
-        let weights: [f64; 3] = std::array::from_fn(|j| across.dot(&t.edge_normals[j]));
-        line.for_nodes(&singular, rule, |x, weight| {
-            let h = height(x).abs();
-            sum += weight * (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum::<f64>();
-        });
-    }
-    sum
+        let logs = [0, 1, 2].map(|j| across.dot(&t.edge_normals[j]));
+        Line::of(s, i).sum(t, rule, Terms { potential: 0.0, logs }, nodes)
+    };
+    (0..3).map(of_edge).sum()
 }
 
 /// int Omega_t(x) dS_x over a polygon on one side of the plane of t, the solid angle counted as
@@ -84,10 +85,11 @@ pub(crate) fn solid_angle_over_polygon(
     normal: &Vec3,
     t: &Triangle,
     rule: &EdgeRule,
+    nodes: &mut WeightedPoints,
 ) -> f64 {
     let height = |x: &Vec3| (x - t.vertices[0]).dot(&t.normal);
     let highest =
-        corners.iter().map(&height).fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
+        corners.iter().map(height).fold(0.0, |a: f64, b| if b.abs() > a.abs() { b } else { a });
     let up = if highest < 0.0 { -t.normal } else { t.normal };
     let cosine = normal.dot(&up);
     let mut sum = 0.0;
@@ -98,34 +100,91 @@ pub(crate) fn solid_angle_over_polygon(
             continue;
         }
         let line = Line { start: *start, tangent: edge / length, length };
-        let singular = line.singularities(t);
         let across = line.tangent.cross(&up);
-        let of_potential = normal.dot(&across);
-        let weights: [f64; 3] = std::array::from_fn(|j| cosine * across.dot(&t.edge_normals[j]));
-        line.for_nodes(&singular, rule, |x, weight| {
-            let h = height(x).abs();
-            let logs: f64 = (0..3).map(|j| weights[j] * log_along_edge(t, j, x, h)).sum();
-            sum += weight * (of_potential * t.potential_at(x) - logs);
-        });
+        let logs = [0, 1, 2].map(|j| -cosine * across.dot(&t.edge_normals[j]));
+        sum += line.sum(t, rule, Terms { potential: normal.dot(&across), logs }, nodes);
     }
     sum
 }
 
-/// int ln(h + |x - y|) dt over y on edge j of t, for x a height h above t's plane.
-fn log_along_edge(t: &Triangle, j: usize, x: &Vec3, h: f64) -> f64 {
-    let a = t.vertices[j] - x;
-    let d = a.dot(&t.edge_normals[j]).abs();
-    let start = a.dot(&t.tangents[j]);
-    let off = (d * d + h * h + ON_EDGE).sqrt();
-    let primitive = |u: f64| {
-        let r = (u * u + off * off).sqrt();
-        // asinh(u / b) up to a constant that drops out of the difference.
-        let asinh = (u / off).asinh();
-        // atan(u / d) - atan(h u / (d r)) as one arctangent.
-        let angle = (u * d * (r - h)).atan2(d * d * r + h * u * u);
-        u * (h + r).ln() - u + h * asinh + d * angle
-    };
-    primitive(start + t.lengths[j]) - primitive(start)
+/// Factors of what is summed along a line.
+#[derive(Clone, Copy)]
+struct Terms {
+    /// Of the potential of the other triangle.
+    potential: f64,
+    /// Of the integrals of ln(h + |x - y|) over y on its edges, x a height h above its plane.
+    logs: [f64; 3],
+}
+
+/// sum_p w_p of these terms of `source`, one point per lane.
+struct SumTerms<'a> {
+    nodes: &'a WeightedPoints,
+    /// Nodes that count.
+    count: usize,
+    source: &'a Triangle,
+    terms: Terms,
+}
+
+impl Task<f64> for SumTerms<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> f64 {
+        let Self { nodes, count, source, terms } = self;
+        let mut sum = V::zero();
+        for at in (0..count).step_by(V::LANES) {
+            let x = nodes.at::<V>(at);
+            let mut value = logs_along_edges(source, x, &terms.logs);
+            if terms.potential != 0.0 {
+                value = V::splat(terms.potential).mul_add(potential(source, x), value);
+            }
+            sum = V::load(&nodes.weights[at..]).mul_add(value, sum);
+        }
+        sum.sum()
+    }
+}
+
+/// sum_j factor_j int ln(h + |x - y|) dt over y on edge j of t, for x a height h above t's plane.
+///
+/// With u along the edge, d the distance of its line in the plane and r = |x - y| the primitive is
+/// u ln(h + r) - u + h asinh(u / sqrt(d^2 + h^2)) + d (atan(u / d) - atan(h u / (d r))).
+#[inline(always)]
+fn logs_along_edges<V: Elementary>(t: &Triangle, x: [V; 3], factors: &[f64; 3]) -> V {
+    let (zero, one) = (V::zero(), V::splat(1.0));
+    let seen =
+        |v: &Vec3| [V::splat(v.x).sub(x[0]), V::splat(v.y).sub(x[1]), V::splat(v.z).sub(x[2])];
+    let h = along(&seen(&t.vertices[0]), &t.normal).abs();
+    let mut sum = zero;
+    for j in 0..3 {
+        let a = seen(&t.vertices[j]);
+        let d = along(&a, &t.edge_normals[j]).abs();
+        let length = V::splat(t.lengths[j]);
+        let start = along(&a, &t.tangents[j]);
+        let end = start.add(length);
+        let off2 = d.mul_add(d, h.mul_add(h, V::splat(ON_EDGE)));
+        let from = start.mul_add(start, off2).sqrt();
+        let to = end.mul_add(end, off2).sqrt();
+        let near = h.add(to);
+        let logs =
+            start.mul_add(V::ln_ratio(near, h.add(from)), length.mul(V::ln_ratio(near, one)));
+        // asinh of the end less that of the start, where nothing cancels.
+        let (sum_to, sum_from) = (to.add(end.abs()), from.add(start.abs()));
+        let numerator = end.where_above(zero, sum_to.mul(sum_from), sum_from);
+        let denominator = end.where_above(zero, off2, sum_to);
+        let numerator = zero.where_above(start, numerator, sum_to);
+        let denominator = zero.where_above(start, denominator, sum_from);
+        let asinh = V::ln_ratio(numerator, denominator);
+        // The arctangents as one angle; it grows along the edge, by less than pi.
+        let sine = |u: V, r: V| u.mul(d).mul(r.sub(h));
+        let cosine = |u: V, r: V| d.mul(d).mul_add(r, h.mul(u.mul(u)));
+        let (s0, c0) = (sine(start, from), cosine(start, from));
+        let (s1, c1) = (sine(end, to), cosine(end, to));
+        let across = s1.mul(c0).sub(s0.mul(c1)).max(zero);
+        let angle = V::atan2_above(across, c1.mul_add(c0, s1.mul(s0)));
+        let value = d.mul_add(angle, h.mul_add(asinh, logs.sub(length)));
+        sum = V::splat(factors[j]).mul_add(value, sum);
+    }
+    sum
 }
 
 /// Complex singular parameters of a line, the edge being [0, 1]: real part, and imaginary
@@ -161,6 +220,21 @@ impl Line {
             tangent: triangle.tangents[i],
             length: triangle.lengths[i],
         }
+    }
+
+    /// The integral along it of these terms of `source`.
+    fn sum(
+        &self,
+        source: &Triangle,
+        rule: &EdgeRule,
+        terms: Terms,
+        nodes: &mut WeightedPoints,
+    ) -> f64 {
+        nodes.clear();
+        self.for_nodes(&self.singularities(source), rule, |x, weight| nodes.push(x, weight));
+        let count = nodes.x.len();
+        nodes.fill_up(&source.centroid);
+        simd::run(SumTerms { nodes, count, source, terms })
     }
 
     fn add_vertex(&self, v: &Vec3, singular: &mut Singularities) {
@@ -294,5 +368,69 @@ fn plan(a: f64, b: f64, singular: &Singularities, rule: &EdgeRule) -> Piece {
         Piece::Cut(b - CUT * width)
     } else {
         Piece::Cut(a + CUT * width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use simd::{Level, testing::dispatch};
+
+    use super::*;
+
+    /// The integral over edge j in its own words.
+    fn log_along_edge(t: &Triangle, j: usize, x: &Vec3, h: f64) -> f64 {
+        let a = t.vertices[j] - x;
+        let d = a.dot(&t.edge_normals[j]).abs();
+        let start = a.dot(&t.tangents[j]);
+        let off = (d * d + h * h + ON_EDGE).sqrt();
+        let primitive = |u: f64| {
+            let r = (u * u + off * off).sqrt();
+            let angle = (u * d * (r - h)).atan2(d * d * r + h * u * u);
+            u * (h + r).ln() - u + h * (u / off).asinh() + d * angle
+        };
+        primitive(start + t.lengths[j]) - primitive(start)
+    }
+
+    /// At points far, near, in the plane, on edges, on their lines and at vertices, at every level.
+    #[test]
+    fn lanes_are_the_scalar_formulas() {
+        let mut seed = 5u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 / (1u64 << 53) as f64
+        };
+        for round in 0..200 {
+            let thin = if round % 3 == 0 { 1e-3 } else { 1.0 };
+            let mut corner = || Vec3::new(random(), thin * random(), random());
+            let t = Triangle::of([corner(), corner(), corner()]);
+            let mut nodes = WeightedPoints::default();
+            let mut exact = 0.0;
+            let (of_potential, logs) = (random(), [random(), -random(), random()]);
+            for k in 0..21 {
+                let (u, v) = (random(), random());
+                let [a, b, c] = t.vertices;
+                let x = match k % 7 {
+                    0 => a + (b - a) * (3.0 * u - 1.0),
+                    1 => a + (b - a) * u + (c - a) * v,
+                    2 => t.vertices[k % 3],
+                    3 => a + (b - a) * u + t.normal * (1e-6 * v),
+                    4 => a + t.normal * v,
+                    _ => Vec3::new(4.0 * u - 2.0, 4.0 * v - 2.0, 4.0 * random() - 2.0),
+                };
+                let weight = random() - 0.3;
+                let h = (x - a).dot(&t.normal).abs();
+                let of_logs: f64 = (0..3).map(|j| logs[j] * log_along_edge(&t, j, &x, h)).sum();
+                exact += weight * (of_potential * t.potential_at(&x) + of_logs);
+                nodes.push(&x, weight);
+            }
+            let count = nodes.x.len();
+            nodes.fill_up(&t.centroid);
+            for level in Level::available() {
+                let terms = Terms { potential: of_potential, logs };
+                let task = SumTerms { nodes: &nodes, count, source: &t, terms };
+                let found = dispatch(level, task);
+                assert!((found - exact).abs() < 1e-12, "{level:?} {round}: {found} {exact}");
+            }
+        }
     }
 }

@@ -154,7 +154,7 @@ impl PairQuadrature {
             sum += nodes.sum_potential(source);
         }
         if height != 0.0 {
-            sum += height * edge::layers(s, t, &rule);
+            sum += height * edge::layers(s, t, &rule, nodes);
         }
         sum / 3.0
     }

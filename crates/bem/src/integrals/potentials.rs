@@ -91,7 +91,7 @@ impl WeightedPoints {
 
     /// The nodes from `at` on, one per lane.
     #[inline(always)]
-    fn at<V: Elementary>(&self, at: usize) -> [V; 3] {
+    pub(crate) fn at<V: Elementary>(&self, at: usize) -> [V; 3] {
         [V::load(&self.x[at..]), V::load(&self.y[at..]), V::load(&self.z[at..])]
     }
 }
@@ -313,7 +313,7 @@ pub(crate) fn edge_potential<V: Elementary>([s, t]: [V; 2], r: [V; 2], rho2: V) 
 
 /// Equation (8) of the mathematics, as [`Triangle::potential`] has it.
 #[inline(always)]
-fn potential<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
+pub(crate) fn potential<V: Elementary>(source: &Triangle, x: [V; 3]) -> V {
     let (a, r) = seen_from(source, x);
     let z = along(&a[0], &source.normal).abs();
     let z2 = z.mul_add(z, V::splat(ON_EDGE));

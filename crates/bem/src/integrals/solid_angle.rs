@@ -36,12 +36,12 @@ pub(crate) fn solid_angle_over(
     }
     match outer.about_common(s, t) {
         Some([value]) => value,
-        None => by_edges(s, t, allowed),
+        None => by_edges(s, t, allowed, nodes),
     }
 }
 
 /// The same along the edges of the parts of `s` on either side of the plane of `t`.
-fn by_edges(s: &Triangle, t: &Triangle, allowed: f64) -> f64 {
+fn by_edges(s: &Triangle, t: &Triangle, allowed: f64, nodes: &mut WeightedPoints) -> f64 {
     let size = s.diameter().max(t.diameter());
     let heights = s.vertices.map(|v| {
         let height = (v - t.vertices[0]).dot(&t.normal);
@@ -69,7 +69,7 @@ fn by_edges(s: &Triangle, t: &Triangle, allowed: f64) -> f64 {
         }
         // What only touches the plane is on neither side.
         if heights.iter().any(|h| side * h > 0.0) {
-            sum += side * edge::solid_angle_over_polygon(&corners, &s.normal, t, &rule);
+            sum += side * edge::solid_angle_over_polygon(&corners, &s.normal, t, &rule, nodes);
         }
     }
     sum
