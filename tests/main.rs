@@ -8,6 +8,7 @@ mod atomic_results;
 mod case_file;
 mod exit_codes;
 mod fastcap;
+mod fastercap;
 mod fields;
 mod fmm_commands;
 mod matrix;

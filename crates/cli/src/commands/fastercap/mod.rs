@@ -154,7 +154,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     let Model { origins, mut description, mesh, reading, .. } =
         fastcap::read(&request.input, mesh::files::load).map_err(crate::surfaces::unreadable)?;
     for note in &reading.notes {
-        output.note(note);
+        output.data(&format!("Remark: {note}"))?;
     }
     description.relative_permittivity *= request.permittivity;
     let sides = description.surfaces.iter_mut().flat_map(|surface| &mut surface.sides);
