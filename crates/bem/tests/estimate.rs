@@ -35,7 +35,7 @@ fn solved(
     let excitations = std::slice::from_ref(excitation);
     let answer = prepared.solve(excitations, &Quiet).unwrap();
     let estimate = prepared
-        .error_estimate(excitations, &answer.responses, &vec![1.0; mesh.triangles.len()])
+        .error_estimate(excitations, &answer.responses, &vec![1.0; mesh.triangles.len()], true)
         .unwrap();
     (answer, estimate)
 }
@@ -208,7 +208,12 @@ fn couplings_have_estimates_of_their_own() {
             let mut prepared = Prepared::new(mesh, media, 2, &options).unwrap();
             let answer = prepared.solve(&excitations, &Quiet).unwrap();
             let estimate = prepared
-                .error_estimate(&excitations, &answer.responses, &vec![1.0; mesh.triangles.len()])
+                .error_estimate(
+                    &excitations,
+                    &answer.responses,
+                    &vec![1.0; mesh.triangles.len()],
+                    true,
+                )
                 .unwrap();
             let found: Capacitance = answer.into_capacitance(1.0, &mesh::quality::areas(mesh));
             (found.maxwell[0][1], estimate)
@@ -247,7 +252,7 @@ fn the_charge_that_is_missing_is_that_of_the_energy() {
             let one = std::slice::from_ref(&unit);
             let answer = prepared.solve(one, &Quiet).unwrap();
             let weights: Vec<f64> = (0..n).map(|t| 1.0 + (t % 3) as f64).collect();
-            let estimate = prepared.error_estimate(one, &answer.responses, &weights).unwrap();
+            let estimate = prepared.error_estimate(one, &answer.responses, &weights, true).unwrap();
             let local = prepared.missing(&unit, &answer.responses[0], &weights).unwrap();
             let induced = prepared.induced_by(&local, &Quiet).unwrap();
             let size: f64 = local.total.iter().map(|q| q.abs()).sum();

@@ -240,7 +240,7 @@ fn solved(
     let mut tolerance = tolerance;
     loop {
         let options = SolveOptions { tolerance, ..options.clone() };
-        let solved = Solver::default().solve(problem, &options, progress);
+        let solved = Solver::that_refines().solve(problem, &options, progress);
         let stagnates = |reason: bem::StopReason| reason == bem::StopReason::Stagnation;
         let is_short = solved.as_ref().is_ok_and(|solution| {
             solution.answer.solves.iter().any(|solve| stagnates(solve.reason))

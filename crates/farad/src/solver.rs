@@ -23,6 +23,8 @@ use crate::units;
 pub struct Solver {
     cache: Option<GeometryCache>,
     times: usize,
+    /// Whether the gains of sides are wanted.
+    refines: bool,
 }
 
 /// The prepared operators of one geometry, and what they were prepared for.
@@ -77,6 +79,11 @@ impl Problem {
 }
 
 impl Solver {
+    /// One whose bars tell what each side of triangles has to gain.
+    pub(crate) fn that_refines() -> Self {
+        Self { refines: true, ..Self::default() }
+    }
+
     /// How often near field and fast sums were set up.
     pub fn times_prepared(&self) -> usize {
         self.times
@@ -99,6 +106,7 @@ impl Solver {
         if let Some(limit) = options.memory_limit {
             description.check_memory(limit)?;
         }
+        let with_sides = self.refines;
         let permittivity = problem.permittivity();
         let media = bem::Media {
             conductor: &problem.conductors.of_triangle,
@@ -118,7 +126,7 @@ impl Solver {
         if description.error_bars && answer.responses.iter().all(is_converged) {
             let weights = edges::weights(problem);
             let mut estimate =
-                prepared.error_estimate(&excitations, &answer.responses, &weights)?;
+                prepared.error_estimate(&excitations, &answer.responses, &weights, with_sides)?;
             let energies = sums(&estimate.of_conductors, &estimate.of_interfaces);
             fringes::add(problem, &mut estimate);
             estimated = Some((Bars::new(problem, estimate, &answer), energies, weights));

@@ -130,7 +130,7 @@ impl Prepared {
 
     /// How far answers to these excitations are from those that ever finer meshes of the same
     /// surfaces would have. What the next finer densities find on a triangle counts as often as
-    /// `weights` has it, one for each triangle.
+    /// `weights` has it, one for each triangle. What sides have to gain is found if wanted.
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Fmm`].
@@ -139,12 +139,13 @@ impl Prepared {
         excitations: &[Excitation],
         responses: &[Response],
         weights: &[f64],
+        with_sides: bool,
     ) -> Result<ErrorEstimate, Error> {
         let (expected, found) = (self.system.triangles, weights.len());
         if expected != found {
             return Err(Error::Length { what: "weights", expected, found });
         }
-        self.system.error_estimate(excitations, responses, weights)
+        self.system.error_estimate(excitations, responses, weights, with_sides)
     }
 
     /// The charge that these charges in this excitation miss on the children of triangles, as local

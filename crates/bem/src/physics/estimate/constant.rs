@@ -5,6 +5,7 @@ use std::f64::consts::PI;
 use nalgebra::{Matrix3, Vector3};
 
 use super::super::rows::System;
+use super::products::Products;
 use super::values::Values;
 use super::{CHILDREN, Shares, children, shared};
 use crate::geometry::triangle::Triangle;
@@ -84,7 +85,13 @@ pub(super) fn missing_on_interface(
 }
 
 /// The shares of panel `i` of a conductor, held at this potential in each excitation.
-pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
+pub(super) fn of_conductor(
+    system: &System,
+    i: usize,
+    held: &[f64],
+    at: &Values,
+    with_sides: bool,
+) -> Shares {
     let local = OnMetal::new(system, i);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
@@ -92,10 +99,8 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
     let tested: Vec<[f64; CHILDREN]> = held.iter().zip(&at.potential).map(missing).collect();
     let right: Vec<Vector3<f64>> = tested.iter().map(against).collect();
     let densities: Vec<Vector3<f64>> = right.iter().map(|b| local.inverse * b).collect();
-    let products = densities
-        .iter()
-        .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
-        .collect();
+    let densities = densities.iter().map(|density| (density * permittivity).into());
+    let products = Products::new::<3>(densities, right.iter().map(|&b| b.into()));
     let matrix = &local.matrix;
     let form = |x: [f64; CHILDREN]| -> f64 {
         (0..CHILDREN).map(|k| (0..CHILDREN).map(|l| x[k] * matrix[k][l] * x[l]).sum::<f64>()).sum()
@@ -108,7 +113,7 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
         let along = [[1.0, -1.0, 0.0, 0.0], [0.0, 1.0, -1.0, 0.0], [-1.0, 0.0, 1.0, 0.0]];
         shared(along.map(|x| gain(b, x)), gain(b, [-1.0, -1.0, -1.0, 3.0]))
     };
-    Shares { products, sides: tested.iter().map(of_sides).collect() }
+    Shares { products, sides: with_sides.then(|| tested.iter().map(of_sides).collect()) }
 }
 
 /// Values without their mean.
@@ -126,7 +131,13 @@ fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> [f64
 }
 
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
-pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
+pub(super) fn of_interface(
+    system: &System,
+    i: usize,
+    x: &[Vec<f64>],
+    at: &Values,
+    with_sides: bool,
+) -> Shares {
     let [front, back] = system.rows.permittivity(i);
     let area = system.panels.areas()[i];
     let count = x.len();
@@ -148,18 +159,14 @@ pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Value
     // A jump of eps du/dn over -4 pi is free charge, which should not be there.
     let jumps: Vec<[f64; CHILDREN]> =
         jumps.into_iter().map(|jump| jump.map(|jump| -jump * child / (4.0 * PI))).collect();
-    let product = |u: &[f64; CHILDREN], r: &[f64; CHILDREN]| -> f64 {
-        u.iter().zip(r).map(|(u, r)| u * r).sum()
-    };
-    let products =
-        potentials.iter().flat_map(|u| jumps.iter().map(move |r| product(u, r))).collect();
+    let products = Products::new::<CHILDREN>(potentials.iter().copied(), jumps.iter().copied());
     let of_sides = |(u, r): (&[f64; CHILDREN], &[f64; CHILDREN])| {
         let pair = |k: usize, l: usize| ((u[k] - u[l]) * (r[k] - r[l])).abs() / CHILDREN as f64;
         let rest = (0..3).map(|k| pair(k, CHILDREN - 1)).sum();
         shared([pair(0, 1), pair(1, 2), pair(2, 0)], rest)
     };
-    let sides = potentials.iter().zip(&jumps).map(of_sides).collect();
-    Shares { products, sides }
+    let sides = || potentials.iter().zip(&jumps).map(of_sides).collect();
+    Shares { products, sides: with_sides.then(sides) }
 }
 
 /// Single-layer integrals between the children of a triangle.

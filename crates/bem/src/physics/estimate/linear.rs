@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 use super::super::rows::System;
+use super::products::Products;
 use super::values::Values;
 use super::{CHILDREN, Shares, children, shared};
 use crate::geometry::triangle::Triangle;
@@ -21,6 +22,9 @@ const CORNERS: usize = 3;
 
 /// Functions on all children: one for each of their corners.
 const FUNCTIONS: usize = CHILDREN * CORNERS;
+
+/// Those of them that linear functions on the panel are not.
+const ADDED: usize = FUNCTIONS - CORNERS;
 
 /// Barycentric coordinates in the panel of the children's corners, shape (children, corners, 3).
 const AT: [[[f64; 3]; CORNERS]; CHILDREN] = {
@@ -192,7 +196,13 @@ pub(super) fn missing_on_interface(
 }
 
 /// The shares of panel `i` of a conductor, held at this potential in each excitation.
-pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values) -> Shares {
+pub(super) fn of_conductor(
+    system: &System,
+    i: usize,
+    held: &[f64],
+    at: &Values,
+    with_sides: bool,
+) -> Shares {
     let local = OnMetal::new(system, i);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
@@ -201,10 +211,13 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
     let tested: Vec<DVector<f64>> = held.iter().zip(&at.potential).map(missing).collect();
     let right: Vec<DVector<f64>> = tested.iter().map(|b| added.tr_mul(b)).collect();
     let densities: Vec<DVector<f64>> = right.iter().map(|b| local.solve(b)).collect();
-    let products = densities
-        .iter()
-        .flat_map(|density| right.iter().map(move |b| permittivity * density.dot(b)))
-        .collect();
+    let array = |of: &DVector<f64>, factor: f64| -> [f64; ADDED] {
+        std::array::from_fn(|k| factor * of[k])
+    };
+    let products = Products::new::<ADDED>(
+        densities.iter().map(|density| array(density, permittivity)),
+        right.iter().map(|b| array(b, 1.0)),
+    );
     let matrix = &local.matrix;
     let forms: Vec<f64> = along.column_iter().map(|x| x.dot(&(matrix * x))).collect();
     let of_sides = |(p, b): (usize, &DVector<f64>)| {
@@ -215,7 +228,8 @@ pub(super) fn of_conductor(system: &System, i: usize, held: &[f64], at: &Values)
         let (gains, all) = ([0, 1, 2].map(gain), permittivity * densities[p].dot(&right[p]));
         shared(gains, (all - gains.iter().sum::<f64>()).max(0.0))
     };
-    Shares { products, sides: tested.iter().enumerate().map(of_sides).collect() }
+    let sides = || tested.iter().enumerate().map(of_sides).collect();
+    Shares { products, sides: with_sides.then(sides) }
 }
 
 /// The jump of eps du/dn that is left on the children of panel `i` of an interface, without what
@@ -237,7 +251,13 @@ fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> DVec
 }
 
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
-pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Values) -> Shares {
+pub(super) fn of_interface(
+    system: &System,
+    i: usize,
+    x: &[Vec<f64>],
+    at: &Values,
+    with_sides: bool,
+) -> Shares {
     let [front, back] = system.rows.permittivity(i);
     let area = system.panels.areas()[i];
     let (matrix, added) = (between(system.panels.vertices(i)), added());
@@ -251,9 +271,13 @@ pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Value
     };
     let potentials: Vec<DVector<f64>> = (0..count).map(potential).collect();
     // A jump over -4 pi is free charge, which should not be there.
-    let product = |u: &DVector<f64>, jump: &DVector<f64>| -u.dot(jump) / (4.0 * PI);
-    let products =
-        potentials.iter().flat_map(|u| jumps.iter().map(move |jump| product(u, jump))).collect();
+    let array = |of: &DVector<f64>, factor: f64| -> [f64; FUNCTIONS] {
+        std::array::from_fn(|k| factor * of[k])
+    };
+    let products = Products::new::<FUNCTIONS>(
+        potentials.iter().map(|u| array(u, 1.0)),
+        jumps.iter().map(|jump| array(jump, -1.0 / (4.0 * PI))),
+    );
     let along = along_sides();
     let norms: Vec<f64> = along.column_iter().map(|x| x.norm_squared()).collect();
     let of_sides = |(u, jump): (&DVector<f64>, &DVector<f64>)| {
@@ -266,7 +290,8 @@ pub(super) fn of_interface(system: &System, i: usize, x: &[Vec<f64>], at: &Value
         let parts = [0, 1, 2].map(part);
         shared(parts, (all / (4.0 * PI) - parts.iter().sum::<f64>()).max(0.0))
     };
-    Shares { products, sides: potentials.iter().zip(&jumps).map(of_sides).collect() }
+    let sides = || potentials.iter().zip(&jumps).map(of_sides).collect();
+    Shares { products, sides: with_sides.then(sides) }
 }
 
 /// A function on children without what linear functions have of it.

@@ -12,6 +12,7 @@
 mod constant;
 mod linear;
 mod missing;
+mod products;
 mod tested;
 mod values;
 
@@ -23,6 +24,7 @@ use crate::Error;
 use crate::geometry::triangle::{Triangle, Vec3};
 use crate::space::Density;
 pub use missing::ChildCharges;
+use products::{Products, Sums};
 
 /// Children of a panel.
 const CHILDREN: usize = 4;
@@ -41,24 +43,34 @@ pub struct ErrorEstimate {
     /// With all panels' shares positive.
     pub of_interfaces_at_most: Vec<Vec<f64>>,
     /// For each excitation and triangle, what of its own energy's error is due to the change of
-    /// the density along each side (from corner k to k + 1), shape (excitations, triangles, 3).
+    /// the density along each side (from corner k to k + 1), shape (excitations, triangles, 3);
+    /// empty unless wanted.
     pub sides: Vec<Vec<[f64; 3]>>,
 }
 
-/// One panel's shares of all energies, and the sides'.
+/// One panel's shares of all energies, and the sides' if wanted.
 struct Shares {
-    products: Vec<f64>,
-    sides: Vec<[f64; 3]>,
+    products: Products,
+    sides: Option<Vec<[f64; 3]>>,
 }
 
+/// Panels whose products are added together.
+const BLOCK: usize = 64;
+
+/// Parts of all panels, each with sums of its own, and the entries that these may take together.
+const PARTS: usize = 64;
+const ENTRIES: usize = 1 << 24;
+
 impl System {
-    /// The errors of these answers to these excitations, shares of triangles times their weights.
+    /// The errors of these answers to these excitations, shares of triangles times their weights;
+    /// those of sides if wanted.
     #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
     pub(super) fn error_estimate(
         &self,
         excitations: &[Excitation],
         responses: &[Response],
         weights: &[f64],
+        with_sides: bool,
     ) -> Result<ErrorEstimate, Error> {
         let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
         let zeros = || vec![vec![0.0; count]; count];
@@ -67,8 +79,11 @@ impl System {
             of_conductors_at_most: zeros(),
             of_interfaces: zeros(),
             of_interfaces_at_most: zeros(),
-            sides: vec![vec![[0.0; 3]; self.triangles]; count],
+            sides: Vec::new(),
         };
+        if with_sides {
+            estimate.sides = vec![vec![[0.0; 3]; self.triangles]; count];
+        }
         if n == 0 || count == 0 {
             return Ok(estimate);
         }
@@ -82,29 +97,52 @@ impl System {
                 let held = |response: &Response| response.potentials[conductor as usize];
                 let held: Vec<f64> = responses.iter().map(held).collect();
                 match density {
-                    Density::Constant => constant::of_conductor(self, i, &held, &at),
-                    Density::Linear => linear::of_conductor(self, i, &held, &at),
+                    Density::Constant => constant::of_conductor(self, i, &held, &at, with_sides),
+                    Density::Linear => linear::of_conductor(self, i, &held, &at, with_sides),
                 }
             }
-            (None, Density::Constant) => constant::of_interface(self, i, &x, &at),
-            (None, Density::Linear) => linear::of_interface(self, i, &x, &at),
+            (None, Density::Constant) => constant::of_interface(self, i, &x, &at, with_sides),
+            (None, Density::Linear) => linear::of_interface(self, i, &x, &at, with_sides),
         };
-        let shares: Vec<Shares> = (0..n).into_par_iter().map(of_panel).collect();
         let whole = self.panels.scale() * self.images.copies() as f64;
-        for (i, shares) in shares.iter().enumerate() {
-            let triangle = self.panels.triangles()[i] as usize;
-            let whole = whole * weights[triangle];
-            let [signed, at_most] = match self.rows.conductor[i] {
-                Some(_) => [&mut estimate.of_conductors, &mut estimate.of_conductors_at_most],
-                None => [&mut estimate.of_interfaces, &mut estimate.of_interfaces_at_most],
+        let weight = |i: usize| whole * weights[self.panels.triangles()[i] as usize];
+        let kinds = [true, false].map(|metal| {
+            let is_kind = |i: &usize| self.rows.conductor[*i].is_some() == metal;
+            (0..n).filter(is_kind).collect::<Vec<usize>>()
+        });
+        let found = [&mut estimate.of_conductors, &mut estimate.of_interfaces];
+        let at_most = [&mut estimate.of_conductors_at_most, &mut estimate.of_interfaces_at_most];
+        for ((panels, signed), at_most) in kinds.iter().zip(found).zip(at_most) {
+            if panels.is_empty() {
+                continue;
+            }
+            // As many parts on any number of threads, so that sums are the same.
+            let parts = (ENTRIES / count.pow(2)).clamp(1, PARTS);
+            let part = |panels: &[usize]| {
+                let (mut sums, mut sides) = (Sums::new(count), Vec::new());
+                for block in panels.chunks(BLOCK) {
+                    let shares: Vec<Shares> = block.iter().map(|&i| of_panel(i)).collect();
+                    let mut products = Vec::with_capacity(block.len());
+                    for (&i, shares) in block.iter().zip(shares) {
+                        products.push((shares.products, weight(i)));
+                        sides.extend(shares.sides.map(|sides| (i, sides)));
+                    }
+                    sums.add(&products);
+                }
+                (sums, sides)
             };
-            for (k, product) in shares.products.iter().enumerate() {
-                signed[k / count][k % count] += whole * product;
-                at_most[k / count][k % count] += whole * product.abs();
+            let all: Vec<_> = panels.par_chunks(panels.len().div_ceil(parts)).map(part).collect();
+            let mut total = Sums::new(count);
+            for (sums, of_panels) in all {
+                total.join(&sums);
+                for (i, of_panel) in of_panels {
+                    let triangle = self.panels.triangles()[i] as usize;
+                    for (sides, gains) in estimate.sides.iter_mut().zip(of_panel) {
+                        sides[triangle] = gains.map(|gain| weight(i) * gain);
+                    }
+                }
             }
-            for (sides, of_panel) in estimate.sides.iter_mut().zip(&shares.sides) {
-                sides[triangle] = of_panel.map(|gain| whole * gain);
-            }
+            [*signed, *at_most] = total.rows();
         }
         Ok(estimate)
     }
