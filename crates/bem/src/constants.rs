@@ -15,7 +15,7 @@ pub(crate) const RESTART: usize = 60;
 pub(crate) const MAX_ITERATIONS: usize = 200;
 
 /// Excitations that share one product with the operator at most.
-pub(crate) const GROUP: usize = 8;
+pub(crate) const GROUP: usize = 16;
 
 // Entries of the matrix by the solver's tolerance (math.md, Near field).
 

@@ -89,26 +89,36 @@ impl Coarse {
         means
     }
 
-    /// Adds to panel charges `x` those that give the clusters these mean potentials.
+    /// Adds to panel charges `x` those that give the clusters these mean potentials, of `columns`
+    /// vectors one after the other.
     ///
     /// # Errors
     /// Those of the coarser level.
-    pub(crate) fn add_solution(&mut self, means: Vec<f64>, x: &mut [f64]) -> Result<(), Error> {
+    pub(crate) fn add_solutions(
+        &mut self,
+        means: Vec<f64>,
+        x: &mut [f64],
+        columns: usize,
+    ) -> Result<(), Error> {
         let charges = match &mut self.inverse {
             Inverse::Dense(factor) => {
                 let mut charges = means;
-                factor.solve(&mut charges);
+                factor.solve_all(&mut charges);
                 charges
             }
             Inverse::Levels(levels) => {
                 let mut charges = vec![0.0; means.len()];
-                levels.apply(&means, &mut charges, 1)?;
+                levels.apply(&means, &mut charges, columns)?;
                 charges
             }
         };
-        for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
-            *x += share * charges[c as usize];
-        }
+        let (clusters, panels) = (charges.len() / columns.max(1), self.cluster.len());
+        let vectors = x.chunks_exact_mut(panels).zip(charges.chunks_exact(clusters));
+        vectors.for_each(|(x, charges)| {
+            for ((&c, share), x) in self.cluster.iter().zip(&self.shares).zip(x) {
+                *x += share * charges[c as usize];
+            }
+        });
         Ok(())
     }
 }

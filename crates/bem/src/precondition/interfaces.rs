@@ -100,7 +100,7 @@ impl Preconditioner {
         inverse.multiply(&rest, y);
         if let (Some(coarse), Some(smooth)) = (coarse, smooth) {
             let mut charges = of_conductors(y);
-            coarse.add_solution(smooth, &mut charges)?;
+            coarse.add_solutions(smooth, &mut charges, 1)?;
             conductors.iter().zip(&charges).for_each(|(&i, q)| y[i as usize] = *q);
         }
         let charges = of_conductors(y);

@@ -370,19 +370,24 @@ impl LinearOperator for TwoLevel {
         self.local.len
     }
 
-    fn apply(&mut self, x: &[f64], y: &mut [f64], _columns: usize) -> Result<(), Error> {
+    fn apply(&mut self, x: &[f64], y: &mut [f64], columns: usize) -> Result<(), Error> {
         let n = self.len();
         y.fill(0.0);
-        for (x, y) in x.chunks_exact(n).zip(y.chunks_exact_mut(n)) {
-            let Some(coarse) = &mut self.coarse else {
-                self.local.add_product(x, y);
-                continue;
-            };
-            let mut rest = x.to_vec();
-            let means = coarse.remove_smooth(&mut rest);
-            self.local.add_product(&rest, y);
-            coarse.add_solution(means, y)?;
-        }
-        Ok(())
+        let Some(coarse) = &mut self.coarse else {
+            let vectors = x.chunks_exact(n).zip(y.chunks_exact_mut(n));
+            vectors.for_each(|(x, y)| self.local.add_product(x, y));
+            return Ok(());
+        };
+        let (local, smooth) = (&self.local, &*coarse);
+        let vectors = x.par_chunks_exact(n).zip(y.par_chunks_exact_mut(n));
+        let means: Vec<Vec<f64>> = vectors
+            .map(|(x, y)| {
+                let mut rest = x.to_vec();
+                let means = smooth.remove_smooth(&mut rest);
+                local.add_product(&rest, y);
+                means
+            })
+            .collect();
+        coarse.add_solutions(means.concat(), y, columns)
     }
 }

@@ -2,9 +2,14 @@
 
 use nalgebra::{DMatrix, DMatrixViewMut};
 use rayon::prelude::*;
+use simd::{Simd, Task};
 
 /// Columns that are factorised together.
 const BLOCK: usize = 64;
+
+/// Vectors that one thread solves for together, and columns of the factor that it takes at a time.
+const TOGETHER: usize = 8;
+const AT_A_TIME: usize = 4;
 
 /// A = L L^T in place: L below the diagonal and on it, A as it was above.
 pub(crate) struct Factor {
@@ -36,6 +41,18 @@ impl Factor {
         self.matrix[(i, j)]
     }
 
+    /// x = A^-1 x for vectors one after the other, on all threads: each of these reads the factor
+    /// once for several of them.
+    pub(crate) fn solve_all(&self, x: &mut [f64]) {
+        let n = self.len();
+        let columns = x.len() / n.max(1);
+        if columns <= 1 {
+            return self.solve(x);
+        }
+        let each = columns.div_ceil(rayon::current_num_threads()).min(TOGETHER);
+        x.par_chunks_mut(n * each).for_each(|x| simd::run(Together { factor: self, x }));
+    }
+
     /// x = A^-1 x.
     pub(crate) fn solve(&self, x: &mut [f64]) {
         let n = self.len();
@@ -50,6 +67,80 @@ impl Factor {
             let (diagonal, below) = (column(j)[0], &column(j)[1..]);
             let sum: f64 = x[j + 1..].iter().zip(below).map(|(x, l)| l * x).sum();
             x[j] = (x[j] - sum) / diagonal;
+        }
+    }
+}
+
+/// Solves for up to [`TOGETHER`] vectors.
+struct Together<'a> {
+    factor: &'a Factor,
+    x: &'a mut [f64],
+}
+
+impl Task<f64> for Together<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { factor, x } = self;
+        let (n, matrix) = (factor.len(), factor.columns());
+        // Entry i of all vectors side by side.
+        let mut rows = vec![[0.0f64; TOGETHER]; n];
+        for (c, x) in x.chunks_exact(n).enumerate() {
+            for i in 0..n {
+                rows[i][c] = x[i];
+            }
+        }
+        for first in (0..n).step_by(AT_A_TIME) {
+            let end = n.min(first + AT_A_TIME);
+            for j in first..end {
+                let column = &matrix[j * n..(j + 1) * n];
+                for c in 0..TOGETHER {
+                    rows[j][c] /= column[j];
+                }
+                for i in j + 1..end {
+                    for c in 0..TOGETHER {
+                        rows[i][c] -= column[i] * rows[j][c];
+                    }
+                }
+            }
+            let (known, below) = rows.split_at_mut(end);
+            for (i, row) in below.iter_mut().enumerate() {
+                for (j, known) in known[first..].iter().enumerate() {
+                    let entry = matrix[(first + j) * n + end + i];
+                    for c in 0..TOGETHER {
+                        row[c] -= entry * known[c];
+                    }
+                }
+            }
+        }
+        for first in (0..n).step_by(AT_A_TIME).rev() {
+            let end = n.min(first + AT_A_TIME);
+            let mut sums = [[0.0f64; TOGETHER]; AT_A_TIME];
+            for i in end..n {
+                for j in 0..end - first {
+                    let entry = matrix[(first + j) * n + i];
+                    for c in 0..TOGETHER {
+                        sums[j][c] += entry * rows[i][c];
+                    }
+                }
+            }
+            for j in (first..end).rev() {
+                let column = &matrix[j * n..(j + 1) * n];
+                for i in j + 1..end {
+                    for c in 0..TOGETHER {
+                        sums[j - first][c] += column[i] * rows[i][c];
+                    }
+                }
+                for c in 0..TOGETHER {
+                    rows[j][c] = (rows[j][c] - sums[j - first][c]) / column[j];
+                }
+            }
+        }
+        for (c, x) in x.chunks_exact_mut(n).enumerate() {
+            for i in 0..n {
+                x[i] = rows[i][c];
+            }
         }
     }
 }
@@ -96,4 +187,27 @@ fn factorise(matrix: &mut DMatrix<f64>) -> bool {
         });
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Any number of vectors, of any length.
+    #[test]
+    fn vectors_together_are_solved_for_as_one_by_one() {
+        for n in [1, 3, 4, 5, 70] {
+            let entry = |i: usize, j: usize| 1.0 / (1.0 + (i as f64 - j as f64).powi(2));
+            let factor = Factor::new(DMatrix::from_fn(n, n, entry)).unwrap();
+            for columns in [1, 2, 7, 19] {
+                let x: Vec<f64> = (0..n * columns).map(|k| (0.7 * k as f64).sin()).collect();
+                let (mut one, mut all) = (x.clone(), x);
+                one.chunks_exact_mut(n).for_each(|x| factor.solve(x));
+                factor.solve_all(&mut all);
+                let off = one.iter().zip(&all).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                let size = one.iter().fold(0.0f64, |size, x| size.max(x.abs()));
+                assert!(off <= 1e-12 * size, "{n} {columns}: {off:e}");
+            }
+        }
+    }
 }
