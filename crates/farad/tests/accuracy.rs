@@ -50,7 +50,7 @@ fn bars_of_a_cube_hold_on_every_mesh_however_it_lies() {
     for (size, mesh) in [(1.0, cube(|x| x)), (3.0, cube(turned))] {
         let problem = Problem::new(Description::default(), mesh).unwrap();
         let farad = farad::units::farads(size * CUBE, LengthUnit::Metre);
-        let mut check = |level: &Level, _: &farad::Solution| {
+        let mut check = |level: &farad::Level, _: &farad::Solution| {
             let error = (level.value - farad).abs();
             assert!(error < level.bar, "{level:?}: {error:e}");
             // The first mesh, two triangles a face, says the least.
@@ -353,7 +353,7 @@ fn bars_cover_fringes_that_the_mesh_hides() {
     };
     let exact = farad::units::farads(FILMS, LengthUnit::Metre);
     let mut count = 0;
-    let mut check = |level: &Level, _: &farad::Solution| {
+    let mut check = |level: &farad::Level, _: &farad::Solution| {
         count += 1;
         // The smallest bar of all diagonals is that of either film.
         let error = (level.value - exact).abs() / exact;
