@@ -41,8 +41,11 @@ pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) {
             for j in both() {
                 estimate.of_conductors_at_most[i][j] += energy;
             }
-            for away in [1, 2] {
-                estimate.sides[i][triangle][(side + away) % 3] += 0.5 * energy;
+            // Where meshes are not refined there are none.
+            if let Some(sides) = estimate.sides.get_mut(i) {
+                for away in [1, 2] {
+                    sides[triangle][(side + away) % 3] += 0.5 * energy;
+                }
             }
         }
     }
