@@ -394,11 +394,16 @@ fn panels_on_one_place_that_contradict_each_other_are_refused_or_counted() {
         ("p.qui", format!("0 p\n{}", face(UNIT, 2, false, 2))),
     ];
     let message = fastcap::read(Path::new("a.lst"), load(&files)).unwrap_err().to_string();
-    for part in ["line 2 of the list", "line 3 of the list", "1 and 2 and 3 and 4", "--lenient"] {
+    for part in ["line 2 of the list", "line 3 of the list", "1|2 and 3|4", "--lenient"] {
         assert!(message.contains(part), "no \"{part}\" in {message}");
     }
     let model = fastcap::read_lenient(Path::new("a.lst"), load(&files)).unwrap();
-    assert!(notes(&model).contains("8 places have panels of different media"), "{}", notes(&model));
+    assert!(
+        notes(&model)
+            .contains("8 places have panels of different media: those of the later line count"),
+        "{}",
+        notes(&model)
+    );
     let last = model.description.surfaces.last().unwrap();
     assert_eq!((model.description.surfaces.len(), last.sides), (2, [3.0, 4.0]));
     // Conductors that touch by a face, and one that lies wholly on another.

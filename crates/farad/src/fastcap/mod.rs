@@ -9,7 +9,7 @@
 //! read too.
 //!
 //! Programs write panels that meet in T's, cover each other or have no area. They are made a surface
-//! whose triangles meet in common edges ([`surface`]), in which each place occurs once.
+//! whose triangles meet in common edges, in which each place occurs once.
 //!
 //! ```
 //! use farad::{Options, Problem, Quiet, fastcap};
@@ -182,7 +182,7 @@ fn read_as(
         }
     }
     let last = lines.last().map_or(1, |line| line.number);
-    let mut model = builder.finish(lenient).map_err(|cause| in_file(path)(cause.on_line(last)))?;
+    let mut model = builder.finish(lenient, last).map_err(in_file(path))?;
     if model.description.conductors.is_empty() {
         model.reading.notes.push("there is no conductor in it".into());
     }
@@ -346,15 +346,18 @@ impl Builder {
         Ok(())
     }
 
-    fn finish(mut self, lenient: bool) -> Result<Model, Cause> {
+    fn finish(mut self, lenient: bool, last: usize) -> Result<Model, FormatError> {
         if self.equal > 0 && self.panel_of.is_empty() {
             let message = "all panels are interfaces with the same permittivity on both sides, which count for nothing";
-            return Err(Cause::Other(message.into()));
+            return Err(Cause::Other(message.into()).on_line(last));
         }
         self.assembly.weld(WELD);
         let panel_of: Vec<Origin> =
             self.assembly.face_of().iter().map(|&face| self.panel_of[face as usize]).collect();
-        let (mesh, mut reading) = self.assembly.finish("FastCap", Encoding::Ascii)?;
+        let (mesh, mut reading) = self
+            .assembly
+            .finish("FastCap", Encoding::Ascii)
+            .map_err(|cause| cause.on_line(last))?;
         if self.equal > 0 {
             self.notes.push(counted(
                 self.equal,
@@ -372,7 +375,7 @@ impl Builder {
         let merged: Vec<u32> = merged.collect();
         let role_of = mesh.membership.iter().map(|&set| merged[set as usize - 1]).collect();
         let mut surface = Surface { mesh, roles, role_of, panel_of, files: self.files };
-        surface.clean(WELD, lenient, &names, &mut self.notes)?;
+        surface.clean(WELD, lenient, &names, last, &mut self.notes)?;
         reading.notes.splice(0..0, self.notes);
         let Surface { mut mesh, roles, role_of, panel_of, files } = surface;
         // Groups are the roles that are left, in their order.

@@ -4,9 +4,9 @@
 //! of the interface that it covers. A body on another closes the gap of no height between them. Two
 //! interfaces that say the same are one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use mesh::files::Cause;
+use mesh::files::{Cause, FormatError};
 use mesh::locate::Locator;
 use mesh::overlay::{self, Piece};
 use mesh::polygon::area_vector;
@@ -18,6 +18,9 @@ use super::{Origin, Role, counted, place_of};
 
 /// Cosine of the angle up to which a neighbour goes on in the same plane.
 const LEVEL: f64 = 0.99;
+
+/// Triangles lower than this share of what counts as nothing are left out of what cuts make.
+const SLIVER: f64 = 1e-3;
 
 /// Roles without repetition.
 #[derive(Default)]
@@ -59,14 +62,15 @@ struct Said {
 
 impl Surface {
     /// Does all of it. `relative` is the share of the whole size that counts as nothing, `names` are
-    /// those of conductors.
+    /// those of conductors, `last` is the last line of the list.
     pub(super) fn clean(
         &mut self,
         relative: f64,
         lenient: bool,
         names: &[String],
+        last: usize,
         notes: &mut Vec<String>,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), FormatError> {
         let tolerance = weld::tolerance(&self.mesh.vertices, relative);
         let flat = self.drop_flat(tolerance);
         if flat > 0 {
@@ -79,14 +83,15 @@ impl Surface {
         let mut on: Vec<Option<u32>> = vec![None; names.len()];
         let open = self.lay_over(tolerance, lenient, (names, &mut on), notes)?;
         if self.mesh.triangles.is_empty() {
-            return Err(Cause::NoTriangles);
+            return Err(Cause::NoTriangles.on_line(last));
         }
         let before = self.mesh.triangles.len();
         let part_of = conform::conform(&mut self.mesh, tolerance);
         let of = |t: &u32| *t as usize;
         self.role_of = part_of.iter().map(|t| self.role_of[of(t)]).collect();
         self.panel_of = part_of.iter().map(|t| self.panel_of[of(t)]).collect();
-        let open: Vec<bool> = part_of.iter().map(|t| open[of(t)]).collect();
+        let mut open: Vec<bool> = part_of.iter().map(|t| open[of(t)]).collect();
+        self.drop_slivers(tolerance, &mut open);
         let more = self.mesh.triangles.len().saturating_sub(before);
         if more > 0 {
             let what = ["triangle more, where panels meet", "triangles more, where panels meet"];
@@ -95,23 +100,38 @@ impl Surface {
             );
         }
         self.choose_sides(open)?;
-        self.check_conductors(names, &on)
+        self.check_conductors(names, &on).map_err(|cause| cause.on_line(last))
     }
 
     /// Leaves out triangles that are no higher than this, or than rounding; how many.
     fn drop_flat(&mut self, tolerance: f64) -> usize {
-        let is_flat = |t: usize| {
-            let corners = self.mesh.corners(t);
-            let [a, b, c] = corners;
-            let longest = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
-            relative_height(corners) * longest <= tolerance
-        };
+        let is_flat = |t: usize| height(self.mesh.corners(t)) <= tolerance;
         let flat: Vec<bool> = (0..self.mesh.triangles.len()).map(is_flat).collect();
         let count = flat.iter().filter(|flat| **flat).count();
         if count > 0 {
             self.keep(|t| !flat[t]);
         }
         count
+    }
+
+    /// Leaves out what cuts along panels that overlap by rounding leave of them: slivers without
+    /// area, and those with the corners of an earlier one.
+    fn drop_slivers(&mut self, tolerance: f64, open: &mut Vec<bool>) {
+        let mut seen = HashSet::with_capacity(open.len());
+        let is_first = |corners: &[u32; 3]| {
+            let mut key = *corners;
+            key.sort_unstable();
+            seen.insert(key)
+        };
+        let mut is_kept: Vec<bool> = self.mesh.triangles.iter().map(is_first).collect();
+        for (t, is_kept) in is_kept.iter_mut().enumerate() {
+            *is_kept &= height(self.mesh.corners(t)) > SLIVER * tolerance;
+        }
+        if is_kept.contains(&false) {
+            self.keep(|t| is_kept[t]);
+            let mut is_kept = is_kept.iter();
+            open.retain(|_| is_kept.next() == Some(&true));
+        }
     }
 
     fn keep(&mut self, is_kept: impl Fn(usize) -> bool) {
@@ -132,7 +152,7 @@ impl Surface {
         lenient: bool,
         (names, on): (&[String], &mut [Option<u32>]),
         notes: &mut Vec<String>,
-    ) -> Result<Vec<bool>, Cause> {
+    ) -> Result<Vec<bool>, FormatError> {
         let pieces = overlay::pieces(&self.mesh, tolerance);
         if pieces.is_empty() {
             return Ok(vec![false; self.mesh.triangles.len()]);
@@ -173,14 +193,14 @@ impl Surface {
             "triangles lie on others: each place counts once",
         ));
         for (count, what) in counts.into_iter().zip([
-            "panels of different media on it: those of the later line count",
-            "panels of different conductors on it: those of the former line count",
+            "panels of different media: those of the later line count",
+            "panels of different conductors: those of the former line count",
         ]) {
             if count > 0 {
-                notes.push(counted(count, "place has ", "places have ") + what);
+                notes.push(counted(count, "place has", "places have") + " " + what);
             }
         }
-        self.replace(&covered, made, tolerance)
+        Ok(self.replace(&covered, made, tolerance))
     }
 
     /// Leaves out the triangles that are covered and adds pieces.
@@ -189,7 +209,7 @@ impl Surface {
         covered: &[bool],
         pieces: Vec<(Piece, Said)>,
         tolerance: f64,
-    ) -> Result<Vec<bool>, Cause> {
+    ) -> Vec<bool> {
         let panels: Vec<Origin> =
             pieces.iter().map(|(_, said)| self.panel_of[said.triangle as usize]).collect();
         self.keep(|t| !covered[t]);
@@ -211,11 +231,11 @@ impl Surface {
         self.mesh.triangles.iter_mut().flatten().for_each(|v| *v = first[*v as usize]);
         let whole: Vec<bool> =
             self.mesh.triangles.iter().map(|&[a, b, c]| a != b && b != c && c != a).collect();
-        let mut open = open.into_iter().zip(&whole).filter(|(_, whole)| **whole).map(|(o, _)| o);
-        let open: Vec<bool> = open.by_ref().collect();
+        let kept = open.into_iter().zip(&whole).filter(|(_, whole)| **whole);
+        let open = kept.map(|(open, _)| open).collect();
         self.keep(|t| whole[t]);
         self.drop_unused();
-        Ok(open)
+        open
     }
 
     fn drop_unused(&mut self) {
@@ -242,15 +262,15 @@ impl Surface {
         Said { role, triangle, is_open: false }
     }
 
-    fn conflict(&self, conflict: Conflict, both: [Said; 2], names: &[String]) -> Cause {
+    fn conflict(&self, conflict: Conflict, both: [Said; 2], names: &[String]) -> FormatError {
         let [a, b] = both.map(|said| place_of(&self.files, self.panel_of[said.triangle as usize]));
         let media = |said: Said| {
             let [front, back] = said.role.permittivities();
-            if front == back { format!("{front}") } else { format!("{front} and {back}") }
+            if front == back { format!("{front}") } else { format!("{front}|{back}") }
         };
         let name = |said: Said| said.role.conductor.map_or("", |k| names[k].as_str());
         let [x, y] = both;
-        Cause::Other(match conflict {
+        let cause = Cause::Other(match conflict {
             Conflict::Media => format!(
                 "the panels in {a} and in {b} lie on each other, but have different media, {} and {}: give each place once; read \
                  leniently (--lenient), the later line counts",
@@ -264,12 +284,19 @@ impl Surface {
                 name(x),
                 name(y)
             ),
-        })
+        });
+        cause.on_line(self.line_of(y.triangle as usize))
+    }
+
+    /// The line of the list that a triangle is from, or of the file of panels without one.
+    fn line_of(&self, triangle: usize) -> usize {
+        let Origin { line, listed, .. } = self.panel_of[triangle];
+        if listed > 0 { listed as usize } else { line as usize }
     }
 
     /// Finds on which side each medium of metal is whose panels name one medium each: first from
     /// neighbours in the same plane, then from what lies across the space next to it.
-    fn choose_sides(&mut self, mut open: Vec<bool>) -> Result<(), Cause> {
+    fn choose_sides(&mut self, mut open: Vec<bool>) -> Result<(), FormatError> {
         if !open.contains(&true) {
             return Ok(());
         }
@@ -310,7 +337,8 @@ impl Surface {
                 "the panel in {} is metal between two media, and nothing tells which is on which side: give it by one B line with a \
                  reference point",
                 place_of(&self.files, self.panel_of[t])
-            ))),
+            ))
+            .on_line(self.line_of(t))),
         }
     }
 
@@ -375,6 +403,12 @@ impl Surface {
             None => format!("no panel of conductor \"{name}\" has an area"),
         }))
     }
+}
+
+/// The height of a triangle over its longest side.
+fn height([a, b, c]: [[f64; 3]; 3]) -> f64 {
+    let longest = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
+    relative_height([a, b, c]) * longest
 }
 
 /// What panels on one place do not agree on.
