@@ -3,13 +3,16 @@
 
 #![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::Path;
 
 use farad::fastcap::{self, Model};
 use farad::{Error, Fault, Method, Note, Options, Problem, Quiet};
+use mesh::check::Defects;
 use mesh::files;
+use proptest::prelude::*;
 
 fn load<'a>(files: &'a [(&'a str, String)]) -> impl Fn(&Path) -> Result<Vec<u8>, files::Error> {
     |path: &Path| {
@@ -418,4 +421,74 @@ fn panels_on_one_place_that_contradict_each_other_are_refused_or_counted() {
     let message = fastcap::read_lenient(Path::new("a.lst"), load(&all)).unwrap_err().to_string();
     let part = "all panels of conductor \"c%GROUP2\" lie on those of conductor \"c%GROUP1\"";
     assert!(message.contains(part), "{message}");
+}
+
+/// Quadrilaterals that are not flat, or have a notch, are two triangles that cover them.
+#[test]
+fn quadrilaterals_need_be_neither_flat_nor_convex() {
+    // A roof over the unit square as four triangles, as two folded quadrilaterals, and with notches.
+    let (rim, top) = (["0 0 0", "1 0 0", "1 1 0", "0 1 0"], "0.5 0.5 0.4");
+    let corners = |k: usize| (rim[k % 4], rim[(k + 1) % 4], rim[(k + 2) % 4]);
+    let triangles: String = (0..4)
+        .map(|k| {
+            let (a, b, _) = corners(k);
+            format!("T c {a} {b} {top}\n")
+        })
+        .collect();
+    let folded: String = [0, 2]
+        .iter()
+        .map(|&k| {
+            let (a, b, c) = corners(k);
+            format!("Q c {a} {b} {c} {top}\n")
+        })
+        .collect();
+    let expected = matrix(&[("a.qui", format!("0 t\n{triangles}"))]);
+    same(&matrix(&[("a.qui", format!("0 q\n{folded}"))]), &expected, 1e-9);
+    // An arrow's head, which only the longer diagonal cuts inside, and its two halves.
+    let arrow = "0 a\nQ c 0 10 0 -1 0 0 0 5 0 1 0 0\n".to_owned();
+    let halves = "0 a\nT c 0 10 0 -1 0 0 0 5 0\nT c 0 10 0 0 5 0 1 0 0\n".to_owned();
+    same(&matrix(&[("a.qui", arrow)]), &matrix(&[("a.qui", halves)]), 1e-9);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Boxes of one net anywhere on a grid, through each other too: each place counts once, and
+    /// nothing is left that cannot be solved on.
+    #[test]
+    fn boxes_of_one_net_cover_what_they_cover(
+        boxes in proptest::collection::vec((
+            [0usize..4, 0usize..4, 0usize..4],
+            [1usize..4, 1usize..4, 1usize..4],
+            [1usize..4, 1usize..4, 1usize..4],
+        ), 1..5),
+    ) {
+        let (mut list, mut squares) = (String::new(), HashSet::new());
+        let mut files = vec![("a.lst".to_owned(), String::new())];
+        for (index, (at, size, counts)) in boxes.iter().enumerate() {
+            let to = |f: &dyn Fn(usize) -> usize| [f(0) as f64, f(1) as f64, f(2) as f64];
+            let bounds = [to(&|k| at[k]), to(&|k| at[k] + size[k])];
+            let counts = std::array::from_fn(|face| counts[face / 2]);
+            files.push((format!("{index}.qui"), box_of(bounds, counts)));
+            let join = if index + 1 < boxes.len() { "+" } else { "" };
+            writeln!(list, "C {index}.qui 1 0 0 0 {join}").unwrap();
+            for axis in 0..3 {
+                let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
+                for (i, j) in (0..size[u]).flat_map(|i| (0..size[v]).map(move |j| (i, j))) {
+                    for height in [at[axis], at[axis] + size[axis]] {
+                        squares.insert((axis, height, at[u] + i, at[v] + j));
+                    }
+                }
+            }
+        }
+        files[0].1 = list;
+        let files: Vec<(&str, String)> =
+            files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+        let model = read(&files);
+        prop_assert_eq!(model.mesh.validate(), Ok(()));
+        prop_assert!(Defects::of(&model.mesh).is_empty());
+        let area: f64 = mesh::quality::areas(&model.mesh).iter().sum();
+        prop_assert!((area - squares.len() as f64).abs() < 1e-4, "{} {}", area, squares.len());
+        prop_assert!(Problem::new(model.description, model.mesh).is_ok());
+    }
 }
