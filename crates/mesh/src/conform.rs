@@ -9,9 +9,19 @@ use crate::polygon::triangulate;
 use crate::surface::Mesh;
 use crate::vector::{Vector, dot, norm, scale, sub};
 use rayon::prelude::*;
+use std::collections::HashSet;
 
-/// A vertex on a side of a triangle: the triangle, its side, how far along, the vertex.
-type Hanging = (u32, usize, f64, u32);
+/// A vertex on a side of a triangle.
+#[derive(Clone, Copy, Debug)]
+struct Hanging {
+    triangle: u32,
+    side: usize,
+    /// How far along.
+    at: f64,
+    /// How far from it.
+    off: f64,
+    vertex: u32,
+}
 
 /// Cuts triangles at vertices that lie within `tolerance` of their sides; no vertices are added.
 /// Returns for each triangle which one it is part of. For valid meshes ([`Mesh::validate`]) of flat
@@ -19,19 +29,13 @@ type Hanging = (u32, usize, f64, u32);
 pub fn conform(mesh: &mut Mesh, tolerance: f64) -> Vec<u32> {
     let hanging = hanging(mesh, tolerance);
     let mut part_of: Vec<u32> = (0..mesh.triangles.len() as u32).collect();
-    for on_one in hanging.chunk_by(|a, b| a.0 == b.0) {
-        let t = on_one[0].0;
+    for on_one in hanging.chunk_by(|a, b| a.triangle == b.triangle) {
+        let t = on_one[0].triangle;
         let corners = mesh.triangles[t as usize];
         let mut around = Vec::with_capacity(3 + on_one.len());
         for (side, corner) in corners.into_iter().enumerate() {
             around.push(corner);
-            around.extend(on_one.iter().filter(|found| found.1 == side).map(|found| found.3));
-        }
-        // A vertex near a corner may seem to lie on both sides there.
-        let mut seen = around.clone();
-        seen.sort_unstable();
-        if seen.windows(2).any(|pair| pair[0] == pair[1]) {
-            continue;
+            around.extend(on_one.iter().filter(|on| on.side == side).map(|on| on.vertex));
         }
         let points: Vec<Vector> = around.iter().map(|&v| mesh.vertices[v as usize]).collect();
         let parts = triangulate(&points, tolerance);
@@ -47,7 +51,8 @@ pub fn conform(mesh: &mut Mesh, tolerance: f64) -> Vec<u32> {
     part_of
 }
 
-/// All vertices on sides, in the order of triangles, sides and places.
+/// All vertices on sides, in the order of triangles, sides and places. A vertex near two sides of a
+/// triangle, as in a sharp corner, is on the nearer one, and not on the other for any triangle.
 fn hanging(mesh: &Mesh, tolerance: f64) -> Vec<Hanging> {
     let bounds = |t: usize| {
         let Box3 { low, high } = Box3::around(&mesh.corners(t));
@@ -66,9 +71,23 @@ fn hanging(mesh: &Mesh, tolerance: f64) -> Vec<Hanging> {
         }
     });
     found.sort_unstable_by(|a, b| {
-        (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
+        (a.triangle, a.vertex).cmp(&(b.triangle, b.vertex)).then(a.off.total_cmp(&b.off))
     });
-    found.dedup_by_key(|found| (found.0, found.1, found.3));
+    let edge = |on: &Hanging| {
+        let corners = mesh.triangles[on.triangle as usize];
+        let (a, b) = (corners[on.side], corners[(on.side + 1) % 3]);
+        (a.min(b), a.max(b), on.vertex)
+    };
+    let mut farther = HashSet::new();
+    for near_one in found.chunk_by(|a, b| (a.triangle, a.vertex) == (b.triangle, b.vertex)) {
+        let others = near_one.iter().filter(|on| on.side != near_one[0].side);
+        farther.extend(others.map(edge));
+    }
+    found.retain(|on| !farther.contains(&edge(on)));
+    found.sort_unstable_by(|a, b| {
+        (a.triangle, a.side).cmp(&(b.triangle, b.side)).then(a.at.total_cmp(&b.at))
+    });
+    found.dedup_by_key(|on| (on.triangle, on.side, on.vertex));
     found
 }
 
@@ -83,9 +102,9 @@ fn on_sides(mesh: &Mesh, from: u32, on: u32, tolerance: f64, found: &mut Vec<Han
             let length = norm(along);
             let arm = sub(place(v), p);
             let at = dot(arm, along) / length;
-            let off = sub(arm, scale(at / length, along));
-            if at > tolerance && at < length - tolerance && norm(off) <= tolerance {
-                found.push((on, side, at, v));
+            let off = norm(sub(arm, scale(at / length, along)));
+            if at > tolerance && at < length - tolerance && off <= tolerance {
+                found.push(Hanging { triangle: on, side, at, off, vertex: v });
             }
         }
     }
@@ -126,6 +145,27 @@ mod tests {
         assert_eq!(report.whole.boundary_edges, 4);
         // Once is enough.
         assert_eq!(conform(&mut mesh, 1e-6).len(), 6);
+    }
+
+    #[test]
+    fn a_vertex_in_a_sharp_corner_is_on_the_nearer_side() {
+        // A strip of two long triangles, and a vertex near the end of one side, from where the
+        // diagonal is nearer than the tolerance.
+        let vertices = vec![
+            [0.0, 0.0, 0.0],
+            [40.0, 0.0, 0.0],
+            [40.0, 0.1, 0.0],
+            [0.0, 0.1, 0.0],
+            [39.99, 0.1, 0.0],
+            [39.99, 1.0, 0.0],
+        ];
+        let triangles = vec![[0, 1, 2], [0, 2, 3], [3, 4, 5], [4, 2, 5]];
+        let mut mesh = flat(vertices, triangles);
+        let area: f64 = quality::areas(&mesh).iter().sum();
+        let part_of = conform(&mut mesh, 1e-4);
+        assert_eq!(part_of, [0, 1, 2, 3, 1]);
+        assert!((quality::areas(&mesh).iter().sum::<f64>() - area).abs() < 1e-12);
+        assert_eq!(crate::intersect::intersections(&mesh), []);
     }
 
     #[test]
