@@ -295,3 +295,38 @@ fn check_judges_lists_as_solve_does() {
     let note = "1 quadrangle is split along its shorter diagonal";
     assert!(place.must("mesh info a.qui").stdout.contains(note));
 }
+
+/// Lists in micrometres, and lists with faults that are solved as they are.
+#[test]
+fn lists_have_a_unit_and_may_be_solved_leniently() {
+    let place = Workplace::new("fastcap_lenient");
+    place.write("cube.qui", bar([1, 1, 1]));
+    place.write("one.lst", "C cube.qui 1 0 0 0\n");
+    let metres = place.solve("one.lst");
+    let micro = place.solve("one.lst --unit um --output um");
+    let farad =
+        |results: &serde_json::Value| matrix(&results["capacitance"]["maxwell_farad"])[0][0];
+    assert!((1e6 * farad(&micro) / farad(&metres) - 1.0).abs() < 1e-12);
+    place.farad("solve one.lst --unit inch").fails(2, &["must be one of m, cm, mm, um"]);
+    place.must("import one.lst --unit um -o one.toml");
+    assert!(place.read("one.toml").contains("unit = \"um\""));
+    place.farad("solve one.toml --unit um").fails(2, &["--unit is for FastCap's files"]);
+
+    // Two bodies through each other: where they are, and what to do.
+    place.write("two.lst", "C cube.qui 1 0 0 0\nC cube.qui 1 0.5 0.4 0.3\n");
+    let parts = ["go through each other", "(line 2 of the list)", "with --lenient"];
+    place.farad("solve two.lst").fails(3, &parts);
+    let solved = place.solve("two.lst --lenient");
+    let warning = &solved["warnings"][0];
+    assert_eq!((&warning["check"], &warning["severity"]), (&"geometry".into(), &"warning".into()));
+    // The key of a case does the same, and is kept.
+    place.must("import two.lst --lenient");
+    let case = place.read("two.toml");
+    assert!(case.contains("lenient = true"), "{case}");
+    assert_eq!(maxwell(&place.solve("two.toml --output again")), maxwell(&solved));
+    assert!(place.read("again/case.resolved.toml").contains("lenient = true"));
+    place.write("strict.toml", case.replace("lenient = true", "lenient = false"));
+    place
+        .farad("solve strict.toml")
+        .fails(3, &["go through each other", "lenient = true in [mesh]"]);
+}

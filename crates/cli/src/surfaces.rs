@@ -2,19 +2,27 @@
 
 use std::path::Path;
 
-use farad::fastcap;
+use farad::fastcap::{self, Model};
 use mesh::Mesh;
 use mesh::files::{self, Error, Reading};
 
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
+/// Reads a FastCap file; panels on one place may contradict each other if this is `lenient`.
+pub(crate) fn fastcap_model(path: &Path, lenient: bool) -> Result<Model, Failure> {
+    let model = if lenient {
+        fastcap::read_lenient(path, files::load)
+    } else {
+        fastcap::read(path, files::load)
+    };
+    model.map_err(unreadable)
+}
+
 /// Reads a surface, whatever its format.
-pub(crate) fn read(path: &Path) -> Result<(Mesh, Reading), Failure> {
+pub(crate) fn read(path: &Path, lenient: bool) -> Result<(Mesh, Reading), Failure> {
     if fastcap::is_name(path) {
-        return fastcap::read(path, files::load)
-            .map(|model| (model.mesh, model.reading))
-            .map_err(unreadable);
+        return fastcap_model(path, lenient).map(|model| (model.mesh, model.reading));
     }
     files::read(path).map_err(|error| match error {
         Error::Unknown { .. } => {
@@ -26,8 +34,12 @@ pub(crate) fn read(path: &Path) -> Result<(Mesh, Reading), Failure> {
 }
 
 /// The same, with the notes of the reader shown.
-pub(crate) fn read_with_notes(path: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
-    let (mesh, reading) = read(path)?;
+pub(crate) fn read_with_notes(
+    path: &Path,
+    lenient: bool,
+    output: &Output,
+) -> Result<(Mesh, Reading), Failure> {
+    let (mesh, reading) = read(path, lenient)?;
     for note in &reading.notes {
         output.note(&format!("{}: {note}", path.display()));
     }
@@ -36,7 +48,7 @@ pub(crate) fn read_with_notes(path: &Path, output: &Output) -> Result<(Mesh, Rea
 
 /// The same, to be written as a Gmsh mesh, with a note on what that has no place for.
 pub(crate) fn read_to_convert(path: &Path, output: &Output) -> Result<Mesh, Failure> {
-    let (mesh, reading) = read_with_notes(path, output)?;
+    let (mesh, reading) = read_with_notes(path, true, output)?;
     if reading.normals.is_some() {
         output.note(&format!(
             "{}: its normals are not written, since .msh has no place for them; [mesh] smooth uses them where a case names the file itself",

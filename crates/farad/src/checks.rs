@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 
-use crate::fault::Note;
+use crate::fault::{Fault, Note};
 use crate::forces::Balance;
 use crate::problem::Problem;
 use crate::state;
@@ -185,11 +185,13 @@ pub(crate) fn judge(
     let fmm_error = fmm_error(options.fmm_tolerance.is_some(), answer, residual.is_some());
     let mut warnings: Vec<Warning> = residual.into_iter().chain(fmm_error).collect();
     warnings.extend(gauss(measured.gauss_defect, answer));
-    if problem.notes.iter().any(|note| matches!(note, Note::ThroughItself { .. })) {
+    let is_in_doubt = |note: &Note| matches!(note, Note::ThroughItself { .. } | Note::Allowed(_));
+    if problem.notes.iter().any(is_in_doubt) {
         // Gauss's law does not hold on such a surface, and a note has said that values near the
         // crossing are in doubt.
         warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
+    warnings.extend(problem.notes.iter().filter_map(allowed));
     warnings.extend(matrix(names, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
     warnings.extend(coincident_charges(problem));
@@ -208,6 +210,19 @@ pub(crate) fn balance(found: Balance) -> Option<Warning> {
         );
         Warning::new("balance", "forces".to_owned(), [value, BALANCE], message)
     })
+}
+
+/// A fault of the surfaces that the description allows, and how many there are.
+fn allowed(note: &Note) -> Option<Warning> {
+    let Note::Allowed(fault) = note else { return None };
+    let (what, count) = match fault {
+        Fault::Crossing { what, pairs, .. } => ((*what).to_owned(), *pairs),
+        Fault::Touching(found) => ("conductors".to_owned(), found.pairs),
+        Fault::Contradiction { count, .. } => ("media".to_owned(), *count),
+        _ => ("surfaces".to_owned(), 1),
+    };
+    let warning = Warning::new("geometry", what, [count as f64, 0.0], note.to_string());
+    Some(Warning { is_error: false, ..warning })
 }
 
 /// Two charges at one place: their Coulomb energy has no bound, and sums leave the pair out.

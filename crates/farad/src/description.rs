@@ -27,6 +27,9 @@ pub struct Description {
     pub planes: Vec<bem::Mirror>,
     /// Point charges other than the atoms of dielectrics.
     pub charges: Vec<Charge>,
+    /// Whether bodies that go through each other, conductors that touch and media that contradict
+    /// each other are notes ([`crate::Note::Allowed`]) instead of faults.
+    pub lenient: bool,
     /// Uniform external field in V/m.
     pub field: [f64; 3],
     /// Where potential and field are wanted.
@@ -57,6 +60,7 @@ impl Default for Description {
             surfaces: Vec::new(),
             planes: Vec::new(),
             charges: Vec::new(),
+            lenient: false,
             field: [0.0; 3],
             probes: Vec::new(),
             diffusion: None,

@@ -257,8 +257,9 @@ pub enum Fault {
     },
     /// Media that surfaces give and that contradict each other.
     #[error(
-        "media contradict each other where {} and {} {}, at ({}, {}, {})",
-        sides(&triangles[0]), sides(&triangles[1]), if *meet { "meet" } else { "face each other" }, place[0], place[1], place[2]
+        "media contradict each other where {} and {} {}, at ({}, {}, {}){}",
+        sides(&triangles[0]), sides(&triangles[1]), if *meet { "meet" } else { "face each other" }, place[0], place[1], place[2],
+        if *count > 1 { format!(", the first of {} such places", self::count(*count as u64)) } else { String::new() }
     )]
     Contradiction {
         /// Two triangles, a group of each and the permittivity in front of it and behind.
@@ -269,7 +270,21 @@ pub enum Fault {
         meet: bool,
         /// Where, in the description's unit.
         place: [f64; 3],
+        /// How many edges there are at which media do, or 1.
+        count: usize,
     },
+}
+
+impl Fault {
+    /// The triangles that it names as examples.
+    pub fn triangles(&self) -> Vec<usize> {
+        match self {
+            Self::Crossing { first, .. } => first.iter().map(|(t, _)| *t as usize).collect(),
+            Self::Touching(touching) => touching.first.iter().map(|(t, _)| *t as usize).collect(),
+            Self::Contradiction { triangles, .. } => triangles.iter().map(|(t, ..)| *t).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 fn counted_pairs(pairs: usize) -> String {
@@ -333,6 +348,9 @@ pub enum Note {
         /// The first pair.
         first: [u32; 2],
     },
+    /// A fault of the surfaces that the description allows.
+    #[error("{0}; values near such places are in doubt")]
+    Allowed(Fault),
     /// Conductors touch at points.
     #[error(
         "the conductors {} touch at a point, {}; their mutual capacitance converges slowly", .0.names(), .0.place()

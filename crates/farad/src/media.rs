@@ -154,13 +154,13 @@ fn bury(
 }
 
 /// The media on the sides of the surfaces that are listed; the surrounding medium is on both sides
-/// of all others.
+/// of all others. A contradiction between them comes with the media.
 pub(crate) fn by_surfaces(
     description: &Description,
     mesh: &Mesh,
     whole: &Mesh,
     is_conductor: impl Fn(usize) -> bool,
-) -> Result<Media, Vec<Fault>> {
+) -> Result<(Media, Option<Fault>), Vec<Fault>> {
     check_groups(description, mesh)?;
     let mut permittivity = vec![[description.relative_permittivity; 2]; mesh.triangles.len()];
     let mut listed = vec![false; mesh.triangles.len()];
@@ -172,9 +172,8 @@ pub(crate) fn by_surfaces(
         }
     }
     let keep = |t: usize| listed[t] || is_conductor(t);
-    if let Some(found) = media_check::find(mesh, &permittivity, keep, &is_conductor) {
-        return Err(vec![contradictory(description, mesh, &found, &permittivity)]);
-    }
+    let fault = media_check::find(mesh, &permittivity, keep, &is_conductor)
+        .map(|found| contradictory(description, mesh, &found, &permittivity));
     let mut values: Vec<f64> = permittivity.iter().flatten().copied().collect();
     values.sort_by(f64::total_cmp);
     values.dedup();
@@ -191,8 +190,12 @@ pub(crate) fn by_surfaces(
         triangles: bordering(eps),
     }));
     let bounds = |t: usize| is_conductor(t) || permittivity[t][0] != permittivity[t][1];
-    let regions = cells::bounded(whole, |t| bounds(t % mesh.triangles.len()));
-    Ok(Media { permittivity, summaries, regions })
+    // A cell of several media is none.
+    let regions = match fault {
+        None => cells::bounded(whole, |t| bounds(t % mesh.triangles.len())),
+        Some(_) => Vec::new(),
+    };
+    Ok((Media { permittivity, summaries, regions }, fault))
 }
 
 fn contradictory(
@@ -212,6 +215,7 @@ fn contradictory(
         surface: description.surfaces.iter().position(named),
         meet: found.meet,
         place: found.place,
+        count: found.count,
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Contradiction {
     pub(crate) place: [f64; 3],
     /// Whether they share an edge; otherwise there is nothing but space between them.
     pub(crate) meet: bool,
+    /// How many edges there are at which media contradict each other, or 1.
+    pub(crate) count: usize,
 }
 
 /// A contradiction of the media on the front and the back of each triangle, if there is one: first
@@ -38,10 +40,11 @@ pub(crate) fn find(
 ) -> Option<Contradiction> {
     let kept: Vec<u32> = (0..mesh.triangles.len()).filter(|&t| keep(t)).map(|t| t as u32).collect();
     let sides = sorted_sides(mesh, &kept);
-    let met = sides.chunk_by(|a, b| a.0 == b.0).find_map(|around| {
-        let (edge, triangles) = at_edge(mesh, around, permittivity, &is_conductor)?;
+    let edges = sides.chunk_by(|a, b| a.0 == b.0);
+    let mut all = edges.filter_map(|around| at_edge(mesh, around, permittivity, &is_conductor));
+    let met = all.next().map(|(edge, triangles)| {
         let place = mesh.vertices[edge[0] as usize];
-        Some(Contradiction { triangles, place, meet: true })
+        Contradiction { triangles, place, meet: true, count: 1 + all.count() }
     });
     met.or_else(|| {
         // Where an interface ends, both its media meet in the space beyond its rim: lines across
@@ -150,7 +153,8 @@ fn across_space(
         let facing = usize::from(hit.is_along_normal);
         let both_metal = is_conductor(t) && is_conductor(other);
         let contradictory = !both_metal && permittivity[t][side] != permittivity[other][facing];
-        contradictory.then_some(Contradiction { triangles: [t, other], place: centre, meet: false })
+        let triangles = [t, other];
+        contradictory.then_some(Contradiction { triangles, place: centre, meet: false, count: 1 })
     })
 }
 

@@ -163,8 +163,20 @@ impl Problem {
         if !defects.is_empty() {
             return Err(vec![Fault::Defects(defects)]);
         }
-        let mut notes = meetings::check_crossings(&description, &mesh, &assignment)?;
-        notes.extend(meetings::check_contacts(&description, &mesh, &assignment)?);
+        let mut notes = Vec::new();
+        let meetings = [
+            meetings::check_crossings(&description, &mesh, &assignment),
+            meetings::check_contacts(&description, &mesh, &assignment)
+                .map(|note| note.into_iter().collect()),
+        ];
+        for found in meetings {
+            match found {
+                Err(faults) if description.lenient => {
+                    notes.extend(faults.into_iter().map(Note::Allowed));
+                }
+                found => notes.extend(found?),
+            }
+        }
         let is_conductor = |t: usize| assignment.of_triangle[t].is_some();
         let interfaces: Vec<String> = description.interfaces().cloned().collect();
         let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
@@ -179,7 +191,12 @@ impl Problem {
             None => Vec::new(),
         };
         let media = if !description.surfaces.is_empty() {
-            Some(media::by_surfaces(&description, &mesh, whole, is_conductor)?)
+            let (media, fault) = media::by_surfaces(&description, &mesh, whole, is_conductor)?;
+            match fault {
+                Some(fault) if !description.lenient => return Err(vec![fault]),
+                fault => notes.extend(fault.map(Note::Allowed)),
+            }
+            Some(media)
         } else if regions.is_empty() {
             None
         } else {

@@ -1,6 +1,8 @@
 //! Faces of more than three corners.
 
-use crate::vector::{Vector, cross, dot, norm, sub};
+use crate::quality::relative_height;
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use crate::weld::bounds;
 
 /// A diagonal must be shorter by this factor to be preferred, so that rounding does not choose in a
 /// regular grid.
@@ -37,9 +39,90 @@ pub(crate) fn split_quadrangle(
     }
 }
 
+/// The area vector of a polygon in a plane.
+pub fn area_vector(points: &[Vector]) -> Vector {
+    let Some(&origin) = points.first() else { return [0.0; 3] };
+    points.windows(2).fold([0.0; 3], |sum, pair| {
+        add(sum, scale(0.5, cross(sub(pair[0], origin), sub(pair[1], origin))))
+    })
+}
+
+/// Triangles, by index, that make up a convex polygon, of whose corners many may lie on its sides
+/// within `tolerance`: cut off one by one, that with the best shape first. Those no higher than
+/// that are made only where it cannot be avoided.
+pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> {
+    let whole = area_vector(points);
+    let mut area = norm(whole);
+    let normal = scale(1.0 / area, whole);
+    let [low, high] = bounds(points);
+    let size = norm(sub(high, low));
+    let mut left: Vec<usize> = (0..points.len()).collect();
+    let mut found = Vec::with_capacity(points.len().saturating_sub(2));
+    let corners = |ear: [usize; 3]| ear.map(|k| points[k]);
+    let area_of = |ear: [usize; 3]| {
+        0.5 * dot(normal, {
+            let [a, b, c] = corners(ear);
+            cross(sub(b, a), sub(c, a))
+        })
+    };
+    while left.len() > 3 {
+        let count = left.len();
+        let ear = |i: usize| [left[(i + count - 1) % count], left[i], left[(i + 1) % count]];
+        let best = (0..count).max_by(|&i, &j| {
+            let value = |i: usize| {
+                let [p, _, q] = ear(i);
+                let own = area_of(ear(i));
+                let base = norm(sub(points[q], points[p]));
+                // What is left must not be corners on one line either.
+                let is_high = own > tolerance * base && area - own > tolerance * size;
+                (is_high, if own > 0.0 { relative_height(corners(ear(i))) } else { 0.0 })
+            };
+            let ((high_i, shape_i), (high_j, shape_j)) = (value(i), value(j));
+            high_i.cmp(&high_j).then(shape_i.total_cmp(&shape_j)).then(j.cmp(&i))
+        });
+        let Some(best) = best else { break };
+        let cut = ear(best);
+        area -= area_of(cut);
+        found.push(cut);
+        left.remove(best);
+    }
+    found.extend(<[usize; 3]>::try_from(left));
+    found.retain(|&part| area_of(part) > 0.0);
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn convex_polygons_with_corners_on_their_sides_are_cut() {
+        let at = |points: &[[f64; 2]]| -> Vec<Vector> {
+            points.iter().map(|&[x, y]| [x, y, 2.0]).collect()
+        };
+        let many: Vec<[f64; 2]> = (0..=50).map(|k| [0.02 * f64::from(k), 0.0]).collect();
+        let fan = [&many[..], &[[0.3, 1.0]]].concat();
+        let square = vec![[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 0.5], [1.0, 1.0], [0.0, 1.0]];
+        for polygon in [fan, square] {
+            let points = at(&polygon);
+            let found = triangulate(&points, 1e-9);
+            assert_eq!(found.len(), points.len() - 2);
+            let whole = area_vector(&points);
+            let sum = found.iter().fold([0.0; 3], |sum, t| {
+                let part = area_vector(&t.map(|k| points[k]));
+                assert!(dot(part, whole) > 0.0);
+                add(sum, part)
+            });
+            assert!(norm(sub(sum, whole)) < 1e-14);
+        }
+        // A corner that is off its side by rounding makes no sliver.
+        let off = at(&[[0.0, 0.0], [0.5, -1e-7], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]);
+        let low = |t: &[usize; 3]| relative_height(t.map(|k| off[k])) < 0.1;
+        assert!(!triangulate(&off, 1e-6).iter().any(low));
+        assert!(
+            triangulate(&at(&[[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]), 0.0).is_empty()
+        );
+    }
 
     fn split(corners: [[f64; 2]; 4], lift: f64) -> Option<[[u32; 3]; 2]> {
         let mut vertices = corners.map(|[x, y]| [x, y, 0.0]);

@@ -229,7 +229,7 @@ impl Shape {
 }
 
 /// A triangle's height over its longest side, relative to that side; 0 for a point.
-pub(crate) fn relative_height([a, b, c]: [Vector; 3]) -> f64 {
+pub fn relative_height([a, b, c]: [Vector; 3]) -> f64 {
     let edges = [sub(b, a), sub(c, b), sub(a, c)];
     let size = edges.map(max_norm).into_iter().fold(0.0, f64::max);
     if size == 0.0 {

@@ -20,7 +20,7 @@ pub(crate) fn bounds(points: &[Vector]) -> [Vector; 2] {
 
 /// A length below which points count as one: `relative` times the diagonal of their bounding box,
 /// but no less than what coordinates far from the origin are rounded by.
-pub(crate) fn tolerance(points: &[Vector], relative: f64) -> f64 {
+pub fn tolerance(points: &[Vector], relative: f64) -> f64 {
     let [low, high] = bounds(points);
     let rounding = ROUNDINGS * f64::EPSILON * max_norm(low).max(max_norm(high));
     (relative * norm(sub(high, low))).max(rounding)

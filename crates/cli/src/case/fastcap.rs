@@ -6,13 +6,19 @@ use std::path::Path;
 use farad::fastcap::Model;
 use farad::{Conductor, SurfaceMedia};
 
+use super::Overrides;
 use super::resolved::{list, string};
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
 
 /// The text of a case that computes what FastCap would compute from the file `source`; `mesh` is
 /// the mesh's path as seen from the case.
-pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, Failure> {
+pub(crate) fn text(
+    model: &Model,
+    source: &Path,
+    mesh: &str,
+    overrides: &Overrides,
+) -> Result<String, Failure> {
     let description = &model.description;
     if description.conductors.is_empty() {
         return Err(Failure::with_help(
@@ -34,14 +40,17 @@ pub(crate) fn text(model: &Model, source: &Path, mesh: &str) -> Result<String, F
     let shown = printable(&source.to_string_lossy());
     let mut text = format!("# The conductors of FastCap's {shown}.\n");
     let title = printable(model.title.as_deref().unwrap_or(&stem));
-    let _ = write!(
-        text,
-        "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n# FastCap's lengths are metres.\nunit = \"m\"\n\n[medium]\n\
-         relative_permittivity = {}\n",
-        string(&title),
-        string(mesh),
-        number(description.relative_permittivity),
-    );
+    let _ =
+        write!(text, "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n", string(&title), string(mesh));
+    let _ = match overrides.unit {
+        Some(unit) => writeln!(text, "unit = {}", string(unit.name())),
+        None => writeln!(text, "# FastCap's lengths are metres.\nunit = \"m\""),
+    };
+    if overrides.lenient {
+        text += "lenient = true\n";
+    }
+    let permittivity = number(description.relative_permittivity);
+    let _ = write!(text, "\n[medium]\nrelative_permittivity = {permittivity}\n");
     for Conductor { name, groups, .. } in &description.conductors {
         let (name, groups) = (string(name), list(groups));
         let _ = write!(text, "\n[[conductor]]\nname = {name}\ngroup = {groups}\n");

@@ -9,6 +9,7 @@ use super::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
 use crate::report::units;
+use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
 
 /// Atoms at fault that are named.
@@ -51,6 +52,11 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
 /// The failure for what is a matter of the mesh alone.
 fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
     let file = case.mesh.display();
+    let regardless = if case.is_list() {
+        "solve it as it is with --lenient"
+    } else {
+        "solve it as it is with lenient = true in [mesh]"
+    };
     let (message, help) = match fault {
         Fault::Mesh(_) => {
             (format!("{file}: {fault}"), "look at the mesh with `farad mesh check`".to_owned())
@@ -67,12 +73,23 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
             format!("in {file}, {fault}"),
             format!(
                 "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the \
-                 triangles to a VTK file"
+                 triangles to a VTK file; or {regardless}"
             ),
+        ),
+        Fault::Touching(_) if case.is_list() => (
+            format!("in {file}, {fault}"),
+            format!("leave a gap between them, or make them one conductor: join their lines by + and give both one name; or {regardless}"),
         ),
         Fault::Touching(_) => (
             format!("in {file}, {fault}"),
-            "leave a gap between them, or make them one conductor: group = [\"a\", \"b\"]".to_owned(),
+            format!("leave a gap between them, or make them one conductor: group = [\"a\", \"b\"]; or {regardless}"),
+        ),
+        Fault::Contradiction { .. } if case.is_list() => (
+            format!("in {file}, {fault}"),
+            format!(
+                "check permittivities and reference points there: the reference point of a line lies on the outer side of all its \
+                 panels, or with a - behind it on the inner side; or {regardless}"
+            ),
         ),
         Fault::TooFine(_) => (
             format!("{file}: {fault}"),
@@ -80,7 +97,21 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
         ),
         _ => return None,
     };
-    Some(Failure::with_help(Exit::BadInput, message, help))
+    Some(Failure::with_help(Exit::BadInput, message + &panels(case, fault), help))
+}
+
+/// Where the panels of the triangles stand that a fault names, in files of FastCap.
+fn panels(case: &Case, fault: &Fault) -> String {
+    let triangles = fault.triangles();
+    if triangles.is_empty() || !farad::fastcap::is_name(&case.mesh) {
+        return String::new();
+    }
+    let Ok(model) = fastcap_model(&case.mesh, case.description.lenient) else {
+        return String::new();
+    };
+    let place = |&t: &usize| Some(format!("triangle {t} is of {}", model.place_of(t)?));
+    let places: Vec<String> = triangles.iter().filter_map(place).collect();
+    format!("\n{}", places.join(", "))
 }
 
 /// A fault as a defect of the case file; with suggestions only if it is to be shown.
@@ -153,7 +184,7 @@ pub(super) fn defect(
             let group = surface.and_then(|index| places.surfaces[index].groups.first());
             at(group.unwrap_or(mesh), message).help(
                 "front is the side that normals point to: normals must face one side all over a group, and groups that go on in each \
-                 other must have the same media there",
+                 other must have the same media there; lenient = true in [mesh] makes it a warning",
             )
         }
         _ => of_description(places, fault, message),
@@ -293,7 +324,7 @@ pub(crate) fn told(case: &Case, note: &Note) -> String {
         Note::ThroughItself { .. } => {
             format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
         }
-        Note::Touching(_) => format!("in {file}, {note}"),
+        Note::Touching(_) | Note::Allowed(_) => format!("in {file}, {note}"),
         Note::Separate(_) | Note::Rounded { .. } | Note::Split { .. } => format!("{file}: {note}"),
     }
 }

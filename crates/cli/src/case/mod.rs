@@ -21,7 +21,7 @@ pub(crate) mod sweep;
 use std::path::{Path, PathBuf};
 
 use bem::SolveOptions;
-use farad::{Description, Goal, Of, Problem};
+use farad::{Description, Goal, LengthUnit, Of, Problem};
 
 pub(crate) use diagnostics::{Defect, Sort, quoted};
 pub(crate) use faults::told;
@@ -121,6 +121,10 @@ pub(crate) struct Overrides {
     pub(crate) max_seconds: Option<f64>,
     pub(crate) method: Option<Method>,
     pub(crate) density: Option<Density>,
+    /// Whether faults of the geometry are notes, where the case does not say so.
+    pub(crate) lenient: bool,
+    /// The unit of a FastCap file.
+    pub(crate) unit: Option<LengthUnit>,
 }
 
 /// The text that the case came from, for messages that point into it.
@@ -139,6 +143,11 @@ impl Case {
     /// The file that the case was read from.
     pub(crate) fn path(&self) -> &Path {
         &self.source.path
+    }
+
+    /// Whether it was made of a FastCap file, and is in no file itself.
+    pub(crate) fn is_list(&self) -> bool {
+        farad::fastcap::is_name(&self.source.path)
     }
 
     /// The failure that shows `defects` at their places in the file.

@@ -15,7 +15,7 @@ use crate::terminal::output::Output;
 
 /// Reads a mesh for `case`, and smooths it if the case asks for that.
 pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
-    let (mesh, reading) = surfaces::read_with_notes(file, output)?;
+    let (mesh, reading) = surfaces::read_with_notes(file, case.description.lenient, output)?;
     let Some(angle) = case.smooth else { return Ok((mesh, reading)) };
     if mesh.patches.is_some() {
         let name = file.display();

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::surfaces::unreadable;
+use crate::surfaces::{fastcap_model, unreadable};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -30,9 +30,18 @@ const LARGEST: u64 = 4 << 20;
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
     let text = if farad::fastcap::is_name(path) {
-        let model = farad::fastcap::read(path, formats::load).map_err(unreadable)?;
+        let model = fastcap_model(path, overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        fastcap::text(&model, path, &file)?
+        fastcap::text(&model, path, &file, overrides)?
+    } else if overrides.unit.is_some() {
+        return Err(Failure::with_help(
+            Exit::Usage,
+            format!(
+                "--unit is for FastCap's files, which name none, and {} is a case file",
+                path.display()
+            ),
+            "change `unit` in its [mesh] table",
+        ));
     } else {
         read_text(path)?
     };
@@ -137,6 +146,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
     let ignore = mesh_section.names("ignore").unwrap_or_default();
     let smooth = mesh_section.number("smooth").map(|angle| angle.value);
+    let lenient = mesh_section.boolean("lenient").unwrap_or(false) || overrides.lenient;
     let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
     let (ignore, of_ignore) = places::split(ignore);
     let permittivity = top.section("medium").number("relative_permittivity");
@@ -160,6 +170,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         surfaces,
         planes,
         charges,
+        lenient,
         field: top.section("external").vector("field").map_or([0.0; 3], |field| field.value),
         probes,
         diffusion: read_diffusion(&diffusion, top.has("diffusion")),

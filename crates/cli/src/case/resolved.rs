@@ -52,6 +52,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("ignore", list(&description.ignore)),
         ]
         .into_iter()
+        .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
         .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
     let permittivity = number(description.relative_permittivity);

@@ -3,6 +3,8 @@
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use farad::LengthUnit;
+
 use crate::case::{Case, Density, Method, Overrides};
 use crate::machine;
 use crate::machine::backend;
@@ -35,9 +37,30 @@ pub(super) struct Solving {
     /// Print nothing but errors
     #[arg(short, long)]
     quiet: bool,
+    #[command(flatten)]
+    listed: Listed,
     /// Print the content of results.json, and nothing else, to stdout
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// Options for surfaces as they come, FastCap's files above all.
+#[derive(Debug, clap::Args)]
+pub(super) struct Listed {
+    /// Solve in spite of faults of the geometry, with warnings that count them: bodies through each
+    /// other, conductors that touch, media that contradict each other
+    #[arg(long)]
+    lenient: bool,
+    /// Unit of length of a FastCap file: m, cm, mm, um, nm or angstrom [default: m]
+    #[arg(long, value_name = "UNIT", value_parser = parse_unit)]
+    unit: Option<LengthUnit>,
+}
+
+impl Listed {
+    /// These options over others.
+    pub(super) fn over(&self, overrides: Overrides) -> Overrides {
+        Overrides { lenient: self.lenient, unit: self.unit, ..overrides }
+    }
 }
 
 impl Solving {
@@ -70,7 +93,7 @@ impl Solving {
             tolerance: self.tolerance,
             method: self.method,
             density: self.density,
-            ..overrides
+            ..self.listed.over(overrides)
         };
         let case = Case::load(case, &overrides)?;
         if let Some(limit) = self.memory_limit.or_else(machine::available_memory) {
@@ -82,6 +105,12 @@ impl Solving {
         }
         Ok((case, output))
     }
+}
+
+fn parse_unit(text: &str) -> Result<LengthUnit, String> {
+    LengthUnit::from_name(text).ok_or_else(|| {
+        format!("must be one of {}", LengthUnit::ALL.map(LengthUnit::name).join(", "))
+    })
 }
 
 /// A tolerance that the sums and solvers are built for.

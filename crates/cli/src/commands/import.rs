@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use farad::fastcap;
 
-use crate::case::fastcap as list;
+use super::arguments::Listed;
+use crate::case::{Overrides, fastcap as list};
 use crate::commands::mesh::convert;
-use crate::surfaces::unreadable;
+use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::interrupt;
 use crate::terminal::output::Output;
@@ -27,6 +28,8 @@ pub(crate) struct Args {
     /// Replace files that exist
     #[arg(long)]
     overwrite: bool,
+    #[command(flatten)]
+    listed: Listed,
 }
 
 /// Reads the list and writes the case and the mesh.
@@ -46,13 +49,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for file in [&case, &mesh] {
         files::check_vacant(file, args.overwrite)?;
     }
-    let model = fastcap::read(&args.list, mesh::files::load).map_err(unreadable)?;
+    let overrides = args.listed.over(Overrides::default());
+    let model = fastcap_model(&args.list, overrides.lenient)?;
     let output = Output::default();
     for note in &model.reading.notes {
         output.note(&format!("{}: {note}", args.list.display()));
     }
     let folder = case.parent().unwrap_or(std::path::Path::new(""));
-    let text = list::text(&model, &args.list, &paths::relative(folder, &mesh))?;
+    let text = list::text(&model, &args.list, &paths::relative(folder, &mesh), &overrides)?;
     convert::write(&model.mesh, &mesh, args.binary)?;
     files::replace(&case, |out| std::io::Write::write_all(out, text.as_bytes()))?;
     output.text(&format!(

@@ -1,8 +1,9 @@
 //! The lines of a list file.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use mesh::fastcap::COMMENT;
+use mesh::fastcap::{COMMENT, Panels, parse_section, skip_colour};
 use mesh::files::{Cause, FormatError, Line, Lines};
 use mesh::vector::Vector;
 
@@ -47,9 +48,18 @@ impl ListLine {
     }
 }
 
+/// The content of a list file.
+#[derive(Clone, Debug, Default)]
+pub(super) struct List {
+    pub surfaces: Vec<ListLine>,
+    /// Panels within the list, by the names of their sections.
+    pub sections: HashMap<String, Panels>,
+}
+
 /// Reads the content of a list file.
-pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListLine>, FormatError> {
+pub(super) fn parse(bytes: &[u8]) -> Result<List, FormatError> {
     let mut lines = Lines::new(bytes);
+    let mut sections = HashMap::new();
     let mut surfaces: Vec<ListLine> = Vec::new();
     let mut chains = 1;
     let mut chain = "GROUP1".to_owned();
@@ -64,17 +74,25 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListLine>, FormatError> {
                 continue;
             }
             Some(word) if word.eq_ignore_ascii_case(b"file") => {
-                let message = "panels within the list are not read; put them into files of their own, and their names into \
-                               C, D and B lines";
-                return Err(Cause::Other(message.into()).on_line(line.number()));
+                let name = line.name("the name of a section, as in a C, D or B line")?;
+                if sections.contains_key(&name) {
+                    let message =
+                        format!("there is a section \"{name}\" already; names must be unique");
+                    return Err(Cause::Other(message).on_line(line.number()));
+                }
+                sections.insert(name, parse_section(&mut lines)?);
+                continue;
             }
+            // The end of the list's own lines, before sections.
+            Some(word) if word.eq_ignore_ascii_case(b"end") => continue,
             Some(b"Q" | b"q" | b"T" | b"t") => {
-                let message = "a panel stands in the list; panels belong into files that its C, D and B lines name, and a \
-                               file of panels is called .qui";
+                let message = "a panel stands in the list; panels belong into files that its C, D and B lines name, or into \
+                               sections of the list from a line \"File NAME\" to a line \"End\"; a file of panels is called .qui";
                 return Err(Cause::Other(message.into()).on_line(line.number()));
             }
             _ => {
-                let expected = "a line that begins with C, D, B, G or a comment's *, % or #";
+                let expected =
+                    "a line that begins with C, D, B, G, File, End or a comment's *, % or #";
                 return Err(line.unexpected(expected, word));
             }
         };
@@ -89,7 +107,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<ListLine>, FormatError> {
         let message = "the list names no surfaces; it must have lines that begin with C, D or B";
         return Err(Cause::Other(message.into()).on_line(lines.number().max(1)));
     }
-    Ok(surfaces)
+    Ok(List { surfaces, sections })
 }
 
 /// What follows the letter, and whether the next surface continues the chain.
@@ -110,7 +128,9 @@ fn surface(
         _ => Some(line.point("the reference point, three numbers")?),
     };
     let (mut joined, mut inside) = (false, false);
-    while let Some(word) = line.word() {
+    loop {
+        skip_colour(line);
+        let Some(word) = line.word() else { break };
         for mark in word {
             match (mark, kind) {
                 (b'+', LineKind::Conductor | LineKind::Both) if !joined => joined = true,

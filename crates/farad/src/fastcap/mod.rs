@@ -3,8 +3,13 @@
 //! A list has one surface per line: a conductor (`C`), an interface of two dielectrics (`D`), or a
 //! thin conductor on such an interface (`B`), each with the relative permittivities on its sides, a
 //! translation, and for interfaces a reference point, which shows which side is which. Panels name
-//! their conductor; names hold within a chain of lines joined by `+`. Lengths are metres. Format:
-//! K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT 1992.
+//! their conductor; names hold within a chain of lines joined by `+`. Lengths are metres unless one
+//! says otherwise. Format: K. Nabors, S. Kim, J. White and S. Senturia, FastCap User's Guide, MIT
+//! 1992. FasterCap's sections of panels within a list, colours and reference points of panels are
+//! read too.
+//!
+//! Programs write panels that meet in T's, cover each other or have no area. They are made a surface
+//! whose triangles meet in common edges, in which each place occurs once.
 //!
 //! ```
 //! use farad::{Options, Problem, Quiet, fastcap};
@@ -27,6 +32,7 @@
 
 mod list;
 mod names;
+mod surface;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -39,8 +45,10 @@ use mesh::gmsh::{Encoding, Place};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
 use crate::description::{Conductor, Description, SurfaceMedia};
-use list::{LineKind, ListLine};
+use crate::units::count;
+use list::{LineKind, List, ListLine};
 use names::Names;
+use surface::{Roles, Surface};
 
 /// Corners closer than this times the size of the whole are one vertex: the files hold five or six
 /// digits.
@@ -59,7 +67,7 @@ pub struct Model {
     /// The title of the first file of panels that has one.
     pub title: Option<String>,
     /// Where each conductor of the description is from, in the same order.
-    pub origins: Vec<Origin>,
+    pub nets: Vec<Net>,
     /// The conductors in the order in which the files name them, and the media: one around all
     /// conductors, or else those on both sides of each group.
     pub description: Description,
@@ -67,11 +75,36 @@ pub struct Model {
     pub mesh: Mesh,
     /// What was read, and sentences for people about it.
     pub reading: Reading,
+    /// The panel that each triangle is of.
+    panel_of: Vec<Origin>,
+    /// The files of panels, as the list names them.
+    files: Vec<String>,
+}
+
+impl Model {
+    /// Where the panel that a triangle is of stands: "line 5 of bar.qui (line 2 of the list)".
+    pub fn place_of(&self, triangle: usize) -> Option<String> {
+        self.panel_of.get(triangle).map(|panel| place_of(&self.files, *panel))
+    }
+}
+
+/// Where a panel stands: index of its file, its line there, and the line of the list; 0 without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Origin {
+    file: u32,
+    line: u32,
+    listed: u32,
+}
+
+fn place_of(files: &[String], Origin { file, line, listed }: Origin) -> String {
+    let file = files.get(file as usize).map_or("", String::as_str);
+    let listed = if listed > 0 { format!(" (line {listed} of the list)") } else { String::new() };
+    format!("line {line} of {file}{listed}")
 }
 
 /// What a conductor is called in the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
+pub struct Net {
     /// Its own name, which conductors of other groups may have as well.
     pub name: String,
     /// The group of lines joined by `+` that it is in: `GROUP1` and so on, or as a G line says.
@@ -99,20 +132,47 @@ fn ends_in(path: &Path, ending: &str) -> bool {
 /// [`Error::Format`], with the file's name, the line, what is wrong and what to do.
 pub fn read(
     path: &Path,
+    load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<Model, Error> {
+    read_as(path, false, load)
+}
+
+/// The same, where panels on one place may contradict each other: those of later lines count, and a
+/// note says how many.
+///
+/// # Errors
+/// The others of [`read`].
+pub fn read_lenient(
+    path: &Path,
+    load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<Model, Error> {
+    read_as(path, true, load)
+}
+
+fn read_as(
+    path: &Path,
+    lenient: bool,
     mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
 ) -> Result<Model, Error> {
     let mut builder = Builder::default();
-    let lines = if is_list(path) {
+    let List { surfaces: lines, sections } = if is_list(path) {
         list::parse(&load(path)?).map_err(in_file(path))?
     } else {
-        vec![ListLine::alone(path)]
+        List { surfaces: vec![ListLine::alone(path)], sections: HashMap::new() }
     };
+    let sections: HashMap<String, Rc<Panels>> =
+        sections.into_iter().map(|(name, panels)| (name, Rc::new(panels))).collect();
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut surfaces = Vec::with_capacity(lines.len());
     let mut total = 0;
     for line in &lines {
-        let file = if is_list(path) { folder.join(&line.file) } else { path.to_path_buf() };
-        let panels = builder.panels(&file, &mut load);
+        let (file, panels) = if let Some(panels) = sections.get(&line.file) {
+            (path.to_path_buf(), Ok(panels.clone()))
+        } else {
+            let file = if is_list(path) { folder.join(&line.file) } else { path.to_path_buf() };
+            let panels = builder.panels(&file, &mut load);
+            (file, panels)
+        };
         let panels = panels
             .map_err(|error| if is_list(path) { missing(path, line, error) } else { error })?;
         total += panels.panels.len();
@@ -127,13 +187,13 @@ pub fn read(
         surfaces.push((line, file, panels));
     }
     for (line, file, panels) in surfaces {
-        builder.add(&panels, line, path).map_err(in_file(&file))?;
+        builder.add(&panels, line, &file, path).map_err(in_file(&file))?;
         if line.kind != LineKind::Interface {
             builder.rename(&panels, line).map_err(in_file(&file))?;
         }
     }
     let last = lines.last().map_or(1, |line| line.number);
-    let mut model = builder.finish().map_err(|cause| in_file(path)(cause.on_line(last)))?;
+    let mut model = builder.finish(lenient, last).map_err(in_file(path))?;
     if model.description.conductors.is_empty() {
         model.reading.notes.push("there is no conductor in it".into());
     }
@@ -188,24 +248,6 @@ impl Role {
     }
 }
 
-/// Roles without repetition.
-#[derive(Default)]
-struct Roles {
-    all: Vec<Role>,
-    index_of: HashMap<Role, usize>,
-}
-
-impl Roles {
-    /// The index of a role, a new one if it is not there.
-    fn index(&mut self, role: Role) -> usize {
-        let index = *self.index_of.entry(role).or_insert(self.all.len());
-        if index == self.all.len() {
-            self.all.push(role);
-        }
-        index
-    }
-}
-
 #[derive(Default)]
 struct Builder {
     assembly: Assembly,
@@ -216,6 +258,11 @@ struct Builder {
     /// What the groups of the assembly are, whose labels are provisional.
     roles: Roles,
     notes: Vec<String>,
+    /// The files that panels are of, and each panel's file and line, by the faces of the assembly.
+    files: Vec<String>,
+    panel_of: Vec<Origin>,
+    /// Panels between equal media.
+    equal: usize,
 }
 
 impl Builder {
@@ -238,8 +285,23 @@ impl Builder {
         Ok(panels)
     }
 
-    /// Adds the panels of a line of the list.
-    fn add(&mut self, panels: &Panels, line: &ListLine, list: &Path) -> Result<(), FormatError> {
+    /// Adds the panels of a line of the list, from this file.
+    fn add(
+        &mut self,
+        panels: &Panels,
+        line: &ListLine,
+        file: &Path,
+        list: &Path,
+    ) -> Result<(), FormatError> {
+        if line.kind == LineKind::Interface && line.outer == line.inner {
+            self.equal += panels.panels.len();
+            return Ok(());
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if self.files.last() != Some(&name) {
+            self.files.push(name);
+        }
+        let file = self.files.len() as u32 - 1;
         for panel in &panels.panels {
             let fault = |cause: Cause| cause.on_line(panel.line);
             let mut corners = panel.corners.clone();
@@ -258,7 +320,8 @@ impl Builder {
                     fault(Cause::Other(message))
                 })?;
                 if !faces_outer {
-                    corners.reverse();
+                    // From the same corner, so that it is cut along the same diagonal.
+                    corners[1..].reverse();
                 }
             }
             let role = Role {
@@ -273,6 +336,8 @@ impl Builder {
                 indices.push(self.assembly.vertex(corner).map_err(fault)?);
             }
             self.assembly.face(&indices).map_err(fault)?;
+            let listed = if is_list(list) { line.number as u32 } else { 0 };
+            self.panel_of.push(Origin { file, line: panel.line as u32, listed });
         }
         Ok(())
     }
@@ -292,33 +357,65 @@ impl Builder {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Model, Cause> {
+    fn finish(mut self, lenient: bool, last: usize) -> Result<Model, FormatError> {
+        if self.equal > 0 && self.panel_of.is_empty() {
+            let message = "all panels are interfaces with the same permittivity on both sides, which count for nothing";
+            return Err(Cause::Other(message.into()).on_line(last));
+        }
         self.assembly.weld(WELD);
-        let (mut mesh, mut reading) = self.assembly.finish("FastCap", Encoding::Ascii)?;
-        reading.notes.splice(0..0, self.notes);
-        let names::Finished { names, origins, renumbered } = self.names.finish();
+        let panel_of: Vec<Origin> =
+            self.assembly.face_of().iter().map(|&face| self.panel_of[face as usize]).collect();
+        let (mesh, mut reading) = self
+            .assembly
+            .finish("FastCap", Encoding::Ascii)
+            .map_err(|cause| cause.on_line(last))?;
+        if self.equal > 0 {
+            self.notes.push(counted(
+                self.equal,
+                "panel of an interface with the same permittivity on both sides is left out",
+                "panels of interfaces with the same permittivity on both sides are left out",
+            ));
+        }
+        let names::Finished { names, nets, renumbered } = self.names.finish();
         // Conductors that were given one name are one: their roles may have become the same.
         let mut roles = Roles::default();
         let merged = self.roles.all.into_iter().map(|role| {
             let conductor = role.conductor.map(|conductor| renumbered[conductor]);
             roles.index(Role { conductor, ..role }) as u32
         });
-        let group_of: Vec<u32> = merged.collect();
-        for set in mesh.membership.iter_mut().filter(|set| **set > 0) {
-            *set = group_of[*set as usize - 1] + 1;
+        let merged: Vec<u32> = merged.collect();
+        let role_of = mesh.membership.iter().map(|&set| merged[set as usize - 1]).collect();
+        let mut surface = Surface { mesh, roles, role_of, panel_of, files: self.files };
+        surface.clean(WELD, lenient, &names, last, &mut self.notes)?;
+        reading.notes.splice(0..0, self.notes);
+        let Surface { mut mesh, roles, role_of, panel_of, files } = surface;
+        // Groups are the roles that are left, in their order.
+        let mut group_of = vec![0; roles.all.len()];
+        role_of.iter().for_each(|&role| group_of[role as usize] = 1);
+        let mut used = Vec::new();
+        for (role, group) in roles.all.iter().zip(&mut group_of) {
+            if *group > 0 {
+                used.push(*role);
+                *group = used.len() as u32;
+            }
         }
-        let roles = roles.all;
-        mesh.groups.truncate(roles.len());
-        mesh.memberships.truncate(roles.len() + 1);
-        let mut count = vec![0; names.len()];
-        roles.iter().filter_map(|role| role.conductor).for_each(|index| count[index] += 1);
-        let labels: Vec<String> = roles.iter().map(|role| role.label(&count, &names)).collect();
-        for (group, label) in mesh.groups.iter_mut().zip(&labels) {
-            group.name = Some(label.clone());
-        }
-        let description = describe(names, &roles, labels);
-        Ok(Model { title: self.title, origins, description, mesh, reading })
+        let mut uses = vec![0; names.len()];
+        used.iter().filter_map(|role| role.conductor).for_each(|index| uses[index] += 1);
+        let labels: Vec<String> = used.iter().map(|role| role.label(&uses, &names)).collect();
+        mesh.membership = role_of.iter().map(|&role| group_of[role as usize]).collect();
+        let named = (1..).zip(labels.iter().cloned());
+        mesh.groups =
+            named.map(|(tag, name)| mesh::PhysicalGroup { tag, name: Some(name) }).collect();
+        mesh.memberships =
+            std::iter::once(vec![]).chain((0..used.len() as u32).map(|g| vec![g])).collect();
+        let description = describe(names, &used, labels);
+        Ok(Model { title: self.title, nets, description, mesh, reading, panel_of, files })
     }
+}
+
+/// "1 panel is", "1,234 panels are".
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(number as u64), if number == 1 { one } else { many })
 }
 
 /// The problem of conductors of these names and of roles with the groups of these labels.

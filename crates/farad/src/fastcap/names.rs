@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use mesh::disjoint::DisjointSets;
 
-use super::Origin;
+use super::Net;
 
 /// The conductors so far.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Names {
 pub(super) struct Finished {
     /// Their names, with the chain's where a name occurs in several chains.
     pub(super) names: Vec<String>,
-    pub(super) origins: Vec<Origin>,
+    pub(super) nets: Vec<Net>,
     /// For each number that was given out the index of its conductor among them.
     pub(super) renumbered: Vec<usize>,
 }
@@ -79,12 +79,12 @@ impl Names {
         for (index, _) in kept() {
             *uses.entry(&self.conductors[index].name).or_default() += 1;
         }
-        let (mut names, mut origins) = (Vec::new(), Vec::new());
+        let (mut names, mut nets) = (Vec::new(), Vec::new());
         let mut position = vec![0; roots.len()];
         for (index, _) in kept() {
             position[index] = names.len();
             let Conductor { name, chain, .. } = &self.conductors[index];
-            origins.push(Origin { name: name.clone(), group: chain.clone() });
+            nets.push(Net { name: name.clone(), group: chain.clone() });
             names.push(if uses[name.as_str()] == 1 {
                 name.clone()
             } else {
@@ -92,6 +92,6 @@ impl Names {
             });
         }
         let renumbered = roots.into_iter().map(|root| position[root]).collect();
-        Finished { names, origins, renumbered }
+        Finished { names, nets, renumbered }
     }
 }

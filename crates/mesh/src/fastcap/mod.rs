@@ -7,9 +7,9 @@
 mod neutral;
 mod panels;
 
-pub use panels::{COMMENT, Panel, Panels, Rename};
+pub use panels::{COMMENT, Panel, Panels, Rename, skip_colour};
 
-use crate::files::FormatError;
+use crate::files::{FormatError, Lines};
 
 /// Reads the content of a file of panels in either format, chosen by how it begins.
 ///
@@ -17,6 +17,14 @@ use crate::files::FormatError;
 /// [`FormatError`]; any bytes at all may be given.
 pub fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
     if neutral::is_neutral(bytes) { neutral::parse(bytes) } else { panels::parse(bytes) }
+}
+
+/// Reads the panels of a section within a list, after its line `File NAME` and to its line `End`.
+///
+/// # Errors
+/// [`FormatError`]; any bytes at all may be given.
+pub fn parse_section(lines: &mut Lines<'_>) -> Result<Panels, FormatError> {
+    panels::read(lines, true)
 }
 
 /// A title without line breaks and other control characters; `None` if nothing is left.

@@ -46,12 +46,19 @@ pub struct Rename {
 
 /// Reads the content of a file.
 pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
-    let mut lines = Lines::new(bytes);
+    read(&mut Lines::new(bytes), false)
+}
+
+/// Reads lines to the end, or to a line `End` where they are a `section` of a list; a section may
+/// begin with a panel.
+pub(super) fn read(lines: &mut Lines<'_>, is_section: bool) -> Result<Panels, FormatError> {
     let mut title = None;
     let mut panels: Vec<Panel> = Vec::new();
     let mut renames = Vec::new();
+    let before = lines.number();
     while let Some(mut line) = lines.next_content(COMMENT, false) {
         let number = line.number();
+        let is_first = number == before + 1;
         let word = line.word();
         let corners = match word {
             Some(b"Q" | b"q") => 4,
@@ -62,13 +69,14 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 renames.push(Rename { old, new, line: number });
                 continue;
             }
-            Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if number > 1 => {
+            Some(word) if is_section && word.eq_ignore_ascii_case(b"end") => break,
+            Some(b"C" | b"c" | b"D" | b"d" | b"B" | b"b") if !is_first => {
                 let message =
                     "a line of a list stands among panels; lists within lists are not read";
                 return Err(Cause::Other(message.into()).on_line(number));
             }
             // The title, which FastCap begins with 0 and FasterCap leaves free.
-            Some(word) if number == 1 => {
+            Some(word) if is_first => {
                 let rest = line.text();
                 let start = String::from_utf8_lossy(word);
                 let text = if word == b"0" { rest } else { format!("{start} {rest}") };
@@ -81,7 +89,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
                 return Err(Cause::Other(message.into()).on_line(number));
             }
         };
-        if number == 1 {
+        if is_first && !is_section {
             let message = "the first line is a title, which is not read as a panel; put a line such as \"0 title\" before it";
             return Err(Cause::Other(message.into()).on_line(number));
         }
@@ -91,6 +99,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Panels, FormatError> {
         return Err(Cause::NoTriangles.on_line(lines.number().max(1)));
     }
     Ok(Panels { title, panels, renames, notes: Vec::new() })
+}
+
+/// Passes over a colour, as viewers of FasterCap's models write them: 0xf000002f.
+pub fn skip_colour(line: &mut Line<'_>) {
+    let mut ahead = *line;
+    if ahead.word().is_some_and(is_colour) {
+        *line = ahead;
+    }
+}
+
+fn is_colour(word: &[u8]) -> bool {
+    let digits = word.strip_prefix(b"0x").or_else(|| word.strip_prefix(b"0X"));
+    digits.is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// The name of a conductor, which results and case files must be able to hold.
@@ -105,15 +126,18 @@ fn conductor(line: &mut Line<'_>, what: &str) -> Result<String, FormatError> {
 
 fn panel(line: &mut Line<'_>, count: usize) -> Result<Panel, FormatError> {
     let conductor = conductor(line, "the name of a conductor")?;
+    skip_colour(line);
     let mut corners = Vec::with_capacity(count);
     for _ in 0..count {
         corners.push(line.point("a coordinate")?);
     }
+    skip_colour(line);
     let reference = if line.is_empty() {
         None
     } else {
         Some(line.point("a reference point or the end of the line")?)
     };
+    skip_colour(line);
     line.end()?;
     Ok(Panel { conductor, corners, reference, line: line.number() })
 }

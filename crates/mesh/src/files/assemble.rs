@@ -23,6 +23,8 @@ pub struct Assembly {
     triangles: Vec<[u32; 3]>,
     /// For each triangle 0 for no group, else its group's index + 1.
     membership: Vec<u32>,
+    /// For each triangle the face that it is of.
+    face_of: Vec<u32>,
     groups: Vec<String>,
     /// Where each group is in `groups`.
     group_at: HashMap<String, u32>,
@@ -93,6 +95,13 @@ impl Assembly {
     fn push(&mut self, corners: [u32; 3]) {
         self.triangles.push(corners);
         self.membership.push(self.current);
+        self.face_of.push(self.faces.iter().sum::<usize>() as u32 - 1);
+    }
+
+    /// For each triangle that there is now the face that it is of, in the order in which faces were
+    /// added.
+    pub fn face_of(&self) -> &[u32] {
+        &self.face_of
     }
 
     /// Makes vertices one that are the same to `relative` times the diagonal of the surface's
@@ -109,10 +118,12 @@ impl Assembly {
             }
             self.triangles[kept] = [a, b, c];
             self.membership[kept] = self.membership[triangle];
+            self.face_of[kept] = self.face_of[triangle];
             kept += 1;
         }
         self.triangles.truncate(kept);
         self.membership.truncate(kept);
+        self.face_of.truncate(kept);
     }
 
     /// The mesh, without vertices that no triangle uses, and what was read of a file of this

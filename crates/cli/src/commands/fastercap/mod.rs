@@ -151,7 +151,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     backend::use_threads(None)?;
     let output = Output::default();
     output.data(&beginning(dialect, request))?;
-    let Model { origins, mut description, mesh, reading, .. } =
+    let Model { nets, mut description, mesh, reading, .. } =
         fastcap::read(&request.input, mesh::files::load).map_err(crate::surfaces::unreadable)?;
     for note in &reading.notes {
         output.data(&format!("Remark: {note}"))?;
@@ -172,7 +172,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
         memory_limit: machine::available_memory(),
         ..Options::default()
     };
-    let labels = text::labels(&origins);
+    let labels = text::labels(&nets);
     // A reader that has gone is no reason to stop here: the end tells.
     let (mut iterations, mut told) = (0, Ok(()));
     let mut each = |level: &Level, solution: &Solution| {
@@ -187,7 +187,7 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     interrupt::check()?;
     let (matrix, _) = matrices(&attained.solution);
     if dialect == Dialect::FastCap {
-        output.data(&text::picofarads(&origins, &matrix))?;
+        output.data(&text::picofarads(&nets, &matrix))?;
     }
     if request.writes_matrix {
         let file = request.input.with_extension("csv");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use farad::fastcap::Origin;
+use farad::fastcap::Net;
 
 /// A number with six significant digits, as C's %g has it.
 pub(super) fn general(value: f64) -> String {
@@ -33,10 +33,10 @@ fn trimmed(number: &str) -> &str {
 
 /// The labels of rows: the number of the conductor's group among those that have conductors, and
 /// its name.
-pub(super) fn labels(origins: &[Origin]) -> Vec<String> {
+pub(super) fn labels(nets: &[Net]) -> Vec<String> {
     let mut groups: Vec<&str> = Vec::new();
-    let mut labels = Vec::with_capacity(origins.len());
-    for Origin { name, group } in origins {
+    let mut labels = Vec::with_capacity(nets.len());
+    for Net { name, group } in nets {
         let number = groups.iter().position(|known| known == group).unwrap_or(groups.len());
         if number == groups.len() {
             groups.push(group);
@@ -85,9 +85,9 @@ pub(super) fn relative_norm(matrix: &[Vec<f64>], bars: &[Vec<f64>]) -> f64 {
 }
 
 /// FastCap's block of a matrix, given in farad.
-pub(super) fn picofarads(origins: &[Origin], matrix: &[Vec<f64>]) -> String {
-    let label = |origin: &Origin| format!("{}%{}", origin.name, origin.group);
-    let labels: Vec<String> = origins.iter().map(label).collect();
+pub(super) fn picofarads(nets: &[Net], matrix: &[Vec<f64>]) -> String {
+    let label = |net: &Net| format!("{}%{}", net.name, net.group);
+    let labels: Vec<String> = nets.iter().map(label).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let digits = labels.len().to_string().len();
     let mut text = String::from("CAPACITANCE MATRIX, picofarads\n");
@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn rows_are_called_by_the_groups_that_have_conductors() {
-        let origin = |name: &str, group: &str| Origin { name: name.into(), group: group.into() };
-        let origins = [origin("a", "GROUP3"), origin("b", "GROUP3"), origin("a", "GROUP7")];
-        assert_eq!(labels(&origins), ["g1_a", "g1_b", "g2_a"]);
+        let net = |name: &str, group: &str| Net { name: name.into(), group: group.into() };
+        let nets = [net("a", "GROUP3"), net("b", "GROUP3"), net("a", "GROUP7")];
+        assert_eq!(labels(&nets), ["g1_a", "g1_b", "g2_a"]);
         let matrix = vec![vec![1.2e-12, -2e-13, 0.0]; 3];
-        let text = picofarads(&origins, &matrix);
+        let text = picofarads(&nets, &matrix);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["1", "2", "3"]);
         assert!(lines[2].starts_with("a%GROUP3 1        1.2"), "{text}");

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// Reads a mesh and studies it.
 pub(super) fn study(file: &Path) -> Result<(Mesh, Reading, Report), Failure> {
-    let (mesh, read) = surfaces::read(file)?;
+    let (mesh, read) = surfaces::read(file, true)?;
     let report = Report::of(&mesh).map_err(|error| Failure::new(Exit::BadInput, error))?;
     Ok((mesh, read, report))
 }

@@ -1,0 +1,251 @@
+//! Flat triangles that cover each other in a plane, as pieces that do not.
+//!
+//! Lists of panels describe one place more than once: a box on another brings its own lower face,
+//! metal in the wall of a dielectric has its own end there. What such a place is depends on all of
+//! the panels on it.
+
+use crate::bvh::{Box3, Bvh};
+use crate::disjoint::DisjointSets;
+use crate::polygon::{area_vector, triangulate};
+use crate::surface::Mesh;
+use crate::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
+
+/// Triangles whose normals differ by more than this do not lie in one plane, however small they
+/// are.
+const PARALLEL: f64 = 1e-3;
+
+/// A convex part of a plane, covered by the same triangles all over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// Around it.
+    pub corners: Vec<[f64; 3]>,
+    /// The triangles on it, in their order.
+    pub triangles: Vec<u32>,
+}
+
+impl Piece {
+    /// Triangles that it consists of, as indices of its corners; none lower than `tolerance` but
+    /// where it is all that low.
+    pub fn parts(&self, tolerance: f64) -> Vec<[usize; 3]> {
+        triangulate(&self.corners, tolerance)
+    }
+
+    /// A vector across it as long as its area, from where its corners run anticlockwise.
+    pub fn area_vector(&self) -> [f64; 3] {
+        area_vector(&self.corners)
+    }
+}
+
+/// The pieces that triangles consist of which share area with others in one plane, within
+/// `tolerance`; all other triangles are in none. For valid meshes ([`Mesh::validate`]) of flat
+/// triangles, none of them without area.
+pub fn pieces(mesh: &Mesh, tolerance: f64) -> Vec<Piece> {
+    let pairs = overlapping(mesh, tolerance);
+    let mut sets = DisjointSets::new(mesh.triangles.len());
+    let mut members: Vec<u32> = pairs.iter().flatten().copied().collect();
+    for [s, t] in pairs {
+        sets.join(s, t);
+    }
+    members.sort_unstable();
+    members.dedup();
+    let mut keyed: Vec<(u32, u32)> = members.into_iter().map(|t| (sets.root(t), t)).collect();
+    keyed.sort_unstable();
+    let groups: Vec<&[(u32, u32)]> = keyed.chunk_by(|a, b| a.0 == b.0).collect();
+    let of_group = |group: &&[(u32, u32)]| {
+        let mut found = Vec::new();
+        for &(_, t) in *group {
+            cover(&mut found, mesh.corners(t as usize).to_vec(), t, tolerance);
+        }
+        found
+    };
+    groups.par_iter().flat_map_iter(of_group).collect()
+}
+
+/// Pairs of triangles that share area.
+fn overlapping(mesh: &Mesh, tolerance: f64) -> Vec<[u32; 2]> {
+    let bounds = |t: usize| {
+        let Box3 { low, high } = Box3::around(&mesh.corners(t));
+        Box3 { low: low.map(|x| x - tolerance), high: high.map(|x| x + tolerance) }
+    };
+    let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(bounds).collect();
+    let tree = Bvh::new(&boxes);
+    let mut found = tree.overlapping_leaves(|a, b, found| {
+        let same = a.start == b.start;
+        for (i, &s) in tree.members(a).iter().enumerate() {
+            let others = tree.members(b);
+            for &t in if same { &others[i + 1..] } else { others } {
+                if boxes[s as usize].overlaps(&boxes[t as usize]) {
+                    let [p, q] = [s, t].map(|t| mesh.corners(t as usize));
+                    if is_in_plane(&p, &q, tolerance) && intersection(&p, &q, tolerance).is_some() {
+                        found.push([s.min(t), s.max(t)]);
+                    }
+                }
+            }
+        }
+    });
+    found.sort_unstable();
+    found
+}
+
+/// Whether two triangles lie in one plane.
+fn is_in_plane(p: &[Vector; 3], q: &[Vector; 3], tolerance: f64) -> bool {
+    let [n, m] = [p, q].map(|corners| {
+        let area = area_vector(corners);
+        scale(1.0 / norm(area), area)
+    });
+    let off = |normal: Vector, from: Vector, corners: &[Vector; 3]| {
+        corners.iter().map(|x| dot(normal, sub(*x, from)).abs()).fold(0.0, f64::max)
+    };
+    norm(cross(n, m)) <= PARALLEL && off(n, p[0], q).min(off(m, q[0], p)) <= tolerance
+}
+
+/// Adds a triangle to pieces that do not overlap.
+fn cover(pieces: &mut Vec<Piece>, corners: Vec<Vector>, triangle: u32, tolerance: f64) {
+    // Parts of it, and the first piece that each has not been compared with.
+    let mut left = vec![(corners, 0)];
+    while let Some((part, first)) = left.pop() {
+        let hit = (first..pieces.len()).find_map(|k| {
+            let common = intersection(&part, &pieces[k].corners, tolerance)?;
+            Some((k, common))
+        });
+        let Some((k, common)) = hit else {
+            pieces.push(Piece { corners: part, triangles: vec![triangle] });
+            continue;
+        };
+        left.extend(outside(part, &common, tolerance).into_iter().map(|part| (part, k + 1)));
+        let mut both = pieces[k].triangles.clone();
+        both.push(triangle);
+        let whole =
+            std::mem::replace(&mut pieces[k], Piece { corners: common.clone(), triangles: both });
+        let rest = outside(whole.corners, &common, tolerance).into_iter();
+        pieces.extend(rest.map(|corners| Piece { corners, triangles: whole.triangles.clone() }));
+    }
+}
+
+/// What two convex polygons of one plane share, if it is an area.
+fn intersection(part: &[Vector], of: &[Vector], tolerance: f64) -> Option<Vec<Vector>> {
+    let mut inner = part.to_vec();
+    for line in lines(of, tolerance) {
+        inner = cut(&inner, line, tolerance).0?;
+    }
+    Some(inner)
+}
+
+/// The parts of a convex polygon outside of another.
+fn outside(part: Vec<Vector>, of: &[Vector], tolerance: f64) -> Vec<Vec<Vector>> {
+    let (mut found, mut inner) = (Vec::new(), part);
+    for line in lines(of, tolerance) {
+        let (left, right) = cut(&inner, line, tolerance);
+        found.extend(right);
+        let Some(left) = left else { break };
+        inner = left;
+    }
+    found
+}
+
+/// A point of a side, and the direction across it to the inside.
+type Line = (Vector, Vector);
+
+fn lines(polygon: &[Vector], tolerance: f64) -> impl Iterator<Item = Line> {
+    let normal = area_vector(polygon);
+    let normal = scale(1.0 / norm(normal), normal);
+    let ends = (0..polygon.len()).map(move |k| (polygon[k], polygon[(k + 1) % polygon.len()]));
+    let long = ends.filter(move |(p, q)| norm(sub(*q, *p)) > tolerance);
+    long.map(move |(p, q)| {
+        let along = sub(q, p);
+        (p, scale(1.0 / norm(along), cross(normal, along)))
+    })
+}
+
+/// The parts of a convex polygon on the inner and on the outer side of a line. Corners within the
+/// tolerance are on it.
+fn cut(
+    polygon: &[Vector],
+    (from, inward): Line,
+    tolerance: f64,
+) -> (Option<Vec<Vector>>, Option<Vec<Vector>>) {
+    let heights: Vec<f64> = polygon
+        .iter()
+        .map(|x| dot(inward, sub(*x, from)))
+        .map(|height| if height.abs() <= tolerance { 0.0 } else { height })
+        .collect();
+    let any = |side: f64| heights.iter().any(|height| height * side > 0.0);
+    match (any(1.0), any(-1.0)) {
+        (false, false) => return (None, None),
+        (true, false) => return (Some(polygon.to_vec()), None),
+        (false, true) => return (None, Some(polygon.to_vec())),
+        (true, true) => {}
+    }
+    let (mut inner, mut outer) = (Vec::new(), Vec::new());
+    for k in 0..polygon.len() {
+        let next = (k + 1) % polygon.len();
+        let (here, there) = (heights[k], heights[next]);
+        if here >= 0.0 {
+            inner.push(polygon[k]);
+        }
+        if here <= 0.0 {
+            outer.push(polygon[k]);
+        }
+        if here * there < 0.0 {
+            let share = here / (here - there);
+            let crossing = add(polygon[k], scale(share, sub(polygon[next], polygon[k])));
+            inner.push(crossing);
+            outer.push(crossing);
+        }
+    }
+    (Some(inner), Some(outer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEAR: f64 = 1e-9;
+
+    fn of(triangles: &[[[f64; 2]; 3]]) -> Vec<Piece> {
+        let vertices = triangles.iter().flatten().map(|&[x, y]| [x, y, 0.5]).collect();
+        let count = triangles.len();
+        let mesh = Mesh {
+            vertices,
+            triangles: (0..count as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect(),
+            membership: vec![0; count],
+            memberships: vec![vec![]],
+            ..Mesh::default()
+        };
+        pieces(&mesh, NEAR)
+    }
+
+    fn area(pieces: &[Piece], by: &[u32]) -> f64 {
+        let own = pieces.iter().filter(|piece| piece.triangles == by);
+        own.map(|piece| norm(area_vector(&piece.corners))).sum()
+    }
+
+    #[test]
+    fn triangles_are_cut_along_each_others_sides() {
+        let large = [[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]];
+        let small = [[1.0, 1.0], [1.0, 2.0], [2.0, 1.0]];
+        let beyond = [[-1.0, -1.0], [1.0, -1.0], [1.0, 0.0]];
+        let found = of(&[large, small, beyond]);
+        assert!((area(&found, &[0]) - 7.5).abs() < NEAR);
+        assert!((area(&found, &[0, 1]) - 0.5).abs() < NEAR);
+        // It shares a part of a side alone.
+        assert!(found.iter().all(|piece| !piece.triangles.contains(&2)));
+        // One that reaches out, and the same one twice.
+        let found = of(&[large, [[3.0, -1.0], [3.0, 1.0], [4.0, -1.0]], large]);
+        let sum: f64 = [&[0, 2][..], &[1], &[0, 1, 2]].iter().map(|by| area(&found, by)).sum();
+        assert!((sum - (8.0 + 1.0 - area(&found, &[0, 1, 2]))).abs() < NEAR);
+        assert!((area(&found, &[0, 1, 2]) - 0.25).abs() < NEAR, "{found:?}");
+    }
+
+    #[test]
+    fn neighbours_and_parallel_planes_share_nothing() {
+        let square = [[[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [1.0, 1.0], [0.0, 1.0]]];
+        assert_eq!(of(&square), []);
+        let (p, mut q) = ([[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0.0; 3]; 3]);
+        for (x, y) in p.iter().zip(&mut q) {
+            *y = add(*x, [0.1, 0.1, 10.0 * NEAR]);
+        }
+        assert!(is_in_plane(&p, &p, NEAR) && !is_in_plane(&p, &q, NEAR));
+    }
+}
