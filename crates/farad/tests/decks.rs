@@ -151,6 +151,77 @@ fn stacked_boxes_may_each_have_their_face_where_they_touch() {
     same(&boxes(alike, [4; 6]), &boxes(one, [4, 4, 4, 4, 0, 4]), 1e-9);
 }
 
+/// A bar of metal up to where two bodies touch, each with its own face there: three panels on a
+/// place, in whatever order the lines are.
+#[test]
+fn metal_that_ends_where_two_bodies_touch_lies_between_them() {
+    let (metal, low, high) = (
+        "C bar.qui 4 0 0 0\n",
+        "D low.qui 1 4 0 0 0 0.5 0.5 0.5 -\n",
+        "D high.qui 1 2 0 0 0 0.5 0.5 2.2 -\n",
+    );
+    let bar = box_of([[0.0; 3], [1.0, 1.0, 2.0]], [4; 6]);
+    let (below, above) = ([[-1.0, -1.0, -1.0], [2.0; 3]], [[-1.0, -1.0, 2.0], [2.0, 2.0, 3.0]]);
+    let once = matrix(&[
+        ("a.lst", format!("{metal}{low}{high}D wall.qui 4 2 0 0 0 0.5 0.5 0.5\n")),
+        ("bar.qui", bar.clone()),
+        ("low.qui", box_of(below, [6, 6, 6, 6, 6, 0])),
+        ("high.qui", box_of(above, [6, 6, 6, 6, 0, 6])),
+        ("wall.qui", format!("0 wall\n{}", face(below, 2, true, 6))),
+    ]);
+    for lines in [[metal, low, high], [low, metal, high], [high, low, metal]] {
+        let found = matrix(&[
+            ("a.lst", lines.concat()),
+            ("bar.qui", bar.clone()),
+            ("low.qui", box_of(below, [6; 6])),
+            ("high.qui", box_of(above, [6; 6])),
+        ]);
+        // The same panels, cut elsewhere where they lie on each other.
+        same(&found, &once, 1e-3);
+    }
+}
+
+/// Panels turned in space, with seven digits: what lay on each other does so up to rounding.
+#[test]
+fn stacks_turned_in_space_are_what_they_were() {
+    let turned = |[x, y, z]: [f64; 3], angle: f64| {
+        let (s, c) = angle.sin_cos();
+        let (x, y) = (c * x - s * y, s * x + c * y);
+        let (y, z) = (c * y - s * z, s * y + c * z);
+        format!(" {:.6e} {:.6e} {:.6e}", x + 3.0, y + 1.0, z + 2.0)
+    };
+    let panels = |text: String, angle: f64| {
+        let line = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let numbers: Vec<f64> = words[2..].iter().map(|word| word.parse().unwrap()).collect();
+            let points = numbers.chunks(3).map(|p| turned([p[0], p[1], p[2]], angle));
+            format!("Q c{}\n", points.collect::<String>())
+        };
+        "0 box\n".to_owned() + &text.lines().skip(1).map(line).collect::<String>()
+    };
+    let (below, above) = ([[-1.0, -1.0, -1.0], [2.0; 3]], [[-1.0, -1.0, 2.0], [2.0, 2.0, 3.0]]);
+    let at = |angle: f64| {
+        let [low, high] = [[0.5; 3], [0.5, 0.5, 2.5]].map(|x| turned(x, angle));
+        matrix(&[
+            (
+                "a.lst",
+                format!(
+                    "C bar.qui 4 0 0 0\nC cube.qui 2 0 0 0\nD low.qui 1 4 0 0 0 {low} -\n\
+                     D high.qui 1 2 0 0 0 {high} -\n"
+                ),
+            ),
+            ("bar.qui", panels(box_of([[0.0; 3], [1.0, 1.0, 2.0]], [3, 2, 4, 3, 3, 2]), angle)),
+            ("cube.qui", panels(box_of([[-0.8, 0.2, 2.0], [-0.2, 0.8, 2.5]], [2; 6]), angle)),
+            ("low.qui", panels(box_of(below, [4, 3, 5, 4, 3, 4]), angle)),
+            ("high.qui", panels(box_of(above, [3, 4, 5, 2, 5, 4]), angle)),
+        ])
+    };
+    let straight = at(0.0);
+    for step in 1..=4 {
+        same(&at(0.3 * f64::from(step)), &straight, 2e-3);
+    }
+}
+
 /// The end of a wire in the wall of the dielectric around it: the wall is not there where metal is.
 #[test]
 fn metal_that_ends_in_a_wall_counts_there() {

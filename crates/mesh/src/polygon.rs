@@ -39,6 +39,9 @@ pub(crate) fn split_quadrangle(
     }
 }
 
+/// A part below this share of a polygon's area is none.
+const NONE: f64 = 1e-12;
+
 /// The area vector of a polygon in a plane.
 pub fn area_vector(points: &[Vector]) -> Vector {
     let Some(&origin) = points.first() else { return [0.0; 3] };
@@ -52,7 +55,8 @@ pub fn area_vector(points: &[Vector]) -> Vector {
 /// that are made only where it cannot be avoided.
 pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> {
     let whole = area_vector(points);
-    let mut area = norm(whole);
+    let all = norm(whole);
+    let mut area = all;
     let normal = scale(1.0 / area, whole);
     let [low, high] = bounds(points);
     let size = norm(sub(high, low));
@@ -75,10 +79,11 @@ pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> 
                 let base = norm(sub(points[q], points[p]));
                 // What is left must not be corners on one line either.
                 let is_high = own > tolerance * base && area - own > tolerance * size;
-                (is_high, if own > 0.0 { relative_height(corners(ear(i))) } else { 0.0 })
+                let is_some = own > NONE * all && area - own > NONE * all;
+                ((is_high, is_some), relative_height(corners(ear(i))))
             };
-            let ((high_i, shape_i), (high_j, shape_j)) = (value(i), value(j));
-            high_i.cmp(&high_j).then(shape_i.total_cmp(&shape_j)).then(j.cmp(&i))
+            let ((kind_i, shape_i), (kind_j, shape_j)) = (value(i), value(j));
+            kind_i.cmp(&kind_j).then(shape_i.total_cmp(&shape_j)).then(j.cmp(&i))
         });
         let Some(best) = best else { break };
         let cut = ear(best);
@@ -87,7 +92,7 @@ pub(crate) fn triangulate(points: &[Vector], tolerance: f64) -> Vec<[usize; 3]> 
         left.remove(best);
     }
     found.extend(<[usize; 3]>::try_from(left));
-    found.retain(|&part| area_of(part) > 0.0);
+    found.retain(|&part| area_of(part) > NONE * all);
     found
 }
 

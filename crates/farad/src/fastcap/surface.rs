@@ -1,8 +1,8 @@
 //! Panels as they come made a surface: each place once, triangles that meet in common edges.
 //!
-//! What a place is follows from all panels on it. Metal is metal wherever it lies, and has the media
-//! of the interface that it covers. A body on another closes the gap of no height between them. Two
-//! interfaces that say the same are one.
+//! What a place is follows from all panels on it. Metal is metal wherever it lies, and has the
+//! media of the interface that it covers, which is what all interfaces there say together. A body
+//! on another closes the gap of no height between them. Two interfaces that say the same are one.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,6 +21,10 @@ const LEVEL: f64 = 0.99;
 
 /// Triangles lower than this share of what counts as nothing are left out of what cuts make.
 const SLIVER: f64 = 1e-3;
+
+/// Corners made by cuts are one within this times the tolerance: lines at a flat angle that differ
+/// by rounding cross at places that differ by more.
+const CUT: f64 = 4.0;
 
 /// Roles without repetition.
 #[derive(Default)]
@@ -61,8 +65,8 @@ struct Said {
 }
 
 impl Surface {
-    /// Does all of it. `relative` is the share of the whole size that counts as nothing, `names` are
-    /// those of conductors, `last` is the last line of the list.
+    /// Does all of it. `relative` is the share of the whole size that counts as nothing, `names`
+    /// are those of conductors, `last` is the last line of the list.
     pub(super) fn clean(
         &mut self,
         relative: f64,
@@ -160,14 +164,19 @@ impl Surface {
         let mut covered = vec![false; self.mesh.triangles.len()];
         let mut counts = [0; 2];
         let mut made: Vec<(Piece, Said)> = Vec::new();
-        for piece in pieces {
+        'pieces: for piece in pieces {
             piece.triangles.iter().for_each(|&t| covered[t as usize] = true);
-            let mut of_piece = piece.triangles.iter().map(|&t| self.said(&piece, t));
+            let mut of_piece: Vec<Said> =
+                piece.triangles.iter().map(|&t| self.said(&piece, t)).collect();
+            // What metal lies on is what all interfaces there say together.
+            of_piece.sort_by_key(|said| said.role.conductor.is_some());
+            let mut of_piece = of_piece.into_iter();
             let Some(first) = of_piece.next() else { continue };
             let mut all = first;
             for next in of_piece {
                 all = match (both(all, next), all.role.conductor, next.role.conductor) {
                     (Ok(both), ..) => both,
+                    (Err(_), ..) if is_strip(&piece, CUT * tolerance) => continue 'pieces,
                     (Err(conflict), ..) if !lenient => {
                         return Err(self.conflict(conflict, [all, next], names));
                     }
@@ -213,6 +222,7 @@ impl Surface {
         let panels: Vec<Origin> =
             pieces.iter().map(|(_, said)| self.panel_of[said.triangle as usize]).collect();
         self.keep(|t| !covered[t]);
+        let before = self.mesh.vertices.len();
         let mut open = vec![false; self.mesh.triangles.len()];
         for ((piece, said), panel) in pieces.into_iter().zip(panels) {
             let first = self.mesh.vertices.len() as u32;
@@ -226,14 +236,19 @@ impl Surface {
             }
             self.mesh.vertices.extend(piece.corners);
         }
-        // Corners of pieces are new vertices, and cuts leave some within rounding of others.
-        let first = weld::first_at(&self.mesh.vertices, tolerance);
-        self.mesh.triangles.iter_mut().flatten().for_each(|v| *v = first[*v as usize]);
-        let whole: Vec<bool> =
-            self.mesh.triangles.iter().map(|&[a, b, c]| a != b && b != c && c != a).collect();
-        let kept = open.into_iter().zip(&whole).filter(|(_, whole)| **whole);
+        // Corners of pieces are new vertices, at those that there are or within rounding of others.
+        let near = weld::first_at(&self.mesh.vertices, tolerance);
+        let wide = weld::first_at(&self.mesh.vertices, CUT * tolerance);
+        for v in self.mesh.triangles.iter_mut().flatten() {
+            let at = near[*v as usize];
+            *v = if (at as usize) < before { at } else { wide[*v as usize] };
+        }
+        // Neighbours of those without height are cut where their corners are.
+        let is_high = |t: usize| height(self.mesh.corners(t)) > tolerance;
+        let high: Vec<bool> = (0..self.mesh.triangles.len()).map(is_high).collect();
+        let kept = open.into_iter().zip(&high).filter(|(_, high)| **high);
         let open = kept.map(|(open, _)| open).collect();
-        self.keep(|t| whole[t]);
+        self.keep(|t| high[t]);
         self.drop_unused();
         open
     }
@@ -418,6 +433,13 @@ enum Conflict {
     Conductors,
 }
 
+/// Whether a piece is narrower than this: rounding makes neighbours in a plane overlap.
+fn is_strip(piece: &Piece, width: f64) -> bool {
+    let [first, ..] = piece.corners[..] else { return true };
+    let length = piece.corners.iter().map(|x| norm(sub(*x, first))).fold(0.0, f64::max);
+    norm(piece.area_vector()) <= 0.5 * width * length
+}
+
 /// What two panels on one place say together.
 fn both(a: Said, b: Said) -> Result<Said, Conflict> {
     let ([a_front, a_back], [b_front, b_back]) = (a.role.sides, b.role.sides);
@@ -458,6 +480,9 @@ fn both(a: Said, b: Said) -> Result<Said, Conflict> {
 fn upon(metal: Said, interface: Said) -> Said {
     let [front, back] = metal.role.sides;
     let sides = interface.role.sides;
+    if sides[0] == sides[1] {
+        return metal;
+    }
     let is_same = metal.is_open && (sides == [front, back] || sides == [back, front]);
     if is_same || (front == back && sides.contains(&front)) {
         let role = Role { thin: true, sides, ..metal.role };
