@@ -152,14 +152,20 @@ fn solve(dialect: Dialect, request: &Request) -> Result<(), Failed> {
     let output = Output::default();
     output.data(&beginning(dialect, request))?;
     let Model { nets, mut description, mesh, reading, .. } =
-        fastcap::read(&request.input, mesh::files::load).map_err(crate::surfaces::unreadable)?;
+        fastcap::read_lenient(&request.input, mesh::files::load)
+            .map_err(crate::surfaces::unreadable)?;
     for note in &reading.notes {
         output.data(&format!("Remark: {note}"))?;
     }
+    // As these programs do, with warnings.
+    description.lenient = true;
     description.relative_permittivity *= request.permittivity;
     let sides = description.surfaces.iter_mut().flat_map(|surface| &mut surface.sides);
     sides.for_each(|side| *side *= request.permittivity);
     let problem = Problem::new(description, mesh).map_err(failure)?;
+    for note in problem.notes() {
+        output.data(&format!("Warning: {note}"))?;
+    }
     let panels = panels(&problem);
     if request.only_reads {
         return Ok(output.data(&panels)?);
