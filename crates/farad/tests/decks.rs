@@ -410,7 +410,8 @@ fn metal_in_metal_takes_charge_of_its_shell_alone() {
         ("shell.qui", box_of([[-1.0; 3], [2.0; 3]], [4; 6])),
         ("c.qui", cube(3)),
     ]);
-    // Within the shell the potential of panels with constant charge is the same to some thousandths.
+    // Within the shell the potential of panels with constant charge is the same to some
+    // thousandths.
     let all: f64 = found.iter().flatten().sum();
     assert!((all / alone[0][0] - 1.0).abs() < 5e-3, "{found:?}");
     assert!((found[1][0] + found[1][1]).abs() < 5e-3 * found[1][1], "{found:?}");
@@ -497,7 +498,8 @@ fn panels_on_one_place_that_contradict_each_other_are_refused_or_counted() {
 /// Quadrilaterals that are not flat, or have a notch, are two triangles that cover them.
 #[test]
 fn quadrilaterals_need_be_neither_flat_nor_convex() {
-    // A roof over the unit square as four triangles, as two folded quadrilaterals, and with notches.
+    // A roof over the unit square as four triangles, as two folded quadrilaterals, and with
+    // notches.
     let (rim, top) = (["0 0 0", "1 0 0", "1 1 0", "0 1 0"], "0.5 0.5 0.4");
     let corners = |k: usize| (rim[k % 4], rim[(k + 1) % 4], rim[(k + 2) % 4]);
     let triangles: String = (0..4)

@@ -8,8 +8,8 @@
 //! 1992. FasterCap's sections of panels within a list, colours and reference points of panels are
 //! read too.
 //!
-//! Programs write panels that meet in T's, cover each other or have no area. They are made a surface
-//! whose triangles meet in common edges, in which each place occurs once.
+//! Programs write panels that meet in T's, cover each other or have no area. They are made a
+//! surface whose triangles meet in common edges, in which each place occurs once.
 //!
 //! ```
 //! use farad::{Options, Problem, Quiet, fastcap};
