@@ -220,6 +220,57 @@ fn stacks_turned_in_space_are_what_they_were() {
     for step in 1..=4 {
         same(&at(0.3 * f64::from(step)), &straight, 2e-3);
     }
+
+/// A box without a lower face, in the middle of panels of what it stands on.
+#[test]
+fn boxes_may_stand_on_panels() {
+    // A plate of dielectric, and a box of the same medium on it, open below; metal in the plate.
+    let (plate, up) = ([[0.0; 3], [3.0, 3.0, 1.0]], [[1.0, 1.0, 1.0], [2.0; 3]]);
+    let list = "C c.qui 3 0 0 0\nD plate.qui 1 3 0 0 0 0.1 0.1 0.1 -\nD hat.qui 1 3 0 0 0 1.5 1.5 1.5 -\n\
+                D under.qui 3 3 0 0 0 1 1 9\n";
+    let with = |plate: String, hat: [usize; 6]| {
+        matrix(&[
+            ("a.lst", list.to_owned()),
+            ("c.qui", box_of([[1.2, 1.2, 0.25], [1.8, 1.8, 0.75]], [3; 6])),
+            ("plate.qui", plate),
+            ("hat.qui", box_of(up, hat)),
+            ("under.qui", format!("0 u\n{}", face(up, 2, false, 1))),
+        ])
+    };
+    // The plate's panels go on under the hat, which says with its lower face that they do not.
+    let closed = with(box_of(plate, [6; 6]), [2; 6]);
+    let open: String = box_of(plate, [6; 6])
+        .lines()
+        .filter(|line| {
+            let words: Vec<f64> =
+                line.split_whitespace().skip(2).filter_map(|word| word.parse().ok()).collect();
+            let middle = |axis: usize| words.iter().skip(axis).step_by(3).sum::<f64>() / 4.0;
+            let is_covered = (0..2).all(|axis| middle(axis) > 1.0 && middle(axis) < 2.0);
+            words.len() != 12 || middle(2) < 0.99 || !is_covered
+        })
+        .fold(String::new(), |text, line| text + line + "\n");
+    same(&with(open, [2, 2, 2, 2, 0, 2]), &closed, 1e-9);
+    // Walls of metal on a plate of metal, in the middle of two large panels.
+    let walls = |base: usize| {
+        matrix(&[
+            ("a.lst", "C base.qui 1 0 0 0 +\nC walls.qui 1 0 0 0\n".to_owned()),
+            ("base.qui", format!("0 b\n{}", face(plate, 2, true, base))),
+            ("walls.qui", box_of(up, [3, 3, 3, 3, 0, 3])),
+        ])
+    };
+    same(&walls(4), &walls(9), 2e-2);
+    let model = read(&[
+        ("a.lst", "C base.qui 1 0 0 0 +\nC walls.qui 1 0 0 0\n".to_owned()),
+        ("base.qui", format!("0 b\n{}", face(plate, 2, true, 1))),
+        ("walls.qui", box_of(up, [3, 3, 3, 3, 0, 3])),
+    ]);
+    // Closed above the plate: its rim alone is open.
+    let report = mesh::check::Report::of(&model.mesh).unwrap();
+    assert_eq!(report.components.len(), 1);
+    let rim = report.whole.boundary_edges;
+    assert!(rim >= 4 && report.whole.non_manifold_edges >= 12, "{rim}");
+    let area = report.quality.area;
+    assert!((area - 14.0).abs() < 1e-9, "{area}");
 }
 
 /// The end of a wire in the wall of the dielectric around it: the wall is not there where metal is.

@@ -1,8 +1,9 @@
-//! Flat triangles that cover each other in a plane, as pieces that do not.
+//! Flat triangles that cover each other in a plane, as pieces that do not; and triangles on which
+//! others stand, as pieces that meet these.
 //!
 //! Lists of panels describe one place more than once: a box on another brings its own lower face,
 //! metal in the wall of a dielectric has its own end there. What such a place is depends on all of
-//! the panels on it.
+//! the panels on it. Boxes without a lower face stand in the middle of panels.
 
 use crate::bvh::{Box3, Bvh};
 use crate::disjoint::DisjointSets;
@@ -37,13 +38,17 @@ impl Piece {
     }
 }
 
-/// The pieces that triangles consist of which share area with others in one plane, within
-/// `tolerance`; all other triangles are in none. For valid meshes ([`Mesh::validate`]) of flat
-/// triangles, none of them without area.
+/// A side of a triangle that lies in another one.
+type Standing = (u32, [Vector; 2]);
+
+/// The pieces that triangles consist of which share area with others in one plane, or on which
+/// sides of others stand, within `tolerance`; all other triangles are in none. For valid meshes
+/// ([`Mesh::validate`]) of flat triangles, none of them without area.
 pub fn pieces(mesh: &Mesh, tolerance: f64) -> Vec<Piece> {
-    let pairs = overlapping(mesh, tolerance);
+    let (pairs, standing) = meetings(mesh, tolerance);
     let mut sets = DisjointSets::new(mesh.triangles.len());
     let mut members: Vec<u32> = pairs.iter().flatten().copied().collect();
+    members.extend(standing.iter().map(|(on, _)| *on));
     for [s, t] in pairs {
         sets.join(s, t);
     }
@@ -57,34 +62,90 @@ pub fn pieces(mesh: &Mesh, tolerance: f64) -> Vec<Piece> {
         for &(_, t) in *group {
             cover(&mut found, mesh.corners(t as usize).to_vec(), t, tolerance);
         }
+        for &(_, t) in *group {
+            let first = standing.partition_point(|(on, _)| *on < t);
+            for (_, ends) in standing[first..].iter().take_while(|(on, _)| *on == t) {
+                found = cut_along(found, *ends, tolerance);
+            }
+        }
         found
     };
     groups.par_iter().flat_map_iter(of_group).collect()
 }
 
-/// Pairs of triangles that share area.
-fn overlapping(mesh: &Mesh, tolerance: f64) -> Vec<[u32; 2]> {
+/// Pairs of triangles that share area, and sides that lie in triangles, by these.
+fn meetings(mesh: &Mesh, tolerance: f64) -> (Vec<[u32; 2]>, Vec<Standing>) {
     let bounds = |t: usize| {
         let Box3 { low, high } = Box3::around(&mesh.corners(t));
         Box3 { low: low.map(|x| x - tolerance), high: high.map(|x| x + tolerance) }
     };
     let boxes: Vec<Box3> = (0..mesh.triangles.len()).into_par_iter().map(bounds).collect();
     let tree = Bvh::new(&boxes);
-    let mut found = tree.overlapping_leaves(|a, b, found| {
+    let found: Vec<(u32, u32, Option<[Vector; 2]>)> = tree.overlapping_leaves(|a, b, found| {
         let same = a.start == b.start;
         for (i, &s) in tree.members(a).iter().enumerate() {
             let others = tree.members(b);
             for &t in if same { &others[i + 1..] } else { others } {
-                if boxes[s as usize].overlaps(&boxes[t as usize]) {
-                    let [p, q] = [s, t].map(|t| mesh.corners(t as usize));
-                    if is_in_plane(&p, &q, tolerance) && intersection(&p, &q, tolerance).is_some() {
-                        found.push([s.min(t), s.max(t)]);
-                    }
+                if !boxes[s as usize].overlaps(&boxes[t as usize]) {
+                    continue;
+                }
+                let [p, q] = [s, t].map(|t| mesh.corners(t as usize));
+                if !is_in_plane(&p, &q, tolerance) {
+                    found.extend(standing(&p, &q, tolerance).map(|ends| (t, s, Some(ends))));
+                    found.extend(standing(&q, &p, tolerance).map(|ends| (s, t, Some(ends))));
+                } else if intersection(&p, &q, tolerance).is_some() {
+                    found.push((s.min(t), s.max(t), None));
                 }
             }
         }
     });
-    found.sort_unstable();
+    let mut pairs: Vec<[u32; 2]> =
+        found.iter().filter(|(.., ends)| ends.is_none()).map(|&(s, t, _)| [s, t]).collect();
+    pairs.sort_unstable();
+    let mut standing: Vec<(u32, u32, [Vector; 2])> =
+        found.into_iter().filter_map(|(on, from, ends)| Some((on, from, ends?))).collect();
+    standing.sort_by_key(|(on, from, _)| (*on, *from));
+    (pairs, standing.into_iter().map(|(on, _, ends)| (on, ends)).collect())
+}
+
+/// The side of a triangle that lies in another one, not along its rim.
+fn standing(of: &[Vector; 3], on: &[Vector; 3], tolerance: f64) -> Option<[Vector; 2]> {
+    let area = area_vector(on);
+    let normal = scale(1.0 / norm(area), area);
+    let is_on = |x: &Vector| dot(normal, sub(*x, on[0])).abs() <= tolerance;
+    let sides = (0..3).map(|k| [of[k], of[(k + 1) % 3]]);
+    sides.into_iter().find(|ends| ends.iter().all(is_on) && is_through(on, *ends, tolerance))
+}
+
+/// Whether a part of a line in the plane of a convex polygon lies inside of it.
+fn is_through(polygon: &[Vector], [p, q]: [Vector; 2], tolerance: f64) -> bool {
+    let (mut from, mut to) = (0.0f64, 1.0f64);
+    for (at, inward) in lines(polygon, tolerance) {
+        let [start, end] = [p, q].map(|x| dot(inward, sub(x, at)) - tolerance);
+        match (start > 0.0, end > 0.0) {
+            (true, true) => {}
+            (false, false) => return false,
+            (false, true) => from = from.max(start / (start - end)),
+            (true, false) => to = to.min(start / (start - end)),
+        }
+    }
+    (to - from) * norm(sub(q, p)) > tolerance
+}
+
+/// Cuts the pieces that a line goes through, all across.
+fn cut_along(pieces: Vec<Piece>, ends: [Vector; 2], tolerance: f64) -> Vec<Piece> {
+    let mut found = Vec::with_capacity(pieces.len() + 1);
+    for Piece { corners, triangles } in pieces {
+        if !is_through(&corners, ends, tolerance) {
+            found.push(Piece { corners, triangles });
+            continue;
+        }
+        let across = cross(area_vector(&corners), sub(ends[1], ends[0]));
+        let line = (ends[0], scale(1.0 / norm(across), across));
+        let (left, right) = cut(&corners, line, tolerance);
+        let halves = [left, right].into_iter().flatten();
+        found.extend(halves.map(|corners| Piece { corners, triangles: triangles.clone() }));
+    }
     found
 }
 
@@ -236,6 +297,29 @@ mod tests {
         let sum: f64 = [&[0, 2][..], &[1], &[0, 1, 2]].iter().map(|by| area(&found, by)).sum();
         assert!((sum - (8.0 + 1.0 - area(&found, &[0, 1, 2]))).abs() < NEAR);
         assert!((area(&found, &[0, 1, 2]) - 0.25).abs() < NEAR, "{found:?}");
+    }
+
+    #[test]
+    fn triangles_are_cut_where_others_stand_on_them() {
+        let floor = [[0.0, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]];
+        let wall = [[1.0, 1.0, 0.0], [2.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
+        let rim = [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.0]];
+        let on = |above: [[f64; 3]; 3], lift: f64| {
+            let vertices = [floor, above.map(|x| add(x, [0.0, 0.0, lift]))].concat();
+            let mesh = Mesh {
+                vertices,
+                triangles: vec![[0, 1, 2], [3, 4, 5]],
+                membership: vec![0; 2],
+                memberships: vec![vec![]],
+                ..Mesh::default()
+            };
+            pieces(&mesh, NEAR)
+        };
+        let found = on(wall, 0.0);
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|piece| piece.triangles == [0]));
+        assert!((area(&found, &[0]) - 8.0).abs() < NEAR);
+        assert_eq!((on(wall, 0.1), on(rim, 0.0)), (vec![], vec![]));
     }
 
     #[test]

@@ -84,12 +84,12 @@ impl Surface {
                 "triangles of no area are left out",
             ));
         }
+        let before = self.mesh.triangles.len();
         let mut on: Vec<Option<u32>> = vec![None; names.len()];
         let open = self.lay_over(tolerance, lenient, (names, &mut on), notes)?;
         if self.mesh.triangles.is_empty() {
             return Err(Cause::NoTriangles.on_line(last));
         }
-        let before = self.mesh.triangles.len();
         let part_of = conform::conform(&mut self.mesh, tolerance);
         let of = |t: &u32| *t as usize;
         self.role_of = part_of.iter().map(|t| self.role_of[of(t)]).collect();
@@ -162,10 +162,14 @@ impl Surface {
             return Ok(vec![false; self.mesh.triangles.len()]);
         }
         let mut covered = vec![false; self.mesh.triangles.len()];
+        let mut on_others = vec![false; self.mesh.triangles.len()];
         let mut counts = [0; 2];
         let mut made: Vec<(Piece, Said)> = Vec::new();
         'pieces: for piece in pieces {
-            piece.triangles.iter().for_each(|&t| covered[t as usize] = true);
+            for &t in &piece.triangles {
+                covered[t as usize] = true;
+                on_others[t as usize] |= piece.triangles.len() > 1;
+            }
             let mut of_piece: Vec<Said> =
                 piece.triangles.iter().map(|&t| self.said(&piece, t)).collect();
             // What metal lies on is what all interfaces there say together.
@@ -195,12 +199,14 @@ impl Surface {
                 made.push((piece, all));
             }
         }
-        let number = covered.iter().filter(|covered| **covered).count();
-        notes.push(counted(
-            number,
-            "triangle lies on others: each place counts once",
-            "triangles lie on others: each place counts once",
-        ));
+        let number = on_others.iter().filter(|is| **is).count();
+        if number > 0 {
+            notes.push(counted(
+                number,
+                "triangle lies on others: each place counts once",
+                "triangles lie on others: each place counts once",
+            ));
+        }
         for (count, what) in counts.into_iter().zip([
             "panels of different media: those of the later line count",
             "panels of different conductors: those of the former line count",
