@@ -220,6 +220,7 @@ fn stacks_turned_in_space_are_what_they_were() {
     for step in 1..=4 {
         same(&at(0.3 * f64::from(step)), &straight, 2e-3);
     }
+}
 
 /// A box without a lower face, in the middle of panels of what it stands on.
 #[test]
