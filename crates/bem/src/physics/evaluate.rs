@@ -119,13 +119,13 @@ impl SurfaceCharge {
     }
 
     /// The same triangles with these charges.
-    pub(super) fn carrying(&self, charges: Charges<'_>) -> Self {
+    pub(super) fn carrying(self, charges: Charges<'_>) -> Self {
         let panels = &self.panels;
         let density = |(&t, area): (&u32, &f64)| {
             charges.corners(t as usize).map(|q| q / (panels.scale() * area))
         };
         let densities = panels.triangles().par_iter().zip(panels.areas()).map(density).collect();
-        Self { densities, constant: charges.at_corners.is_empty(), ..self.clone() }
+        Self { densities, constant: charges.at_corners.is_empty(), ..self }
     }
 
     /// The same with values at many points to this relative error, where it is less than 1e-6.

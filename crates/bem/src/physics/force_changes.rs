@@ -90,7 +90,7 @@ struct Acting {
 impl Acting {
     fn new(mesh: &Mesh, sets: [Charges<'_>; 2], excitation: &Excitation) -> Result<Self, Error> {
         let surface = SurfaceCharge::of_any(mesh, &sets).roughly();
-        let surfaces = sets.map(|set| surface.carrying(set));
+        let surfaces = sets.map(|set| surface.clone().carrying(set));
         let scale = surface.scale();
         let sources = &excitation.charges;
         let are_linear = sets.iter().any(|set| !set.at_corners.is_empty());
