@@ -6,6 +6,7 @@ use std::time::Instant;
 use bem::{Progress, SolveOptions};
 use mesh::Mesh;
 
+use crate::descent::{Descent, Known};
 use crate::edges;
 use crate::fault::Error;
 use crate::forces;
@@ -135,11 +136,14 @@ pub fn solve_to(
     // Nothing else tells when it is enough.
     current.description.error_bars = true;
     let mut last: Option<Attained> = None;
+    // What the mesh before had, on the current one.
+    let mut start: Vec<Known> = Vec::new();
     loop {
         let started = Instant::now();
         let expected = levels.last().map_or(f64::INFINITY, |level| level.relative);
         let tolerance = (OF_BAR * expected).max(OF_ACCURACY * goal.accuracy).min(LOOSEST);
-        let (solved, tolerance) = solved(&current, options, tolerance, progress);
+        let mut solver = Solver::that_refines(std::mem::take(&mut start));
+        let (solved, tolerance) = solved(&mut solver, &current, options, tolerance, progress);
         let (mut solution, before) = match (solved, last.take()) {
             (Ok(solution), before) => (solution, before),
             (Err(error @ Error::Solve(bem::Error::Interrupted)), _) => return Err(error),
@@ -206,11 +210,15 @@ pub fn solve_to(
         }
         let next = next_mesh(&current, &solution, &known, stretched, goal);
         let description = current.description.clone();
-        if next.as_ref().is_ok_and(|next| next.triangles.len() == current.mesh.triangles.len()) {
+        let same = current.mesh.triangles.len();
+        if next.as_ref().is_ok_and(|(_, descent)| descent.triangles() == same) {
             // Nothing that is split changes what is asked for.
             return Ok(Attained { problem: current, solution, levels, ended: Ended::Stalled });
         }
-        let next = next.and_then(|mesh| Problem::new(description, mesh));
+        let next = next.and_then(|(mesh, descent)| {
+            start = solver.into_known().iter().map(|known| descent.carry(known)).collect();
+            Problem::new(description, mesh)
+        });
         let reached =
             Attained { problem: current, solution, levels: Vec::new(), ended: Ended::Reached };
         current = match next {
@@ -232,6 +240,7 @@ pub fn density_for(accuracy: f64) -> bem::Density {
 /// The solution to a tolerance, or to a looser one where sums are not good enough for it: its bars
 /// have it in them.
 fn solved(
+    solver: &mut Solver,
     problem: &Problem,
     options: &SolveOptions,
     tolerance: f64,
@@ -240,7 +249,7 @@ fn solved(
     let mut tolerance = tolerance;
     loop {
         let options = SolveOptions { tolerance, ..options.clone() };
-        let solved = Solver::that_refines().solve(problem, &options, progress);
+        let solved = solver.solve(problem, &options, progress);
         let stagnates = |reason: bem::StopReason| reason == bem::StopReason::Stagnation;
         let is_short = solved.as_ref().is_ok_and(|solution| {
             solution.answer.solves.iter().any(|solve| stagnates(solve.reason))
@@ -273,14 +282,15 @@ fn is_stalled(levels: &[Level]) -> bool {
     recent.len() == PATIENCE && (last.relative > SHRINKS * longest || !longest.is_finite())
 }
 
-/// The mesh with those sides split that the errors of numbers beyond the accuracy belong to.
+/// The mesh with those sides split that the errors of numbers beyond the accuracy belong to, and
+/// where its triangles are in this one.
 fn next_mesh(
     problem: &Problem,
     solution: &Solution,
     numbers: &[Number],
     stretched: f64,
     goal: &Goal,
-) -> Result<Mesh, Error> {
+) -> Result<(Mesh, Descent), Error> {
     let accuracy = goal.accuracy;
     let Some(bars) = &solution.bars else { return Err(goal::nothing(&Of::All)) };
     let missed = |number: &&Number| stretched * number.relative() > accuracy;

@@ -38,6 +38,7 @@ mod accuracy;
 mod bars;
 mod checks;
 mod conductors;
+mod descent;
 mod description;
 mod edges;
 pub mod fastcap;

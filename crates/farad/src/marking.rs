@@ -13,6 +13,7 @@ use mesh::curved;
 use mesh::split::{self, Split};
 use mesh::{Mesh, vector};
 
+use crate::descent::Descent;
 use crate::edges;
 use crate::fault::Error;
 use crate::problem::Problem;
@@ -84,11 +85,13 @@ pub(crate) struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// The mesh on which errors should be `share` of what they are, or closer to that.
-    pub(crate) fn next_mesh(&self, share: f64) -> Result<Mesh, mesh::refine::Error> {
+    /// The mesh on which errors should be `share` of what they are, or closer to that, and where
+    /// its triangles are in this one.
+    pub(crate) fn next_mesh(&self, share: f64) -> Result<(Mesh, Descent), mesh::refine::Error> {
         let threshold = self.threshold(((1.0 - AIM * share) / TAKEN).clamp(LEAST_MARKED, MARKED));
         let most = (GROWTH * self.mesh.triangles.len() as f64) as usize;
         let mut mesh = self.mesh.clone();
+        let mut descent = Descent::none(mesh.triangles.len());
         let (mut gains, mut surfaces) = (self.gains.clone(), self.surfaces.clone());
         for layer in 0..LAYERS {
             let mut marked: Vec<Side> =
@@ -104,9 +107,10 @@ impl Marks<'_> {
             }
             gains = self.gains_after(&creases, (marked, &halved), &gains, (&mesh, &split));
             surfaces = split.parent.iter().map(|&t| surfaces[t as usize]).collect();
+            descent = descent.then(&split);
             mesh = split.mesh;
         }
-        Ok(mesh)
+        Ok((mesh, descent))
     }
 
     /// The least gain of the sides that have this share of all.

@@ -3,10 +3,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use bem::{Electrostatics, Prepared, Progress, SolveOptions};
+use bem::{Charges, Electrostatics, Prepared, Progress, SolveOptions};
 
 use crate::bars::Bars;
 use crate::checks::{self, Measured};
+use crate::descent::Known;
 use crate::edges;
 use crate::fault::Error;
 use crate::fringes;
@@ -23,8 +24,10 @@ use crate::units;
 pub struct Solver {
     cache: Option<GeometryCache>,
     times: usize,
-    /// Whether the gains of sides are wanted.
+    /// Whether the gains of sides are wanted, and the charges kept.
     refines: bool,
+    /// The last charges of each excitation, from which the next solve starts.
+    known: Vec<Known>,
 }
 
 /// The prepared operators of one geometry, and what they were prepared for.
@@ -79,9 +82,15 @@ impl Problem {
 }
 
 impl Solver {
-    /// One whose bars tell what each side of triangles has to gain.
-    pub(crate) fn that_refines() -> Self {
-        Self { refines: true, ..Self::default() }
+    /// One whose bars tell what each side of triangles has to gain, and which starts from these
+    /// charges of the problem's excitations, if there are any.
+    pub(crate) fn that_refines(known: Vec<Known>) -> Self {
+        Self { refines: true, known, ..Self::default() }
+    }
+
+    /// The charges that it found, one set for each excitation.
+    pub(crate) fn into_known(self) -> Vec<Known> {
+        self.known
     }
 
     /// How often near field and fast sums were set up.
@@ -116,8 +125,13 @@ impl Solver {
             bodies: problem.media.as_ref().map_or(&[], |media| &media.regions),
         };
         let excitations = state::excitations(problem);
+        let known = std::mem::take(&mut self.known);
+        // The problem may have split triangles itself.
+        let n = problem.mesh.triangles.len();
+        let fits = |known: &&Known| Charges::from(*known).total.len() == n;
+        let start: Vec<Charges<'_>> = known.iter().filter(fits).map(Charges::from).collect();
         let prepared = self.prepared(problem, media, excitations.len(), options)?;
-        let mut answer = prepared.solve(&excitations, progress)?;
+        let mut answer = prepared.solve_from(&start, &excitations, progress)?;
         let started = Instant::now();
         let mut measured = checks::measure(problem, media, Some(prepared), &excitations, &answer)?;
         let mut check_seconds = started.elapsed().as_secs_f64();
@@ -133,6 +147,9 @@ impl Solver {
         }
         let mut estimate_seconds = started.elapsed().as_secs_f64();
         let refined = state::refined(problem, prepared, &mut answer, progress)?;
+        if self.refines {
+            self.known = answer.responses.iter().map(Known::from).collect();
+        }
         for (images, excitation) in state::across_planes(problem) {
             self.times += 1;
             let media = bem::Media { images: &images, ..media };

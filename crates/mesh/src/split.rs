@@ -30,6 +30,8 @@ pub struct Split {
     pub mesh: Mesh,
     /// For each triangle that of the old mesh which it is a part of, in increasing order.
     pub parent: Vec<u32>,
+    /// Where the corners of each triangle are in that one.
+    pub within: Vec<[Barycentric; 3]>,
 }
 
 /// Splits the `marked` edges (pairs of vertices, in any order) of a valid mesh
@@ -83,23 +85,26 @@ pub fn edges(
     let mut triangles = Vec::with_capacity(count);
     let mut membership = Vec::with_capacity(count);
     let mut parent = Vec::with_capacity(count);
+    let mut within = Vec::with_capacity(count);
     let mut patches = mesh.patches.as_ref().map(|patches| Patches::new(patches.order));
     for (t, (&corners, sides)) in mesh.triangles.iter().zip(sides).enumerate() {
         let on_sides = sides.map(|k| k.map(|k| vertex_of[k]));
         cut(&vertices, corners, on_sides, &mut triangles);
+        let at = |v: u32| match corners.iter().position(|&corner| corner == v) {
+            Some(corner) => CORNERS[corner],
+            None => match on_sides.iter().position(|&vertex| vertex == Some(v)) {
+                Some(side) => {
+                    let (p, q) = (corners[side], corners[(side + 1) % 3]);
+                    on_side(creases, corners, side, grading((p.min(q), p.max(q))))
+                }
+                None => CORNERS[0],
+            },
+        };
+        let parts = &triangles[parent.len()..];
+        within.extend(parts.iter().map(|part: &[u32; 3]| part.map(at)));
         if let (Some(from), Some(to)) = (&mesh.patches, &mut patches) {
-            let at = |v: u32| match corners.iter().position(|&corner| corner == v) {
-                Some(corner) => CORNERS[corner],
-                None => match on_sides.iter().position(|&vertex| vertex == Some(v)) {
-                    Some(side) => {
-                        let (p, q) = (corners[side], corners[(side + 1) % 3]);
-                        on_side(creases, corners, side, grading((p.min(q), p.max(q))))
-                    }
-                    None => CORNERS[0],
-                },
-            };
-            for part in &triangles[parent.len()..] {
-                to.push_part(from.of(t), part.map(at), part.map(|v| vertices[v as usize]));
+            for (part, at) in parts.iter().zip(&within[parent.len()..]) {
+                to.push_part(from.of(t), *at, part.map(|v| vertices[v as usize]));
             }
         }
         membership.resize(triangles.len(), mesh.membership[t]);
@@ -109,6 +114,7 @@ pub fn edges(
     Ok(Split {
         mesh: Mesh { vertices, triangles, groups, membership, memberships, patches },
         parent,
+        within,
     })
 }
 
@@ -254,7 +260,7 @@ mod tests {
     /// What holds for every splitting: children make up their parents, in place, orientation and
     /// groups, and their number is that of the marked sides.
     fn check(before: &Mesh, marked: &[(u32, u32)], split: &Split) {
-        let Split { mesh: after, parent } = split;
+        let Split { mesh: after, parent, within } = split;
         after.validate().unwrap();
         assert_eq!(after.vertices[..before.vertices.len()], before.vertices);
         assert_eq!((&after.groups, &after.memberships), (&before.groups, &before.memberships));
@@ -276,6 +282,11 @@ mod tests {
             for &child in children {
                 assert_eq!(after.groups_of(child), before.groups_of(t));
                 let part = area_vector(after, child);
+                for (at, place) in within[child].iter().zip(after.corners(child)) {
+                    let corners = before.corners(t).into_iter().zip(at);
+                    let meant = corners.fold([0.0; 3], |sum, (x, &w)| add(sum, scale(w, x)));
+                    assert!(norm(sub(meant, place)) < 1e-14 * (1.0 + norm(place)));
+                }
                 assert!(dot(part, whole) > 0.0);
                 // A part of it, in its plane.
                 assert!(norm(cross(part, whole)) < 1e-9 * dot(part, whole));

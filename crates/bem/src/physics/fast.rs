@@ -164,11 +164,12 @@ impl Fast {
         Ok(())
     }
 
+    /// Solves for right-hand sides, from these charges on, if there are any.
     pub(super) fn solve(
         &mut self,
         system: &System,
         excitations: &[Excitation],
-        mut b: Vec<f64>,
+        (mut b, start): (Vec<f64>, Vec<f64>),
         options: &SolveOptions,
         progress: &dyn Progress,
         timings: &mut Timings,
@@ -176,10 +177,11 @@ impl Fast {
         let (n, columns) = (system.rows.len(), excitations.len());
         self.close(system, excitations, &b, progress, timings)?;
         let rows = &system.rows;
-        let mut charges = vec![0.0; columns * n];
+        let mut charges = if start.is_empty() { vec![0.0; columns * n] } else { start };
         // Every column is measured by its own right-hand side, so that they can advance together.
         let sizes: Vec<f64> = b.chunks_exact(n.max(1)).map(|b| rows.measure(b)).collect();
         scale(&mut b, n, &sizes, |size| 1.0 / size);
+        scale(&mut charges, n, &sizes, |size| 1.0 / size);
         let iteration = Iteration::new(rows, excitations, &b, options, progress);
         let mut infos = iteration.run(&mut self.layer, &b, &mut charges)?;
         let mut checking = 0.0;

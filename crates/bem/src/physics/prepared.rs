@@ -192,9 +192,14 @@ impl Prepared {
         let found = match &mut self.work {
             None => return Ok(ChildCharges::default()),
             Some(Work::Dense(dense)) => dense.solve(system, b, 1, options.tolerance, progress)?,
-            Some(Work::Fast(fast)) => {
-                fast.solve(system, one, b, &options, progress, &mut Timings::default())?
-            }
+            Some(Work::Fast(fast)) => fast.solve(
+                system,
+                one,
+                (b, Vec::new()),
+                &options,
+                progress,
+                &mut Timings::default(),
+            )?,
         };
         let response = self.responses(one, found).pop();
         Ok(response.map_or_else(ChildCharges::default, |response| ChildCharges::of(&response)))
@@ -204,12 +209,36 @@ impl Prepared {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::Interrupted`], [`Error::Memory`], [`Error::Fmm`].
-    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
     pub fn solve(
         &mut self,
         excitations: &[Excitation],
         progress: &dyn Progress,
     ) -> Result<Electrostatics, Error> {
+        self.solve_from(&[], excitations, progress)
+    }
+
+    /// The same where charges near those sought are known, one set for each excitation, or none:
+    /// iterations start from them.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve).
+    #[tracing::instrument(level = "debug", skip_all, name = "solve")]
+    pub fn solve_from(
+        &mut self,
+        start: &[Charges<'_>],
+        excitations: &[Excitation],
+        progress: &dyn Progress,
+    ) -> Result<Electrostatics, Error> {
+        if !start.is_empty() && start.len() != excitations.len() {
+            let (expected, found) = (excitations.len(), start.len());
+            return Err(Error::Length { what: "start", expected, found });
+        }
+        for charges in start {
+            let (expected, found) = (self.system.triangles, charges.total.len());
+            if expected != found {
+                return Err(Error::Length { what: "start.total", expected, found });
+            }
+        }
         for excitation in excitations {
             let (expected, found) = (self.system.conductors, excitation.potentials.len());
             if expected != found {
@@ -237,7 +266,10 @@ impl Prepared {
         let found = match work {
             Work::Dense(dense) => dense.solve(system, b, columns, options.tolerance, progress)?,
             Work::Fast(fast) => {
-                fast.solve(system, excitations, b, options, progress, &mut timings)?
+                let of_modes =
+                    |charges: &Charges<'_>| charges.of_modes(&system.panels, system.density);
+                let start = start.iter().flat_map(of_modes).collect();
+                fast.solve(system, excitations, (b, start), options, progress, &mut timings)?
             }
         };
         timings.solve = of_right_hand_sides + started.elapsed().as_secs_f64();

@@ -453,6 +453,9 @@ impl<S: VectorSpace> Lockstep<'_, S> {
                 let target = BEYOND * self.params.tolerance * norm / relative;
                 column.target = column.target.min(target);
             }
+            if column.ended.is_none() && !zero {
+                column.history = vec![norm];
+            }
             match column.verdict(size, relative, self.params) {
                 Some(reason) => {
                     done[column.index] = Some(GmresInfo {
@@ -518,14 +521,22 @@ impl<S: VectorSpace> Lockstep<'_, S> {
     }
 }
 
+/// Steps that lower a residual by a factor of e, before any is done.
+const STEPS_A_FACTOR: f64 = 1.0;
+
 /// What the columns of a product allow, all of them.
 fn budget<V>(columns: &[&mut Column<V>], tolerance: f64) -> InexactBudget {
     let mut budget = InexactBudget { factor: f64::INFINITY, products: 0 };
     for column in columns {
         let residual = column.residual();
         budget.factor = budget.factor.min(1.0 / residual).max(1.0);
-        // As fast as it fell so far; nothing is known after a step or none that gained nothing.
-        let rate = column.iterations as f64 / -residual.ln();
+        // As fast as it fell so far.
+        let first = column.history.first().copied().unwrap_or(1.0);
+        let rate = match column.iterations {
+            0 => STEPS_A_FACTOR,
+            // Nothing is known after steps that gained nothing.
+            steps => steps as f64 / (first / residual).ln(),
+        };
         let left = (rate * (residual / tolerance).ln()).ceil();
         budget.products = budget.products.max((left as usize).max(1));
     }
