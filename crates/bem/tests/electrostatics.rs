@@ -351,6 +351,59 @@ fn charges_may_come_close_to_prepared_metal() {
     assert!((induced + unit).abs() < 1e-5, "{induced} {unit}");
 }
 
+/// From charges close to those sought it takes fewer steps, from those sought none; the answer is
+/// the same. A start that does not fit is refused.
+#[test]
+fn solves_start_from_known_charges() {
+    let mesh = concentric(0.6, 1.0, 160);
+    let conductor: Vec<Option<u32>> =
+        mesh.triangles.iter().enumerate().map(|(t, _)| Some(u32::from(t >= 160))).collect();
+    let permittivity = vec![[1.0; 2]; mesh.triangles.len()];
+    let media = Media {
+        conductor: &conductor,
+        conductors: 2,
+        permittivity: &permittivity,
+        images: &Images::new(&[]),
+        bodies: &[],
+    };
+    let excitations = [at_one_volt(2, 0), at_one_volt(2, 1)];
+    for density in [bem::Density::Constant, bem::Density::Linear] {
+        let fast = SolveOptions { density, ..options(Method::Fmm, 1e-8) };
+        let mut prepared = Prepared::new(&mesh, media, 2, &fast).unwrap();
+        let cold = prepared.solve(&excitations, &Quiet).unwrap();
+        let steps = |answer: &Electrostatics| answer.responses.iter().map(|r| r.iterations).sum();
+        let from = |prepared: &mut Prepared, factor: f64| {
+            let off = |values: &[f64]| values.iter().map(|q| factor * q).collect::<Vec<f64>>();
+            let off_at_corners = |r: &bem::Response| {
+                r.at_corners.iter().map(|q| q.map(|q| factor * q)).collect::<Vec<_>>()
+            };
+            let known: Vec<_> =
+                cold.responses.iter().map(|r| (off(&r.charge), off_at_corners(r))).collect();
+            let start: Vec<bem::Charges<'_>> = known
+                .iter()
+                .map(|(total, at_corners)| bem::Charges { total, at_corners })
+                .collect();
+            prepared.solve_from(&start, &excitations, &Quiet).unwrap()
+        };
+        let (same, close) = (from(&mut prepared, 1.0), from(&mut prepared, 1.0 + 1e-4));
+        let [cold_steps, same_steps, close_steps]: [usize; 3] = [&cold, &same, &close].map(steps);
+        assert_eq!(same_steps, 0);
+        // Half of the digits are known, for both columns.
+        assert!(close_steps <= 3 * cold_steps / 4 && close_steps > 0, "{close_steps} {cold_steps}");
+        assert!(close.responses[0].history[0] < 2e-4, "{:?}", close.responses[0].history);
+        for (a, b) in cold.responses.iter().zip(&close.responses) {
+            for (a, b) in a.conductor_charge.iter().zip(&b.conductor_charge) {
+                assert!((a - b).abs() < 1e-7, "{a} {b}");
+            }
+        }
+        let one = [bem::Charges::from(&cold.responses[0])];
+        assert!(prepared.solve_from(&one, &excitations, &Quiet).is_err());
+        let short = [0.0; 7];
+        let short = [bem::Charges { total: &short, at_corners: &[] }; 2];
+        assert!(prepared.solve_from(&short, &excitations, &Quiet).is_err());
+    }
+}
+
 /// Tolerances far below the default one: dense and fast against dense at 1e-12, for a metal core in
 /// a dielectric shell with a charge and a field outside, and for conductors in one medium.
 #[test]
