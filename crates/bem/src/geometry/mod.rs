@@ -4,4 +4,5 @@ pub(crate) mod images;
 pub(crate) mod neighbours;
 pub(crate) mod panels;
 pub(crate) mod patch;
+pub(crate) mod stack;
 pub(crate) mod triangle;
