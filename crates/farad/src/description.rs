@@ -1,7 +1,10 @@
 //! The description of a problem: conductors, media, charges, planes, fields, and the results that
 //! are wanted. Independent of the mesh.
 
+use mesh::mirror::Plane;
+
 use crate::fault::Fault;
+use crate::layers;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
@@ -25,6 +28,9 @@ pub struct Description {
     pub surfaces: Vec<SurfaceMedia>,
     /// Planes in which everything is mirrored, no two of them parallel.
     pub planes: Vec<bem::Mirror>,
+    /// Layers without end that everything lies in; all surfaces in one of them, whose permittivity
+    /// then is that of the surrounding medium.
+    pub stack: Option<bem::Stack>,
     /// Point charges other than the atoms of dielectrics.
     pub charges: Vec<Charge>,
     /// Whether bodies that go through each other, conductors that touch and media that contradict
@@ -59,6 +65,7 @@ impl Default for Description {
             dielectrics: Vec::new(),
             surfaces: Vec::new(),
             planes: Vec::new(),
+            stack: None,
             charges: Vec::new(),
             lenient: false,
             field: [0.0; 3],
@@ -317,6 +324,17 @@ impl Description {
         })
     }
 
+    /// Grounded planes: those given, and those that end layers.
+    pub(crate) fn grounds(&self) -> Vec<Plane> {
+        let given = self.planes.iter().filter(|mirror| mirror.odd).map(|mirror| mirror.plane);
+        let of_stack = self.stack.iter().flat_map(|stack| {
+            let ends = [(stack.below, stack.at), (stack.above, stack.top())];
+            let grounded = ends.into_iter().filter(|(beyond, _)| *beyond == bem::Beyond::Ground);
+            grounded.map(|(_, at)| Plane { axis: stack.axis, at })
+        });
+        given.chain(of_stack).collect()
+    }
+
     /// Points of all probes.
     pub fn probe_points(&self) -> usize {
         self.probes.iter().fold(0, |all, probe| all.saturating_add(probe.place.count()))
@@ -325,6 +343,7 @@ impl Description {
     /// Contradictions and meaningless values that can be found without the mesh.
     pub fn faults(&self) -> Vec<Fault> {
         let mut faults = self.numbers_out_of_range();
+        faults.extend(layers::faults(self));
         for (k, mirror) in self.planes.iter().enumerate() {
             let axis = mirror.plane.axis;
             if let Some(first) = self.planes[..k].iter().position(|m| m.plane.axis == axis) {

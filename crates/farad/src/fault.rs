@@ -101,6 +101,68 @@ impl PlaneFault {
     }
 }
 
+/// What is wrong with layers, or in them.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum StackFault {
+    /// Surfaces reach from one layer into another.
+    #[error(
+        "surfaces reach from {low} to {high}, through the interface of layers at {at}; all must be in one layer, or in the interfaces that bound it"
+    )]
+    Through {
+        /// The lowest height.
+        low: f64,
+        /// The largest.
+        high: f64,
+        /// An interface between.
+        at: f64,
+    },
+    /// Surfaces lie in metal.
+    #[error("surfaces reach from {low} to {high}, where the ground of the layers is")]
+    InGround {
+        /// The lowest height.
+        low: f64,
+        /// The largest.
+        high: f64,
+    },
+    /// Metal at the ground.
+    #[error(
+        "a conductor touches the ground of the layers at {at}, which is at 0 V: triangle {triangle} reaches it"
+    )]
+    Shorted {
+        /// The triangle.
+        triangle: u32,
+        /// The ground's height.
+        at: f64,
+    },
+    /// No sum of images is good enough.
+    #[error(
+        "what layers do to a charge is not a sum of images to that tolerance: {0}; ask for a larger one"
+    )]
+    TooCoarse(bem::TooCoarse),
+    /// Nothing between two grounds.
+    #[error("there is no layer between the grounds below and above")]
+    Empty,
+    /// A plane along the layers.
+    #[error(
+        "a plane lies along the layers, which are not mirrored in it; the ground of layers is what is below or above them"
+    )]
+    Plane,
+    /// What the program does not do in layers.
+    #[error("{0} cannot be given together with layers")]
+    Not(&'static str),
+    /// A face of a dielectric between two layers.
+    #[error("triangle {0} of a dielectric lies in an interface of layers")]
+    OnInterface(u32),
+    /// Probes in other layers.
+    #[error("a probe at {at} is in another layer than the surfaces; potentials are known from {} to {}", between[0], between[1])]
+    Probe {
+        /// Its height.
+        at: f64,
+        /// Where the layer of the surfaces is.
+        between: [f64; 2],
+    },
+}
+
 /// What is wrong with the place of a charge.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChargeFault {
@@ -138,6 +200,14 @@ pub enum Fault {
         planes: [usize; 2],
         /// x, y or z.
         axis: &'static str,
+    },
+    /// What is wrong with layers.
+    #[error("{problem} (heights along {axis})")]
+    Stack {
+        /// x, y or z, which the layers are perpendicular to.
+        axis: &'static str,
+        /// What.
+        problem: StackFault,
     },
     /// Dielectrics and surfaces both give media.
     #[error("media are given by dielectrics and by surfaces")]

@@ -39,7 +39,7 @@ const LEFT: f64 = 1e-3;
 
 /// Which bodies are parts of larger ones, or lie in another medium than the surroundings.
 fn parts(problem: &Problem, bodies: &[bem::Body]) -> Vec<bool> {
-    let count = problem.mesh.triangles.len() * problem.symmetry.images.count();
+    let count = problem.symmetry.whole(&problem.mesh).triangles.len();
     let mut largest = vec![0; count];
     for body in bodies {
         for &t in &body.triangles {
@@ -62,7 +62,8 @@ fn balance(
     bodies: &[bem::Body],
     found: &[bem::Force],
 ) -> Option<Balance> {
-    if problem.description.field != [0.0; 3] || !problem.description.planes.is_empty() {
+    let has_images = problem.symmetry.images.count() > 1;
+    if problem.description.field != [0.0; 3] || has_images {
         return None;
     }
     // Bodies in others are parts of them.
@@ -118,7 +119,7 @@ pub(crate) fn forces(
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
         conductors(problem).into_iter().chain(dielectrics(problem)).unzip();
     let images = &problem.symmetry.images;
-    let whole = problem.symmetry.whole(&problem.mesh);
+    let whole = problem.symmetry.sources(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
     let (total, at_corners) =
         (images.charges(charges.total), images.at_corners(charges.at_corners));
@@ -180,7 +181,7 @@ pub(crate) fn changes(
 }
 
 /// A body of these triangles and sources, with its images across planes that it touches; `None` if
-/// one of them is grounded.
+/// one of them is grounded, or some of it lies in an interface of layers.
 fn body(
     problem: &Problem,
     triangles: &[u32],
@@ -190,7 +191,9 @@ fn body(
     let Problem { mesh, symmetry, .. } = problem;
     let touching = symmetry.touching(|t| triangles.binary_search(&t).is_ok());
     let joined = symmetry.joined(|k| touching[k]);
-    if joined.iter().any(|&g| symmetry.images.is_of_ground(g)) {
+    // In an interface of layers a body is between two media.
+    let is_between = triangles.iter().any(|&t| symmetry.images.lies_on_image(t as usize));
+    if is_between || joined.iter().any(|&g| symmetry.images.is_of_ground(g)) {
         return None;
     }
     let of_images = |of: usize, count: usize| joined.iter().map(move |g| g * count + of);

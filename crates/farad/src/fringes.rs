@@ -64,8 +64,7 @@ fn bounding_box(mesh: &Mesh, triangles: &[u32]) -> [Vector; 2] {
 /// All sides with fringes that the mesh hides.
 fn fringes(problem: &Problem) -> Vec<Fringe> {
     let (mesh, owner) = (&problem.mesh, &problem.conductors.of_triangle);
-    let grounded: Vec<_> =
-        problem.description.planes.iter().filter(|mirror| mirror.odd).map(|m| m.plane).collect();
+    let grounded = problem.description.grounds();
     let mut parts = vec![Vec::new(); problem.conductors.names.len()];
     for (t, owner) in owner.iter().enumerate() {
         if let Some(part) = owner.and_then(|c| parts.get_mut(c as usize)) {

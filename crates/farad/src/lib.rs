@@ -46,6 +46,7 @@ mod fault;
 mod forces;
 mod fringes;
 mod goal;
+mod layers;
 mod marking;
 mod media;
 mod media_check;
@@ -76,7 +77,7 @@ pub use description::{
     Amount, Atom, Charge, Conductor, Description, Dielectric, Diffusion, Probe, ProbePoints,
     Setting, SurfaceMedia, axis_name,
 };
-pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, Touching};
+pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, StackFault, Touching};
 pub use forces::{Balance, Force};
 pub use goal::Of;
 pub use media::{Media, SURROUNDINGS, Summary as Medium};

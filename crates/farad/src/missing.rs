@@ -19,6 +19,9 @@ use crate::units;
 /// distance from the surfaces, where they are as large as anywhere near.
 const AROUND: f64 = 0.3;
 
+/// Parts of a triangle in [`refine::uniform`].
+const CHILDREN: usize = 4;
+
 /// Local problems on interfaces leave out that neighbouring panels act on each other's normal
 /// fields, most of all across edges: they find down to half of what is missing.
 const OF_INTERFACES: f64 = 2.0;
@@ -120,7 +123,8 @@ pub(crate) fn find(
     let Some(state) = answer.state(&state::conditions(problem), driven) else { return Ok(None) };
     let excitation =
         bem::Excitation { potentials: state.potentials.clone(), ..state::sources(problem) };
-    let images = &problem.symmetry.images;
+    let coarse = &problem.symmetry.images;
+    let images = &coarse.of_parts(CHILDREN);
     let children = refine::uniform(&problem.mesh, |_, point| point)
         .map_err(|error| Error::Accuracy(error.to_string()))?;
     let mesh = images.mesh(&children);
@@ -143,8 +147,8 @@ pub(crate) fn find(
         charge: with_images(&ChildCharges::of(&state)),
         missing: with_images(&missing),
         coarse: OnTriangles {
-            total: images.charges(&state.charge),
-            at_corners: images.at_corners(&state.at_corners),
+            total: coarse.charges(&state.charge),
+            at_corners: coarse.at_corners(&state.at_corners),
         },
         conductors: far(problem, &state, bars),
         factor: bars::factor(problem),
@@ -197,8 +201,9 @@ impl Missing {
         let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing).roughly();
         // What values at probes have beyond those of the solve's charges as they are; of curved
         // triangles they are these.
-        let as_it_is = bem::SurfaceCharge::new(problem.symmetry.whole(&problem.mesh), &self.coarse)
-            .with_tolerance(tolerance);
+        let as_it_is =
+            bem::SurfaceCharge::new(problem.symmetry.sources(&problem.mesh), &self.coarse)
+                .with_tolerance(tolerance);
         let is_recovered = problem.mesh.patches.is_none();
         let none = bem::Excitation::default();
         let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
@@ -266,7 +271,7 @@ impl Missing {
     fn held(&self, problem: &Problem, triangle: usize) -> Option<f64> {
         let owner = &problem.conductors.of_triangle;
         let conductor = owner[triangle % owner.len()]?;
-        let sign = problem.symmetry.images.sign(triangle / owner.len());
+        let sign = problem.symmetry.images.factor(triangle / owner.len());
         Some(sign * self.conductors[conductor as usize].volt)
     }
 

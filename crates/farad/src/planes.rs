@@ -11,8 +11,10 @@ use crate::fault::{Fault, PlaneFault};
 pub(crate) struct Symmetry {
     /// Signs and places of the images.
     pub(crate) images: bem::Images,
-    /// The mesh with its images; `None` without planes.
+    /// The mesh with its mirror images; `None` without planes.
     whole: Option<Mesh>,
+    /// That with the images of all in layers; `None` without layers.
+    in_layers: Option<Mesh>,
     /// How the mesh lies to each plane.
     placed: Vec<Placed>,
 }
@@ -58,12 +60,24 @@ impl Symmetry {
             return Err(faults);
         }
         let whole = (images.count() > 1).then(|| images.mesh(mesh));
-        Ok(Self { images, whole, placed })
+        Ok(Self { images, whole, in_layers: None, placed })
     }
 
-    /// `mesh`, which is that of the problem, with its images.
+    /// The same with images in layers, for the problem's mesh.
+    pub(crate) fn in_layers(self, layers: Vec<bem::LayerImage>, mesh: &Mesh) -> Self {
+        let images = self.images.with_layers(layers, mesh);
+        let in_layers = images.has_layers().then(|| images.mesh(mesh));
+        Self { images, in_layers, ..self }
+    }
+
+    /// `mesh`, which is that of the problem, with its mirror images.
     pub(crate) fn whole<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
         self.whole.as_ref().unwrap_or(mesh)
+    }
+
+    /// The same with images in layers, too: all that charges act from.
+    pub(crate) fn sources<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
+        self.in_layers.as_ref().unwrap_or_else(|| self.whole(mesh))
     }
 
     /// Where a point lies.
@@ -103,7 +117,7 @@ impl Symmetry {
     /// index: one body with it.
     pub(crate) fn joined(&self, touches: impl Fn(usize) -> bool) -> Vec<usize> {
         let across = |g: usize, k: usize| g >> k & 1 == 1;
-        (0..self.images.count())
+        (0..self.images.mirrored().count())
             .filter(|&g| (0..self.placed.len()).all(|k| !across(g, k) || touches(k)))
             .collect()
     }

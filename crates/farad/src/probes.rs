@@ -48,7 +48,7 @@ pub(crate) fn find(
         return Ok(Vec::new());
     }
     let conductor = &problem.conductors.of_triangle;
-    let whole = symmetry.whole(&problem.mesh);
+    let whole = symmetry.sources(&problem.mesh);
     let surface = bem::SurfaceCharge::recovered(whole, charges, |t| conductor[t % conductor.len()])
         .with_tolerance(tolerance);
     let sources = sources.with_images(&symmetry.images, |_| true);

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::conductors::{self, Conductors};
 use crate::description::Description;
 use crate::fault::{Error, Fault, Note};
+use crate::layers;
 use crate::media::{self, Media};
 use crate::meetings;
 use crate::near_surface;
@@ -157,7 +158,10 @@ impl Problem {
 
     /// One pass of [`Problem::new`].
     #[tracing::instrument(level = "debug", skip_all, name = "checks of the mesh")]
-    fn checked(description: Description, mesh: Mesh) -> Result<Self, Vec<Fault>> {
+    fn checked(mut description: Description, mut mesh: Mesh) -> Result<Self, Vec<Fault>> {
+        if let Some(stack) = &description.stack {
+            layers::snap(stack, &mut mesh);
+        }
         let assignment = conductors::assign(&description, &mesh)?;
         let defects = Defects::of(&mesh);
         if !defects.is_empty() {
@@ -180,7 +184,17 @@ impl Problem {
         let is_conductor = |t: usize| assignment.of_triangle[t].is_some();
         let interfaces: Vec<String> = description.interfaces().cloned().collect();
         let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
-        let symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
+        let mut symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
+        if let Some(stack) = &description.stack {
+            let found = layers::find(stack, &mesh, bounds, is_conductor);
+            let layers::Found { permittivity, between, images } =
+                found.map_err(|fault| vec![fault])?;
+            symmetry = symmetry.in_layers(images, &mesh);
+            let is_interface = |t: usize| media::is_in(&mesh, &interfaces, t);
+            let place = (&symmetry.images, between);
+            layers::check_places(&description, stack, &mesh, place, is_interface)?;
+            description.relative_permittivity = permittivity;
+        }
         let whole = symmetry.whole(&mesh);
         notes.extend(conductors::separate(&description, &mesh, whole, &assignment));
         let areas = quality::areas(&mesh);

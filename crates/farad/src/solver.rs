@@ -73,6 +73,9 @@ impl Problem {
         for bem::Mirror { plane, odd } in &self.description.planes {
             (plane.axis, plane.at.to_bits(), odd).hash(&mut hasher);
         }
+        if let Some(stack) = &self.description.stack {
+            format!("{stack:?}").hash(&mut hasher);
+        }
         (&self.mesh.triangles, &self.conductors.of_triangle).hash(&mut hasher);
         for region in self.media.iter().flat_map(|media| &media.regions) {
             region.boundary.hash(&mut hasher);

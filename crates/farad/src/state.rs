@@ -235,7 +235,7 @@ pub(crate) fn find(
         .collect();
     let sources = sources(problem);
     let symmetry = &problem.symmetry;
-    let whole = symmetry.whole(&problem.mesh);
+    let whole = symmetry.sources(&problem.mesh);
     let charges = symmetry.images.charges(&state.charge);
     let at_corners = symmetry.images.at_corners(&state.at_corners);
     let charges = bem::Charges { total: &charges, at_corners: &at_corners };

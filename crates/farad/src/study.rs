@@ -171,6 +171,7 @@ impl Problem {
     pub fn unresolved_gap(&self) -> Option<Gap> {
         let mesh = &self.mesh;
         let owner = &self.conductors.of_triangle;
+        let grounds = self.description.grounds();
         let mut worst: Option<Gap> = None;
         for conductor in 0..self.conductors.names.len() as u32 {
             let all = 0..mesh.triangles.len() as u32;
@@ -180,8 +181,7 @@ impl Problem {
             let others = (!others.is_empty()).then(|| Locator::of_part(mesh, others));
             for &t in own.iter().step_by((own.len() / GAP_SAMPLES).max(1)) {
                 let centroid = mesh.point(t as usize, [1.0 / 3.0; 3]);
-                let to_ground = self.description.planes.iter().filter(|mirror| mirror.odd);
-                let to_ground = to_ground.map(|m| (centroid[m.plane.axis] - m.plane.at).abs());
+                let to_ground = grounds.iter().map(|plane| (centroid[plane.axis] - plane.at).abs());
                 let nearest = others.as_ref().and_then(|others| others.nearest(centroid));
                 let width = to_ground.chain(nearest.map(|n| n.distance)).min_by(f64::total_cmp);
                 let Some(width) = width else { continue };

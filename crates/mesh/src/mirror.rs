@@ -125,6 +125,26 @@ pub fn unfolded(mesh: &Mesh, planes: &[Plane]) -> Mesh {
     whole
 }
 
+/// Adds a mesh of which every point is moved, and triangles run around the other way if it is
+/// mirrored; groups are those that are there.
+pub fn append(whole: &mut Mesh, mesh: &Mesh, place: impl Fn(Vector) -> Vector, is_mirrored: bool) {
+    let first = whole.vertices.len() as u32;
+    whole.vertices.extend(mesh.vertices.iter().map(|&x| place(x)));
+    whole.triangles.extend(mesh.triangles.iter().map(|t| {
+        let [a, b, c] = t.map(|v| first + v);
+        if is_mirrored { [a, c, b] } else { [a, b, c] }
+    }));
+    whole.membership.extend(&mesh.membership);
+    if let (Some(all), Some(patches)) = (&mut whole.patches, &mesh.patches) {
+        let mut nodes: Vec<Vector> = patches.nodes.iter().map(|&x| place(x)).collect();
+        if is_mirrored {
+            let each = nodes.chunks_exact_mut(node_count(patches.order));
+            each.for_each(|nodes| curved::reverse(patches.order, nodes));
+        }
+        all.nodes.extend(nodes);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -55,39 +55,40 @@ pub(crate) struct Panels {
     centre: Vec3,
     scale: f64,
     images: Vec<Image>,
+    /// What charges of panels and their images are multiplied by.
+    factors: Vec<f64>,
 }
 
-/// A mirror image in scaled coordinates.
+/// An image in scaled coordinates: x_k becomes `scale[k]` x_k + `shift[k]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Image {
-    /// `Some(c)`: x_k is reflected to c - x_k.
-    pub(crate) flips: [Option<f64>; 3],
-    pub(crate) sign: f64,
+    /// 1, or -1 where it is mirrored.
+    pub(crate) scale: [f64; 3],
+    pub(crate) shift: [f64; 3],
+    /// What charges are multiplied by, unless a panel lies on its own image.
+    pub(crate) factor: f64,
 }
 
 /// What is there itself.
-const ITSELF: Image = Image { flips: [None; 3], sign: 1.0 };
+const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], factor: 1.0 };
 
 impl Image {
     fn reflect(&self, x: &Vec3) -> Vec3 {
-        Vec3::from_fn(|k, _| self.flips[k].map_or(x[k], |flip| flip - x[k]))
+        Vec3::from_fn(|k, _| self.scale[k] * x[k] + self.shift[k])
     }
 
     /// x_k becomes `map[k]` x_k + `map[3 + k]`; charges are multiplied by `map[6]`.
     pub(crate) fn map(&self) -> [f64; 7] {
-        let [[a, s], [b, t], [c, u]] = self.flips.map(|flip| match flip {
-            Some(flip) => [-1.0, flip],
-            None => [1.0, 0.0],
-        });
-        [a, b, c, s, t, u, self.sign]
+        let ([a, b, c], [s, t, u]) = (self.scale, self.shift);
+        [a, b, c, s, t, u, self.factor]
     }
 
     fn is_mirrored(&self) -> bool {
-        self.flips.iter().flatten().count() % 2 == 1
+        self.scale.iter().product::<f64>() < 0.0
     }
 
     fn of_patch(&self, patch: &Patch) -> Patch {
-        patch.reflected(&self.flips, self.is_mirrored())
+        patch.moved_to(&self.scale, &self.shift, self.is_mirrored())
     }
 
     fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
@@ -155,6 +156,7 @@ impl Panels {
             centre,
             scale,
             images: vec![ITSELF],
+            factors: Vec::new(),
         };
         panels.with_patches(mesh)
     }
@@ -298,19 +300,23 @@ impl Panels {
         density.max(1.0)
     }
 
-    /// The same panels with these images, which must not overlap them.
+    /// The same panels with these images, which must not overlap them but for those that panels
+    /// lie on in layers.
     pub(crate) fn with_images(mut self, images: &Images) -> Self {
-        let image = |g: usize| Image {
-            flips: std::array::from_fn(|k| {
-                // What the centre is mirrored to tells it all.
-                let mirrored = images.reflect(g, self.centre.into())[k];
-                let is_flipped = images.reflect(g, [f64::INFINITY; 3])[k] < 0.0;
-                is_flipped.then(|| (mirrored - self.centre[k]) / self.scale)
-            }),
-            sign: images.sign(g),
+        let image = |g: usize| {
+            // What becomes of the centre, the origin here, tells the shift.
+            let centre = Vec3::from(images.reflect(g, self.centre.into()));
+            Image {
+                scale: images.flips(g).map(|flip| if flip { -1.0 } else { 1.0 }),
+                shift: ((centre - self.centre) / self.scale).into(),
+                factor: images.factor(g),
+            }
         };
         self.images = (0..images.count()).map(image).collect();
         let n = self.len();
+        let factors =
+            |g: usize| self.triangle.iter().map(move |&t| images.factor_of(g, t as usize));
+        self.factors = (0..images.count()).flat_map(factors).collect();
         for image in &self.images[1..] {
             let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
             if self.patches.is_empty() {
@@ -328,9 +334,15 @@ impl Panels {
         self
     }
 
-    /// 1 or -1 for each image: what its charges are multiplied by.
-    pub(crate) fn signs(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
-        self.images.iter().map(|image| image.sign)
+    /// What charges of a panel or an image are multiplied by; 0 for an image that its panel lies on.
+    pub(crate) fn factor(&self, i: usize) -> f64 {
+        self.factors.get(i).copied().unwrap_or(1.0)
+    }
+
+    /// Whether there is anything in entries of panel `i` and the image `j` of another: `j`, or the
+    /// same image of `i`, has charge.
+    pub(crate) fn act(&self, i: usize, j: usize) -> bool {
+        self.factor(j) != 0.0 || self.factor(j / self.len() * self.len() + i) != 0.0
     }
 
     /// Whether an image's vertices are run around the other way than its panel's.
@@ -346,7 +358,7 @@ impl Panels {
     /// The sum over another point and its images, with their signs, of what `f` makes of the square
     /// of the distance.
     pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
-        let one = |image: &Image| image.sign * f((x - image.reflect(y)).norm_squared());
+        let one = |image: &Image| image.factor * f((x - image.reflect(y)).norm_squared());
         self.images.iter().map(one).sum()
     }
 
@@ -381,6 +393,14 @@ impl Panels {
             centre: self.centre,
             scale: self.scale,
             images: self.images.clone(),
+            factors: if self.factors.is_empty() {
+                Vec::new()
+            } else {
+                let images = 0..self.images.len();
+                images
+                    .flat_map(|g| chosen.iter().map(move |i| self.factors[g * n + of(i)]))
+                    .collect()
+            },
         }
     }
 

@@ -342,16 +342,15 @@ impl Patch {
         self
     }
 
-    /// x_k becomes `flips[k]` - x_k where there is one; run around the other way from the first
-    /// corner if `is_turned`.
-    pub(crate) fn reflected(&self, flips: &[Option<f64>; 3], is_turned: bool) -> Self {
+    /// x_k becomes `scale[k]` x_k + `shift[k]`; run around the other way from the first corner if
+    /// `is_turned`.
+    pub(crate) fn moved_to(&self, scale: &[f64; 3], shift: &[f64; 3], is_turned: bool) -> Self {
         let mut image = *self;
         for (term, c) in image.coefficients.iter_mut().enumerate() {
             let at = if is_turned { swapped(term) } else { term };
-            *c = Vec3::from_fn(|k, _| match (flips[k], term) {
-                (Some(flip), 0) => flip - self.coefficients[0][k],
-                (Some(_), _) => -self.coefficients[at][k],
-                (None, _) => self.coefficients[at][k],
+            *c = Vec3::from_fn(|k, _| match term {
+                0 => scale[k] * self.coefficients[0][k] + shift[k],
+                _ => scale[k] * self.coefficients[at][k],
             });
         }
         image

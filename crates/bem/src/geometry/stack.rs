@@ -119,6 +119,11 @@ impl Stack {
         std::iter::once(self.at).chain(tops).collect()
     }
 
+    /// Height of the highest interface.
+    pub fn top(&self) -> f64 {
+        self.at + self.layers.iter().map(|layer| layer.thickness).sum::<f64>()
+    }
+
     /// Relative permittivity of a region: 0 is below all layers, then they follow, and what is
     /// above all; `None` in a ground and for regions that are not there.
     pub fn permittivity(&self, region: usize) -> Option<f64> {

@@ -102,7 +102,7 @@ fn changes<I: PairIntegrals + ?Sized>(
     [error(0), error(1)]
 }
 
-/// The sum over the images g of panel `second`, with their signs, of what `f` gives for panel
+/// The sum over the images g of panel `second`, with their factors, of what `f` gives for panel
 /// `first` and panel g of these.
 pub(crate) fn over_images<E: Entry>(
     panels: &Panels,
@@ -111,10 +111,16 @@ pub(crate) fn over_images<E: Entry>(
     mut f: impl FnMut(usize, usize) -> [E; 2],
 ) -> [E; 2] {
     let n = panels.len();
-    panels.signs().enumerate().fold([E::default(); 2], |sum, (g, sign)| {
-        let [forth, back] = f(first, g * n + second);
-        [sum[0].plus(sign, forth), sum[1].plus(sign, back)]
-    })
+    let mut sum = [E::default(); 2];
+    for start in (0..panels.total()).step_by(n) {
+        if panels.act(first, start + second) {
+            let [forth, back] = f(first, start + second);
+            // Seen from the image, the first panel is the image.
+            let factors = [panels.factor(start + second), panels.factor(start + first)];
+            sum = [sum[0].plus(factors[0], forth), sum[1].plus(factors[1], back)];
+        }
+    }
+    sum
 }
 
 /// Panels of a block. A pair within a block is stored once, one across blocks in both: the more

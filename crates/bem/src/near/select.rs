@@ -41,7 +41,10 @@ impl Selection {
         let [rule, _] = self.rules;
         let n = panels.len();
         let with_images = panels.total() > n;
-        let images = |[i, j]: [usize; 2]| (j..panels.total()).step_by(n).map(move |j| [i, j]);
+        let images = |[i, j]: [usize; 2]| {
+            let all = (j..panels.total()).step_by(n);
+            all.filter(move |&j| panels.act(i, j)).map(move |j| [i, j])
+        };
         let large = |[i, j]: [usize; 2], errors: [f64; 2]| {
             let weights = integrals.weights(panels, i, j % n);
             let small = errors.iter().zip(weights).all(|(error, w)| error * w <= self.error);
@@ -163,7 +166,7 @@ pub(crate) fn smallest_relative_gap(panels: &Panels, rule: &'static Rule) -> f64
         let relative = |&j: &u32| {
             let j = j as usize;
             let size = widths[i].min(widths[j]);
-            if j <= i || (centroids[i] - centroids[j]).norm() > 2.0 * size {
+            if j <= i || !panels.act(i, j) || (centroids[i] - centroids[j]).norm() > 2.0 * size {
                 return 1.0;
             }
             let to = |x: Vec3| panels.points(rule, j).map(move |(y, _)| (x - y).norm_squared());

@@ -113,18 +113,17 @@ impl Product {
         let width = nodes * if dipoles { 3 } else { 1 };
         self.strengths.resize(columns * panels.total() * width, 0.0);
         let inputs = self.sampling.len()[0];
-        let signs: Vec<f64> = panels.signs().collect();
         for (x, all) in
             x.chunks_exact(inputs).zip(self.strengths.chunks_exact_mut(panels.total() * width))
         {
             all.par_chunks_exact_mut(width).enumerate().with_min_len(ROWS).for_each(|(i, all)| {
-                let (panel, sign) = (i % n, signs[i / n]);
+                let (panel, factor) = (i % n, panels.factor(i));
                 let put = |k: usize, charge: f64| {
                     if dipoles {
-                        let dipole = panels.normal(i) * (sign * charge);
+                        let dipole = panels.normal(i) * (factor * charge);
                         all[3 * k..3 * k + 3].copy_from_slice(dipole.as_slice());
                     } else {
-                        all[k] = sign * charge;
+                        all[k] = factor * charge;
                     }
                 };
                 dofs.strengths(rule, (panel, panels.is_mirrored(i)), x, panels.areas()[panel], put);

@@ -115,7 +115,7 @@ impl Finder<'_> {
     }
 
     fn sign(&self, t: u32) -> f64 {
-        self.images.sign(t as usize / self.triangles)
+        self.images.factor(t as usize / self.triangles)
     }
 
     fn is_itself(&self, t: u32) -> bool {

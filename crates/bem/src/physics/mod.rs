@@ -105,7 +105,7 @@ impl Excitation {
         let charges = (0..images.count()).filter(|&g| which(g)).flat_map(|g| {
             self.charges.iter().map(move |q| PointCharge {
                 position: images.reflect(g, q.position),
-                charge: images.sign(g) * q.charge / images.coincident(q.position) as f64,
+                charge: images.factor(g) * q.charge / images.coincident(q.position) as f64,
                 ..*q
             })
         });

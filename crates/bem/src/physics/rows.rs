@@ -99,8 +99,10 @@ impl System {
         let mut part: Vec<u32> = (0..n).map(|i| conductor(of(i)).unwrap_or(0)).collect();
         let mut parts = media.conductors;
         let with_images;
-        let whole = if images.count() > 1 {
-            with_images = images.mesh(mesh);
+        // Layers reflect what is there, and belong to no body.
+        let mirrored = images.mirrored();
+        let whole = if mirrored.count() > 1 {
+            with_images = mirrored.mesh(mesh);
             &with_images
         } else {
             mesh
@@ -128,7 +130,7 @@ impl System {
         let infos: Vec<PanelInfo> = (0..n).into_par_iter().map(info).collect();
         let finder = Finder {
             whole,
-            images,
+            images: &mirrored,
             triangles,
             panel_of: &panel_of,
             panels: &infos,

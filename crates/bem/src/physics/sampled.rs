@@ -259,7 +259,8 @@ impl<'a> WholeRows<'a> {
             })
         };
         let row = |scratch: &mut (Scratch, WeightedPoints), &i: &usize| {
-            (0..panels.total()).filter_map(|j| correction(scratch, i, j)).collect()
+            let all = (0..panels.total()).filter(|&j| panels.factor(j) != 0.0);
+            all.filter_map(|j| correction(scratch, i, j)).collect()
         };
         let scratch = || (Scratch::default(), WeightedPoints::default());
         let corrections = chosen.par_iter().map_init(scratch, row).collect();
@@ -270,11 +271,10 @@ impl<'a> WholeRows<'a> {
     /// The rows' products with unknowns.
     fn times(&self, x: &[f64]) -> Vec<f64> {
         let (panels, n, rule) = (self.panels, self.panels.len(), self.points.rule());
-        let signs: Vec<f64> = panels.signs().collect();
         let mut strengths = vec![0.0; panels.total() * rule.len()];
         for (j, of_panel) in strengths.chunks_exact_mut(rule.len()).enumerate() {
             let (panel, area) = ((j % n, panels.is_mirrored(j)), panels.areas()[j % n]);
-            let put = |k: usize, charge: f64| of_panel[k] = signs[j / n] * charge;
+            let put = |k: usize, charge: f64| of_panel[k] = panels.factor(j) * charge;
             self.dofs.strengths(rule, panel, x, area, put);
         }
         let mut sums = by_points(&self.points, &strengths, self.chosen, self.kinds, panels);
@@ -282,7 +282,7 @@ impl<'a> WholeRows<'a> {
         for (sum, row) in sums.iter_mut().zip(&self.corrections) {
             let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
                 let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);
-                signs[j / n] * terms.sum::<f64>()
+                panels.factor(j) * terms.sum::<f64>()
             };
             *sum += row.iter().map(of).sum::<f64>();
         }

@@ -63,13 +63,12 @@ impl<V: Elementary> BatchedLdl<V> {
             for first in (0..b).step_by(BLOCK) {
                 let mut sums = [V::zero(); BLOCK];
                 for image in images {
-                    let sign = V::splat(image.sign * weight);
+                    let factor = V::splat(image.factor * weight);
                     for place in own {
                         let mut seen = *place;
                         for axis in 0..3 {
-                            if let Some(flip) = image.flips[axis] {
-                                seen[axis] = V::splat(flip).sub(seen[axis]);
-                            }
+                            let [scale, shift] = [image.scale[axis], image.shift[axis]];
+                            seen[axis] = V::splat(scale).mul_add(seen[axis], V::splat(shift));
                         }
                         for point in 0..points {
                             let mut r2 = [V::zero(); BLOCK];
@@ -82,7 +81,7 @@ impl<V: Elementary> BatchedLdl<V> {
                             }
                             let inverse = V::rsqrts_or_zero(r2);
                             for k in 0..BLOCK {
-                                sums[k] = sign.mul_add(inverse[k], sums[k]);
+                                sums[k] = factor.mul_add(inverse[k], sums[k]);
                             }
                         }
                     }

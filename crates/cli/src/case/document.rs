@@ -140,6 +140,26 @@ impl<'d> Section<'d> {
         self.as_number(name, value, low, high)
     }
 
+    /// A number within the schema's range, or `None` for its word.
+    pub(crate) fn number_or(&self, name: &'static str) -> Option<Located<Option<f64>>> {
+        let ValueKind::NumberOr { low, high, word } = self.key(name)?.kind else { return None };
+        let value = self.value(name)?;
+        match value.get_ref() {
+            DeValue::String(text) if text == word => {
+                Some(Located { value: None, span: value.span() })
+            }
+            DeValue::Float(_) | DeValue::Integer(_) => {
+                let number = self.as_number(name, value, low, high)?;
+                Some(Located { value: Some(number.value), span: number.span })
+            }
+            _ => {
+                let expected = format!("a number or \"{word}\" for {name}");
+                self.defects.push(wrong_type(&value.span(), value, &expected));
+                None
+            }
+        }
+    }
+
     /// true or false.
     pub(crate) fn boolean(&self, name: &'static str) -> Option<bool> {
         let value = self.value(name)?;

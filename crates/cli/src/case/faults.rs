@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use farad::{Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault};
+use farad::{
+    Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault, StackFault,
+};
 use mesh::{conductors, mirror, regions};
 
 use super::Case;
@@ -202,6 +204,19 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
                 .label("again here")
                 .first(places.planes[*first].clone())
                 .help("images in parallel planes have images without end; mesh one of the planes")
+        }
+        Fault::Stack { problem, .. } => {
+            let defect = at(&places.stack, message);
+            match problem {
+                StackFault::Through { .. } => defect.help(
+                    "give what reaches through as one with the layers as meshed [[dielectric]] bodies, or move it into one layer",
+                ),
+                StackFault::Shorted { .. } => defect.help("move it off the ground"),
+                StackFault::Plane => {
+                    defect.help("write below = \"ground\" or above = \"ground\" in [stack]")
+                }
+                _ => defect,
+            }
         }
         Fault::MediaTwice => {
             let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();

@@ -15,6 +15,7 @@ pub(crate) mod problem;
 mod read;
 mod resolved;
 mod schema;
+mod stack;
 mod surface;
 pub(crate) mod sweep;
 

@@ -17,6 +17,8 @@ pub(crate) struct Places {
     pub(super) dielectrics: Vec<Entry>,
     pub(super) surfaces: Vec<Entry>,
     pub(super) planes: Vec<Range<usize>>,
+    /// The layers.
+    pub(super) stack: Range<usize>,
     pub(super) charges: Vec<Range<usize>>,
     pub(super) probes: Vec<Entry>,
     pub(super) diffusion: Range<usize>,

@@ -16,8 +16,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, surface,
-    sweep,
+    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, stack,
+    surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -153,6 +153,11 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let (dielectrics, of_dielectrics) = read_dielectrics(top, base).into_iter().unzip();
     let (surfaces, of_surfaces) = surface::read(top).into_iter().unzip();
     let (planes, of_planes) = places::split(plane::read(top));
+    let options = read_solver(top, overrides);
+    let goal = goal::read(top, overrides);
+    let finest = goal.as_ref().map_or(options.tolerance, |goal| goal.accuracy);
+    let (stack, of_stack) = stack::read(top, finest.min(options.tolerance))
+        .map_or((None, 0..0), |stack| (Some(stack.value), stack.span));
     let (charges, of_charges) = places::split(read_charges(top));
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
     let (output, diffusion) = (top.section("output"), top.section("diffusion"));
@@ -169,6 +174,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         dielectrics,
         surfaces,
         planes,
+        stack,
         charges,
         lenient,
         field: top.section("external").vector("field").map_or([0.0; 3], |field| field.value),
@@ -186,6 +192,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         dielectrics: of_dielectrics,
         surfaces: of_surfaces,
         planes: of_planes,
+        stack: of_stack,
         charges: of_charges,
         probes: of_probes,
         diffusion: diffusion.span(),
@@ -197,8 +204,6 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
             top.report(faults::defect(&description, &places, &fault, true));
         }
     }
-    let options = read_solver(top, overrides);
-    let goal = goal::read(top, overrides);
     let directory = output
         .text("directory")
         .map_or_else(|| PathBuf::from(format!("{stem}.out")), |text| PathBuf::from(text.value));

@@ -8,7 +8,7 @@ use farad::{
     axis_name,
 };
 
-use super::{Case, goal, plane};
+use super::{Case, goal, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
@@ -56,7 +56,10 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
     let permittivity = number(description.relative_permittivity);
-    document.table("[medium]", [("relative_permittivity", permittivity)]);
+    // In layers it is that of one of them.
+    if case.description.stack.is_none() {
+        document.table("[medium]", [("relative_permittivity", permittivity)]);
+    }
     media(&mut document, case, folder);
     conductors(&mut document, problem);
     sources(&mut document, description);
@@ -147,6 +150,26 @@ fn conductors(document: &mut Document, problem: &Problem) {
 
 /// Planes, charges and the external field.
 fn sources(document: &mut Document, description: &Description) {
+    if let Some(stack) = &description.stack {
+        let beyond = |of| match stack::beyond(of) {
+            Ok(eps) => number(eps),
+            Err(word) => string(word),
+        };
+        document.table(
+            "[stack]",
+            [
+                ("axis", string(axis_name(stack.axis))),
+                ("at", number(stack.at)),
+                ("below", beyond(stack.below)),
+                ("above", beyond(stack.above)),
+            ],
+        );
+        for layer in &stack.layers {
+            let eps = number(layer.permittivity);
+            let own = [("thickness", number(layer.thickness)), ("relative_permittivity", eps)];
+            document.table("[[layer]]", own);
+        }
+    }
     for mirror in &description.planes {
         document.table(
             "[[plane]]",

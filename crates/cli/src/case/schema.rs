@@ -16,6 +16,8 @@ pub(crate) enum ValueKind {
     Numbers,
     /// A number in low ..= high.
     Number { low: f64, high: f64 },
+    /// A number in low ..= high, or a word.
+    NumberOr { low: f64, high: f64, word: &'static str },
     /// true or false.
     Bool,
     /// Three numbers, each in -high ..= high.
@@ -47,9 +49,11 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 14] = [
+pub(crate) const TABLES: [&str; 16] = [
     "mesh",
     "medium",
+    "stack",
+    "layer",
     "dielectric",
     "surface",
     "conductor",
@@ -65,8 +69,8 @@ pub(crate) const TABLES: [&str; 14] = [
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 7] =
-    ["dielectric", "surface", "conductor", "plane", "charge", "probe", "sweep"];
+const ARRAYS: [&str; 8] =
+    ["layer", "dielectric", "surface", "conductor", "plane", "charge", "probe", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
@@ -90,13 +94,17 @@ const ACCURACY: ValueKind = ValueKind::Number { low: ACCURACIES.0, high: ACCURAC
 /// Wide enough for scaled units, narrow enough that farads neither overflow nor vanish.
 const PERMITTIVITY: ValueKind = ValueKind::Number { low: 1e-12, high: 1e12 };
 
+/// What is beyond layers.
+pub(crate) const GROUND: &str = "ground";
+const HALF_SPACE: ValueKind = ValueKind::NumberOr { low: 1e-12, high: 1e12, word: GROUND };
+
 /// Volts, coulombs, volts per metre, coordinates: small enough to be squared and summed.
 const LARGEST: f64 = 1e30;
 const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 59] = [
+pub(crate) const KEYS: [Key; 65] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -105,6 +113,12 @@ pub(crate) const KEYS: [Key; 59] = [
     key("mesh", "lenient", ValueKind::Bool, Absent::Default("false")),
     key("mesh", "smooth", ValueKind::Number { low: 0.0, high: 180.0 }, Absent::Default("none")),
     key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
+    key("stack", "axis", ValueKind::Choice(&AXES), Absent::Default("z")),
+    key("stack", "at", QUANTITY, Absent::Default("0.0")),
+    key("stack", "below", HALF_SPACE, Absent::Default("1.0")),
+    key("stack", "above", HALF_SPACE, Absent::Default("1.0")),
+    key("layer", "thickness", POSITIVE, Absent::Error),
+    key("layer", "relative_permittivity", PERMITTIVITY, Absent::Error),
     key("dielectric", "name", ValueKind::Text, Absent::Error),
     key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
     key("dielectric", "group", ValueKind::Names, Absent::Error),

@@ -40,7 +40,10 @@ struct OnMetal {
 
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
-        let matrix = between(&children(system.panels.vertices(i)));
+        // In an interface of layers the panel's own image acts with it.
+        let factor = system.panels.factor(i);
+        let matrix =
+            between(&children(system.panels.vertices(i))).map(|row| row.map(|v| factor * v));
         let last = CHILDREN - 1;
         let apart = Matrix3::from_fn(|k, l| {
             matrix[k][l] - matrix[k][last] - matrix[last][l] + matrix[last][last]

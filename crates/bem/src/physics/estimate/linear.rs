@@ -150,7 +150,8 @@ struct OnMetal {
 
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
-        let matrix = between(system.panels.vertices(i));
+        // In an interface of layers the panel's own image acts with it.
+        let matrix = between(system.panels.vertices(i)) * system.panels.factor(i);
         let factor = added().tr_mul(&(&matrix * added())).cholesky();
         Self { matrix, factor, area: system.panels.areas()[i] }
     }

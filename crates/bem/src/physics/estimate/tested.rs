@@ -97,7 +97,11 @@ impl Sources {
             .flat_map(|i| at.iter().map(move |&at| panels.unscaled(&panels.point(i, at))))
             .collect();
         let image = |g: usize| own.iter().map(move |&x| panels.scaled(images.reflect(g, x)));
-        let of_image = |g: usize| charges.iter().map(move |q| images.sign(g) * q);
+        let each = charges.len() / panels.len().max(1);
+        let of_image = |g: usize| {
+            let factor = move |k: usize| panels.factor(g * panels.len() + k / each);
+            charges.iter().enumerate().map(move |(k, q)| factor(k) * q)
+        };
         Self {
             places: (0..images.count()).flat_map(image).collect(),
             charges: (0..images.count()).flat_map(of_image).collect(),

@@ -131,14 +131,13 @@ fn sums(
         ..fmm::Options::default()
     };
     let mut plan = fmm::Plan::new(&places, Some(points), &options)?;
-    let signs: Vec<f64> = panels.signs().collect();
     let (mut potential, mut gradient) = (Vec::new(), Vec::new());
     for group in x.chunks(GROUP) {
         let mut strengths = vec![0.0; group.len() * places.len()];
         for (strengths, x) in strengths.chunks_exact_mut(places.len()).zip(group) {
             strengths.par_chunks_exact_mut(rule.len()).enumerate().for_each(|(j, of_panel)| {
                 let panel = (j % n, panels.is_mirrored(j));
-                let put = |k: usize, charge: f64| of_panel[k] = signs[j / n] * charge;
+                let put = |k: usize, charge: f64| of_panel[k] = panels.factor(j) * charge;
                 dofs.strengths(rule, panel, x, panels.areas()[j % n], put);
             });
         }
@@ -224,7 +223,7 @@ impl Near<'_> {
     /// normal derivatives.
     fn corrections(&self, own: std::ops::Range<usize>) -> (OfBlock, OfBlock) {
         let (panels, rows) = (&self.system.panels, &self.system.rows);
-        let (n, places) = (panels.len(), self.barycentric.len());
+        let places = self.barycentric.len();
         let has_interfaces = own.clone().any(|i| rows.conductor[i].is_none());
         let zeros = || vec![vec![0.0; own.len() * places]; self.x.len()];
         let mut potential = zeros();
@@ -237,9 +236,9 @@ impl Near<'_> {
         let (low, high) = targets.iter().fold(nothing, around);
         let mut found = Vec::new();
         self.search.around_box(&low, &high, &mut found);
-        let signs: Vec<f64> = panels.signs().collect();
         let mut room = Differences::default();
-        for j in found.into_iter().map(|j| j as usize) {
+        let found = found.into_iter().map(|j| j as usize);
+        for j in found.filter(|&j| panels.factor(j) != 0.0) {
             let Differences { near, chosen, places: at, .. } = &mut room;
             let reach = NEAR * panels.radius(j);
             near.clear();
@@ -256,7 +255,7 @@ impl Near<'_> {
                 continue;
             }
             let of_panel: Vec<[f64; MODES]> =
-                self.x.iter().map(|x| self.amplitudes(j, signs[j / n], x)).collect();
+                self.x.iter().map(|x| self.amplitudes(j, panels.factor(j), x)).collect();
             room.of_curved.clear();
             if let Some(patch) = panels.curved(j) {
                 let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
