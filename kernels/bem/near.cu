@@ -141,7 +141,7 @@ extern "C" __global__ void near_closest(const double* vertices, const double* ar
             for (u32 j = max(starts[leaf], from); j < starts[leaf + 1]; j++) {
                 const double* other = centroids + 4 * (u64)j;
                 double size = fmin(width, width_of(j));
-                if (norm(Vec{other[0], other[1], other[2]} - x) > 2.0 * size) continue;
+                if (norm(Vec{other[0], other[1], other[2]} - x) > 2.0 * size || !act(rows, g, i, j)) continue;
                 Corners t = load(vertices, j);
                 double nearest = 1e300;
                 for (u32 p = 0; p < nodes_of_rule; p++) {
@@ -214,6 +214,7 @@ extern "C" __global__ void near_select(const double* vertices, const double* cha
     Corners s = load(vertices, pair.i), other = load(vertices, pair.j);
     bool overlaps = false, certain = false;
     for (u32 g = 0; g < images_of(rows) && !certain; g++) {
+        if (!act(rows, g, pair.i, pair.j)) continue;
         Corners t = image_of(rows, g, other);
         if (overlap(s, t)) {
             overlaps = true;
@@ -302,6 +303,7 @@ extern "C" __global__ void near_integrate(const double* vertices, const double* 
     Corners s = load(vertices, pair.i), other = load(vertices, pair.j);
     Both sums = {0.0, 0.0};
     for (u32 g = 0; g < images_of(rows); g++) {
+        if (!act(rows, g, pair.i, pair.j)) continue;
         Corners t = image_of(rows, g, other);
         Both entries;
         if (!exact(rows, quadrature, rules, s, t, pair, edges, &entries)) {
@@ -312,8 +314,9 @@ extern "C" __global__ void near_integrate(const double* vertices, const double* 
             Both errors = differences(entries, by_points(rows, rules, degree, s, degree, t, pair));
             needed = pair_matters(rows, errors, charges, parts, pair, allowed);
         }
-        sums.forth += sign_of(rows, g) * entries.forth;
-        sums.back += sign_of(rows, g) * entries.back;
+        // Seen from the image, the first panel is the image.
+        sums.forth += factor_of(rows, g, pair.j) * entries.forth;
+        sums.back += factor_of(rows, g, pair.i) * entries.back;
     }
     if (!needed) return;
     u32 at = atomicAdd(kept_count, 1u);
@@ -336,12 +339,14 @@ extern "C" __global__ void near_diagonal(const double* vertices, u32 n, const do
     Triangle t = triangle_of(own);
     double sum = kind_of(rows, i) == SINGLE ? self_integral(t) / (t.area * t.area) : 0.0;
 #if GENERAL
+    sum *= factor_of(rows, 0, i);
     Rules rules = {triangle, rule_starts, line, most_degree, most_points};
     Quadrature quadrature = {accuracy, increment};
     for (u32 g = 1; g < images_of(rows); g++) {
+        if (!act(rows, g, i, i)) continue;
         Both entries;
         exact(rows, quadrature, rules, own, image_of(rows, g, own), {i, i}, 1, &entries);
-        sum += sign_of(rows, g) * entries.forth;
+        sum += factor_of(rows, g, i) * entries.forth;
     }
 #endif
     diagonal[i] = sum;

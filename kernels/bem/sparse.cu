@@ -52,11 +52,13 @@ extern "C" __global__ void sparse_sort(u32 n, const u32* starts, u32* columns, V
 
 // What the points of the rule on two panels and on images of the second give to the entry in the
 // row of the first.
-__device__ __forceinline__ double over_points(const Rows* rows, const Rules& rules, u32 degree, u32 row, const Corners& own,
-                                              const Corners& other, bool first) {
+__device__ __forceinline__ double over_points(const Rows* rows, const Rules& rules, u32 degree, u32 row, u32 column,
+                                              const Corners& own, const Corners& other, bool first) {
     u32 kind = kind_of(rows, row);
     double sum = 0.0;
     for (u32 g = 0; g < images_of(rows); g++) {
+        double factor = factor_of(rows, g, column);
+        if (factor == 0.0) continue;
         Corners t = image_of(rows, g, other);
         double value = 0.0;
         if (kind == SINGLE) {
@@ -66,7 +68,7 @@ __device__ __forceinline__ double over_points(const Rows* rows, const Rules& rul
         } else if (kind == ADJOINT) {
             value = -dot(normal_of(own), field_by_points(rules, degree, own.v, degree, t.v));
         }
-        sum += sign_of(rows, g) * value;
+        sum += factor * value;
     }
     return sum;
 }
@@ -82,10 +84,10 @@ extern "C" __global__ void sparse_subtract(u32 n, const u32* starts, const u32* 
     u32 place = order[row];
     for (u32 k = starts[row] + lane; k < starts[row + 1]; k += LANES) {
         u32 j = columns[k];
-        double sum = over_points(rows, rules, degree, row, own, load(vertices, j), place <= order[j]);
+        double sum = over_points(rows, rules, degree, row, j, own, load(vertices, j), place <= order[j]);
         values[k] = (VALUE)((double)values[k] - sum);
     }
-    if (lane == 0) diagonal[row] -= over_points(rows, rules, degree, row, own, own, true);
+    if (lane == 0) diagonal[row] -= over_points(rows, rules, degree, row, row, own, own, true);
 }
 
 // Of some rows the entries in columns that have an index (not ~0): how many there are, and they,

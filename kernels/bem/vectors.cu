@@ -5,15 +5,15 @@
 #define WARPS (THREADS / 32)
 
 // Charges of panels to charges of points: point p of panel i carries weights[p] of it, that of an
-// image with the image's sign. One column of the grid's second dimension each; panels:
+// image times its factor. One column of the grid's second dimension each; panels:
 // [columns][n], points: [columns][images][n][nodes].
-extern "C" __global__ void points_spread(u32 n, u32 nodes, const double* rule, const Image* images, u32 image_count,
+extern "C" __global__ void points_spread(u32 n, u32 nodes, const double* rule, const double* factors, u32 image_count,
                                          const double* panels, double* points) {
     u64 k = (u64)blockIdx.x * THREADS + threadIdx.x, of_column = (u64)image_count * n * nodes;
     if (k >= of_column) return;
     u64 panel = k / nodes;
     double charge = panels[(u64)blockIdx.y * n + panel % n];
-    points[blockIdx.y * of_column + k] = rule[4 * (k % nodes) + 3] * images[panel / n].sign * charge;
+    points[blockIdx.y * of_column + k] = rule[4 * (k % nodes) + 3] * factors[panel] * charge;
 }
 
 // Sums at points to rows of panels: means of potentials, or of gradients along the panel's normal.

@@ -1,5 +1,5 @@
 // What a matrix over panels has beyond potentials of panels without images: rows of other kinds,
-// mirror images, needs of charges in space. CPU twins: crates/bem/src/near/pairs.rs,
+// images, needs of charges in space. CPU twins: crates/bem/src/near/pairs.rs,
 // geometry/panels.rs and near/needs.rs.
 #pragma once
 #include "shared/triangle.cuh"
@@ -9,9 +9,9 @@
 #error macro GENERAL (0 or 1) is missing
 #endif
 
-// A mirror image: x_k becomes scale_k x_k + shift_k.
+// An image: x_k becomes scale_k x_k + shift_k.
 struct Image {
-    double scale[3], shift[3], sign;
+    double scale[3], shift[3], factor;
 };
 
 // What charges in space induce on a panel, and what errors in its row count.
@@ -25,7 +25,9 @@ struct Rows {
     const Need* needs;  // or null
     const Image* images;
     u64 image_count;
-    double angles;  // accuracy of solid angles
+    double angles;          // accuracy of solid angles
+    const double* factors;  // [images][panels]
+    u64 panels;
 };
 
 __device__ __forceinline__ Corners load(const double* vertices, u32 i) {
@@ -37,7 +39,15 @@ __device__ __forceinline__ u32 kind_of(const Rows* rows, u32 i) { return GENERAL
 
 __device__ __forceinline__ u32 images_of(const Rows* rows) { return GENERAL ? (u32)rows->image_count : 1; }
 
-__device__ __forceinline__ double sign_of(const Rows* rows, u32 g) { return GENERAL ? rows->images[g].sign : 1.0; }
+// What charges of panel i are multiplied by in image g: 0 where the panel lies on that image.
+__device__ __forceinline__ double factor_of(const Rows* rows, u32 g, u32 i) {
+    return GENERAL ? rows->factors[g * rows->panels + i] : 1.0;
+}
+
+// Whether there is anything in the entries of panel i and image g of panel j.
+__device__ __forceinline__ bool act(const Rows* rows, u32 g, u32 i, u32 j) {
+    return factor_of(rows, g, i) != 0.0 || factor_of(rows, g, j) != 0.0;
+}
 
 __device__ __forceinline__ Vec reflected(const Rows* rows, u32 g, Vec x) {
     if (!GENERAL || g == 0) return x;

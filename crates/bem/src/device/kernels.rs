@@ -57,7 +57,7 @@ pub(crate) struct Pair([u32; 2]);
 // SAFETY: numbers.
 unsafe impl Plain for Pair {}
 
-/// Scales, shifts and sign of a mirror image, as `kernels/shared/rows.cuh` declares it.
+/// Scales, shifts and factor of an image, as `kernels/shared/rows.cuh` declares it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mirror(pub(super) [f64; 7]);
@@ -102,7 +102,7 @@ cuda::arguments! {
         diagonal: Pointer<f64>,
     }
 
-    /// Mirror images.
+    /// Images.
     struct Images { images: Pointer<Mirror>, image_count: u32 }
 }
 
@@ -414,7 +414,8 @@ pub(super) mod vectors {
             n: u32,
             nodes: u32,
             rule: Pointer<[f64; 4]>,
-            images: Images,
+            factors: Pointer<f64>,
+            image_count: u32,
             panels: Pointer<f64>,
             points: Pointer<f64>,
         }

@@ -97,7 +97,8 @@ impl DeviceProduct {
             n: count(n),
             nodes: count(self.nodes),
             rule,
-            images: rows.images(),
+            factors: rows.factors(),
+            image_count: count(rows.image_count()),
             panels: x.pointer(),
             points: self.charges.pointer(),
         };

@@ -9,7 +9,7 @@ use crate::geometry::panels::Panels;
 use crate::near::Needs;
 use crate::near::pairs::RowKind;
 
-/// Kinds of rows, mirror images, needs. Where there is nothing of it, kernels without all that are
+/// Kinds of rows, images, needs. Where there is nothing of it, kernels without all that are
 /// compiled.
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -18,6 +18,8 @@ pub(super) struct Rows {
     /// Induced density, the area around with about this density, what errors in the row count.
     needs: Option<Buffer<[f64; 3]>>,
     images: Buffer<Mirror>,
+    /// What charges of panels are multiplied by, shape (images, panels).
+    factors: Buffer<f64>,
     /// Their addresses, as the kernels' `Rows` has them.
     table: Buffer<u64>,
     pub(super) has_potentials: bool,
@@ -43,6 +45,7 @@ impl Rows {
         };
         let kinds: Vec<u32> = kinds.iter().map(kind).collect();
         let images: Vec<Mirror> = panels.images().iter().map(|image| Mirror(image.map())).collect();
+        let factors: Vec<f64> = (0..panels.total()).map(|i| panels.factor(i)).collect();
         let mut rows = Self {
             macros: general(images.len() > 1 || kinds.iter().any(|&kind| kind != SINGLE)),
             has_potentials: kinds.contains(&SINGLE),
@@ -50,6 +53,7 @@ impl Rows {
             kinds: device.upload(&kinds)?,
             needs: None,
             images: device.upload(&images)?,
+            factors: device.upload(&factors)?,
             table: device.buffer(0)?,
         };
         rows.describe(device, 0.0, areas)?;
@@ -76,8 +80,10 @@ impl Rows {
         let needs = self.needs.as_ref().map_or(0, Buffer::address);
         let (kinds, images) = (self.kinds.address(), self.images.address());
         let count = self.images.len() as u64;
-        self.table =
-            device.upload(&[areas.address(), kinds, needs, images, count, angles.to_bits()])?;
+        let (factors, panels) = (self.factors.address(), self.factors.len() as u64 / count);
+        let table =
+            [areas.address(), kinds, needs, images, count, angles.to_bits(), factors, panels];
+        self.table = device.upload(&table)?;
         Ok(())
     }
 
@@ -100,6 +106,10 @@ impl Rows {
 
     pub(super) fn images(&self) -> Images {
         Images { images: self.images.pointer(), image_count: count(self.images.len()) }
+    }
+
+    pub(super) fn factors(&self) -> Pointer<f64> {
+        self.factors.pointer()
     }
 
     pub(super) fn image_count(&self) -> usize {
