@@ -6,6 +6,8 @@ use super::kernels::vectors::{self, TARGETS, THREADS};
 use super::kernels::{Kernel, count};
 use super::near::DeviceNear;
 use crate::Error;
+use crate::operator::far;
+use crate::operator::host::Sampling;
 use crate::quadrature::sums::Rule;
 use crate::solve::backend::Sampled;
 use crate::solve::schedule::PlanSchedule;
@@ -28,6 +30,8 @@ pub(crate) struct DeviceProduct {
     /// At the points, shapes (k, points) and (k, points, 3), as far as rows ask for them.
     potentials: Buffer<f64>,
     gradients: Buffer<f64>,
+    /// Where some images are far away, which processors sum.
+    far: Option<Sampling>,
 }
 
 impl DeviceProduct {
@@ -44,7 +48,13 @@ impl DeviceProduct {
             gradients: device.buffer(0)?,
             device,
             near,
+            far: None,
         })
+    }
+
+    /// The same with what these panels' images far away do, if there are any.
+    pub(crate) fn with_far_images(self, sampling: Sampling) -> Self {
+        Self { far: sampling.panels.far().is_some().then_some(sampling), ..self }
     }
 
     /// Entries of the near field.
@@ -119,7 +129,14 @@ impl DeviceProduct {
             panels: y.pointer(),
         };
         self.average.over(n, columns, average)?;
-        Ok(self.near.multiply_add(x, y, columns)?)
+        self.near.multiply_add(x, y, columns)?;
+        if let Some(Sampling { panels, rules, kinds, dofs }) = &self.far {
+            let (there, mut rows) = (x.to_vec()?, y.to_vec()?);
+            let of_columns = ..columns * n;
+            far::add(panels, *rules, kinds, dofs, &there[of_columns], &mut rows[of_columns]);
+            y.write(&rows)?;
+        }
+        Ok(())
     }
 
     /// What the first column of the last product has at some points, and the sums over all pairs

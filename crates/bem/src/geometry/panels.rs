@@ -1,9 +1,12 @@
 //! The triangles of a surface as the operators see them: centred, scaled to unit size, and in an
 //! order in which neighbours in space are neighbours in memory.
 
+use std::sync::Arc;
+
 use mesh::Mesh;
 use rayon::prelude::*;
 
+use crate::geometry::far::FarImages;
 use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
@@ -57,6 +60,8 @@ pub(crate) struct Panels {
     images: Vec<Image>,
     /// What charges of panels and their images are multiplied by.
     factors: Vec<f64>,
+    /// Images that are not among these.
+    far: Option<Arc<FarImages>>,
 }
 
 /// An image in scaled coordinates: x_k becomes `scale[k]` x_k + `shift[k]`.
@@ -73,7 +78,7 @@ pub(crate) struct Image {
 const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], factor: 1.0 };
 
 impl Image {
-    fn reflect(&self, x: &Vec3) -> Vec3 {
+    pub(crate) fn place(&self, x: &Vec3) -> Vec3 {
         Vec3::from_fn(|k, _| self.scale[k] * x[k] + self.shift[k])
     }
 
@@ -92,7 +97,7 @@ impl Image {
     }
 
     fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
-        let [a, b, c] = corners.each_ref().map(|v| self.reflect(v));
+        let [a, b, c] = corners.each_ref().map(|v| self.place(v));
         // One that is mirrored is run around the other way.
         if self.is_mirrored() { [a, c, b] } else { [a, b, c] }
     }
@@ -157,6 +162,7 @@ impl Panels {
             scale,
             images: vec![ITSELF],
             factors: Vec::new(),
+            far: None,
         };
         panels.with_patches(mesh)
     }
@@ -322,7 +328,7 @@ impl Panels {
             if self.patches.is_empty() {
                 self.centroids.extend(of_image.iter().map(centroid));
             } else {
-                let of = |i: usize| image.reflect(&self.centroids[i]);
+                let of = |i: usize| image.place(&self.centroids[i]);
                 let centroids: Vec<Vec3> = (0..n).map(of).collect();
                 self.centroids.extend(centroids);
                 let of = |i: usize| image.of_patch(&self.patches[i]);
@@ -332,6 +338,45 @@ impl Panels {
             self.vertices.extend(of_image);
         }
         self
+    }
+
+    /// The same with images far away summed apart, to this absolute error of the potential of a unit
+    /// charge ([`Self::far`]): they are no images of panels then.
+    pub(crate) fn with_far_apart(mut self, tolerance: f64) -> Self {
+        let n = self.len();
+        let nothing = [Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)];
+        // Curved panels are within their radii.
+        let is_curved = self.are_curved();
+        let around = |[low, high]: [Vec3; 2], i: usize| {
+            let out = Vec3::repeat(if is_curved { self.radii[i] } else { 0.0 });
+            let corners = self.vertices[i].iter().copied();
+            let middle = is_curved.then_some(self.centroids[i]);
+            corners.chain(middle).fold([low, high], |[low, high], x| {
+                let out = if middle == Some(x) { out } else { Vec3::zeros() };
+                [low.inf(&(x - out)), high.sup(&(x + out))]
+            })
+        };
+        let bounds = (0..n).fold(nothing, around);
+        let Some((near, far)) = FarImages::apart(bounds, &self.images, tolerance) else {
+            return self;
+        };
+        let kept = |g: &usize| g * n..(g + 1) * n;
+        self.vertices = near.iter().flat_map(|g| self.vertices[kept(g)].iter().copied()).collect();
+        self.centroids =
+            near.iter().flat_map(|g| self.centroids[kept(g)].iter().copied()).collect();
+        self.factors = near.iter().flat_map(|g| self.factors[kept(g)].iter().copied()).collect();
+        if !self.patches.is_empty() {
+            self.patches =
+                near.iter().flat_map(|g| self.patches[kept(g)].iter().copied()).collect();
+        }
+        self.images = near.iter().map(|&g| self.images[g]).collect();
+        self.far = Some(Arc::new(far));
+        self
+    }
+
+    /// The sum over images far away, if they are summed apart.
+    pub(crate) fn far(&self) -> Option<&FarImages> {
+        self.far.as_deref()
     }
 
     /// What charges of a panel or an image are multiplied by; 0 for an image that its panel lies on.
@@ -358,13 +403,13 @@ impl Panels {
     /// The sum over another point and its images, with their signs, of what `f` makes of the square
     /// of the distance.
     pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
-        let one = |image: &Image| image.factor * f((x - image.reflect(y)).norm_squared());
+        let one = |image: &Image| image.factor * f((x - image.place(y)).norm_squared());
         self.images.iter().map(one).sum()
     }
 
     /// Distance of a point from the nearest of another and its images.
     pub(crate) fn nearest_distance(&self, x: &Vec3, y: &Vec3) -> f64 {
-        let distance = |image: &Image| (x - image.reflect(y)).norm();
+        let distance = |image: &Image| (x - image.place(y)).norm();
         self.images.iter().map(distance).fold(f64::INFINITY, f64::min)
     }
 
@@ -393,6 +438,7 @@ impl Panels {
             centre: self.centre,
             scale: self.scale,
             images: self.images.clone(),
+            far: self.far.clone(),
             factors: if self.factors.is_empty() {
                 Vec::new()
             } else {

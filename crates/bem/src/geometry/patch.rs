@@ -460,7 +460,7 @@ mod tests {
                 assert!((x - patch.at(at)).norm() < 1e-15);
                 assert!((n - patch.normal(at)).norm() < 1e-14);
                 // Its image in x = 0.3.
-                let image = patch.reflected(&[Some(0.6), None, None], true);
+                let image = patch.moved_to(&[-1.0, 1.0, 1.0], &[0.6, 0.0, 0.0], true);
                 let mirrored = image.at([at[1], at[0]]);
                 let expected = patch.at(at);
                 assert!(

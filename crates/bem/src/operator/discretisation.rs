@@ -171,7 +171,8 @@ impl Discretisation {
             .transpose()?;
         near.subtract_points(rule)?;
         stream.stream().synchronize()?;
-        Ok(Box::new(OnDevice::new(DeviceProduct::new(near, rule)?, preconditioner)))
+        let product = DeviceProduct::new(near, rule)?.with_far_images(self.sampling.clone());
+        Ok(Box::new(OnDevice::new(product, preconditioner)))
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::far;
 use super::points::QuadraturePoints;
 use crate::Error;
 use crate::geometry::panels::Panels;
@@ -28,7 +29,7 @@ use crate::space::{self, Dofs};
 const ROWS: usize = 64;
 
 /// Panels, points and unknowns of an operator.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sampling {
     pub(crate) panels: Arc<Panels>,
     /// Rules of the sources, and of the targets.
@@ -197,6 +198,8 @@ impl Product {
         };
         plan.apply(densities, potentials)?;
         self.gather(y);
+        let Sampling { panels, rules, kinds, dofs } = &self.sampling;
+        far::add(panels, *rules, kinds, dofs, x, y);
         match &self.slopes {
             None => self.near.multiply_add(x, y),
             Some(slopes) => {

@@ -4,6 +4,7 @@
 pub(crate) mod algebra;
 pub(crate) mod dense;
 pub(crate) mod discretisation;
+pub(crate) mod far;
 pub(crate) mod fast_sum;
 pub(crate) mod host;
 pub(crate) mod layer;

@@ -107,6 +107,8 @@ impl Prepared {
             Method::Dense => true,
             Method::Fmm => false,
         };
+        let system =
+            if is_dense { system } else { system.with_far_images_apart(options.tolerance) };
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 

@@ -31,6 +31,9 @@ use crate::solve::completion::{Completion, Laws, Vectors};
 use crate::space::Density;
 use crate::{Error, Images};
 
+/// Errors of images far away, as a share of the solver's tolerance.
+const OF_FAR_IMAGES: f64 = 0.03;
+
 /// Fields of so many times their mean over an interface are a peak, next to a charge.
 const PEAK: f64 = 10.0;
 
@@ -80,6 +83,15 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 }
 
 impl System {
+    /// The same with images in layers far away summed apart, for solves to this tolerance.
+    pub(super) fn with_far_images_apart(mut self, tolerance: f64) -> Self {
+        if self.images.has_layers() {
+            let panels = Arc::unwrap_or_clone(self.panels);
+            self.panels = Arc::new(panels.with_far_apart(OF_FAR_IMAGES * tolerance));
+        }
+        self
+    }
+
     #[tracing::instrument(level = "debug", skip_all, name = "equations")]
     pub(super) fn new(mesh: &Mesh, media: Media<'_>, density: Density) -> Result<Self, Error> {
         let triangles = mesh.triangles.len();

@@ -15,6 +15,7 @@ use crate::near::accuracy::Accuracy;
 use crate::near::pairs::{LayerPairs, RowKind, Scratch};
 use crate::near::slopes::SlopePairs;
 use crate::near::{Entry, PairIntegrals};
+use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::MODES;
 use crate::quadrature::sums::Rule;
@@ -279,6 +280,11 @@ impl<'a> WholeRows<'a> {
         }
         let mut sums = by_points(&self.points, &strengths, self.chosen, self.kinds, panels);
         let modes = x.len() / n.max(1);
+        if panels.far().is_some() {
+            let mut rows = vec![0.0; x.len()];
+            far::add(panels, [rule; 2], self.kinds, &self.dofs, x, &mut rows);
+            sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += rows[i]);
+        }
         for (sum, row) in sums.iter_mut().zip(&self.corrections) {
             let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
                 let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);

@@ -99,7 +99,8 @@ impl Sources {
         let image = |g: usize| own.iter().map(move |&x| panels.scaled(images.reflect(g, x)));
         let each = charges.len() / panels.len().max(1);
         let of_image = |g: usize| {
-            let factor = move |k: usize| panels.factor(g * panels.len() + k / each);
+            let triangles = panels.triangles();
+            let factor = move |k: usize| images.factor_of(g, triangles[k / each] as usize);
             charges.iter().enumerate().map(move |(k, q)| factor(k) * q)
         };
         Self {

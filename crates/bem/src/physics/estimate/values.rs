@@ -12,6 +12,7 @@ use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, OfModes, Wanted};
 use crate::integrals::potentials::WeightedPoints;
 use crate::near::Sources;
+use crate::operator::far;
 use crate::operator::points::QuadraturePoints;
 use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::sums::Rule;
@@ -152,6 +153,20 @@ fn sums(
                 gradient: with_gradients.then_some(&mut gradient[from_gradient..]),
             },
         )?;
+    }
+    if let Some(far) = panels.far() {
+        for (p, x) in x.iter().enumerate() {
+            let coefficients = far::coefficients(far, panels, rule, &dofs, x);
+            let own = p * points.len()..(p + 1) * points.len();
+            potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
+                *value += far.potential(&Vec3::from(*at), &coefficients);
+            });
+            let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
+            gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
+                let more = far.gradient(&Vec3::from(*at), &coefficients);
+                value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
+            });
+        }
     }
     Ok((potential, gradient))
 }

@@ -1,0 +1,75 @@
+//! What images far away do to rows: smooth over the whole surface, beside fast sum and near field.
+
+use rayon::prelude::*;
+
+use crate::geometry::far::FarImages;
+use crate::geometry::panels::Panels;
+use crate::near::pairs::RowKind;
+use crate::quadrature::sums::Rule;
+use crate::space::Dofs;
+
+/// Panels that one task works at a time.
+const TOGETHER: usize = 256;
+
+/// Coefficients of the potential that densities of coefficients `x` make by their images far away,
+/// in a sum over the points of a rule.
+pub(crate) fn coefficients(
+    far: &FarImages,
+    panels: &Panels,
+    rule: &'static Rule,
+    dofs: &Dofs,
+    x: &[f64],
+) -> Vec<f64> {
+    let zeros = || vec![0.0; far.len()];
+    let chunk = |mut moments: Vec<f64>, first: usize| {
+        let mut charges = vec![0.0; rule.len()];
+        for i in first..panels.len().min(first + TOGETHER) {
+            let put = |k: usize, charge: f64| charges[k] = charge;
+            dofs.strengths(rule, (i, false), x, panels.areas()[i], put);
+            let points = panels.points(rule, i).zip(&charges);
+            points.for_each(|((y, _), charge)| far.add_charge(&y, *charge, &mut moments));
+        }
+        moments
+    };
+    let both = |mut a: Vec<f64>, b: Vec<f64>| {
+        a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+        a
+    };
+    let firsts = (0..panels.len()).into_par_iter().step_by(TOGETHER);
+    far.coefficients(&firsts.fold(zeros, chunk).reduce(zeros, both))
+}
+
+/// Adds to rows of charges what images far away of charges `x` do there, shape (columns, modes,
+/// panels) both.
+pub(crate) fn add(
+    panels: &Panels,
+    rules: [&'static Rule; 2],
+    kinds: &[RowKind],
+    dofs: &Dofs,
+    x: &[f64],
+    y: &mut [f64],
+) {
+    let (Some(far), Dofs::Charges(density)) = (panels.far(), dofs) else { return };
+    let (n, modes) = (panels.len(), density.modes());
+    let weights = rules[1].modes();
+    for (x, y) in x.chunks_exact(modes * n).zip(y.chunks_exact_mut(modes * n)) {
+        let coefficients = coefficients(far, panels, rules[0], dofs, x);
+        let of_panel = |i: usize| {
+            let mut sums = [0.0; crate::quadrature::modes::MODES];
+            let normals = panels.normals(rules[1], i);
+            for (k, ((at, _), normal)) in panels.points(rules[1], i).zip(normals).enumerate() {
+                let value = match kinds[i] {
+                    RowKind::Single => far.potential(&at, &coefficients),
+                    RowKind::Adjoint => far.gradient(&at, &coefficients).dot(&normal),
+                    RowKind::Double | RowKind::None => 0.0,
+                };
+                sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight[k] * value);
+            }
+            sums
+        };
+        let rows: Vec<_> = (0..n).into_par_iter().with_min_len(TOGETHER).map(of_panel).collect();
+        for (i, sums) in rows.into_iter().enumerate() {
+            (0..modes).for_each(|mode| y[mode * n + i] += sums[mode]);
+        }
+    }
+}
