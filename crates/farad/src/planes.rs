@@ -1,5 +1,7 @@
 //! The planes of a problem: what has images in them, and what cannot have any.
 
+use std::sync::OnceLock;
+
 use mesh::Mesh;
 use mesh::mirror::{self, Placed};
 
@@ -13,8 +15,8 @@ pub(crate) struct Symmetry {
     pub(crate) images: bem::Images,
     /// The mesh with its mirror images; `None` without planes.
     whole: Option<Mesh>,
-    /// That with the images of all in layers; `None` without layers.
-    in_layers: Option<Mesh>,
+    /// That with the images of all in layers, which states and probes ask for; empty until then.
+    in_layers: OnceLock<Mesh>,
     /// How the mesh lies to each plane.
     placed: Vec<Placed>,
 }
@@ -60,14 +62,13 @@ impl Symmetry {
             return Err(faults);
         }
         let whole = (images.count() > 1).then(|| images.mesh(mesh));
-        Ok(Self { images, whole, in_layers: None, placed })
+        Ok(Self { images, whole, in_layers: OnceLock::new(), placed })
     }
 
     /// The same with images in layers, for the problem's mesh.
     pub(crate) fn in_layers(self, layers: Vec<bem::LayerImage>, mesh: &Mesh) -> Self {
         let images = self.images.with_layers(layers, mesh);
-        let in_layers = images.has_layers().then(|| images.mesh(mesh));
-        Self { images, in_layers, ..self }
+        Self { images, ..self }
     }
 
     /// `mesh`, which is that of the problem, with its mirror images.
@@ -77,7 +78,11 @@ impl Symmetry {
 
     /// The same with images in layers, too: all that charges act from.
     pub(crate) fn sources<'a>(&'a self, mesh: &'a Mesh) -> &'a Mesh {
-        self.in_layers.as_ref().unwrap_or_else(|| self.whole(mesh))
+        if self.images.has_layers() {
+            self.in_layers.get_or_init(|| self.images.mesh(mesh))
+        } else {
+            self.whole(mesh)
+        }
     }
 
     /// Where a point lies.

@@ -27,15 +27,17 @@ const LAST: f64 = 40.0;
 
 /// Numbers of images that are tried for one function, from few on.
 const TRIED: [usize; 11] = [2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 44];
+/// The same between grounds, where they go on farther.
+const TRIED_BETWEEN: [usize; 5] = [32, 48, 64, 96, 140];
 
 /// Largest distances that are tried, in sizes of structure and stack.
 const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
 
-/// The least singular value that counts, relative to the largest and to the tolerance: without it
-/// weights of images are large and cancel.
-const LEAST: f64 = 1e-3;
-/// Where weights are large anyway.
-const LEAST_OF_ALL: f64 = 1e-13;
+/// What weights of images count beside errors, relative to the tolerance: without it they are large
+/// and cancel.
+const SMALL: f64 = 1e-2;
+/// Where they are large anyway.
+const SMALL_BETWEEN: f64 = 1e-12;
 
 /// The lowest wave number times the size, relative to the tolerance: nothing below changes a
 /// potential by more.
@@ -183,6 +185,7 @@ impl Stack {
         let fit = Fit { nearest, size, whole: size + stack, tolerance: self.tolerance, is_closed };
         let mut first = Vec::new();
         let mut others = Vec::new();
+        let mut of_first: Vec<(f64, f64)> = Vec::new();
         for (function, mirror) in [Some(low), Some(high), None].into_iter().enumerate() {
             let has_it = match mirror {
                 Some(at) => at.is_finite(),
@@ -191,7 +194,24 @@ impl Stack {
             if !has_it {
                 continue;
             }
-            let terms = fit.terms(&|k| reflected(k)[function])?;
+            // Between two grounds the three functions are one but for their signs.
+            let same = |sign: f64| {
+                let is_same = |k: f64| {
+                    let [own, other] = [function, 0].map(|f| reflected(k)[f]);
+                    own == sign * other
+                };
+                fit.numbers().iter().all(|&k| is_same(k))
+            };
+            let known = [1.0, -1.0].into_iter().find(|&sign| function > 0 && same(sign));
+            let terms = match known {
+                Some(sign) if !of_first.is_empty() => {
+                    of_first.iter().map(|&(distance, weight)| (distance, sign * weight)).collect()
+                }
+                _ => fit.terms(&|k| reflected(k)[function])?,
+            };
+            if function == 0 {
+                of_first.clone_from(&terms);
+            }
             for (distance, weight) in terms {
                 let shifts: &[(bool, f64)] = match function {
                     0 => &[(true, 2.0 * low - distance)],
@@ -275,12 +295,18 @@ struct Fit {
 }
 
 impl Fit {
-    /// Distances and weights of the terms, the one without distance first.
-    fn terms(&self, f: &dyn Fn(f64) -> f64) -> Result<Vec<(f64, f64)>, TooCoarse> {
+    /// The wave numbers at which functions are looked at.
+    fn numbers(&self) -> Vec<f64> {
         let (lowest, highest) = (LOWEST * self.tolerance / self.size, LAST / self.nearest);
         let step = (highest / lowest).ln() / (NUMBERS - 1) as f64;
-        let numbers: Vec<f64> = (0..NUMBERS).map(|i| lowest * (step * i as f64).exp()).collect();
-        let near = f(LAST * highest);
+        (0..NUMBERS).map(|i| lowest * (step * i as f64).exp()).collect()
+    }
+
+    /// Distances and weights of the terms, the one without distance first.
+    fn terms(&self, f: &dyn Fn(f64) -> f64) -> Result<Vec<(f64, f64)>, TooCoarse> {
+        let numbers = self.numbers();
+        let step = (numbers[1] / numbers[0]).ln();
+        let near = f(LAST * numbers[NUMBERS - 1]);
         let left: Vec<f64> = numbers.iter().map(|&k| f(k) - near).collect();
         let mut terms = Vec::new();
         if near != 0.0 {
@@ -303,7 +329,8 @@ impl Fit {
         let root = DVector::from_iterator(NUMBERS, counts.iter().map(|count| count.sqrt()));
         let target = left.component_mul(&root);
         let mut tried = 0;
-        for images in TRIED {
+        let all: &[usize] = if self.is_closed { &TRIED_BETWEEN } else { &TRIED };
+        for &images in all {
             tried = images;
             let mut found: Option<(f64, Vec<(f64, f64)>)> = None;
             for farthest in self.farthest() {
@@ -312,10 +339,8 @@ impl Fit {
                 let matrix = DMatrix::from_fn(NUMBERS, images, |i, j| {
                     root[i] * (-numbers[i] * distance(j)).exp()
                 });
-                let decomposed = matrix.clone().svd(true, true);
-                let least = if self.is_closed { LEAST_OF_ALL } else { LEAST * self.tolerance };
-                let least = least * decomposed.singular_values.max();
-                let Ok(weights) = decomposed.solve(&target, least) else { continue };
+                let small = if self.is_closed { SMALL_BETWEEN } else { SMALL * self.tolerance };
+                let Some(weights) = least_squares(&matrix, &target, small) else { continue };
                 let rest = (&target - matrix * &weights).component_div(&root);
                 let error = error(&rest);
                 best = best.min(error);
@@ -337,9 +362,27 @@ impl Fit {
     fn farthest(&self) -> Vec<f64> {
         // Between grounds images go on until they are of no account.
         let scale = if self.is_closed { self.size / self.tolerance } else { self.whole };
-        let factors: &[f64] = if self.is_closed { &[1.0, 3.0, 10.0] } else { &FARTHEST };
+        let factors: &[f64] = if self.is_closed { &[3.0, 10.0, 30.0] } else { &FARTHEST };
         factors.iter().map(|factor| factor * scale).collect()
     }
+}
+
+/// Weights w of the least |A w - b|^2 + |small D w|^2, where D has the sizes of A's columns: terms
+/// of far images count at small k alone, and each is taken by its own size.
+fn least_squares(matrix: &DMatrix<f64>, target: &DVector<f64>, small: f64) -> Option<DVector<f64>> {
+    let (rows, columns) = matrix.shape();
+    let sizes: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();
+    let extended = DMatrix::from_fn(rows + columns, columns, |i, j| match i.checked_sub(rows) {
+        None => matrix[(i, j)] / sizes[j],
+        Some(k) => small * f64::from(u8::from(k == j)),
+    });
+    let mut right = target.clone().resize_vertically(rows + columns, 0.0);
+    let decomposed = extended.qr();
+    decomposed.q_tr_mul(&mut right);
+    let mut weights =
+        decomposed.r().solve_upper_triangular(&right.rows(0, columns).into_owned())?;
+    weights.iter_mut().zip(&sizes).for_each(|(weight, size)| *weight /= size);
+    Some(weights)
 }
 
 #[cfg(test)]

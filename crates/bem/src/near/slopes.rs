@@ -68,6 +68,10 @@ impl Entry for Modes {
     }
 }
 
+/// Panels are far away at so many times the larger's radius: points of this degree give all digits.
+const FAR_AWAY: f64 = 30.0;
+const OF_FAR_AWAY: usize = 7;
+
 /// Entries between modes of linear densities, where [`LayerPairs`] has those between constants.
 pub(crate) struct SlopePairs<'a> {
     pub(crate) even: &'a LayerPairs<'a>,
@@ -176,6 +180,12 @@ impl PairIntegrals for SlopePairs<'_> {
             let (kinds, accuracies) = ([i, j].map(|k| self.even.kernel(k)), self.accuracies());
             let both = curved::exact(self.panels(), kinds, [i, j], accuracies, points);
             return self.of_curved([i, j], both);
+        }
+        // Closed forms cancel where images are far away.
+        let panels = self.panels();
+        let distance = (panels.centroid(i) - panels.centroid(j)).norm();
+        if distance > FAR_AWAY * panels.radius(i).max(panels.radius(j)) {
+            return self.by_points([Rule::of_degree(OF_FAR_AWAY); 2], i, j);
         }
         let forth = self.entries(i, j, points);
         if [i, j].iter().all(|&k| self.even.kernel(k) == RowKind::Single) {

@@ -155,8 +155,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let (planes, of_planes) = places::split(plane::read(top));
     let options = read_solver(top, overrides);
     let goal = goal::read(top, overrides);
-    let finest = goal.as_ref().map_or(options.tolerance, |goal| goal.accuracy);
-    let (stack, of_stack) = stack::read(top, finest.min(options.tolerance))
+    // Solves to an accuracy choose tolerances themselves.
+    let of_goal = goal.as_ref().map(|goal| stack::OF_ACCURACY * goal.accuracy);
+    let (stack, of_stack) = stack::read(top, of_goal.unwrap_or(options.tolerance))
         .map_or((None, 0..0), |stack| (Some(stack.value), stack.span));
     let (charges, of_charges) = places::split(read_charges(top));
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();

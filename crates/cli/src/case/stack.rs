@@ -6,11 +6,12 @@ use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::schema::{AXES, GROUND};
 
-/// Images are this much more exact than what is asked for.
+/// Images are this much more exact than the solver's tolerance, which is this share of an accuracy.
 const FINER: f64 = 0.1;
+pub(super) const OF_ACCURACY: f64 = 0.1;
 
-/// Reads the layers, if there are any; their images are for results of this accuracy.
-pub(super) fn read(top: &Section<'_>, accuracy: f64) -> Option<Located<Stack>> {
+/// Reads the layers, if there are any; their images are for solves to this tolerance.
+pub(super) fn read(top: &Section<'_>, solver: f64) -> Option<Located<Stack>> {
     let (stack, sections) = (top.section("stack"), top.sections("layer"));
     if !top.has("stack") && sections.is_empty() {
         return None;
@@ -39,7 +40,7 @@ pub(super) fn read(top: &Section<'_>, accuracy: f64) -> Option<Located<Stack>> {
         below: beyond("below"),
         layers: sections.iter().filter_map(layer).collect(),
         above: beyond("above"),
-        tolerance: FINER * accuracy,
+        tolerance: FINER * solver,
     };
     Some(Located { value, span })
 }
