@@ -15,6 +15,7 @@ mod matrix;
 mod mesh_commands;
 mod planes;
 mod probes;
+mod reductions;
 mod regression;
 mod results_folder;
 mod solve;

@@ -25,7 +25,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case files backend mesh media refinement capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case files backend mesh media refinement capacitance reductions charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
@@ -137,6 +137,14 @@ def check_folder(folder):
         names, table = read_matrix(folder / name)
         check(names == results["capacitance"]["conductors"], f"{name}: names")
         check(np.array_equal(table, results["capacitance"][key]), f"{name}: not the matrix of results.json")
+    for reduction in results["reductions"] or []:
+        keys = "name conductors maxwell_farad maxwell_farad_error between_farad between_farad_error"
+        check(set(reduction) == set(keys.split()), f"keys of the reduction: {sorted(reduction)}")
+        file = f"capacitance_{reduction['name']}.csv"
+        check(file in results["files"], f"{file} is not listed")
+        names, table = read_matrix(folder / file)
+        check(names == reduction["conductors"], f"{file}: names")
+        check(np.array_equal(table, reduction["maxwell_farad"]), f"{file}: not the matrix of results.json")
     if "surface.vtu" not in results["files"]:
         return "no surface"
     worst = check_surface(folder / "surface.vtu", results, maxwell)

@@ -2,6 +2,7 @@
 //! are wanted. Independent of the mesh.
 
 use crate::fault::Fault;
+use crate::reduction::Reduction;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
@@ -47,6 +48,8 @@ pub struct Description {
     /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
     /// solve.
     pub error_bars: bool,
+    /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
+    pub reductions: Vec<Reduction>,
 }
 
 impl Default for Description {
@@ -68,6 +71,7 @@ impl Default for Description {
             polarisability: false,
             surface_values: true,
             error_bars: true,
+            reductions: Vec::new(),
         }
     }
 }

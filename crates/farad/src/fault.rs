@@ -3,6 +3,7 @@
 use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
 
+use crate::reduction::ReductionFault;
 use crate::units::{count, shortest};
 
 /// Why a problem cannot be set up or solved.
@@ -231,6 +232,16 @@ pub enum Fault {
         atoms: Vec<usize>,
         /// What is wrong with their places.
         why: Misplaced,
+    },
+    /// What is wrong with a reduction.
+    #[error("in the reduction \"{name}\", {problem}")]
+    Reduction {
+        /// The reduction.
+        reduction: usize,
+        /// Its name.
+        name: String,
+        /// What.
+        problem: ReductionFault,
     },
     /// A surface that bounds nothing.
     #[error("the surface of dielectric \"{name}\" bounds no space: {problem}")]

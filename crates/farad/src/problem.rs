@@ -13,6 +13,7 @@ use crate::media::{self, Media};
 use crate::meetings;
 use crate::near_surface;
 use crate::planes::Symmetry;
+use crate::reduction::{Reducer, ReductionFault};
 use crate::sources::{self, Source};
 
 /// Triangles are split where the longest side of one is more than this times its distance from a
@@ -49,6 +50,8 @@ pub struct Problem {
     /// The place nearest to each of them of the surfaces that carry charge.
     pub(crate) nearest: Vec<Option<Nearest>>,
     pub(crate) notes: Vec<Note>,
+    /// Those of the description.
+    pub(crate) reducers: Vec<Reducer>,
     /// The mesh as it was given, and the places nearest to charges on it, if triangles were split
     /// next to point charges.
     given: Option<(Mesh, Vec<Option<Nearest>>)>,
@@ -159,6 +162,7 @@ impl Problem {
     #[tracing::instrument(level = "debug", skip_all, name = "checks of the mesh")]
     fn checked(description: Description, mesh: Mesh) -> Result<Self, Vec<Fault>> {
         let assignment = conductors::assign(&description, &mesh)?;
+        let reducers = reducers(&description, &assignment.names)?;
         let defects = Defects::of(&mesh);
         if !defects.is_empty() {
             return Err(vec![Fault::Defects(defects)]);
@@ -224,9 +228,27 @@ impl Problem {
             sources,
             nearest,
             notes,
+            reducers,
             given: None,
         })
     }
+}
+
+/// The description's reductions of matrices over conductors of these names.
+fn reducers(description: &Description, names: &[String]) -> Result<Vec<Reducer>, Vec<Fault>> {
+    let (mut reducers, mut faults) = (Vec::new(), Vec::new());
+    for (index, reduction) in description.reductions.iter().enumerate() {
+        let fault = |problem: ReductionFault| Fault::Reduction {
+            reduction: index,
+            name: reduction.name.clone(),
+            problem,
+        };
+        match reduction.over(names) {
+            Ok(reducer) => reducers.push(reducer),
+            Err(problems) => faults.extend(problems.into_iter().map(fault)),
+        }
+    }
+    if faults.is_empty() { Ok(reducers) } else { Err(faults) }
 }
 
 /// A note where coordinates have too few digits for the triangles that they are of.

@@ -4,6 +4,8 @@ use crate::bars::Bars;
 use crate::checks::Warning;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
+use crate::reduction::{Reduced, Reducer};
+use crate::study::entry_name;
 use crate::units::{self, LengthUnit};
 
 /// The energy that surfaces add.
@@ -42,6 +44,8 @@ pub struct Solution {
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
+    /// What [`Solution::reduced`] does.
+    pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.
     pub estimate_seconds: f64,
     /// Wall seconds of the self-checks.
@@ -61,10 +65,13 @@ impl Solution {
 
     /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
     /// that changes: charges at 1 V per permittivity are the same in any one medium. `None` with
-    /// dielectrics, a state or a polarisability.
+    /// dielectrics, a state, a polarisability or reductions.
     pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
         let is_one_medium = self.gauss_defect.is_none();
-        let alone = is_one_medium && self.state.is_none() && self.polarisability.is_none();
+        let alone = is_one_medium
+            && self.state.is_none()
+            && self.polarisability.is_none()
+            && self.reducers.is_empty();
         alone.then(|| Matrices::new(&self.answer.maxwell, relative_permittivity, self.unit))
     }
 
@@ -78,6 +85,16 @@ impl Solution {
         };
         let mutual_farad = of.maxwell_farad.iter().enumerate().map(row).collect();
         Some(Matrices { mutual_farad, ..of })
+    }
+
+    /// What the description's reductions make of the capacitance matrix, in farad.
+    pub fn reduced(&self) -> Vec<Reduced> {
+        if self.reducers.is_empty() {
+            return Vec::new();
+        }
+        let (maxwell, bars) = (self.matrices().maxwell_farad, self.matrix_bars());
+        let bars = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
+        self.reducers.iter().map(|reducer| reducer.apply(&maxwell, bars)).collect()
     }
 
     /// The bar of [`Hydrodynamics::capacity`], unless none were wanted.
@@ -133,6 +150,28 @@ impl Solution {
                 let value = found.over_4pi_eps0[i][i];
                 let unit = self.unit.cubed();
                 all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), unit, value));
+            }
+        }
+        all.extend(
+            self.reduced_quantities().into_iter().map(|(name, value, _)| (name, "F", value)),
+        );
+        all
+    }
+
+    /// The numbers of reductions in farad, with their bars: a capacitance between two nets, or the
+    /// entries of a matrix on and above its diagonal.
+    pub(crate) fn reduced_quantities(&self) -> Vec<(String, f64, Option<f64>)> {
+        let mut all = Vec::new();
+        for Reduced { name, nets, maxwell, bars, between } in self.reduced() {
+            if let Some((value, bar)) = between {
+                all.push((format!("{name}: C between {} and {}", nets[0], nets[1]), value, bar));
+                continue;
+            }
+            for (i, row) in maxwell.iter().enumerate() {
+                for (j, value) in row.iter().enumerate().skip(i) {
+                    let bar = bars.as_ref().map(|bars| bars[i][j]);
+                    all.push((format!("{name}: {}", entry_name(&nets, i, j)), *value, bar));
+                }
             }
         }
         all

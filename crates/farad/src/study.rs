@@ -1,5 +1,7 @@
 //! Convergence of solutions on refined meshes: orders, limits, errors.
 
+use std::collections::HashMap;
+
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
 
@@ -77,7 +79,12 @@ impl Study {
         let quantities: Vec<Quantity> =
             solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
         let state = solution.state.as_ref();
-        let bar = |quantity: &Quantity| solution.bars()?.of_quantity(&quantity.0, state);
+        let reduced = solution.reduced_quantities().into_iter().map(|(name, _, bar)| (name, bar));
+        let reduced: HashMap<String, Option<f64>> = reduced.collect();
+        let bar = |quantity: &Quantity| match reduced.get(&quantity.0) {
+            Some(bar) => *bar,
+            None => solution.bars()?.of_quantity(&quantity.0, state),
+        };
         self.other_bars.push(quantities.iter().map(bar).collect());
         self.others.push(quantities);
         let bars = solution.matrix_bars().map(|bars| bars.maxwell_farad);

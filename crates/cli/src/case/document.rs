@@ -25,6 +25,9 @@ impl Defects {
     }
 }
 
+/// A name and the names that it stands for.
+pub(crate) type Group = (Located<String>, Vec<Located<String>>);
+
 /// One table of the document. Reading a key that is absent gives `None`, and a defect if the schema
 /// requires it.
 #[derive(Clone, Debug)]
@@ -131,6 +134,28 @@ impl<'d> Section<'d> {
 
     fn items(&self, name: &str, items: &'d DeArray<'d>) -> Vec<Located<String>> {
         items.iter().filter_map(|item| self.as_text(name, item)).collect()
+    }
+
+    /// Names, each with a name or a list of names, in the order of the file.
+    pub(crate) fn groups(&self, name: &'static str) -> Option<Vec<Group>> {
+        let value = self.value(name)?;
+        let DeValue::Table(table) = value.get_ref() else {
+            let expected = format!("a table of names for {name}");
+            let defect = wrong_type(&value.span(), value, &expected);
+            self.defects.push(defect.help(format!("write {name} = {{ a = [\"b\", \"c\"] }}")));
+            return None;
+        };
+        let group = |(key, value): (&'d Spanned<_>, &'d Spanned<DeValue<'d>>)| {
+            let names = match value.get_ref() {
+                DeValue::Array(items) => self.items(name, items),
+                _ => self.as_text(name, value).into_iter().collect(),
+            };
+            let text: &str = AsRef::<str>::as_ref(key.get_ref());
+            (Located { value: text.to_owned(), span: key.span() }, names)
+        };
+        let mut groups: Vec<Group> = table.iter().map(group).collect();
+        groups.sort_by_key(|(name, _)| name.span.start);
+        Some(groups)
     }
 
     /// A number within the schema's range; a whole number will do.

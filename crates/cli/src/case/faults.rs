@@ -5,9 +5,9 @@ use std::ops::Range;
 use farad::{Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault};
 use mesh::{conductors, mirror, regions};
 
-use super::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
+use super::{Case, reduce};
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
@@ -159,6 +159,9 @@ pub(super) fn defect(
                 ChargeFault::OnDielectric => "move it to either side",
                 ChargeFault::OnSurface(_) => "its energy would have no bound; move it off",
             })
+        }
+        Fault::Reduction { reduction, problem, .. } => {
+            reduce::defect(&places.reductions[*reduction], problem, message, is_shown)
         }
         Fault::Atoms { dielectric, atoms, why, .. } => {
             let all = &description.dielectrics[*dielectric].atoms;

@@ -13,6 +13,7 @@ mod plane;
 mod probe;
 pub(crate) mod problem;
 mod read;
+mod reduce;
 mod resolved;
 mod schema;
 mod surface;

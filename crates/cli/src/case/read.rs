@@ -16,8 +16,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, surface,
-    sweep,
+    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, reduce,
+    surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -155,6 +155,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let (planes, of_planes) = places::split(plane::read(top));
     let (charges, of_charges) = places::split(read_charges(top));
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
+    let (reductions, of_reductions) = reduce::read(top).into_iter().unzip();
     let (output, diffusion) = (top.section("output"), top.section("diffusion"));
     let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
         Some("plain") => VtkMode::Plain,
@@ -178,6 +179,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         polarisability: output.boolean("polarisability").unwrap_or(false),
         surface_values: vtk != VtkMode::None,
         error_bars: top.section("solver").boolean("error_bars").unwrap_or(true),
+        reductions,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -189,6 +191,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         charges: of_charges,
         probes: of_probes,
         diffusion: diffusion.span(),
+        reductions: of_reductions,
     };
     // Atoms are read later.
     let has_atoms = places.dielectrics.iter().any(|entry| entry.file.is_some());

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use farad::{
-    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Setting, SurfaceMedia,
-    axis_name,
+    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Reduction, Setting,
+    SurfaceMedia, axis_name,
 };
 
 use super::{Case, goal, plane};
@@ -93,7 +93,22 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("polarisability", description.polarisability.to_string()),
         ],
     );
+    reductions(&mut document, description);
     document.0.join("\n")
+}
+
+fn reductions(document: &mut Document, description: &Description) {
+    for Reduction { name, groups, grounded, floating, between } in &description.reductions {
+        let members = groups.iter().map(|(name, all)| format!("{} = {}", string(name), list(all)));
+        let members = members.collect::<Vec<_>>().join(", ");
+        let groups = (!groups.is_empty()).then(|| ("group", format!("{{ {members} }}")));
+        let lists = [("grounded", grounded), ("floating", floating)];
+        let lists = lists.into_iter().filter(|(_, names)| !names.is_empty());
+        let between = between.as_ref().map(|two| ("between", list(two)));
+        let named = [("name", string(name))].into_iter().chain(groups);
+        let lists = lists.map(|(key, names)| (key, list(names)));
+        document.table("[[reduce]]", named.chain(lists).chain(between));
+    }
 }
 
 fn media(document: &mut Document, case: &Case, folder: &Path) {

@@ -12,6 +12,8 @@ pub(crate) enum ValueKind {
     Choice(&'static [&'static str]),
     /// A name or a list of names.
     Names,
+    /// A table of names, each with a name or a list of names.
+    Groups,
     /// A list of numbers.
     Numbers,
     /// A number in low ..= high.
@@ -47,7 +49,7 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 14] = [
+pub(crate) const TABLES: [&str; 15] = [
     "mesh",
     "medium",
     "dielectric",
@@ -61,12 +63,13 @@ pub(crate) const TABLES: [&str; 14] = [
     "solver",
     "fmm",
     "output",
+    "reduce",
     "sweep",
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 7] =
-    ["dielectric", "surface", "conductor", "plane", "charge", "probe", "sweep"];
+const ARRAYS: [&str; 8] =
+    ["dielectric", "surface", "conductor", "plane", "charge", "probe", "reduce", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
@@ -96,7 +99,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 59] = [
+pub(crate) const KEYS: [Key; 64] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -167,6 +170,11 @@ pub(crate) const KEYS: [Key; 59] = [
     key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
+    key("reduce", "name", ValueKind::Text, Absent::Error),
+    key("reduce", "group", ValueKind::Groups, Absent::Default("none")),
+    key("reduce", "grounded", ValueKind::Names, Absent::Default("[]")),
+    key("reduce", "floating", ValueKind::Names, Absent::Default("[]")),
+    key("reduce", "between", ValueKind::Names, Absent::Default("none")),
     key("sweep", "name", ValueKind::Text, Absent::Error),
     key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
     key("sweep", "set", ValueKind::Text, Absent::Default("-")),

@@ -109,11 +109,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         read_seconds,
     };
     let matrices = solution.matrices();
-    let document = results::write(&run, &matrices, folder)?;
+    let reduced = solution.reduced();
+    let document = results::write(&run, &matrices, &reduced, folder)?;
     if args.solving.json {
         output.data(&document.text())?;
     } else {
-        output.text(&results::table(&run, &matrices, &document))?;
+        output.text(&results::table(&run, &matrices, &reduced, &document))?;
     }
     if !solution.converged() {
         return Err(not_converged(&run));

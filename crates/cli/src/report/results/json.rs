@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use farad::{Energies, Matrices};
+use farad::{Energies, Matrices, Reduced};
 
 use super::Run;
 use crate::case::probe_file;
@@ -28,6 +28,7 @@ pub(crate) struct Document {
     media: Vec<Medium>,
     refinement: Option<Refinement>,
     capacitance: Capacitance,
+    reductions: Option<Vec<Reduction>>,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
     forces: Option<Vec<Force>>,
@@ -83,6 +84,17 @@ struct Capacitance {
     maxwell_farad_error: Option<Vec<Vec<f64>>>,
     mutual_farad_error: Option<Vec<Vec<f64>>>,
     maxwell_over_4pi_eps0_error: Option<Vec<Vec<f64>>>,
+}
+
+/// What a reduction makes of the matrix.
+#[derive(Clone, Debug, Serialize)]
+struct Reduction {
+    name: String,
+    conductors: Vec<String>,
+    maxwell_farad: Vec<Vec<f64>>,
+    maxwell_farad_error: Option<Vec<Vec<f64>>>,
+    between_farad: Option<f64>,
+    between_farad_error: Option<f64>,
 }
 
 /// How the mesh came about, if an accuracy was asked for.
@@ -234,7 +246,7 @@ struct Memory {
 
 impl Document {
     /// Everything but the list of files and the time that writing them takes.
-    pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
+    pub(crate) fn new(run: &Run<'_>, matrices: &Matrices, reduced: &[Reduced]) -> Self {
         let names = &run.problem.conductors().names;
         let answer = &run.solution.answer;
         let state = run.solution.state.as_ref();
@@ -273,6 +285,7 @@ impl Document {
                 mutual_farad_error: bars.as_ref().map(|bars| bars.mutual_farad.clone()),
                 maxwell_over_4pi_eps0_error: bars.map(|bars| bars.maxwell_length),
             },
+            reductions: (!reduced.is_empty()).then(|| reduced.iter().map(reduction).collect()),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
             solvation: state
                 .and_then(|state| state.solvation.as_ref())
@@ -322,6 +335,17 @@ impl Document {
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
         crate::report::text::json(self)
+    }
+}
+
+fn reduction(found: &Reduced) -> Reduction {
+    Reduction {
+        name: found.name.clone(),
+        conductors: found.nets.clone(),
+        maxwell_farad: found.maxwell.clone(),
+        maxwell_farad_error: found.bars.clone(),
+        between_farad: found.between.map(|(value, _)| value),
+        between_farad_error: found.between.and_then(|(_, bar)| bar),
     }
 }
 

@@ -12,7 +12,7 @@ mod table;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Matrices, Problem, Solution};
+use farad::{Ended, Goal, Level, Matrices, Problem, Reduced, Solution};
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
@@ -70,7 +70,21 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         names.push(SURFACE);
     }
     let names = names.into_iter().map(str::to_owned);
-    names.chain(probe_files(case)).collect()
+    let reduced = case.description.reductions.iter().flat_map(|reduction| {
+        let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
+        [reduced_file(&reduction.name)].into_iter().chain(bars)
+    });
+    names.chain(reduced).chain(probe_files(case)).collect()
+}
+
+/// The file of a reduction's matrix.
+fn reduced_file(name: &str) -> String {
+    format!("capacitance_{name}.csv")
+}
+
+/// The file of its bars.
+fn reduced_error_file(name: &str) -> String {
+    format!("capacitance_{name}_error.csv")
 }
 
 /// The files of the probes of `case`.
@@ -84,6 +98,7 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
 pub(crate) fn write(
     run: &Run<'_>,
     matrices: &Matrices,
+    reduced: &[Reduced],
     mut folder: Folder,
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
@@ -106,6 +121,14 @@ pub(crate) fn write(
         let mutual = format!("farad; error bars of the mutual form{mark}");
         folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, names, &bars.mutual_farad))?;
     }
+    for Reduced { name, nets, maxwell, bars, .. } in reduced {
+        let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
+        folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, maxwell))?;
+        if let Some(bars) = bars {
+            let corner = format!("farad; error bars of the reduction {name}{mark}");
+            folder.stage(&reduced_error_file(name), |out| csv::matrix(out, &corner, nets, bars))?;
+        }
+    }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;
     let state = run.solution.state.as_ref();
     probe::write_all(&mut folder, run.case, run.solution, "")?;
@@ -120,7 +143,7 @@ pub(crate) fn write(
     }
     interrupt::check()?;
 
-    let mut document = Document::new(run, matrices);
+    let mut document = Document::new(run, matrices, reduced);
     document.files = folder.names();
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
     folder.commit(&document.text())?;
