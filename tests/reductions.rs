@@ -166,3 +166,59 @@ fn mistakes_in_reductions_have_their_places() {
         ],
     );
 }
+
+#[test]
+fn further_forms_are_files_of_the_run() {
+    let place = bus("reductions_forms");
+    let more =
+        format!("[output]\nformats = [\"spice\", \"palace\"]\nspice_threshold = 0.2\n{REDUCTIONS}");
+    place.case("bus.toml", "bus.msh", &more);
+    let results = place.solve("bus.toml");
+    let files = place.list("bus.out");
+    for name in ["", "_wires", "_pair", "_nets"] {
+        for file in
+            ["capacitance{}.sp", "terminal-C{}.csv", "terminal-Cm{}.csv", "terminal-Cinv{}.csv"]
+        {
+            assert!(files.contains(&file.replace("{}", name)), "{file} {name} {files:?}");
+        }
+    }
+    assert!(
+        !files.iter().any(|file| file.ends_with(".mtx") || file.ends_with(".txt")),
+        "{files:?}"
+    );
+    let circuit = place.read("bus.out/capacitance_wires.sp");
+    assert!(circuit.contains(".subckt bus_wires bar_x1 bar_x2\n"), "{circuit}");
+    // Two neighbours have more than a fifth of their total between them, others less.
+    let circuit = place.read("bus.out/capacitance.sp");
+    assert!(circuit.contains("less than 0.2 of the smaller"), "{circuit}");
+    let maxwell = matrix(&results["capacitance"]["maxwell_farad"]);
+    let inverse: Vec<Vec<f64>> = place
+        .read("bus.out/terminal-Cinv.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').skip(1).map(|x| x.trim().parse().unwrap()).collect())
+        .collect();
+    for i in 0..4 {
+        for j in 0..4 {
+            let product: f64 = (0..4).map(|k| maxwell[i][k] * inverse[k][j]).sum();
+            // The matrix is symmetric to the solver's tolerance.
+            assert!((product - f64::from(i == j)).abs() < 1e-5, "{i} {j} {product}");
+        }
+    }
+    place.must("solve bus.toml --format q3d --format matrix_market");
+    let files = place.list("bus.out");
+    assert!(
+        !files.iter().any(|file| file.ends_with(".sp") || file.starts_with("terminal")),
+        "{files:?}"
+    );
+    for file in ["capacitance_maxwell.mtx", "capacitance_pair.mtx", "capacitance_q3d.txt"] {
+        assert!(files.contains(&file.to_owned()), "{files:?}");
+    }
+    let resolved = place.read("bus.out/case.resolved.toml");
+    assert!(
+        resolved.contains("formats = [\"matrix_market\", \"q3d\"]\nspice_threshold = 0.2\n"),
+        "{resolved}"
+    );
+    place.case("wrong.toml", "bus.msh", "[output]\nformats = [\"spcie\"]\n");
+    place.farad("solve wrong.toml").fails(3, &["wrong.toml:6:12", "did you mean \"spice\"?"]);
+}

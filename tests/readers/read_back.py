@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read farad's results with programs that are not farad, and check the files against each other.
 
-    pip install numpy pyvista meshio
+    pip install numpy scipy pyvista meshio
     python read_back.py RESULTS_FOLDER...
 
 For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu
@@ -17,6 +17,7 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pyvista
+import scipy.io
 
 # Files carry doubles in full; what is left is the rounding of sums over triangles.
 SUM_TOLERANCE = 1e-11
@@ -126,6 +127,33 @@ def check_surface(path, results, maxwell):
     return worst
 
 
+def check_formats(folder, stem, names, maxwell):
+    """The files for other programs, which have the mean of both triangles."""
+    matrix = (maxwell + maxwell.T) / 2
+    reduction = "" if stem == "maxwell" else f"_{stem}"
+    market = folder / f"capacitance_{stem}.mtx"
+    if market.is_file():
+        read = scipy.io.mmread(market).toarray()
+        check(np.allclose(read, matrix, rtol=1e-15, atol=0), f"{market.name}: not the matrix of results.json")
+    for name, expected in (("C", matrix), ("Cinv", np.linalg.inv(matrix) if matrix.size else matrix)):
+        table = folder / f"terminal-{name}{reduction}.csv"
+        if table.is_file():
+            read = np.loadtxt(table, delimiter=",", skiprows=1, ndmin=2)
+            check(np.array_equal(read[:, 0], 1 + np.arange(len(names))), f"{table.name}: terminals")
+            check(np.allclose(read[:, 1:], expected, rtol=1e-9, atol=0), f"{table.name}: not the matrix of results.json")
+    circuit = folder / f"capacitance{reduction}.sp"
+    if circuit.is_file():
+        lines = [line.split() for line in circuit.read_text(encoding="utf-8").replace("\n+", "").splitlines()]
+        lines = [line for line in lines if line[0] != "*"]
+        check(lines[0][0] == ".subckt" and lines[-1][0] == ".ends", f"{circuit.name}: no subcircuit")
+        nodes = lines[0][2:]
+        total = np.zeros(len(nodes))
+        for _, *ends, farad in lines[1:-1]:
+            for node in set(ends) - {"0"}:
+                total[nodes.index(node)] += float(farad)
+        check(np.allclose(total, np.diag(matrix), rtol=1e-12), f"{circuit.name}: not the diagonal")
+
+
 def check_folder(folder):
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     maxwell = check_json(results)
@@ -145,6 +173,8 @@ def check_folder(folder):
         names, table = read_matrix(folder / file)
         check(names == reduction["conductors"], f"{file}: names")
         check(np.array_equal(table, reduction["maxwell_farad"]), f"{file}: not the matrix of results.json")
+        check_formats(folder, reduction["name"], names, table)
+    check_formats(folder, "maxwell", results["capacitance"]["conductors"], maxwell)
     if "surface.vtu" not in results["files"]:
         return "no surface"
     worst = check_surface(folder / "surface.vtu", results, maxwell)

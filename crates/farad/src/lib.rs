@@ -53,6 +53,7 @@ mod meetings;
 mod missing;
 mod names;
 mod near_surface;
+pub mod network;
 mod planes;
 pub mod pqr;
 mod probes;
@@ -89,7 +90,7 @@ pub use problem::Problem;
 pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
 pub use solution::{
     COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
-    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY,
+    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, mutual,
 };
 pub use solver::Solver;
 pub use sources::Source;

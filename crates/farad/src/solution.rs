@@ -307,8 +307,9 @@ impl Matrices {
     }
 }
 
-/// The SPICE form: capacitances between conductors, and on the diagonal those to infinity.
-fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
+/// The SPICE form of a Maxwell matrix: capacitances between conductors, and on the diagonal those
+/// to infinity.
+pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
         let to_infinity: f64 = row.iter().sum();
         row.iter().enumerate().map(|(j, &c)| if i == j { to_infinity } else { -c }).collect()

@@ -106,6 +106,22 @@ impl<'d> Section<'d> {
     pub(crate) fn choice(&self, name: &'static str) -> Option<Located<String>> {
         let ValueKind::Choice(choices) = self.key(name)?.kind else { return None };
         let found = self.text(name)?;
+        self.chosen(name, found, choices)
+    }
+
+    /// One of the words that the schema lists, or several.
+    pub(crate) fn choices(&self, name: &'static str) -> Option<Vec<Located<String>>> {
+        let ValueKind::Choices(choices) = self.key(name)?.kind else { return None };
+        let found = self.names(name)?;
+        Some(found.into_iter().filter_map(|word| self.chosen(name, word, choices)).collect())
+    }
+
+    fn chosen(
+        &self,
+        name: &str,
+        found: Located<String>,
+        choices: &[&str],
+    ) -> Option<Located<String>> {
         if choices.contains(&found.value.as_str()) {
             return Some(found);
         }

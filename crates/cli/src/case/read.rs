@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum as _;
 use toml::de::DeTable;
 
 use bem::SolveOptions;
@@ -16,8 +17,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, reduce,
-    surface, sweep,
+    Case, Format, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe,
+    reduce, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -162,6 +163,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
+    let formats = read_formats(&output, overrides);
+    let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
         relative_permittivity: permittivity.map_or(1.0, |number| number.value),
@@ -218,10 +221,26 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         goal,
         directory,
         vtk,
+        formats,
+        spice_threshold,
         sweeps,
         places,
         source,
     })
+}
+
+/// The forms that the command line names, or else the file; each once.
+fn read_formats(output: &Section<'_>, overrides: &Overrides) -> Vec<Format> {
+    let listed = output.choices("formats").unwrap_or_default();
+    let of_file = listed.iter().filter_map(|word| {
+        Format::value_variants().iter().copied().find(|format| format.name() == word.value)
+    });
+    let all = match overrides.formats.is_empty() {
+        true => of_file.collect(),
+        false => overrides.formats.clone(),
+    };
+    let is_wanted = |format: &Format| all.contains(format);
+    Format::value_variants().iter().copied().filter(is_wanted).collect()
 }
 
 /// The path of what the case calls `kind`, if there is a file.

@@ -84,6 +84,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     if let Some(tolerance) = options.fmm_tolerance {
         document.table("[fmm]", [("tolerance", number(tolerance))]);
     }
+    let formats: Vec<String> = case.formats.iter().map(|f| f.name().to_owned()).collect();
     document.table(
         "[output]",
         [
@@ -91,6 +92,8 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("vtk", string(case.vtk.name())),
             ("forces", description.forces.to_string()),
             ("polarisability", description.polarisability.to_string()),
+            ("formats", list(&formats)),
+            ("spice_threshold", number(case.spice_threshold)),
         ],
     );
     reductions(&mut document, description);

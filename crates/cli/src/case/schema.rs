@@ -10,6 +10,8 @@ pub(crate) enum ValueKind {
     Path,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words or a list of them.
+    Choices(&'static [&'static str]),
     /// A name or a list of names.
     Names,
     /// A table of names, each with a name or a list of names.
@@ -80,6 +82,8 @@ pub(crate) const PLANES: [&str; 2] = ["ground", "symmetric"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
 /// Values of `density`.
 pub(crate) const DENSITIES: [&str; 2] = ["constant", "linear"];
+/// Values of `formats`.
+pub(crate) const FORMATS: [&str; 4] = ["matrix_market", "spice", "palace", "q3d"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
@@ -99,7 +103,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 64] = [
+pub(crate) const KEYS: [Key; 66] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -170,6 +174,13 @@ pub(crate) const KEYS: [Key; 64] = [
     key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
+    key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),
+    key(
+        "output",
+        "spice_threshold",
+        ValueKind::Number { low: 0.0, high: 1.0 },
+        Absent::Default("1e-3"),
+    ),
     key("reduce", "name", ValueKind::Text, Absent::Error),
     key("reduce", "group", ValueKind::Groups, Absent::Default("none")),
     key("reduce", "grounded", ValueKind::Names, Absent::Default("[]")),

@@ -8,7 +8,7 @@ use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
-use crate::case::{Case, Overrides, parse_of};
+use crate::case::{Case, Format, Overrides, parse_of};
 use crate::machine::backend::Backend;
 use crate::report::results::{self, Folder, Refinement, Run};
 use crate::report::units::{self, prefix};
@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Seconds that --accuracy may take; what was reached by then is the result
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     max_time: Option<f64>,
+    /// Write the matrix in this form, too; may be repeated; over the case's output.formats
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Vec<Format>,
     #[command(flatten)]
     solving: Solving,
 }
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         accuracy: args.accuracy,
         accuracy_of: args.accuracy_of.clone(),
         max_seconds: args.max_time,
+        formats: args.format.clone(),
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;

@@ -3,6 +3,7 @@
 mod commit;
 mod csv;
 mod folder;
+mod formats;
 mod json;
 mod lock;
 mod probe;
@@ -74,7 +75,8 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
         [reduced_file(&reduction.name)].into_iter().chain(bars)
     });
-    names.chain(reduced).chain(probe_files(case)).collect()
+    let formats = formats::all_names(case);
+    names.chain(reduced).chain(formats).chain(probe_files(case)).collect()
 }
 
 /// The file of a reduction's matrix.
@@ -121,7 +123,15 @@ pub(crate) fn write(
         let mutual = format!("farad; error bars of the mutual form{mark}");
         folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, names, &bars.mutual_farad))?;
     }
+    let maxwell_farad = &matrices.maxwell_farad[..];
+    let title = &run.case.title;
+    let written = formats::Written { title, reduction: None, mark, names, maxwell_farad };
+    formats::write_all(&mut folder, run.case, &written)?;
     for Reduced { name, nets, maxwell, bars, .. } in reduced {
+        let reduction = Some(name.as_str());
+        let written =
+            formats::Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
+        formats::write_all(&mut folder, run.case, &written)?;
         let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
         folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, maxwell))?;
         if let Some(bars) = bars {
