@@ -13,6 +13,7 @@ mod fields;
 mod fmm_commands;
 mod matrix;
 mod mesh_commands;
+mod nets;
 mod planes;
 mod probes;
 mod reductions;

@@ -128,7 +128,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/mesh/conductors/0", "area_m2 closed name triangles"),
             (
                 "/capacitance",
-                "conductors maxwell_farad maxwell_farad_error maxwell_over_4pi_eps0 maxwell_over_4pi_eps0_error mutual_farad mutual_farad_error relative_asymmetry",
+                "columns conductors maxwell_farad maxwell_farad_error maxwell_over_4pi_eps0 maxwell_over_4pi_eps0_error mutual_farad mutual_farad_error relative_asymmetry",
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
             (

@@ -29,7 +29,7 @@ KEYS = {
     "": "schema status warnings program case files backend mesh media refinement capacitance reductions charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
-    "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
+    "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
     "solver": "method density",
     "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled fmm_error_potential_v gauss_defect",
     "timings_s": "read plan near_field solve fmm_check error_estimate evaluation self_checks matvec_mean output total",

@@ -90,7 +90,7 @@ pub use problem::Problem;
 pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
 pub use solution::{
     COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
-    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, mutual,
+    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,
 };
 pub use solver::Solver;
 pub use sources::Source;

@@ -499,6 +499,12 @@ mod tests {
     /// Four cubes over ground, one of them in a dielectric: what is made of the matrix is what
     /// further solves find.
     fn cubes(conductors: Vec<Conductor>, reductions: Vec<Reduction>) -> Solution {
+        let description = Description { conductors, reductions, ..Description::default() };
+        solved(description)
+    }
+
+    /// The solution for these cubes.
+    fn solved(description: Description) -> Solution {
         let places = [[0.0, 0.0, 0.5], [1.5, 0.0, 0.5], [0.0, 1.4, 0.5], [1.5, 1.6, 0.5]];
         let cube = |name: &str, at: [f64; 3], edge: f64| {
             let mut mesh = testing::cube([0.0; 3]);
@@ -513,11 +519,9 @@ mod tests {
         let mesh = mesh::join::joined(metal.chain([coat]).collect());
         let ground = bem::Mirror { plane: mesh::mirror::Plane { axis: 2, at: -0.5 }, odd: true };
         let description = Description {
-            conductors,
             dielectrics: vec![Dielectric::new("coat", 3.0)],
             planes: vec![ground],
-            reductions,
-            ..Description::default()
+            ..description
         };
         let options = bem::SolveOptions { tolerance: 1e-9, ..bem::SolveOptions::default() };
         Problem::new(description, mesh).unwrap().solve(&options, &bem::Quiet).unwrap()
@@ -591,5 +595,44 @@ mod tests {
         assert_eq!(quantities.last().unwrap().0, "pair: C between a and d");
         assert_eq!(quantities.last().unwrap().2, value);
         assert_eq!(quantities.len(), 6 + 3 + 1);
+    }
+    /// With a dielectric and a ground plane: columns, bars and sums are those of the whole matrix.
+    #[test]
+    fn chosen_nets_have_the_columns_of_the_whole_matrix() {
+        let conductors = ["a", "b", "c", "d"].map(Conductor::new).to_vec();
+        let all = cubes(conductors.clone(), Vec::new());
+        let nets = named(&["d", "b*"]);
+        let some = solved(Description { conductors, nets, ..Description::default() });
+        assert_eq!((&all.columns[..], &some.columns[..]), (&[0, 1, 2, 3][..], &[1, 3][..]));
+        assert_eq!((some.answer.solves.len(), &some.warnings[..]), (2, &all.warnings[..]));
+        let [of_all, of_some] = [&all, &some].map(Solution::matrices);
+        let [bars, some_bars] = [&all, &some].map(|solution| solution.matrix_bars().unwrap());
+        let own = of_all.maxwell_farad[0][0];
+        let near = |found: f64, expected: f64| {
+            assert!((found - expected).abs() < 1e-7 * own, "{found} {expected}");
+        };
+        for (k, j) in [1, 3].into_iter().enumerate() {
+            for i in 0..4 {
+                near(of_some.maxwell_farad[i][k], of_all.maxwell_farad[i][j]);
+                if i != j {
+                    near(of_some.mutual_farad[i][k], of_all.mutual_farad[i][j]);
+                }
+                let bar = some_bars.maxwell_farad[i][k];
+                match [1, 3].contains(&i) {
+                    true => assert!((bar / bars.maxwell_farad[i][j] - 1.0).abs() < 1e-3, "{bar}"),
+                    false => assert!(bar.is_nan()),
+                }
+            }
+            // Sums of columns are those of rows by the error of the mesh, of 48 triangles a cube.
+            let to_infinity = of_some.mutual_farad[j][k];
+            let column: f64 = of_all.maxwell_farad.iter().map(|row| row[j]).sum();
+            near(to_infinity, column);
+            assert!((to_infinity - of_all.mutual_farad[j][j]).abs() < 2e-2 * own, "{to_infinity}");
+        }
+        assert_eq!(
+            crate::distinct_entries(4, &[1, 3]),
+            [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1)]
+        );
+        assert_eq!(crate::distinct_entries(2, &[0, 1]), [(0, 0), (0, 1), (1, 1)]);
     }
 }

@@ -28,6 +28,8 @@ pub struct Solution {
     pub density: bem::Density,
     /// The solver's answer: [`Solution::matrices`] has the matrix in farad.
     pub answer: bem::Capacitance,
+    /// The conductor of each column of the matrix: all, unless the description chooses some.
+    pub columns: Vec<usize>,
     /// `None` if no potential, charge or field is set.
     pub state: Option<State>,
     /// `None` unless wanted.
@@ -60,7 +62,11 @@ pub type Quantity = (String, &'static str, f64);
 impl Solution {
     /// The capacitance matrix.
     pub fn matrices(&self) -> Matrices {
-        Matrices::new(&self.answer.maxwell, self.relative_permittivity, self.unit)
+        self.matrices_of(&self.answer.maxwell, self.relative_permittivity)
+    }
+
+    fn matrices_of(&self, over_4pi_eps: &[Vec<f64>], permittivity: f64) -> Matrices {
+        Matrices::new(over_4pi_eps, &self.columns, permittivity, self.unit)
     }
 
     /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
@@ -72,18 +78,13 @@ impl Solution {
             && self.state.is_none()
             && self.polarisability.is_none()
             && self.reducers.is_empty();
-        alone.then(|| Matrices::new(&self.answer.maxwell, relative_permittivity, self.unit))
+        alone.then(|| self.matrices_of(&self.answer.maxwell, relative_permittivity))
     }
 
     /// Bars of the entries of [`Self::matrices`], unless none were wanted.
     pub fn matrix_bars(&self) -> Option<Matrices> {
-        let of = Matrices::new(&self.bars()?.maxwell, self.relative_permittivity, self.unit);
-        // On the diagonal of the mutual form are sums of rows.
-        let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
-            let sum: f64 = row.iter().sum();
-            row.iter().enumerate().map(|(j, &bar)| if i == j { sum } else { bar }).collect()
-        };
-        let mutual_farad = of.maxwell_farad.iter().enumerate().map(row).collect();
+        let of = self.matrices_of(&self.bars()?.maxwell, self.relative_permittivity);
+        let mutual_farad = with_sums(&of.maxwell_farad, &self.columns, |bar| bar);
         Some(Matrices { mutual_farad, ..of })
     }
 
@@ -276,7 +277,8 @@ pub struct Hydrodynamics {
     pub diffusion: f64,
 }
 
-/// The capacitance matrix in the forms that are reported, rows as they were computed.
+/// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
+/// each conductor, and one column for each or for those that were chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrices {
     /// C/(4 pi eps0) in the problem's unit.
@@ -285,22 +287,27 @@ pub struct Matrices {
     pub maxwell_farad: Vec<Vec<f64>>,
     /// In farad between conductors, and on the diagonal to infinity.
     pub mutual_farad: Vec<Vec<f64>>,
-    /// max |C_ij - C_ji| / max |C_ij|.
+    /// max |C_ij - C_ji| / max |C_ij|, where both are known.
     pub relative_asymmetry: f64,
 }
 
 impl Matrices {
     /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this
     /// relative permittivity.
-    pub fn new(over_4pi_eps: &[Vec<f64>], permittivity: f64, unit: LengthUnit) -> Self {
+    pub fn new(
+        over_4pi_eps: &[Vec<f64>],
+        columns: &[usize],
+        permittivity: f64,
+        unit: LengthUnit,
+    ) -> Self {
         let each = |rows: &[Vec<f64>], f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
             rows.iter().map(|row| row.iter().map(|&value| f(value)).collect()).collect()
         };
         let maxwell_length = each(over_4pi_eps, &|length| length * permittivity);
         let maxwell_farad = each(&maxwell_length, &|length| units::farads(length, unit));
         Self {
-            mutual_farad: mutual(&maxwell_farad),
-            relative_asymmetry: relative_asymmetry(&maxwell_length),
+            mutual_farad: with_sums(&maxwell_farad, columns, |c| -c),
+            relative_asymmetry: relative_asymmetry(&maxwell_length, columns),
             maxwell_length,
             maxwell_farad,
         }
@@ -310,19 +317,49 @@ impl Matrices {
 /// The SPICE form of a Maxwell matrix: capacitances between conductors, and on the diagonal those
 /// to infinity.
 pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
-        let to_infinity: f64 = row.iter().sum();
-        row.iter().enumerate().map(|(j, &c)| if i == j { to_infinity } else { -c }).collect()
-    };
-    maxwell.iter().enumerate().map(row).collect()
+    let all: Vec<usize> = (0..maxwell.len()).collect();
+    with_sums(maxwell, &all, |c| -c)
 }
 
-fn relative_asymmetry(matrix: &[Vec<f64>]) -> f64 {
-    let (mut largest, mut difference) = (0.0_f64, 0.0_f64);
-    for (i, row) in matrix.iter().enumerate() {
-        for (j, value) in row.iter().enumerate() {
-            largest = largest.max(value.abs());
-            difference = difference.max((value - matrix[j][i]).abs());
+/// The entries off the diagonal changed, and on the diagonal the sums of rows. Where there are
+/// only some of the columns, those of rows that are not whole are the columns', by symmetry.
+fn with_sums(
+    matrix: &[Vec<f64>],
+    columns: &[usize],
+    off_diagonal: impl Fn(f64) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut changed: Vec<Vec<f64>> =
+        matrix.iter().map(|row| row.iter().map(|c| off_diagonal(*c)).collect()).collect();
+    let is_whole = columns.len() == matrix.len();
+    for (k, &conductor) in columns.iter().enumerate() {
+        changed[conductor][k] = match is_whole {
+            true => matrix[conductor].iter().sum(),
+            false => matrix.iter().map(|row| row[k]).sum(),
+        };
+    }
+    changed
+}
+
+/// The entries of a matrix of so many rows and these columns without those that others are equal
+/// to by symmetry: row and place in the row, row by row.
+pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
+    let mut is_column = vec![false; rows];
+    columns.iter().for_each(|&conductor| is_column[conductor] = true);
+    let is_column = &is_column;
+    let of_row = |i: usize| {
+        let each = columns.iter().enumerate();
+        each.filter(move |(_, conductor)| i <= **conductor || !is_column[i])
+            .map(move |(k, _)| (i, k))
+    };
+    (0..rows).flat_map(of_row).collect()
+}
+
+fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
+    let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let mut difference = 0.0_f64;
+    for (a, &i) in columns.iter().enumerate() {
+        for (b, &j) in columns.iter().enumerate() {
+            difference = difference.max((matrix[i][b] - matrix[j][a]).abs());
         }
     }
     if largest > 0.0 { difference / largest } else { 0.0 }
@@ -336,12 +373,12 @@ mod tests {
     fn mutual_capacitances_of_two_conductors() {
         let maxwell = [vec![3.0, -1.0], vec![-1.5, 2.0]];
         assert_eq!(mutual(&maxwell), [vec![2.0, 1.0], vec![1.5, 0.5]]);
-        assert_eq!(relative_asymmetry(&maxwell), 0.5 / 3.0);
+        assert_eq!(relative_asymmetry(&maxwell, &[0, 1]), 0.5 / 3.0);
     }
 
     #[test]
     fn permittivity_and_unit_enter_once() {
-        let matrices = Matrices::new(&[vec![2.0]], 3.0, LengthUnit::Micrometre);
+        let matrices = Matrices::new(&[vec![2.0]], &[0], 3.0, LengthUnit::Micrometre);
         assert_eq!(matrices.maxwell_length, [vec![6.0]]);
         assert_eq!(matrices.maxwell_farad, [vec![units::farads(6e-6, LengthUnit::Metre)]]);
         assert_eq!(matrices.mutual_farad, matrices.maxwell_farad);

@@ -292,6 +292,7 @@ fn found(
         gauss_defect,
         warnings,
         all_charge,
+        columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
         bars: None,
         estimate_seconds: 0.0,

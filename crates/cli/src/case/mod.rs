@@ -153,6 +153,8 @@ pub(crate) struct Overrides {
     pub(crate) density: Option<Density>,
     /// Instead of the file's, unless empty.
     pub(crate) formats: Vec<Format>,
+    /// Instead of the file's, unless empty.
+    pub(crate) nets: Vec<String>,
     /// Whether faults of the geometry are notes, where the case does not say so.
     pub(crate) lenient: bool,
     /// The unit of a FastCap file.

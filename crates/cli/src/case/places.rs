@@ -21,6 +21,8 @@ pub(crate) struct Places {
     pub(super) probes: Vec<Entry>,
     pub(super) diffusion: Range<usize>,
     pub(super) reductions: Vec<Listing>,
+    /// Those of the case file; on the command line they have none.
+    pub(super) nets: Vec<Range<usize>>,
 }
 
 /// One `[[reduce]]` table.

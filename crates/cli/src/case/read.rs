@@ -163,7 +163,20 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
+    let (nets, of_nets) = match overrides.nets.is_empty() {
+        true => places::split(top.section("solver").names("nets").unwrap_or_default()),
+        false => (overrides.nets.clone(), Vec::new()),
+    };
     let formats = read_formats(&output, overrides);
+    if let (Some(format), false) = (formats.first(), nets.is_empty()) {
+        let listed = output.choices("formats").into_iter().flatten().next();
+        let place = listed.map(|word| word.span).or_else(|| of_nets.first().cloned());
+        let name = format.name();
+        let message =
+            format!("\"{name}\" needs the whole matrix, not the columns of chosen nets alone");
+        let defect = Defect::new(Sort::Value, place.unwrap_or(0..0), message);
+        top.report(defect.help("leave out formats, or nets"));
+    }
     let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
@@ -182,6 +195,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         polarisability: output.boolean("polarisability").unwrap_or(false),
         surface_values: vtk != VtkMode::None,
         error_bars: top.section("solver").boolean("error_bars").unwrap_or(true),
+        nets,
         reductions,
     };
     let places = Places {
@@ -195,6 +209,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         probes: of_probes,
         diffusion: diffusion.span(),
         reductions: of_reductions,
+        nets: of_nets,
     };
     // Atoms are read later.
     let has_atoms = places.dielectrics.iter().any(|entry| entry.file.is_some());

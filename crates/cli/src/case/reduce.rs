@@ -2,8 +2,9 @@
 
 use farad::{Reduction, ReductionFault};
 
-use super::diagnostics::{Defect, Located, Sort, nearest, quoted};
+use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
+use super::faults::meant;
 use super::places::{self, Listing};
 
 /// Names that are those of other files.
@@ -89,14 +90,7 @@ pub(super) fn defect(
     match problem {
         ReductionFault::Unknown { at: listed, name, available } => {
             let defect = at(listing.of(*listed)).label("not there");
-            if !is_shown {
-                return defect;
-            }
-            let names = available.iter().map(String::as_str);
-            match nearest(name, names.clone()).filter(|_| !name.contains('*')) {
-                Some(near) => defect.help(format!("did you mean \"{near}\"?")),
-                None => defect.help(format!("there are {}", quoted(names))),
-            }
+            if is_shown { defect.help(meant(name, available)) } else { defect }
         }
         ReductionFault::Twice { at: [first, second], .. } => {
             at(listing.of(*second)).label("again here").first(listing.of(*first).clone()).help(

@@ -70,10 +70,11 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal::of(&goal.of)))];
         accuracy.into_iter().chain(goal.max_seconds.map(|limit| ("max_time", number(limit))))
     });
+    let nets = (!description.nets.is_empty()).then(|| ("nets", list(&description.nets)));
     let error_bars = [("error_bars", description.error_bars.to_string())];
     document.table(
         "[solver]",
-        goal.chain(error_bars).chain([
+        goal.chain(nets).chain(error_bars).chain([
             ("tolerance", number(options.tolerance)),
             ("method", string(method_name(options.method))),
             ("density", string(density_name(options.density))),

@@ -103,7 +103,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 66] = [
+pub(crate) const KEYS: [Key; 67] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -149,6 +149,7 @@ pub(crate) const KEYS: [Key; 66] = [
     key("solver", "accuracy", ACCURACY, Absent::Default("none")),
     key("solver", "accuracy_of", ValueKind::Text, Absent::Default("`\"all\"`")),
     key("solver", "max_time", POSITIVE, Absent::Default("none")),
+    key("solver", "nets", ValueKind::Names, Absent::Default("all")),
     key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
     key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
     key(

@@ -41,6 +41,10 @@ pub(crate) struct Args {
     /// Seconds that --accuracy may take; what was reached by then is the result
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     max_time: Option<f64>,
+    /// Excite these conductors only, and give their columns of the matrix; * stands for any
+    /// characters; over the case's solver.nets
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    nets: Vec<String>,
     /// Write the matrix in this form, too; may be repeated; over the case's output.formats
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Vec<Format>,
@@ -56,6 +60,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         accuracy_of: args.accuracy_of.clone(),
         max_seconds: args.max_time,
         formats: args.format.clone(),
+        nets: args.nets.clone(),
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;
@@ -225,7 +230,7 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
         text,
         "# {} unknowns, {} right-hand sides; a dense matrix would take {}",
         units::count(unknowns),
-        problem.conductors().names.len(),
+        problem.excited().len(),
         units::bytes(8 * unknowns * unknowns),
     );
     text
@@ -272,8 +277,8 @@ fn not_converged(run: &Run<'_>) -> Failure {
         let _ = write!(
             message,
             "\n{}: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
-            match names.get(solve.excitation) {
-                Some(name) => format!("\"{name}\" at 1 V"),
+            match run.problem.excited().get(solve.excitation) {
+                Some(&conductor) => format!("\"{}\" at 1 V", names[conductor]),
                 None => run.problem.excitation_name(solve.excitation),
             },
             solve.iterations,

@@ -57,6 +57,10 @@ pub(super) fn write_all(
     case: &Case,
     written: &Written<'_>,
 ) -> Result<(), Failure> {
+    // Only whole matrices have any.
+    if case.formats.is_empty() {
+        return Ok(());
+    }
     let matrix = network::symmetric(written.maxwell_farad);
     for &format in &case.formats {
         let files = file_names(format, written.reduction);

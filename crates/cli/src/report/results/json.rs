@@ -77,6 +77,8 @@ struct Medium {
 #[derive(Clone, Debug, Serialize)]
 struct Capacitance {
     conductors: Vec<String>,
+    /// Those that were excited, one for each column.
+    columns: Vec<String>,
     maxwell_farad: Vec<Vec<f64>>,
     mutual_farad: Vec<Vec<f64>>,
     maxwell_over_4pi_eps0: Vec<Vec<f64>>,
@@ -277,6 +279,7 @@ impl Document {
             refinement: run.refinement.map(refinement),
             capacitance: Capacitance {
                 conductors: names.clone(),
+                columns: run.columns(),
                 maxwell_farad: matrices.maxwell_farad.clone(),
                 mutual_farad: matrices.mutual_farad.clone(),
                 maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),

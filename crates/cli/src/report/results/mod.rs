@@ -50,6 +50,19 @@ pub(crate) struct Run<'a> {
     pub(crate) read_seconds: f64,
 }
 
+impl Run<'_> {
+    /// The conductors of the matrix's columns.
+    fn columns(&self) -> Vec<String> {
+        let names = &self.problem.conductors().names;
+        self.solution.columns.iter().map(|&conductor| names[conductor].clone()).collect()
+    }
+
+    /// Whether only some of the conductors were excited.
+    fn is_of_chosen(&self) -> bool {
+        self.solution.columns.len() < self.problem.conductors().names.len()
+    }
+}
+
 /// The way to an accuracy.
 #[derive(Debug)]
 pub(crate) struct Refinement<'a> {
@@ -105,6 +118,8 @@ pub(crate) fn write(
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
     let names = &run.problem.conductors().names;
+    let columns = &run.columns();
+    let both = (&names[..], &columns[..]);
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
@@ -112,16 +127,15 @@ pub(crate) fn write(
         Status::AccuracyNotReached => "; ACCURACY NOT REACHED",
     };
     let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, names, &matrices.maxwell_farad))?;
+    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
     let mutual =
         format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
-    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, names, &matrices.mutual_farad))?;
+    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
     if let Some(bars) = run.solution.matrix_bars() {
         let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
-        folder
-            .stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, names, &bars.maxwell_farad))?;
+        folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
         let mutual = format!("farad; error bars of the mutual form{mark}");
-        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, names, &bars.mutual_farad))?;
+        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, both, &bars.mutual_farad))?;
     }
     let maxwell_farad = &matrices.maxwell_farad[..];
     let title = &run.case.title;
@@ -133,10 +147,13 @@ pub(crate) fn write(
             formats::Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
         formats::write_all(&mut folder, run.case, &written)?;
         let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
-        folder.stage(&reduced_file(name), |out| csv::matrix(out, &corner, nets, maxwell))?;
+        folder
+            .stage(&reduced_file(name), |out| csv::matrix(out, &corner, (nets, nets), maxwell))?;
         if let Some(bars) = bars {
             let corner = format!("farad; error bars of the reduction {name}{mark}");
-            folder.stage(&reduced_error_file(name), |out| csv::matrix(out, &corner, nets, bars))?;
+            folder.stage(&reduced_error_file(name), |out| {
+                csv::matrix(out, &corner, (nets, nets), bars)
+            })?;
         }
     }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;

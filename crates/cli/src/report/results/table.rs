@@ -130,18 +130,27 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let scale = prefix(largest(&matrices.maxwell_farad));
     let farad = format!("{}F", scale.symbol);
     let unit = run.case.description.unit.name();
+    let columns = run.columns();
+    let chosen = match run.is_of_chosen() {
+        true => {
+            let all = units::count(names.len() as u64);
+            let some = crate::case::quoted(columns.iter().map(String::as_str));
+            format!("\nOf {all} conductors only these are excited: {some}\n")
+        }
+        false => String::new(),
+    };
     if names.len() > LARGEST_SHOWN {
-        let rows = names.iter().enumerate().map(|(i, name)| {
+        let rows = run.solution.columns.iter().enumerate().map(|(k, &i)| {
             vec![
-                name.clone(),
-                significant(matrices.maxwell_farad[i][i] / scale.factor),
-                significant(matrices.maxwell_length[i][i]),
+                names[i].clone(),
+                significant(matrices.maxwell_farad[i][k] / scale.factor),
+                significant(matrices.maxwell_length[i][k]),
             ]
         });
         let header =
             vec![String::new(), format!("C_ii / {farad}"), format!("C_ii/(4 pi eps0) / {unit}")];
         return format!(
-            "\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
+            "{chosen}\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
             aligned_table(header, rows)
         );
     }
@@ -149,15 +158,16 @@ fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let of_farads = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
     let of_lengths = bars.as_ref().map(|bars| bars.maxwell_length.as_slice());
     format!(
-        "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        square(names, &farad, &matrices.maxwell_farad, of_farads, scale.factor),
-        square(names, unit, &matrices.maxwell_length, of_lengths, 1.0),
+        "{chosen}\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
+        table((names, &columns), &farad, &matrices.maxwell_farad, of_farads, scale.factor),
+        table((names, &columns), unit, &matrices.maxwell_length, of_lengths, 1.0),
     )
 }
 
-/// A matrix over `names` and its bars over `factor`, in the unit that this makes of it.
-fn square(
-    names: &[String],
+/// A matrix over names of rows and of columns and its bars over `factor`, in the unit that this
+/// makes of it.
+fn table(
+    (names, columns): (&[String], &[String]),
     unit: &str,
     values: &[Vec<f64>],
     bars: Option<&[Vec<f64>]>,
@@ -166,12 +176,14 @@ fn square(
     let decimals = decimals(largest(values) / factor);
     let bars = bars.filter(|_| names.len() <= LARGEST_WITH_BARS);
     let cell = |i: usize, j: usize| match bars {
-        Some(bars) => with_bar(values[i][j] / factor, Some(bars[i][j] / factor)),
-        None => format!("{:.decimals$}", values[i][j] / factor),
+        Some(bars) if !bars[i][j].is_nan() => {
+            with_bar(values[i][j] / factor, Some(bars[i][j] / factor))
+        }
+        _ => format!("{:.decimals$}", values[i][j] / factor),
     };
-    let cells = |i: usize| (0..names.len()).map(move |j| cell(i, j));
+    let cells = |i: usize| (0..columns.len()).map(move |j| cell(i, j));
     let row = |i: usize| std::iter::once(names[i].clone()).chain(cells(i)).collect();
-    let header = [vec![unit.to_owned()], names.to_vec()].concat();
+    let header = [vec![unit.to_owned()], columns.to_vec()].concat();
     aligned_table(header, (0..names.len()).map(row).collect::<Vec<_>>())
 }
 
@@ -193,8 +205,8 @@ fn reduction(found: &Reduced) -> String {
         let file = super::reduced_file(name);
         let _ = write!(text, "diagonal of its Maxwell matrix; all of it is in {file}\n{table}");
     } else {
-        let table = square(nets, &farad, maxwell, bars.as_deref(), scale.factor);
-        let _ = write!(text, "its Maxwell matrix\n{table}");
+        let shown = table((nets, nets), &farad, maxwell, bars.as_deref(), scale.factor);
+        let _ = write!(text, "its Maxwell matrix\n{shown}");
     }
     if let (Some((value, bar)), [a, b]) = (between, nets.as_slice()) {
         let scale = prefix(*value);
@@ -382,7 +394,7 @@ fn solves(run: &Run<'_>) -> String {
             .fold(0.0_f64, |r, solve| r.max(solve.relative_residual));
         return format!(
             "\n{} solves: at most {most} iterations, residual {worst:.1e}\n",
-            names.len()
+            run.solution.answer.solves.len()
         );
     }
     format!("\n{}", aligned_table(header, rows))
@@ -425,11 +437,12 @@ fn bars(run: &Run<'_>) -> String {
     let Some(found) = run.solution.matrix_bars() else { return text };
     let names = &run.problem.conductors().names;
     if names.len() > LARGEST_WITH_BARS {
-        let value = |i: usize, j: usize| run.solution.answer.maxwell[i][j].abs();
-        let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
-        let relative = |(i, j): (usize, usize)| {
-            let scale = value(i, i).min(value(j, j)) * run.solution.relative_permittivity;
-            found.maxwell_length[i][j] / scale
+        let excited = &run.solution.columns;
+        let pairs = (0..excited.len()).flat_map(|a| (0..excited.len()).map(move |b| (a, b)));
+        let own = |k: usize| run.solution.answer.maxwell[excited[k]][k].abs();
+        let relative = |(a, b): (usize, usize)| {
+            let scale = own(a).min(own(b)) * run.solution.relative_permittivity;
+            found.maxwell_length[excited[a]][b] / scale
         };
         let longest = pairs.map(relative).fold(0.0, f64::max);
         let _ = writeln!(
