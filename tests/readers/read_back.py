@@ -22,6 +22,9 @@ import scipy.io
 # Files carry doubles in full; what is left is the rounding of sums over triangles.
 SUM_TOLERANCE = 1e-11
 
+# The matrix of more conductors is in results.json in one form alone.
+MOST_CONDUCTORS = 200
+
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 1e-10}
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
@@ -90,8 +93,12 @@ def check_json(results):
         return maxwell
     mutual = -maxwell
     np.fill_diagonal(mutual, maxwell.sum(axis=1))
-    check(np.allclose(mutual, results["capacitance"]["mutual_farad"], rtol=1e-12, atol=0), "mutual matrix")
-    length = np.array(results["capacitance"]["maxwell_over_4pi_eps0"])
+    forms = [results["capacitance"][key] for key in ("mutual_farad", "maxwell_over_4pi_eps0")]
+    check(all((form is None) == (len(maxwell) > MOST_CONDUCTORS) for form in forms), "forms of the matrix")
+    if len(maxwell) > MOST_CONDUCTORS:
+        return maxwell
+    check(np.allclose(mutual, forms[0], rtol=1e-12, atol=0), "mutual matrix")
+    length = np.array(forms[1])
     unit = METRES[results["mesh"]["unit"]]
     check(np.allclose(4 * np.pi * EPSILON_0 * unit * length, maxwell, rtol=1e-12, atol=0), "C/(4 pi eps0)")
     return maxwell
@@ -112,6 +119,8 @@ def check_surface(path, results, maxwell):
     owner = data["conductor id"]
     worst = 0.0
     for j, excited in enumerate(names):
+        if f"potential, {excited} at 1 V [V]" not in data:
+            continue
         charge = data[f"charge density, {excited} at 1 V [C/m^2]"] * data["area [m^2]"]
         potential = data[f"potential, {excited} at 1 V [V]"]
         for i, _ in enumerate(names):
@@ -164,7 +173,8 @@ def check_folder(folder):
     for name, key in (tables | {name: key for name, key in errors.items() if name in results["files"]}).items():
         names, table = read_matrix(folder / name)
         check(names == results["capacitance"]["conductors"], f"{name}: names")
-        check(np.array_equal(table, results["capacitance"][key]), f"{name}: not the matrix of results.json")
+        expected = results["capacitance"][key]
+        check(expected is None or np.array_equal(table, expected), f"{name}: not the matrix of results.json")
     for reduction in results["reductions"] or []:
         keys = "name conductors maxwell_farad maxwell_farad_error between_farad between_farad_error"
         check(set(reduction) == set(keys.split()), f"keys of the reduction: {sorted(reduction)}")

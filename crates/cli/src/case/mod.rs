@@ -47,6 +47,8 @@ pub(crate) struct Case {
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
+    /// So many excitations have arrays in `surface.vtu`.
+    pub(crate) vtk_excitations: usize,
     /// Further forms of matrices that are written.
     pub(crate) formats: Vec<Format>,
     /// Couplings below this share of their nets' diagonals are left out of SPICE files.

@@ -177,6 +177,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         let defect = Defect::new(Sort::Value, place.unwrap_or(0..0), message);
         top.report(defect.help("leave out formats, or nets"));
     }
+    let vtk_excitations =
+        output.integer("vtk_excitations").and_then(|number| usize::try_from(number.value).ok());
     let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
@@ -236,6 +238,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         goal,
         directory,
         vtk,
+        vtk_excitations: vtk_excitations.unwrap_or(64),
         formats,
         spice_threshold,
         sweeps,

@@ -103,7 +103,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 67] = [
+pub(crate) const KEYS: [Key; 68] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -173,6 +173,12 @@ pub(crate) const KEYS: [Key; 67] = [
         Absent::Default("`<case>.out` next to the case file"),
     ),
     key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
+    key(
+        "output",
+        "vtk_excitations",
+        ValueKind::Integer { low: 0, high: 1_000_000_000 },
+        Absent::Default("64"),
+    ),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
     key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),

@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         read_seconds,
     };
     let matrices = solution.matrices();
-    let reduced = solution.reduced();
+    let reduced = results::reduced(&solution);
     let document = results::write(&run, &matrices, &reduced, folder)?;
     if args.solving.json {
         output.data(&document.text())?;

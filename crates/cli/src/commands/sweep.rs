@@ -322,7 +322,7 @@ impl Sweeping<'_> {
         }
         document.files = self.folder.names();
         document.seconds = self.started.elapsed().as_secs_f64();
-        let json = crate::report::text::json(&document);
+        let json = crate::report::json::text(&document);
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;

@@ -14,6 +14,9 @@ use crate::report::warnings::{self, Warning};
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
 
+/// The matrix of more conductors is there in one form alone.
+const LARGEST_IN_ALL_FORMS: usize = 200;
+
 /// The content of results.json.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Document {
@@ -80,8 +83,9 @@ struct Capacitance {
     /// Those that were excited, one for each column.
     columns: Vec<String>,
     maxwell_farad: Vec<Vec<f64>>,
-    mutual_farad: Vec<Vec<f64>>,
-    maxwell_over_4pi_eps0: Vec<Vec<f64>>,
+    /// Null for many conductors, like its other forms.
+    mutual_farad: Option<Vec<Vec<f64>>>,
+    maxwell_over_4pi_eps0: Option<Vec<Vec<f64>>>,
     relative_asymmetry: f64,
     maxwell_farad_error: Option<Vec<Vec<f64>>>,
     mutual_farad_error: Option<Vec<Vec<f64>>>,
@@ -252,7 +256,10 @@ impl Document {
         let names = &run.problem.conductors().names;
         let answer = &run.solution.answer;
         let state = run.solution.state.as_ref();
-        let bars = run.solution.matrix_bars();
+        let bars = run.matrix_bars();
+        // The other forms follow from it, and are in tables.
+        let has_forms = names.len() <= LARGEST_IN_ALL_FORMS;
+        let form = |rows: &Vec<Vec<f64>>| has_forms.then(|| rows.clone());
         Self {
             schema: SCHEMA,
             status: super::status(run).name(),
@@ -281,12 +288,12 @@ impl Document {
                 conductors: names.clone(),
                 columns: run.columns(),
                 maxwell_farad: matrices.maxwell_farad.clone(),
-                mutual_farad: matrices.mutual_farad.clone(),
-                maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
+                mutual_farad: form(&matrices.mutual_farad),
+                maxwell_over_4pi_eps0: form(&matrices.maxwell_length),
                 relative_asymmetry: matrices.relative_asymmetry,
                 maxwell_farad_error: bars.as_ref().map(|bars| bars.maxwell_farad.clone()),
-                mutual_farad_error: bars.as_ref().map(|bars| bars.mutual_farad.clone()),
-                maxwell_over_4pi_eps0_error: bars.map(|bars| bars.maxwell_length),
+                mutual_farad_error: bars.as_ref().and_then(|bars| form(&bars.mutual_farad)),
+                maxwell_over_4pi_eps0_error: bars.and_then(|bars| form(&bars.maxwell_length)),
             },
             reductions: (!reduced.is_empty()).then(|| reduced.iter().map(reduction).collect()),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
@@ -337,7 +344,7 @@ impl Document {
 
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
-        crate::report::text::json(self)
+        crate::report::json::text(self)
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) use table::text as table;
 
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
 use crate::machine::backend::Backend;
+use crate::report::units;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
@@ -57,6 +58,14 @@ impl Run<'_> {
         self.solution.columns.iter().map(|&conductor| names[conductor].clone()).collect()
     }
 
+    /// The bars of the matrix, as they are written.
+    fn matrix_bars(&self) -> Option<Matrices> {
+        let mut bars = self.solution.matrix_bars()?;
+        let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
+        all.into_iter().for_each(|bars| round(bars));
+        Some(bars)
+    }
+
     /// Whether only some of the conductors were excited.
     fn is_of_chosen(&self) -> bool {
         self.solution.columns.len() < self.problem.conductors().names.len()
@@ -69,6 +78,17 @@ pub(crate) struct Refinement<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) levels: Vec<Level>,
     pub(crate) ended: Ended,
+}
+
+/// What the reductions of a case make of the matrix, with bars as they are written.
+pub(crate) fn reduced(solution: &Solution) -> Vec<Reduced> {
+    let mut reduced = solution.reduced();
+    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| round(bars)));
+    reduced
+}
+
+fn round(bars: &mut [Vec<f64>]) {
+    bars.iter_mut().flatten().for_each(|bar| *bar = units::three_digits(*bar));
 }
 
 /// The files that a run of `case` writes besides results.json.
@@ -131,7 +151,7 @@ pub(crate) fn write(
     let mutual =
         format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
     folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
-    if let Some(bars) = run.solution.matrix_bars() {
+    if let Some(bars) = run.matrix_bars() {
         let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
         folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
         let mutual = format!("farad; error bars of the mutual form{mark}");

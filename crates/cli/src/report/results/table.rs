@@ -504,6 +504,15 @@ fn files(run: &Run<'_>, document: &Document) -> String {
     let mut text = format!("Results in {}: {}\n", run.folder.display(), document.files.join(", "));
     if document.files.iter().any(|name| name == super::SURFACE) {
         let surface = run.folder.join(super::SURFACE);
+        let (shown, all) = (run.case.vtk_excitations, run.solution.columns.len());
+        if shown < all {
+            let all = units::count(all as u64);
+            let _ = writeln!(
+                text,
+                "{} has the first {shown} of {all} excitations; output.vtk_excitations says how many",
+                super::SURFACE
+            );
+        }
         let _ = writeln!(text, "To see the charge, open {} in ParaView", surface.display());
     }
     text
