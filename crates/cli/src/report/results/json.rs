@@ -14,9 +14,6 @@ use crate::report::warnings::{self, Warning};
 /// Name and version of what [`Document`] looks like.
 const SCHEMA: &str = "farad-results/1";
 
-/// The matrix of more conductors is there in one form alone.
-const LARGEST_IN_ALL_FORMS: usize = 200;
-
 /// The content of results.json.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Document {
@@ -258,7 +255,7 @@ impl Document {
         let state = run.solution.state.as_ref();
         let bars = run.matrix_bars();
         // The other forms follow from it, and are in tables.
-        let has_forms = names.len() <= LARGEST_IN_ALL_FORMS;
+        let has_forms = names.len() <= super::MANY;
         let form = |rows: &Vec<Vec<f64>>| has_forms.then(|| rows.clone());
         Self {
             schema: SCHEMA,

@@ -27,6 +27,10 @@ use crate::report::units;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
 
+/// Matrices of more conductors are written with less: bars of three digits, and in results.json one
+/// form alone.
+const MANY: usize = 200;
+
 const MAXWELL: &str = "capacitance_maxwell.csv";
 const MUTUAL: &str = "capacitance_mutual.csv";
 const MAXWELL_ERROR: &str = "capacitance_maxwell_error.csv";
@@ -62,7 +66,7 @@ impl Run<'_> {
     fn matrix_bars(&self) -> Option<Matrices> {
         let mut bars = self.solution.matrix_bars()?;
         let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
-        all.into_iter().for_each(|bars| round(bars));
+        all.into_iter().for_each(|bars| shorten(bars));
         Some(bars)
     }
 
@@ -83,12 +87,15 @@ pub(crate) struct Refinement<'a> {
 /// What the reductions of a case make of the matrix, with bars as they are written.
 pub(crate) fn reduced(solution: &Solution) -> Vec<Reduced> {
     let mut reduced = solution.reduced();
-    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| round(bars)));
+    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| shorten(bars)));
     reduced
 }
 
-fn round(bars: &mut [Vec<f64>]) {
-    bars.iter_mut().flatten().for_each(|bar| *bar = units::three_digits(*bar));
+/// Leaves the bars of many conductors three digits.
+fn shorten(bars: &mut [Vec<f64>]) {
+    if bars.len() > MANY {
+        bars.iter_mut().flatten().for_each(|bar| *bar = units::three_digits(*bar));
+    }
 }
 
 /// The files that a run of `case` writes besides results.json.
