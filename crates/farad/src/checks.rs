@@ -192,6 +192,7 @@ pub(crate) fn judge(
         warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
     warnings.extend(problem.notes.iter().filter_map(allowed));
+    warnings.extend(unresolved(names, &answer.unresolved));
     warnings.extend(matrix(names, &problem.excited, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
     warnings.extend(coincident_charges(problem));
@@ -406,6 +407,24 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     })
 }
 
+/// Couplings that only the solve for another conductor would resolve.
+fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
+    let [i, j] = *entries.first()?;
+    let name = format!("C({}, {})", names[i], names[j]);
+    let others = match entries.len() - 1 {
+        0 => String::new(),
+        1 => ", like 1 other entry".to_owned(),
+        count => format!(", like {count} other entries"),
+    };
+    let message = format!(
+        "{name} is the charge of \"{}\" next to a high permittivity, which is not resolved{others}: choose that net, too, and it \
+         is taken from the charge of \"{}\"",
+        names[i], names[j]
+    );
+    let warning = Warning::new("unresolved", name, [entries.len() as f64, 0.0], message);
+    Some(Warning { is_error: false, ..warning })
+}
+
 /// Charge that point charges and field induce on conductors, against the potentials that these
 /// conductors make there.
 fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
@@ -435,6 +454,7 @@ fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> O
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{Amount, Charge, Conductor, Description, Dielectric, Problem, Setting, testing};
 
     /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes
@@ -465,5 +485,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn couplings_that_only_another_net_resolves_are_warnings() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(unresolved(&names, &[]), None);
+        let warning = unresolved(&names, &[[1, 0], [1, 2]]).unwrap();
+        assert_eq!(
+            (warning.what.as_str(), warning.value, warning.is_error),
+            ("C(b, a)", 2.0, false)
+        );
+        assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
     }
 }

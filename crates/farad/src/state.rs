@@ -19,8 +19,9 @@ const SOURCES: &str = "sources";
 /// The name of the solve that refines the state alone.
 pub(crate) const STATE: &str = "state";
 
-/// Every solve: each conductor in turn at 1 V, or each of those that are chosen, then the sources if there are any, then fields along
-/// the axes if wanted; those through planes of symmetry come after them ([`across_planes`]).
+/// Every solve: each conductor in turn at 1 V, or each of those that are chosen, then the sources
+/// if there are any, then fields along the axes if wanted; those through planes of symmetry come
+/// after them ([`across_planes`]).
 pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
     let excited = problem.excited.iter();

@@ -33,8 +33,8 @@ fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
 }
 
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no
-/// sources; where only some are, the entries between these. `triangles` are those of panels, of
-/// which there are so many copies.
+/// sources; where only some are, the entries between these. Those of other conductors are returned,
+/// too. `triangles` are those of panels, of which there are so many copies.
 pub(super) fn replace(
     rows: &Rows,
     totals: &[Total<'_>],
@@ -42,7 +42,7 @@ pub(super) fn replace(
     copies: f64,
     excitations: &[Excitation],
     responses: &mut [Response],
-) -> Vec<Replaced> {
+) -> (Vec<Replaced>, Vec<[usize; 2]>) {
     let conductors = excitations.first().map_or(0, |first| first.potentials.len());
     // The conductor that is at potential 1.
     let unit = |excitation: &Excitation| {
@@ -67,7 +67,11 @@ pub(super) fn replace(
         let by_size = || errors[i] > AMPLIFIED * errors[j];
         by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
     };
-    let mut replaced = Vec::new();
+    let (mut replaced, mut unresolved) = (Vec::new(), Vec::new());
+    for i in (0..conductors).filter(|&i| excited[i].is_none()) {
+        let columns = (0..conductors).filter(|&j| excited[j].is_some() && is_replaced(i, j));
+        unresolved.extend(columns.map(|j| [i, j]));
+    }
     let each = || excited.iter().enumerate().filter_map(|(k, index)| Some((k, (*index)?)));
     for (i, of_i) in each() {
         for (j, of_j) in each().filter(|(j, _)| is_replaced(i, *j)) {
@@ -86,5 +90,5 @@ pub(super) fn replace(
             }
         }
     }
-    replaced
+    (replaced, unresolved)
 }
