@@ -128,7 +128,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/mesh/conductors/0", "area_m2 closed name triangles"),
             (
                 "/capacitance",
-                "conductors maxwell_farad maxwell_farad_error maxwell_over_4pi_eps0 maxwell_over_4pi_eps0_error mutual_farad mutual_farad_error relative_asymmetry",
+                "columns conductors maxwell_farad maxwell_farad_error maxwell_over_4pi_eps0 maxwell_over_4pi_eps0_error mutual_farad mutual_farad_error relative_asymmetry",
             ),
             ("/solves/0", "converged excitation iterations reason relative_residual"),
             (
@@ -142,7 +142,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program refinement schema solvation solver solves status timings_s warnings",
+                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema solvation solver solves status timings_s warnings",
             ),
         ];
         for (pointer, names) in expected {
@@ -369,4 +369,37 @@ fn nothing_temporary_is_left() {
         place.list("sphere.out").into_iter().filter(|name| name.starts_with('.')).collect();
     assert_eq!(hidden, [""; 0]);
     assert!(matches!(place.json("sphere.out/results.json"), Value::Object(_)));
+}
+
+/// A matrix of many conductors is there once, a line for each row, and pictures are of some.
+#[test]
+fn results_of_many_conductors_stay_small() {
+    let place = Workplace::new("folder_many");
+    let names: Vec<String> = (0..210).map(|k| format!("net_{k}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    place.write("many.msh", tetrahedra(&names));
+    place.case("many.toml", "many.msh", "[output]\nvtk = \"plain\"");
+    let shown = place.must("solve many.toml --tolerance 1e-3").stdout;
+    assert!(shown.contains("surface.vtu has the first 64 of 210 excitations"), "{shown}");
+    let text = place.read("many.out/results.json");
+    // 17 digits of an entry and 3 of its bar, and some 250 characters of each conductor and solve.
+    let most = 210 * 210 * (24 + 9) + 210 * 600;
+    assert!(text.len() < most && text.lines().count() < 20 * 210, "{}", text.len());
+    let results = place.json("many.out/results.json");
+    let of = |key: &str| &results["capacitance"][key];
+    assert_eq!(matrix(of("maxwell_farad")).concat().len(), 210 * 210);
+    assert_eq!(matrix(of("maxwell_farad_error")).concat().len(), 210 * 210);
+    for form in ["mutual_farad", "maxwell_over_4pi_eps0", "mutual_farad_error"] {
+        assert!(of(form).is_null(), "{form}");
+    }
+    assert_eq!(place.read("many.out/capacitance_mutual.csv").lines().count(), 211);
+    let surface = place.read("many.out/surface.vtu");
+    assert!(surface.contains("\"potential, net_63 at 1 V [V]\"") && !surface.contains("net_64 "));
+    place.case(
+        "some.toml",
+        "many.msh",
+        "[output]\nvtk_excitations = 0\n[solver]\nnets = \"net_7\"",
+    );
+    place.must("solve some.toml --tolerance 1e-3");
+    assert!(!place.read("some.out/surface.vtu").contains("at 1 V"));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Read farad's results with programs that are not farad, and check the files against each other.
 
-    pip install numpy pyvista meshio
+    pip install numpy scipy pyvista meshio
     python read_back.py RESULTS_FOLDER...
 
 For each folder: results.json names exactly the files that are there; the CSV tables repeat its matrices; surface.vtu
@@ -17,18 +17,22 @@ from pathlib import Path
 import meshio
 import numpy as np
 import pyvista
+import scipy.io
 
 # Files carry doubles in full; what is left is the rounding of sums over triangles.
 SUM_TOLERANCE = 1e-11
+
+# The matrix of more conductors is in results.json in one form alone.
+MOST_CONDUCTORS = 200
 
 METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 1e-10}
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case files backend mesh media refinement capacitance charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case files backend mesh media refinement capacitance reductions charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
-    "capacitance": "conductors maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
+    "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
     "solver": "method density",
     "accuracy": "solver_tolerance fmm_tolerance fmm_error_sampled fmm_error_potential_v gauss_defect",
     "timings_s": "read plan near_field solve fmm_check error_estimate evaluation self_checks matvec_mean output total",
@@ -89,8 +93,12 @@ def check_json(results):
         return maxwell
     mutual = -maxwell
     np.fill_diagonal(mutual, maxwell.sum(axis=1))
-    check(np.allclose(mutual, results["capacitance"]["mutual_farad"], rtol=1e-12, atol=0), "mutual matrix")
-    length = np.array(results["capacitance"]["maxwell_over_4pi_eps0"])
+    forms = [results["capacitance"][key] for key in ("mutual_farad", "maxwell_over_4pi_eps0")]
+    check(all((form is None) == (len(maxwell) > MOST_CONDUCTORS) for form in forms), "forms of the matrix")
+    if len(maxwell) > MOST_CONDUCTORS:
+        return maxwell
+    check(np.allclose(mutual, forms[0], rtol=1e-12, atol=0), "mutual matrix")
+    length = np.array(forms[1])
     unit = METRES[results["mesh"]["unit"]]
     check(np.allclose(4 * np.pi * EPSILON_0 * unit * length, maxwell, rtol=1e-12, atol=0), "C/(4 pi eps0)")
     return maxwell
@@ -111,6 +119,8 @@ def check_surface(path, results, maxwell):
     owner = data["conductor id"]
     worst = 0.0
     for j, excited in enumerate(names):
+        if f"potential, {excited} at 1 V [V]" not in data:
+            continue
         charge = data[f"charge density, {excited} at 1 V [C/m^2]"] * data["area [m^2]"]
         potential = data[f"potential, {excited} at 1 V [V]"]
         for i, _ in enumerate(names):
@@ -126,6 +136,33 @@ def check_surface(path, results, maxwell):
     return worst
 
 
+def check_formats(folder, stem, names, maxwell):
+    """The files for other programs, which have the mean of both triangles."""
+    matrix = (maxwell + maxwell.T) / 2
+    reduction = "" if stem == "maxwell" else f"_{stem}"
+    market = folder / f"capacitance_{stem}.mtx"
+    if market.is_file():
+        read = scipy.io.mmread(market).toarray()
+        check(np.allclose(read, matrix, rtol=1e-15, atol=0), f"{market.name}: not the matrix of results.json")
+    for name, expected in (("C", matrix), ("Cinv", np.linalg.inv(matrix) if matrix.size else matrix)):
+        table = folder / f"terminal-{name}{reduction}.csv"
+        if table.is_file():
+            read = np.loadtxt(table, delimiter=",", skiprows=1, ndmin=2)
+            check(np.array_equal(read[:, 0], 1 + np.arange(len(names))), f"{table.name}: terminals")
+            check(np.allclose(read[:, 1:], expected, rtol=1e-9, atol=0), f"{table.name}: not the matrix of results.json")
+    circuit = folder / f"capacitance{reduction}.sp"
+    if circuit.is_file():
+        lines = [line.split() for line in circuit.read_text(encoding="utf-8").replace("\n+", "").splitlines()]
+        lines = [line for line in lines if line[0] != "*"]
+        check(lines[0][0] == ".subckt" and lines[-1][0] == ".ends", f"{circuit.name}: no subcircuit")
+        nodes = lines[0][2:]
+        total = np.zeros(len(nodes))
+        for _, *ends, farad in lines[1:-1]:
+            for node in set(ends) - {"0"}:
+                total[nodes.index(node)] += float(farad)
+        check(np.allclose(total, np.diag(matrix), rtol=1e-12), f"{circuit.name}: not the diagonal")
+
+
 def check_folder(folder):
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     maxwell = check_json(results)
@@ -136,7 +173,18 @@ def check_folder(folder):
     for name, key in (tables | {name: key for name, key in errors.items() if name in results["files"]}).items():
         names, table = read_matrix(folder / name)
         check(names == results["capacitance"]["conductors"], f"{name}: names")
-        check(np.array_equal(table, results["capacitance"][key]), f"{name}: not the matrix of results.json")
+        expected = results["capacitance"][key]
+        check(expected is None or np.array_equal(table, expected), f"{name}: not the matrix of results.json")
+    for reduction in results["reductions"] or []:
+        keys = "name conductors maxwell_farad maxwell_farad_error between_farad between_farad_error"
+        check(set(reduction) == set(keys.split()), f"keys of the reduction: {sorted(reduction)}")
+        file = f"capacitance_{reduction['name']}.csv"
+        check(file in results["files"], f"{file} is not listed")
+        names, table = read_matrix(folder / file)
+        check(names == reduction["conductors"], f"{file}: names")
+        check(np.array_equal(table, reduction["maxwell_farad"]), f"{file}: not the matrix of results.json")
+        check_formats(folder, reduction["name"], names, table)
+    check_formats(folder, "maxwell", results["capacitance"]["conductors"], maxwell)
     if "surface.vtu" not in results["files"]:
         return "no surface"
     worst = check_surface(folder / "surface.vtu", results, maxwell)

@@ -551,6 +551,15 @@ fn a_distant_conductor_next_to_a_capacitor_of_high_permittivity() {
                 .sum();
             assert!((sum / c(i, 2) - 1.0).abs() < 1e-9, "{sum} {}", c(i, 2));
         }
+        // Where only some are excited, entries between these are replaced.
+        let some = [units[0].clone(), units[2].clone()];
+        let part = electrostatics(&mesh, media, &some, &options, &Quiet).unwrap();
+        let [entry] = part.replaced[..] else { panic!("{:?}", part.replaced) };
+        assert_eq!((entry.at, &part.unresolved[..]), ([0, 2], &[[1, 2]][..]));
+        assert!(answer.unresolved.is_empty());
+        let charge = part.responses[1].conductor_charge[0];
+        assert_eq!(charge, part.responses[0].conductor_charge[2]);
+        assert!((charge / c(0, 2) - 1.0).abs() < 1e-4, "{charge} {}", c(0, 2));
         // Gauss's law holds on plates and body together, by their rows and by that of the small
         // box: to the tolerance of its charge.
         let by_rows: f64 = answer.replaced.iter().map(|entry| entry.was).sum();

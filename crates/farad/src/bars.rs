@@ -17,7 +17,8 @@ const COARSE: f64 = 40.0;
 /// Bars of a solution's numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bars {
-    /// Of the entries of the matrix `answer.maxwell`, over 4 pi eps like these.
+    /// Of the entries of the matrix `answer.maxwell`, over 4 pi eps like these. NaN in rows of
+    /// conductors that were not excited.
     pub maxwell: Vec<Vec<f64>>,
     /// Of each conductor's potential in volt and charge in coulomb; empty without a state.
     pub conductors: Vec<ConductorBars>,
@@ -89,11 +90,14 @@ impl Bars {
         answer: &bem::Electrostatics,
     ) -> Self {
         let bounds = bounds(problem, &estimate, answer);
-        let count = problem.conductors.names.len();
         let eps = problem.description.relative_permittivity;
-        let row = |i: usize| (0..count).map(|j| bounds[i][j] / eps).collect();
+        let excited = &problem.excited;
+        let mut maxwell = vec![vec![f64::NAN; excited.len()]; problem.conductors.names.len()];
+        for (row, &conductor) in bounds.iter().zip(excited) {
+            maxwell[conductor] = row[..excited.len()].iter().map(|bound| bound / eps).collect();
+        }
         Self {
-            maxwell: (0..count).map(row).collect(),
+            maxwell,
             conductors: Vec::new(),
             reaction_j: None,
             polarisability: polarisability(problem, answer, &bounds),
@@ -277,19 +281,20 @@ fn bounds(
     owner.iter().flatten().for_each(|&c| triangles[c as usize] += 1);
     let interfaces = owner.iter().filter(|owner| owner.is_none()).count();
     // Sources act on everything.
-    let of_conductors = |i: usize| match triangles.get(i) {
-        Some(&triangles) => coarse(triangles),
+    let excited = &problem.excited;
+    let of_conductors = |i: usize| match excited.get(i) {
+        Some(&conductor) => coarse(triangles[conductor]),
         None => triangles.iter().map(|&n| coarse(n)).fold(1.0, f64::max),
     };
     let energy = |i: usize, j: usize| {
         let entry = |i: usize, j: usize| {
             let response = answer.responses.get(j)?;
-            Some(response.conductor_charge.get(i)?.abs())
+            Some(response.conductor_charge.get(*excited.get(i)?)?.abs())
         };
         // Of sources, the charge that they induce at the potential that they are at.
         entry(i, j).or_else(|| entry(j, i)).unwrap_or(0.0)
     };
-    let size = |i: usize, j: usize| match i.max(j) < count {
+    let size = |i: usize, j: usize| match i.max(j) < excited.len() {
         true => (energy(i, i) * energy(j, j)).sqrt(),
         false => energy(i, j),
     };

@@ -192,7 +192,8 @@ pub(crate) fn judge(
         warnings.iter_mut().for_each(|warning| warning.is_error = false);
     }
     warnings.extend(problem.notes.iter().filter_map(allowed));
-    warnings.extend(matrix(names, answer, problem.media.is_none()));
+    warnings.extend(unresolved(names, &answer.unresolved));
+    warnings.extend(matrix(names, &problem.excited, answer, problem.media.is_none()));
     warnings.extend(induced(problem, answer, &measured.induced));
     warnings.extend(coincident_charges(problem));
     warnings
@@ -297,11 +298,29 @@ fn fmm_error(
     Some(Warning::new("fmm_error", what, [error, promise], message).with(Remedy::Dense))
 }
 
-/// Symmetry, signs and row sums: for each law the worst entry, and how many others there are.
-fn matrix(names: &[String], answer: &bem::Capacitance, one_medium: bool) -> Vec<Warning> {
-    let c = &answer.maxwell;
-    let mut found = capacitance_matrix(c, answer.tolerance, one_medium);
-    found.extend(replaced_entries(c, &answer.replaced));
+/// Symmetry, signs and row sums: for each law the worst entry, and how many others there are. Of
+/// conductors that are not excited there are only charges, which make row sums by symmetry.
+fn matrix(
+    names: &[String],
+    excited: &[usize],
+    answer: &bem::Capacitance,
+    one_medium: bool,
+) -> Vec<Warning> {
+    let all = &answer.maxwell;
+    let c: Vec<Vec<f64>> = excited.iter().map(|&i| all[i].clone()).collect();
+    let sums: Vec<f64> = match excited.len() == all.len() {
+        true => c.iter().map(|row| row.iter().sum()).collect(),
+        false => (0..excited.len()).map(|k| all.iter().map(|row| row[k]).sum()).collect(),
+    };
+    let names: Vec<String> = excited.iter().map(|&i| names[i].clone()).collect();
+    let place = |conductor: usize| excited.iter().position(|&known| known == conductor);
+    let replaced = answer.replaced.iter().filter_map(|entry| {
+        let [i, j] = entry.at;
+        Some(bem::Replaced { at: [place(i)?, place(j)?], ..*entry })
+    });
+    let replaced: Vec<bem::Replaced> = replaced.collect();
+    let mut found = capacitance_matrix(&c, &sums, answer.tolerance, one_medium);
+    found.extend(replaced_entries(&c, &replaced));
     let laws = [Law::Diagonal, Law::Symmetry, Law::Transposed, Law::OffDiagonal, Law::RowSum];
     let worst = |law: Law| {
         let mut of_law: Vec<&Finding> = found.iter().filter(|finding| finding.law == law).collect();
@@ -312,7 +331,7 @@ fn matrix(names: &[String], answer: &bem::Capacitance, one_medium: bool) -> Vec<
             1 => " (and of 1 other entry)".to_owned(),
             count => format!(" (and of {count} other entries)"),
         };
-        Some(entry(names, c, &first, &others))
+        Some(entry(&names, &c, &first, &others))
     };
     laws.into_iter().filter_map(worst).collect()
 }
@@ -388,6 +407,24 @@ fn gauss(defect: Option<f64>, answer: &bem::Capacitance) -> Option<Warning> {
     })
 }
 
+/// Couplings that only the solve for another conductor would resolve.
+fn unresolved(names: &[String], entries: &[[usize; 2]]) -> Option<Warning> {
+    let [i, j] = *entries.first()?;
+    let name = format!("C({}, {})", names[i], names[j]);
+    let others = match entries.len() - 1 {
+        0 => String::new(),
+        1 => ", like 1 other entry".to_owned(),
+        count => format!(", like {count} other entries"),
+    };
+    let message = format!(
+        "{name} is the charge of \"{}\" next to a high permittivity, which is not resolved{others}: choose that net, too, and it \
+         is taken from the charge of \"{}\"",
+        names[i], names[j]
+    );
+    let warning = Warning::new("unresolved", name, [entries.len() as f64, 0.0], message);
+    Some(Warning { is_error: false, ..warning })
+}
+
 /// Charge that point charges and field induce on conductors, against the potentials that these
 /// conductors make there.
 fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> Option<Warning> {
@@ -417,6 +454,7 @@ fn induced(problem: &Problem, answer: &bem::Capacitance, found: &[Induced]) -> O
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::{Amount, Charge, Conductor, Description, Dielectric, Problem, Setting, testing};
 
     /// Metal in a coat of low permittivity: of a charge outside, and of a potential, it takes
@@ -447,5 +485,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn couplings_that_only_another_net_resolves_are_warnings() {
+        let names = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(unresolved(&names, &[]), None);
+        let warning = unresolved(&names, &[[1, 0], [1, 2]]).unwrap();
+        assert_eq!(
+            (warning.what.as_str(), warning.value, warning.is_error),
+            ("C(b, a)", 2.0, false)
+        );
+        assert!(warning.message.contains("like 1 other entry: choose that net"), "{warning:?}");
     }
 }

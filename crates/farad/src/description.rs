@@ -5,6 +5,7 @@ use mesh::mirror::Plane;
 
 use crate::fault::Fault;
 use crate::layers;
+use crate::reduction::Reduction;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
@@ -53,6 +54,11 @@ pub struct Description {
     /// Whether error bars are wanted: [`crate::Solution::bars`], some tenths of the time of the
     /// solve.
     pub error_bars: bool,
+    /// The conductors whose columns of the matrix are wanted: names, in which `*` stands for any
+    /// characters. Empty = all.
+    pub nets: Vec<String>,
+    /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
+    pub reductions: Vec<Reduction>,
 }
 
 impl Default for Description {
@@ -75,6 +81,8 @@ impl Default for Description {
             polarisability: false,
             surface_values: true,
             error_bars: true,
+            nets: Vec::new(),
+            reductions: Vec::new(),
         }
     }
 }
@@ -360,6 +368,16 @@ impl Description {
         }
         if self.diffusion.is_some() && self.has_media() {
             faults.push(Fault::DiffusionOfMedia);
+        }
+        if !self.nets.is_empty() {
+            let needs = [
+                (self.has_state(), "a state (a potential, a charge or a field)"),
+                (self.polarisability, "the polarisability"),
+                (self.diffusion.is_some(), "diffusion"),
+                (!self.reductions.is_empty(), "a reduction"),
+            ];
+            let needs = needs.into_iter().filter(|(is_wanted, _)| *is_wanted);
+            faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));
         }
         faults
     }

@@ -3,6 +3,7 @@
 use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
 
+use crate::reduction::ReductionFault;
 use crate::units::{count, shortest};
 
 /// Why a problem cannot be set up or solved.
@@ -301,6 +302,32 @@ pub enum Fault {
         atoms: Vec<usize>,
         /// What is wrong with their places.
         why: Misplaced,
+    },
+    /// Something that needs the whole matrix, where only some of its columns are wanted.
+    #[error("{what} needs the whole matrix, not the columns of chosen nets alone")]
+    NeedsAllNets {
+        /// What.
+        what: &'static str,
+    },
+    /// A chosen net that no conductor is called, or fits.
+    #[error("{} \"{name}\"", if name.contains('*') { "no conductor fits" } else { "there is no conductor" })]
+    UnknownNet {
+        /// Which of the description's nets.
+        net: usize,
+        /// Its name.
+        name: String,
+        /// The conductors that there are.
+        available: std::sync::Arc<[String]>,
+    },
+    /// What is wrong with a reduction.
+    #[error("in the reduction \"{name}\", {problem}")]
+    Reduction {
+        /// The reduction.
+        reduction: usize,
+        /// Its name.
+        name: String,
+        /// What.
+        problem: ReductionFault,
     },
     /// A surface that bounds nothing.
     #[error("the surface of dielectric \"{name}\" bounds no space: {problem}")]

@@ -34,11 +34,15 @@ struct Fringe {
 
 /// Adds to an estimate what fringes may hide, and to the sides along which to split for it.
 pub(crate) fn add(problem: &Problem, estimate: &mut bem::ErrorEstimate) {
+    // The excitation of each conductor.
+    let mut excitation = vec![None; problem.conductors.names.len()];
+    problem.excited.iter().zip(0..).for_each(|(&conductor, k)| excitation[conductor] = Some(k));
     for Fringe { triangle, side, conductors, energy } in fringes(problem) {
         // Each conductor of the two at 1 V has that across the gap.
-        let both = || conductors.iter().flatten().map(|c| *c as usize);
+        let both = || conductors.iter().flatten().filter_map(|c| excitation[*c as usize]);
         for i in both() {
             for j in both() {
+                let (i, j): (usize, usize) = (i, j);
                 estimate.of_conductors_at_most[i][j] += energy;
             }
             // Where meshes are not refined there are none.

@@ -61,12 +61,16 @@ pub(crate) fn numbers(
     let Some(bars) = &solution.bars else { return Err(nothing(of)) };
     let names = &problem.conductors.names;
     let found = Found { problem, solution, bars };
-    let index = |name: &String| names.iter().position(|known| known == name);
+    // The place of a conductor among those that are excited; entries with others have no bars.
+    let excited = &problem.excited;
+    let index = |name: &String| excited.iter().position(|&known| names[known] == *name);
     let numbers = match of {
         Of::All => {
-            let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
+            let count = excited.len();
+            let pairs = (0..count).flat_map(|i| (0..count).map(move |j| (i, j)));
             let farad = &solution.matrices().maxwell_farad;
-            let size = |(i, j): (usize, usize)| farad[i][i].abs().min(farad[j][j].abs());
+            let own = |i: usize| farad[excited[i]][i].abs();
+            let size = |(i, j): (usize, usize)| own(i).min(own(j));
             let mut all: Vec<Number> =
                 pairs.map(|at| Number { size: size(at), ..found.entry(farad, at) }).collect();
             all.extend(found.energy());
@@ -124,15 +128,16 @@ impl Found<'_> {
         all.into_iter().filter_map(share).collect()
     }
 
-    /// An entry of the matrix, relative to itself.
+    /// The entry of the matrix between two of the excited conductors, relative to itself.
     fn entry(&self, farad: &[Vec<f64>], (i, j): (usize, usize)) -> Number {
-        let (value, length) = (farad[i][j], self.solution.answer.maxwell[i][j]);
+        let [row, column] = [i, j].map(|k| self.problem.excited[k]);
+        let (value, length) = (farad[row][j], self.solution.answer.maxwell[row][j]);
         let per_length = if length == 0.0 { 0.0 } else { value / length };
         Number {
-            name: entry_name(&self.problem.conductors.names, i, j),
+            name: entry_name(&self.problem.conductors.names, row, column),
             unit: "F",
             value,
-            bar: self.bars.maxwell[i][j] * per_length.abs(),
+            bar: self.bars.maxwell[row][j] * per_length.abs(),
             size: value.abs(),
             of: self.each([i, j]),
         }
@@ -247,7 +252,7 @@ pub(crate) fn nothing(of: &Of) -> Error {
                 .to_owned()
         }
         Of::Energy => "there is no point charge, so no solvation energy".to_owned(),
-        Of::Entry(a, b) => format!("there is no entry C({a}, {b})"),
+        Of::Entry(a, b) => format!("there is no entry C({a}, {b}) of conductors that are excited"),
         Of::Potential(name) => format!(
             "there is no floating conductor {name}; of one at a potential ask for its charge, Q({name})"
         ),

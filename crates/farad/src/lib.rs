@@ -52,11 +52,14 @@ mod media;
 mod media_check;
 mod meetings;
 mod missing;
+mod names;
 mod near_surface;
+pub mod network;
 mod planes;
 pub mod pqr;
 mod probes;
 mod problem;
+mod reduction;
 mod solution;
 mod solver;
 mod sources;
@@ -85,9 +88,10 @@ pub use mesh;
 pub use mesh::mirror::Plane;
 pub use probes::Probed;
 pub use problem::Problem;
+pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
 pub use solution::{
     COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
-    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY,
+    Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,
 };
 pub use solver::Solver;
 pub use sources::Source;

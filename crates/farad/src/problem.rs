@@ -12,8 +12,10 @@ use crate::fault::{Error, Fault, Note};
 use crate::layers;
 use crate::media::{self, Media};
 use crate::meetings;
+use crate::names::fits;
 use crate::near_surface;
 use crate::planes::Symmetry;
+use crate::reduction::{Reducer, ReductionFault};
 use crate::sources::{self, Source};
 
 /// Triangles are split where the longest side of one is more than this times its distance from a
@@ -50,6 +52,10 @@ pub struct Problem {
     /// The place nearest to each of them of the surfaces that carry charge.
     pub(crate) nearest: Vec<Option<Nearest>>,
     pub(crate) notes: Vec<Note>,
+    /// The conductors whose columns of the matrix are wanted, in its order.
+    pub(crate) excited: Vec<usize>,
+    /// Those of the description.
+    pub(crate) reducers: Vec<Reducer>,
     /// The mesh as it was given, and the places nearest to charges on it, if triangles were split
     /// next to point charges.
     given: Option<(Mesh, Vec<Option<Nearest>>)>,
@@ -101,6 +107,12 @@ impl Problem {
     /// The conductors.
     pub fn conductors(&self) -> &Conductors {
         &self.conductors
+    }
+
+    /// The conductors whose columns of the capacitance matrix are wanted: all, unless the
+    /// description chooses some.
+    pub fn excited(&self) -> &[usize] {
+        &self.excited
     }
 
     /// The media; `None` where one medium fills all space.
@@ -163,6 +175,8 @@ impl Problem {
             layers::snap(stack, &mut mesh);
         }
         let assignment = conductors::assign(&description, &mesh)?;
+        let excited = excited(&description.nets, &assignment.names)?;
+        let reducers = reducers(&description, &assignment.names)?;
         let defects = Defects::of(&mesh);
         if !defects.is_empty() {
             return Err(vec![Fault::Defects(defects)]);
@@ -238,9 +252,50 @@ impl Problem {
             sources,
             nearest,
             notes,
+            excited,
+            reducers,
             given: None,
         })
     }
+}
+
+/// The conductors that the patterns choose, all without any.
+fn excited(patterns: &[String], names: &[String]) -> Result<Vec<usize>, Vec<Fault>> {
+    if patterns.is_empty() {
+        return Ok((0..names.len()).collect());
+    }
+    let mut is_chosen = vec![false; names.len()];
+    let mut faults = Vec::new();
+    for (net, pattern) in patterns.iter().enumerate() {
+        let is_meant = |name: &String| name == pattern || fits(pattern, name);
+        let mut is_there = false;
+        for (is_chosen, _) in is_chosen.iter_mut().zip(names).filter(|(_, name)| is_meant(name)) {
+            (*is_chosen, is_there) = (true, true);
+        }
+        if !is_there {
+            let (name, available) = (pattern.clone(), names.into());
+            faults.push(Fault::UnknownNet { net, name, available });
+        }
+    }
+    let chosen = (0..names.len()).filter(|&k| is_chosen[k]).collect();
+    if faults.is_empty() { Ok(chosen) } else { Err(faults) }
+}
+
+/// The description's reductions of matrices over conductors of these names.
+fn reducers(description: &Description, names: &[String]) -> Result<Vec<Reducer>, Vec<Fault>> {
+    let (mut reducers, mut faults) = (Vec::new(), Vec::new());
+    for (index, reduction) in description.reductions.iter().enumerate() {
+        let fault = |problem: ReductionFault| Fault::Reduction {
+            reduction: index,
+            name: reduction.name.clone(),
+            problem,
+        };
+        match reduction.over(names) {
+            Ok(reducer) => reducers.push(reducer),
+            Err(problems) => faults.extend(problems.into_iter().map(fault)),
+        }
+    }
+    if faults.is_empty() { Ok(reducers) } else { Err(faults) }
 }
 
 /// A note where coordinates have too few digits for the triangles that they are of.

@@ -4,6 +4,8 @@ use crate::bars::Bars;
 use crate::checks::Warning;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
+use crate::reduction::{Reduced, Reducer};
+use crate::study::entry_name;
 use crate::units::{self, LengthUnit};
 
 /// The energy that surfaces add.
@@ -26,6 +28,8 @@ pub struct Solution {
     pub density: bem::Density,
     /// The solver's answer: [`Solution::matrices`] has the matrix in farad.
     pub answer: bem::Capacitance,
+    /// The conductor of each column of the matrix: all, unless the description chooses some.
+    pub columns: Vec<usize>,
     /// `None` if no potential, charge or field is set.
     pub state: Option<State>,
     /// `None` unless wanted.
@@ -42,6 +46,8 @@ pub struct Solution {
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
+    /// What [`Solution::reduced`] does.
+    pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.
     pub estimate_seconds: f64,
     /// Wall seconds of the self-checks.
@@ -56,28 +62,40 @@ pub type Quantity = (String, &'static str, f64);
 impl Solution {
     /// The capacitance matrix.
     pub fn matrices(&self) -> Matrices {
-        Matrices::new(&self.answer.maxwell, self.relative_permittivity, self.unit)
+        self.matrices_of(&self.answer.maxwell, self.relative_permittivity)
+    }
+
+    fn matrices_of(&self, over_4pi_eps: &[Vec<f64>], permittivity: f64) -> Matrices {
+        Matrices::new(over_4pi_eps, &self.columns, permittivity, self.unit)
     }
 
     /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
     /// that changes: charges at 1 V per permittivity are the same in any one medium. `None` with
-    /// dielectrics, a state or a polarisability.
+    /// dielectrics, a state, a polarisability or reductions.
     pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
         let is_one_medium = self.gauss_defect.is_none();
-        let alone = is_one_medium && self.state.is_none() && self.polarisability.is_none();
-        alone.then(|| Matrices::new(&self.answer.maxwell, relative_permittivity, self.unit))
+        let alone = is_one_medium
+            && self.state.is_none()
+            && self.polarisability.is_none()
+            && self.reducers.is_empty();
+        alone.then(|| self.matrices_of(&self.answer.maxwell, relative_permittivity))
     }
 
     /// Bars of the entries of [`Self::matrices`], unless none were wanted.
     pub fn matrix_bars(&self) -> Option<Matrices> {
-        let of = Matrices::new(&self.bars()?.maxwell, self.relative_permittivity, self.unit);
-        // On the diagonal of the mutual form are sums of rows.
-        let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
-            let sum: f64 = row.iter().sum();
-            row.iter().enumerate().map(|(j, &bar)| if i == j { sum } else { bar }).collect()
-        };
-        let mutual_farad = of.maxwell_farad.iter().enumerate().map(row).collect();
+        let of = self.matrices_of(&self.bars()?.maxwell, self.relative_permittivity);
+        let mutual_farad = with_sums(&of.maxwell_farad, &self.columns, |bar| bar);
         Some(Matrices { mutual_farad, ..of })
+    }
+
+    /// What the description's reductions make of the capacitance matrix, in farad.
+    pub fn reduced(&self) -> Vec<Reduced> {
+        if self.reducers.is_empty() {
+            return Vec::new();
+        }
+        let (maxwell, bars) = (self.matrices().maxwell_farad, self.matrix_bars());
+        let bars = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
+        self.reducers.iter().map(|reducer| reducer.apply(&maxwell, bars)).collect()
     }
 
     /// The bar of [`Hydrodynamics::capacity`], unless none were wanted.
@@ -133,6 +151,28 @@ impl Solution {
                 let value = found.over_4pi_eps0[i][i];
                 let unit = self.unit.cubed();
                 all.push((format!("polarisability {axis}{axis}/(4 pi eps0)"), unit, value));
+            }
+        }
+        all.extend(
+            self.reduced_quantities().into_iter().map(|(name, value, _)| (name, "F", value)),
+        );
+        all
+    }
+
+    /// The numbers of reductions in farad, with their bars: a capacitance between two nets, or the
+    /// entries of a matrix on and above its diagonal.
+    pub(crate) fn reduced_quantities(&self) -> Vec<(String, f64, Option<f64>)> {
+        let mut all = Vec::new();
+        for Reduced { name, nets, maxwell, bars, between } in self.reduced() {
+            if let Some((value, bar)) = between {
+                all.push((format!("{name}: C between {} and {}", nets[0], nets[1]), value, bar));
+                continue;
+            }
+            for (i, row) in maxwell.iter().enumerate() {
+                for (j, value) in row.iter().enumerate().skip(i) {
+                    let bar = bars.as_ref().map(|bars| bars[i][j]);
+                    all.push((format!("{name}: {}", entry_name(&nets, i, j)), *value, bar));
+                }
             }
         }
         all
@@ -237,7 +277,8 @@ pub struct Hydrodynamics {
     pub diffusion: f64,
 }
 
-/// The capacitance matrix in the forms that are reported, rows as they were computed.
+/// The capacitance matrix in the forms that are reported, rows as they were computed: one row for
+/// each conductor, and one column for each or for those that were chosen.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrices {
     /// C/(4 pi eps0) in the problem's unit.
@@ -246,43 +287,79 @@ pub struct Matrices {
     pub maxwell_farad: Vec<Vec<f64>>,
     /// In farad between conductors, and on the diagonal to infinity.
     pub mutual_farad: Vec<Vec<f64>>,
-    /// max |C_ij - C_ji| / max |C_ij|.
+    /// max |C_ij - C_ji| / max |C_ij|, where both are known.
     pub relative_asymmetry: f64,
 }
 
 impl Matrices {
     /// Converts the solver's C/(4 pi eps), a length in `unit`, for a surrounding medium of this
     /// relative permittivity.
-    pub fn new(over_4pi_eps: &[Vec<f64>], permittivity: f64, unit: LengthUnit) -> Self {
+    pub fn new(
+        over_4pi_eps: &[Vec<f64>],
+        columns: &[usize],
+        permittivity: f64,
+        unit: LengthUnit,
+    ) -> Self {
         let each = |rows: &[Vec<f64>], f: &dyn Fn(f64) -> f64| -> Vec<Vec<f64>> {
             rows.iter().map(|row| row.iter().map(|&value| f(value)).collect()).collect()
         };
         let maxwell_length = each(over_4pi_eps, &|length| length * permittivity);
         let maxwell_farad = each(&maxwell_length, &|length| units::farads(length, unit));
         Self {
-            mutual_farad: mutual(&maxwell_farad),
-            relative_asymmetry: relative_asymmetry(&maxwell_length),
+            mutual_farad: with_sums(&maxwell_farad, columns, |c| -c),
+            relative_asymmetry: relative_asymmetry(&maxwell_length, columns),
             maxwell_length,
             maxwell_farad,
         }
     }
 }
 
-/// The SPICE form: capacitances between conductors, and on the diagonal those to infinity.
-fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let row = |(i, row): (usize, &Vec<f64>)| -> Vec<f64> {
-        let to_infinity: f64 = row.iter().sum();
-        row.iter().enumerate().map(|(j, &c)| if i == j { to_infinity } else { -c }).collect()
-    };
-    maxwell.iter().enumerate().map(row).collect()
+/// The SPICE form of a Maxwell matrix: capacitances between conductors, and on the diagonal those
+/// to infinity.
+pub fn mutual(maxwell: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let all: Vec<usize> = (0..maxwell.len()).collect();
+    with_sums(maxwell, &all, |c| -c)
 }
 
-fn relative_asymmetry(matrix: &[Vec<f64>]) -> f64 {
-    let (mut largest, mut difference) = (0.0_f64, 0.0_f64);
-    for (i, row) in matrix.iter().enumerate() {
-        for (j, value) in row.iter().enumerate() {
-            largest = largest.max(value.abs());
-            difference = difference.max((value - matrix[j][i]).abs());
+/// The entries off the diagonal changed, and on the diagonal the sums of rows. Where there are
+/// only some of the columns, those of rows that are not whole are the columns', by symmetry.
+fn with_sums(
+    matrix: &[Vec<f64>],
+    columns: &[usize],
+    off_diagonal: impl Fn(f64) -> f64,
+) -> Vec<Vec<f64>> {
+    let mut changed: Vec<Vec<f64>> =
+        matrix.iter().map(|row| row.iter().map(|c| off_diagonal(*c)).collect()).collect();
+    let is_whole = columns.len() == matrix.len();
+    for (k, &conductor) in columns.iter().enumerate() {
+        changed[conductor][k] = match is_whole {
+            true => matrix[conductor].iter().sum(),
+            false => matrix.iter().map(|row| row[k]).sum(),
+        };
+    }
+    changed
+}
+
+/// The entries of a matrix of so many rows and these columns without those that others are equal
+/// to by symmetry: row and place in the row, row by row.
+pub fn distinct_entries(rows: usize, columns: &[usize]) -> Vec<(usize, usize)> {
+    let mut is_column = vec![false; rows];
+    columns.iter().for_each(|&conductor| is_column[conductor] = true);
+    let is_column = &is_column;
+    let of_row = |i: usize| {
+        let each = columns.iter().enumerate();
+        each.filter(move |(_, conductor)| i <= **conductor || !is_column[i])
+            .map(move |(k, _)| (i, k))
+    };
+    (0..rows).flat_map(of_row).collect()
+}
+
+fn relative_asymmetry(matrix: &[Vec<f64>], columns: &[usize]) -> f64 {
+    let largest = matrix.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()));
+    let mut difference = 0.0_f64;
+    for (a, &i) in columns.iter().enumerate() {
+        for (b, &j) in columns.iter().enumerate() {
+            difference = difference.max((matrix[i][b] - matrix[j][a]).abs());
         }
     }
     if largest > 0.0 { difference / largest } else { 0.0 }
@@ -296,12 +373,12 @@ mod tests {
     fn mutual_capacitances_of_two_conductors() {
         let maxwell = [vec![3.0, -1.0], vec![-1.5, 2.0]];
         assert_eq!(mutual(&maxwell), [vec![2.0, 1.0], vec![1.5, 0.5]]);
-        assert_eq!(relative_asymmetry(&maxwell), 0.5 / 3.0);
+        assert_eq!(relative_asymmetry(&maxwell, &[0, 1]), 0.5 / 3.0);
     }
 
     #[test]
     fn permittivity_and_unit_enter_once() {
-        let matrices = Matrices::new(&[vec![2.0]], 3.0, LengthUnit::Micrometre);
+        let matrices = Matrices::new(&[vec![2.0]], &[0], 3.0, LengthUnit::Micrometre);
         assert_eq!(matrices.maxwell_length, [vec![6.0]]);
         assert_eq!(matrices.maxwell_farad, [vec![units::farads(6e-6, LengthUnit::Metre)]]);
         assert_eq!(matrices.mutual_farad, matrices.maxwell_farad);

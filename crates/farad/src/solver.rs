@@ -295,6 +295,8 @@ fn found(
         gauss_defect,
         warnings,
         all_charge,
+        columns: problem.excited.clone(),
+        reducers: problem.reducers.clone(),
         bars: None,
         estimate_seconds: 0.0,
         check_seconds: check_seconds + begun.elapsed().as_secs_f64(),

@@ -19,12 +19,14 @@ const SOURCES: &str = "sources";
 /// The name of the solve that refines the state alone.
 pub(crate) const STATE: &str = "state";
 
-/// Every solve: each conductor in turn at 1 V, then the sources if there are any, then fields along
-/// the axes if wanted; those through planes of symmetry come after them ([`across_planes`]).
+/// Every solve: each conductor in turn at 1 V, or each of those that are chosen, then the sources
+/// if there are any, then fields along the axes if wanted; those through planes of symmetry come
+/// after them ([`across_planes`]).
 pub(crate) fn excitations(problem: &Problem) -> Vec<bem::Excitation> {
     let count = problem.conductors.names.len();
-    let mut all: Vec<bem::Excitation> = (0..count)
-        .map(|k| bem::Excitation {
+    let excited = problem.excited.iter();
+    let mut all: Vec<bem::Excitation> = excited
+        .map(|&k| bem::Excitation {
             potentials: (0..count).map(|i| f64::from(i == k)).collect(),
             ..bem::Excitation::default()
         })
@@ -110,8 +112,9 @@ impl Problem {
     /// The name of a solve by its index: a conductor at 1 V, the sources, a field along an axis,
     /// the state.
     pub fn excitation_name(&self, index: usize) -> String {
-        let names = &self.conductors.names;
-        let Some(after) = index.checked_sub(names.len()) else { return names[index].clone() };
+        let Some(after) = index.checked_sub(self.excited.len()) else {
+            return self.conductors.names[self.excited[index]].clone();
+        };
         let fields = if self.description.polarisability { 3 } else { 0 };
         match after.checked_sub(usize::from(self.description.has_sources())) {
             None => SOURCES.to_owned(),

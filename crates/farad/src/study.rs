@@ -1,10 +1,12 @@
 //! Convergence of solutions on refined meshes: orders, limits, errors.
 
+use std::collections::HashMap;
+
 use bem::convergence::{self, Range};
 use mesh::locate::Locator;
 
 use crate::problem::Problem;
-use crate::solution::{COULOMB_ENERGY, Quantity, Solution};
+use crate::solution::{COULOMB_ENERGY, Quantity, Solution, distinct_entries};
 
 /// Facets up to this many times as large as a gap between conductors resolve it.
 pub const FACETS_OVER_GAP: f64 = 2.0;
@@ -16,6 +18,7 @@ const GAP_SAMPLES: usize = 2000;
 #[derive(Clone, Debug, Default)]
 pub struct Study {
     names: Vec<String>,
+    columns: Vec<usize>,
     matrices: Vec<Vec<Vec<f64>>>,
     others: Vec<Vec<Quantity>>,
     /// Of the matrices, and of the others; empty where a solution has none.
@@ -71,13 +74,19 @@ impl Study {
     /// Adds the solution on the next mesh.
     pub fn add(&mut self, problem: &Problem, solution: &Solution) {
         self.names.clone_from(&problem.conductors.names);
+        self.columns.clone_from(&solution.columns);
         self.tolerance = solution.answer.tolerance;
         self.matrices.push(solution.matrices().maxwell_farad);
         // The Coulomb energy does not depend on the mesh.
         let quantities: Vec<Quantity> =
             solution.quantities().into_iter().filter(|q| q.0 != COULOMB_ENERGY).collect();
         let state = solution.state.as_ref();
-        let bar = |quantity: &Quantity| solution.bars()?.of_quantity(&quantity.0, state);
+        let reduced = solution.reduced_quantities().into_iter().map(|(name, _, bar)| (name, bar));
+        let reduced: HashMap<String, Option<f64>> = reduced.collect();
+        let bar = |quantity: &Quantity| match reduced.get(&quantity.0) {
+            Some(bar) => *bar,
+            None => solution.bars()?.of_quantity(&quantity.0, state),
+        };
         self.other_bars.push(quantities.iter().map(bar).collect());
         self.others.push(quantities);
         let bars = solution.matrix_bars().map(|bars| bars.maxwell_farad);
@@ -98,14 +107,19 @@ impl Study {
 
     fn of_matrix(&self) -> Vec<Entry> {
         let Some(last) = self.matrices.last() else { return Vec::new() };
-        let pairs = (0..self.names.len()).flat_map(|i| (i..self.names.len()).map(move |j| (i, j)));
-        pairs
-            .map(|(i, j)| {
-                let values = self.matrices.iter().map(|matrix| matrix[i][j]).collect();
+        // Of conductors that are not excited their own capacitances are not known.
+        let mut own = vec![0.0; self.names.len()];
+        self.columns.iter().zip(0..).for_each(|(&j, k): (&usize, usize)| own[j] = last[j][k].abs());
+        distinct_entries(self.names.len(), &self.columns)
+            .into_iter()
+            .map(|(i, k)| {
+                let j = self.columns[k];
+                let values = self.matrices.iter().map(|matrix| matrix[i][k]).collect();
                 // The residual is that of potentials: charges follow with the conductors' own
                 // capacitances.
-                let solver_error = self.tolerance * last[i][i].abs().max(last[j][j].abs());
-                let of = |bars: &Vec<Vec<f64>>| bars.get(i).and_then(|row| row.get(j)).copied();
+                let solver_error = self.tolerance * own[i].max(own[j]);
+                let bar = |bars: &Vec<Vec<f64>>| bars.get(i).and_then(|row| row.get(k)).copied();
+                let of = |bars: &Vec<Vec<f64>>| bar(bars).filter(|bar| !bar.is_nan());
                 let bars = self.matrix_bars.iter().map(of).collect();
                 entry(entry_name(&self.names, i, j), "F", (values, bars), solver_error)
             })
@@ -208,6 +222,7 @@ mod tests {
         let value = |k: i32| 3.0 + 0.25f64.powi(k);
         let study = Study {
             names: vec!["a".to_owned(), "b".to_owned()],
+            columns: vec![0, 1],
             matrices: (0..4).map(|k| vec![vec![value(k), -1.0], vec![-1.0, 2.0]]).collect(),
             others: (0..4).map(|k| vec![("V(b)".to_owned(), "V", value(k))]).collect(),
             matrix_bars: (0..4).map(|k| vec![vec![0.1 * value(k); 2]; 2]).collect(),

@@ -38,6 +38,8 @@ pub struct Capacitance {
     pub maxwell: Vec<Vec<f64>>,
     /// Entries that their own row did not resolve, and what it had given.
     pub replaced: Vec<crate::Replaced>,
+    /// Those whose transposes are not there, by row and column.
+    pub unresolved: Vec<[usize; 2]>,
     /// For each excitation the charge density over eps at 1 V, in 1/length:
     /// sigma_j = eps * density * V. 0 on ignored triangles. Shape (conductors, triangles).
     pub density: Vec<Vec<f64>>,

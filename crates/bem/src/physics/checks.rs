@@ -76,9 +76,15 @@ pub fn ratio(value: f64, promise: f64) -> f64 {
 }
 
 /// Looks at every entry of a Maxwell matrix that a solve with relative residual `tolerance` gave,
-/// and returns the laws that are broken by more than is promised. `one_medium` tells that all space
-/// has one permittivity, where the equations are symmetric.
-pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool) -> Vec<Finding> {
+/// and returns the laws that are broken by more than is promised. `sums` are those of its rows, or
+/// of the rows of the matrix that it is a part of. `one_medium` tells that all space has one
+/// permittivity, where the equations are symmetric.
+pub fn capacitance_matrix(
+    matrix: &[Vec<f64>],
+    sums: &[f64],
+    tolerance: f64,
+    one_medium: bool,
+) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut judge = |law, at, value: f64, promise: f64| {
         if ratio(value, promise) > 1.0 {
@@ -86,7 +92,7 @@ pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool)
         }
     };
     let diagonal = |i: usize| matrix[i][i].abs();
-    for (i, row) in matrix.iter().enumerate() {
+    for (i, (row, sum)) in matrix.iter().zip(sums).enumerate() {
         judge(Law::Diagonal, [i, i], if row[i] > 0.0 { 0.0 } else { row[i].abs() }, 0.0);
         for (j, &value) in row.iter().enumerate().filter(|(j, _)| *j != i) {
             let own = (diagonal(i) * diagonal(j)).sqrt();
@@ -100,7 +106,6 @@ pub fn capacitance_matrix(matrix: &[Vec<f64>], tolerance: f64, one_medium: bool)
                 judge(Law::Symmetry, [i, j], (value - other).abs(), promise);
             }
         }
-        let sum: f64 = row.iter().sum();
         let share = if one_medium { SHIELDED } else { SIGN_SHARE };
         let promise = (CHARGE_SHARE * tolerance).max(share) * diagonal(i);
         judge(Law::RowSum, [i, i], (-sum).max(0.0), promise);
@@ -124,9 +129,13 @@ pub fn replaced_entries(matrix: &[Vec<f64>], replaced: &[Replaced]) -> Vec<Findi
 mod tests {
     use super::*;
 
+    fn sums(matrix: &[Vec<f64>]) -> Vec<f64> {
+        matrix.iter().map(|row| row.iter().sum()).collect()
+    }
+
     fn laws(matrix: &[[f64; 3]; 3], tolerance: f64, one_medium: bool) -> Vec<(Law, [usize; 2])> {
         let matrix: Vec<Vec<f64>> = matrix.iter().map(|row| row.to_vec()).collect();
-        let found = capacitance_matrix(&matrix, tolerance, one_medium);
+        let found = capacitance_matrix(&matrix, &sums(&matrix), tolerance, one_medium);
         found.iter().map(|finding| (finding.law, finding.at)).collect()
     }
 
@@ -164,7 +173,7 @@ mod tests {
             vec![-86.654_253, 87.184_696, -0.069_412],
             vec![-0.039_863, -0.069_412, 0.681_976],
         ];
-        assert!(capacitance_matrix(&corrected, 1e-6, false).is_empty());
+        assert!(capacitance_matrix(&corrected, &sums(&corrected), 1e-6, false).is_empty());
         let had = |was| replaced_entries(&corrected, &[Replaced { at: [0, 2], was }]);
         assert!(had(0.005_195).is_empty());
         assert_eq!(
@@ -196,7 +205,7 @@ mod tests {
         assert_eq!(finding(0.5).ratio(), 0.5);
         assert_eq!(finding(3.0).ratio(), 3.0);
         assert_eq!(finding(f64::NAN).ratio(), f64::INFINITY);
-        let diagonal = capacitance_matrix(&[vec![-1.0]], 1e-6, true);
+        let diagonal = capacitance_matrix(&[vec![-1.0]], &[-1.0], 1e-6, true);
         assert!(diagonal[0].ratio() > 10.0, "{diagonal:?}");
     }
 }

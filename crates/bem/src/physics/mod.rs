@@ -149,6 +149,9 @@ pub struct Electrostatics {
     /// Charges of conductors in the first of these that were taken from the transposed entry of the
     /// capacitance matrix.
     pub replaced: Vec<Replaced>,
+    /// Entries, by row and column, that their own row does not resolve and whose transposes are not
+    /// there, since the conductor of the row is not excited.
+    pub unresolved: Vec<[usize; 2]>,
     /// Dense or fast, as it was done.
     pub method: Method,
     /// The solver tolerance that was used.
@@ -203,6 +206,7 @@ impl Electrostatics {
         Capacitance {
             method: self.method,
             maxwell: (0..conductors).map(row).collect(),
+            unresolved: self.unresolved,
             replaced: self
                 .replaced
                 .iter()

@@ -290,7 +290,7 @@ impl Prepared {
         let gauss_defect = found.defect;
         let mut responses = self.responses(excitations, found);
         let system = &self.system;
-        let replaced = reciprocal::replace(
+        let (replaced, unresolved) = reciprocal::replace(
             &system.rows,
             &totals(&system.rows),
             system.panels.triangles(),
@@ -301,6 +301,7 @@ impl Prepared {
         Ok(Electrostatics {
             responses,
             replaced,
+            unresolved,
             method,
             tolerance: self.options.tolerance,
             fmm_tolerance: fast.map(|fast| fast.tolerance),

@@ -33,7 +33,8 @@ fn errors_of_charge(rows: &Rows, amplified: &[f64]) -> Vec<f64> {
 }
 
 /// Replaces entries, if the first excitations are each conductor in turn at potential 1, with no
-/// sources. `triangles` are those of panels, of which there are so many copies.
+/// sources; where only some are, the entries between these. Those of other conductors are returned,
+/// too. `triangles` are those of panels, of which there are so many copies.
 pub(super) fn replace(
     rows: &Rows,
     totals: &[Total<'_>],
@@ -41,16 +42,22 @@ pub(super) fn replace(
     copies: f64,
     excitations: &[Excitation],
     responses: &mut [Response],
-) -> Vec<Replaced> {
+) -> (Vec<Replaced>, Vec<[usize; 2]>) {
     let conductors = excitations.first().map_or(0, |first| first.potentials.len());
-    let is_unit = |(k, excitation): (usize, &Excitation)| {
-        let mut potentials = excitation.potentials.iter().enumerate();
+    // The conductor that is at potential 1.
+    let unit = |excitation: &Excitation| {
+        let mut held = excitation.potentials.iter().enumerate().filter(|(_, volt)| **volt != 0.0);
         let is_alone = excitation.charges.is_empty() && excitation.field == [0.0; 3];
-        is_alone && potentials.all(|(j, volt)| *volt == if j == k { 1.0 } else { 0.0 })
+        let (conductor, volt) = held.next()?;
+        (is_alone && *volt == 1.0 && held.next().is_none()).then_some(conductor)
     };
-    let units = excitations.get(..conductors).unwrap_or_default();
-    if units.len() != conductors || !units.iter().enumerate().all(is_unit) {
-        return Vec::new();
+    // The excitation of each conductor.
+    let mut excited: Vec<Option<usize>> = vec![None; conductors];
+    for (index, excitation) in excitations.iter().enumerate() {
+        match unit(excitation).and_then(|conductor| excited.get_mut(conductor)) {
+            Some(place) if place.is_none() => *place = Some(index),
+            _ => break,
+        }
     }
     let amplified = amplification(rows, totals, conductors);
     let errors = errors_of_charge(rows, &amplified);
@@ -60,12 +67,17 @@ pub(super) fn replace(
         let by_size = || errors[i] > AMPLIFIED * errors[j];
         by_permittivity(i, j) || (!by_permittivity(j, i) && by_size())
     };
-    let mut replaced = Vec::new();
-    for i in 0..conductors {
-        for j in (0..conductors).filter(|&j| is_replaced(i, j)) {
-            let was = responses[j].conductor_charge[i];
-            let charge = responses[i].conductor_charge[j];
-            responses[j].conductor_charge[i] = charge;
+    let (mut replaced, mut unresolved) = (Vec::new(), Vec::new());
+    for i in (0..conductors).filter(|&i| excited[i].is_none()) {
+        let columns = (0..conductors).filter(|&j| excited[j].is_some() && is_replaced(i, j));
+        unresolved.extend(columns.map(|j| [i, j]));
+    }
+    let each = || excited.iter().enumerate().filter_map(|(k, index)| Some((k, (*index)?)));
+    for (i, of_i) in each() {
+        for (j, of_j) in each().filter(|(j, _)| is_replaced(i, *j)) {
+            let was = responses[of_j].conductor_charge[i];
+            let charge = responses[of_i].conductor_charge[j];
+            responses[of_j].conductor_charge[i] = charge;
             replaced.push(Replaced { at: [i, j], was });
             // Where errors are amplified most they are most.
             let own = |panel: &usize| rows.conductor[*panel] == Some(i as u32);
@@ -73,10 +85,10 @@ pub(super) fn replace(
             let panels = || (0..rows.areas.len()).filter(own);
             let total: f64 = panels().map(weight).sum();
             for panel in panels() {
-                responses[j].free_charge[triangles[panel] as usize] +=
+                responses[of_j].free_charge[triangles[panel] as usize] +=
                     (charge - was) / copies * weight(panel) / total;
             }
         }
     }
-    replaced
+    (replaced, unresolved)
 }

@@ -25,6 +25,9 @@ impl Defects {
     }
 }
 
+/// A name and the names that it stands for.
+pub(crate) type Group = (Located<String>, Vec<Located<String>>);
+
 /// One table of the document. Reading a key that is absent gives `None`, and a defect if the schema
 /// requires it.
 #[derive(Clone, Debug)]
@@ -103,6 +106,22 @@ impl<'d> Section<'d> {
     pub(crate) fn choice(&self, name: &'static str) -> Option<Located<String>> {
         let ValueKind::Choice(choices) = self.key(name)?.kind else { return None };
         let found = self.text(name)?;
+        self.chosen(name, found, choices)
+    }
+
+    /// One of the words that the schema lists, or several.
+    pub(crate) fn choices(&self, name: &'static str) -> Option<Vec<Located<String>>> {
+        let ValueKind::Choices(choices) = self.key(name)?.kind else { return None };
+        let found = self.names(name)?;
+        Some(found.into_iter().filter_map(|word| self.chosen(name, word, choices)).collect())
+    }
+
+    fn chosen(
+        &self,
+        name: &str,
+        found: Located<String>,
+        choices: &[&str],
+    ) -> Option<Located<String>> {
         if choices.contains(&found.value.as_str()) {
             return Some(found);
         }
@@ -131,6 +150,28 @@ impl<'d> Section<'d> {
 
     fn items(&self, name: &str, items: &'d DeArray<'d>) -> Vec<Located<String>> {
         items.iter().filter_map(|item| self.as_text(name, item)).collect()
+    }
+
+    /// Names, each with a name or a list of names, in the order of the file.
+    pub(crate) fn groups(&self, name: &'static str) -> Option<Vec<Group>> {
+        let value = self.value(name)?;
+        let DeValue::Table(table) = value.get_ref() else {
+            let expected = format!("a table of names for {name}");
+            let defect = wrong_type(&value.span(), value, &expected);
+            self.defects.push(defect.help(format!("write {name} = {{ a = [\"b\", \"c\"] }}")));
+            return None;
+        };
+        let group = |(key, value): (&'d Spanned<_>, &'d Spanned<DeValue<'d>>)| {
+            let names = match value.get_ref() {
+                DeValue::Array(items) => self.items(name, items),
+                _ => self.as_text(name, value).into_iter().collect(),
+            };
+            let text: &str = AsRef::<str>::as_ref(key.get_ref());
+            (Located { value: text.to_owned(), span: key.span() }, names)
+        };
+        let mut groups: Vec<Group> = table.iter().map(group).collect();
+        groups.sort_by_key(|(name, _)| name.span.start);
+        Some(groups)
     }
 
     /// A number within the schema's range; a whole number will do.

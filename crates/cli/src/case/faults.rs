@@ -7,9 +7,9 @@ use farad::{
 };
 use mesh::{conductors, mirror, regions};
 
-use super::Case;
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
+use super::{Case, reduce};
 use crate::report::units;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
@@ -44,6 +44,16 @@ pub(super) fn failure(case: &Case, error: Error) -> Failure {
     };
     if let Some(failure) = faults.iter().find_map(|fault| of_mesh(case, fault)) {
         return failure;
+    }
+    // Those of the command line have no place in the file.
+    let of_nets = faults.iter().find_map(|fault| match fault {
+        Fault::UnknownNet { name, available, .. } if case.places.nets.is_empty() => {
+            Some((format!("--nets: {fault}"), meant(name, available)))
+        }
+        _ => None,
+    });
+    if let Some((message, help)) = of_nets {
+        return Failure::with_help(Exit::BadInput, message, help);
     }
     let defect = |(index, fault): (usize, &Fault)| {
         defect(&case.description, &case.places, fault, index < MOST_SHOWN)
@@ -162,6 +172,13 @@ pub(super) fn defect(
                 ChargeFault::OnSurface(_) => "its energy would have no bound; move it off",
             })
         }
+        Fault::UnknownNet { net, name, available } => {
+            let defect = at(places.nets.get(*net).unwrap_or(mesh), message).label("not there");
+            if is_shown { defect.help(meant(name, available)) } else { defect }
+        }
+        Fault::Reduction { reduction, problem, .. } => {
+            reduce::defect(&places.reductions[*reduction], problem, message, is_shown)
+        }
         Fault::Atoms { dielectric, atoms, why, .. } => {
             let all = &description.dielectrics[*dielectric].atoms;
             of_atoms(&places.dielectrics[*dielectric], all, atoms, *why, &message)
@@ -244,12 +261,23 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
                  conductor then",
             )
         }
+        Fault::NeedsAllNets { .. } => at(places.nets.first().unwrap_or(mesh), message)
+            .help("leave out [solver] nets and --nets, or what needs all of it"),
         Fault::NothingToSolve => Defect::new(Sort::Missing, mesh.clone(), message).help(
             "a dielectric needs something that polarises it: a [[charge]], a PQR file of charges, an [external] field or \
              output.polarisability",
         ),
         // Numbers have been checked by the schema, and the rest is of the mesh alone.
         _ => at(mesh, message),
+    }
+}
+
+/// What a name or a pattern that no conductor has was meant to be.
+pub(super) fn meant(name: &str, available: &[String]) -> String {
+    let names = available.iter().map(String::as_str);
+    match nearest(name, names.clone()).filter(|_| !name.contains('*')) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("there are {}", quoted(names)),
     }
 }
 

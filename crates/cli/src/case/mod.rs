@@ -13,6 +13,7 @@ mod plane;
 mod probe;
 pub(crate) mod problem;
 mod read;
+mod reduce;
 mod resolved;
 mod schema;
 mod stack;
@@ -47,6 +48,12 @@ pub(crate) struct Case {
     /// Where results go unless the command line says otherwise.
     pub(crate) directory: PathBuf,
     pub(crate) vtk: VtkMode,
+    /// So many excitations have arrays in `surface.vtu`.
+    pub(crate) vtk_excitations: usize,
+    /// Further forms of matrices that are written.
+    pub(crate) formats: Vec<Format>,
+    /// Couplings below this share of their nets' diagonals are left out of SPICE files.
+    pub(crate) spice_threshold: f64,
     /// What `farad sweep` varies; other commands ignore it.
     pub(crate) sweeps: Vec<sweep::Sweep>,
     places: Places,
@@ -113,6 +120,31 @@ impl VtkMode {
     }
 }
 
+/// A form of matrices that other programs read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Format {
+    /// Matrix Market's coordinates of a symmetric matrix
+    #[value(name = "matrix_market")]
+    MatrixMarket,
+    /// A subcircuit of capacitors
+    Spice,
+    /// The tables of Palace's terminals
+    Palace,
+    /// The text of Ansys Q3D
+    Q3d,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::MatrixMarket => "matrix_market",
+            Self::Spice => "spice",
+            Self::Palace => "palace",
+            Self::Q3d => "q3d",
+        }
+    }
+}
+
 /// What the command line sets over the file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Overrides {
@@ -122,6 +154,10 @@ pub(crate) struct Overrides {
     pub(crate) max_seconds: Option<f64>,
     pub(crate) method: Option<Method>,
     pub(crate) density: Option<Density>,
+    /// Instead of the file's, unless empty.
+    pub(crate) formats: Vec<Format>,
+    /// Instead of the file's, unless empty.
+    pub(crate) nets: Vec<String>,
     /// Whether faults of the geometry are notes, where the case does not say so.
     pub(crate) lenient: bool,
     /// The unit of a FastCap file.

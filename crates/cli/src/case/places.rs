@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use farad::Description;
+use farad::{Description, Listed};
 
 use super::diagnostics::Located;
 
@@ -22,6 +22,34 @@ pub(crate) struct Places {
     pub(super) charges: Vec<Range<usize>>,
     pub(super) probes: Vec<Entry>,
     pub(super) diffusion: Range<usize>,
+    pub(super) reductions: Vec<Listing>,
+    /// Those of the case file; on the command line they have none.
+    pub(super) nets: Vec<Range<usize>>,
+}
+
+/// One `[[reduce]]` table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    pub(super) name: Range<usize>,
+    /// Each group's name and its members.
+    pub(super) groups: Vec<(Range<usize>, Vec<Range<usize>>)>,
+    pub(super) grounded: Vec<Range<usize>>,
+    pub(super) floating: Vec<Range<usize>>,
+    pub(super) between: Vec<Range<usize>>,
+}
+
+impl Listing {
+    /// The place of one of its names.
+    pub(super) fn of(&self, listed: Listed) -> &Range<usize> {
+        let found = match listed {
+            Listed::Group(group) => self.groups.get(group).map(|(name, _)| name),
+            Listed::Member(group, k) => self.groups.get(group).and_then(|(_, all)| all.get(k)),
+            Listed::Grounded(k) => self.grounded.get(k),
+            Listed::Floating(k) => self.floating.get(k),
+            Listed::Between(k) => self.between.get(k),
+        };
+        found.unwrap_or(&self.name)
+    }
 }
 
 /// One table of an array of tables.

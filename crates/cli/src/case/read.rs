@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum as _;
 use toml::de::DeTable;
 
 use bem::SolveOptions;
@@ -16,8 +17,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe, stack,
-    surface, sweep,
+    Case, Format, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe,
+    reduce, stack, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -161,12 +162,30 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         .map_or((None, 0..0), |stack| (Some(stack.value), stack.span));
     let (charges, of_charges) = places::split(read_charges(top));
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
+    let (reductions, of_reductions) = reduce::read(top).into_iter().unzip();
     let (output, diffusion) = (top.section("output"), top.section("diffusion"));
     let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
         Some("plain") => VtkMode::Plain,
         Some("none") => VtkMode::None,
         _ => VtkMode::Compressed,
     };
+    let (nets, of_nets) = match overrides.nets.is_empty() {
+        true => places::split(top.section("solver").names("nets").unwrap_or_default()),
+        false => (overrides.nets.clone(), Vec::new()),
+    };
+    let formats = read_formats(&output, overrides);
+    if let (Some(format), false) = (formats.first(), nets.is_empty()) {
+        let listed = output.choices("formats").into_iter().flatten().next();
+        let place = listed.map(|word| word.span).or_else(|| of_nets.first().cloned());
+        let name = format.name();
+        let message =
+            format!("\"{name}\" needs the whole matrix, not the columns of chosen nets alone");
+        let defect = Defect::new(Sort::Value, place.unwrap_or(0..0), message);
+        top.report(defect.help("leave out formats, or nets"));
+    }
+    let vtk_excitations =
+        output.integer("vtk_excitations").and_then(|number| usize::try_from(number.value).ok());
+    let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
         relative_permittivity: permittivity.map_or(1.0, |number| number.value),
@@ -185,6 +204,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         polarisability: output.boolean("polarisability").unwrap_or(false),
         surface_values: vtk != VtkMode::None,
         error_bars: top.section("solver").boolean("error_bars").unwrap_or(true),
+        nets,
+        reductions,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -197,6 +218,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         charges: of_charges,
         probes: of_probes,
         diffusion: diffusion.span(),
+        reductions: of_reductions,
+        nets: of_nets,
     };
     // Atoms are read later.
     let has_atoms = places.dielectrics.iter().any(|entry| entry.file.is_some());
@@ -221,10 +244,27 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         goal,
         directory,
         vtk,
+        vtk_excitations: vtk_excitations.unwrap_or(64),
+        formats,
+        spice_threshold,
         sweeps,
         places,
         source,
     })
+}
+
+/// The forms that the command line names, or else the file; each once.
+fn read_formats(output: &Section<'_>, overrides: &Overrides) -> Vec<Format> {
+    let listed = output.choices("formats").unwrap_or_default();
+    let of_file = listed.iter().filter_map(|word| {
+        Format::value_variants().iter().copied().find(|format| format.name() == word.value)
+    });
+    let all = match overrides.formats.is_empty() {
+        true => of_file.collect(),
+        false => overrides.formats.clone(),
+    };
+    let is_wanted = |format: &Format| all.contains(format);
+    Format::value_variants().iter().copied().filter(is_wanted).collect()
 }
 
 /// The path of what the case calls `kind`, if there is a file.
@@ -491,17 +531,12 @@ mod tests {
                 "" => String::new(),
                 table => format!("{}\n", schema::heading(table)),
             };
-            let found = messages(&format!("{head}{} = []\n", key.name));
+            // No key has a date for its value.
+            let found = messages(&format!("{head}{} = 2000-01-01\n", key.name));
             let unknown = found.iter().any(|message| message.starts_with("unknown key"));
             assert!(!unknown, "{} {}: {found:?}", key.table, key.name);
-            let read = key.name == "ignore"
-                || found.iter().any(|m| m.contains(key.name) && m.starts_with("expected"));
-            assert!(
-                read || key.name == "group",
-                "{} {} is never read: {found:?}",
-                key.table,
-                key.name
-            );
+            let read = found.iter().any(|m| m.contains(key.name) && m.starts_with("expected"));
+            assert!(read, "{} {} is never read: {found:?}", key.table, key.name);
         }
     }
 

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use farad::{
-    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Setting, SurfaceMedia,
-    axis_name,
+    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Reduction, Setting,
+    SurfaceMedia, axis_name,
 };
 
 use super::{Case, goal, plane, stack};
@@ -73,10 +73,11 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             [("accuracy", number(goal.accuracy)), ("accuracy_of", string(&goal::of(&goal.of)))];
         accuracy.into_iter().chain(goal.max_seconds.map(|limit| ("max_time", number(limit))))
     });
+    let nets = (!description.nets.is_empty()).then(|| ("nets", list(&description.nets)));
     let error_bars = [("error_bars", description.error_bars.to_string())];
     document.table(
         "[solver]",
-        goal.chain(error_bars).chain([
+        goal.chain(nets).chain(error_bars).chain([
             ("tolerance", number(options.tolerance)),
             ("method", string(method_name(options.method))),
             ("density", string(density_name(options.density))),
@@ -87,16 +88,35 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     if let Some(tolerance) = options.fmm_tolerance {
         document.table("[fmm]", [("tolerance", number(tolerance))]);
     }
+    let formats: Vec<String> = case.formats.iter().map(|f| f.name().to_owned()).collect();
     document.table(
         "[output]",
         [
             ("directory", string(".")),
             ("vtk", string(case.vtk.name())),
+            ("vtk_excitations", case.vtk_excitations.to_string()),
             ("forces", description.forces.to_string()),
             ("polarisability", description.polarisability.to_string()),
+            ("formats", list(&formats)),
+            ("spice_threshold", number(case.spice_threshold)),
         ],
     );
+    reductions(&mut document, description);
     document.0.join("\n")
+}
+
+fn reductions(document: &mut Document, description: &Description) {
+    for Reduction { name, groups, grounded, floating, between } in &description.reductions {
+        let members = groups.iter().map(|(name, all)| format!("{} = {}", string(name), list(all)));
+        let members = members.collect::<Vec<_>>().join(", ");
+        let groups = (!groups.is_empty()).then(|| ("group", format!("{{ {members} }}")));
+        let lists = [("grounded", grounded), ("floating", floating)];
+        let lists = lists.into_iter().filter(|(_, names)| !names.is_empty());
+        let between = between.as_ref().map(|two| ("between", list(two)));
+        let named = [("name", string(name))].into_iter().chain(groups);
+        let lists = lists.map(|(key, names)| (key, list(names)));
+        document.table("[[reduce]]", named.chain(lists).chain(between));
+    }
 }
 
 fn media(document: &mut Document, case: &Case, folder: &Path) {

@@ -10,8 +10,12 @@ pub(crate) enum ValueKind {
     Path,
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// One of these words or a list of them.
+    Choices(&'static [&'static str]),
     /// A name or a list of names.
     Names,
+    /// A table of names, each with a name or a list of names.
+    Groups,
     /// A list of numbers.
     Numbers,
     /// A number in low ..= high.
@@ -49,7 +53,7 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 16] = [
+pub(crate) const TABLES: [&str; 17] = [
     "mesh",
     "medium",
     "stack",
@@ -65,12 +69,13 @@ pub(crate) const TABLES: [&str; 16] = [
     "solver",
     "fmm",
     "output",
+    "reduce",
     "sweep",
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 8] =
-    ["layer", "dielectric", "surface", "conductor", "plane", "charge", "probe", "sweep"];
+const ARRAYS: [&str; 9] =
+    ["layer", "dielectric", "surface", "conductor", "plane", "charge", "probe", "reduce", "sweep"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
@@ -81,6 +86,8 @@ pub(crate) const PLANES: [&str; 2] = ["ground", "symmetric"];
 pub(crate) const METHODS: [&str; 3] = ["auto", "fmm", "dense"];
 /// Values of `density`.
 pub(crate) const DENSITIES: [&str; 2] = ["constant", "linear"];
+/// Values of `formats`.
+pub(crate) const FORMATS: [&str; 4] = ["matrix_market", "spice", "palace", "q3d"];
 pub(crate) const VTK_MODES: [&str; 3] = ["compressed", "plain", "none"];
 
 /// Tolerances that the FMM and the solver are built and tested for: lowest and highest.
@@ -104,7 +111,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 65] = [
+pub(crate) const KEYS: [Key; 74] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -156,6 +163,7 @@ pub(crate) const KEYS: [Key; 65] = [
     key("solver", "accuracy", ACCURACY, Absent::Default("none")),
     key("solver", "accuracy_of", ValueKind::Text, Absent::Default("`\"all\"`")),
     key("solver", "max_time", POSITIVE, Absent::Default("none")),
+    key("solver", "nets", ValueKind::Names, Absent::Default("all")),
     key("solver", "error_bars", ValueKind::Bool, Absent::Default("true")),
     key("solver", "method", ValueKind::Choice(&METHODS), Absent::Default("auto")),
     key(
@@ -179,8 +187,26 @@ pub(crate) const KEYS: [Key; 65] = [
         Absent::Default("`<case>.out` next to the case file"),
     ),
     key("output", "vtk", ValueKind::Choice(&VTK_MODES), Absent::Default("compressed")),
+    key(
+        "output",
+        "vtk_excitations",
+        ValueKind::Integer { low: 0, high: 1_000_000_000 },
+        Absent::Default("64"),
+    ),
     key("output", "forces", ValueKind::Bool, Absent::Default("false")),
     key("output", "polarisability", ValueKind::Bool, Absent::Default("false")),
+    key("output", "formats", ValueKind::Choices(&FORMATS), Absent::Default("[]")),
+    key(
+        "output",
+        "spice_threshold",
+        ValueKind::Number { low: 0.0, high: 1.0 },
+        Absent::Default("1e-3"),
+    ),
+    key("reduce", "name", ValueKind::Text, Absent::Error),
+    key("reduce", "group", ValueKind::Groups, Absent::Default("none")),
+    key("reduce", "grounded", ValueKind::Names, Absent::Default("[]")),
+    key("reduce", "floating", ValueKind::Names, Absent::Default("[]")),
+    key("reduce", "between", ValueKind::Names, Absent::Default("none")),
     key("sweep", "name", ValueKind::Text, Absent::Error),
     key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
     key("sweep", "set", ValueKind::Text, Absent::Default("-")),

@@ -8,7 +8,7 @@ use farad::{Attained, Ended, Level, Of, Problem, Solution, Solver};
 
 use super::arguments::{Solving, parse_accuracy, parse_positive};
 use crate::case::problem;
-use crate::case::{Case, Overrides, parse_of};
+use crate::case::{Case, Format, Overrides, parse_of};
 use crate::machine::backend::Backend;
 use crate::report::results::{self, Folder, Refinement, Run};
 use crate::report::units::{self, prefix};
@@ -41,6 +41,13 @@ pub(crate) struct Args {
     /// Seconds that --accuracy may take; what was reached by then is the result
     #[arg(long, value_name = "SECONDS", value_parser = parse_positive)]
     max_time: Option<f64>,
+    /// Excite these conductors only, and give their columns of the matrix; * stands for any
+    /// characters; over the case's solver.nets
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    nets: Vec<String>,
+    /// Write the matrix in this form, too; may be repeated; over the case's output.formats
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Vec<Format>,
     #[command(flatten)]
     solving: Solving,
 }
@@ -52,6 +59,8 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         accuracy: args.accuracy,
         accuracy_of: args.accuracy_of.clone(),
         max_seconds: args.max_time,
+        formats: args.format.clone(),
+        nets: args.nets.clone(),
         ..Overrides::default()
     };
     let (case, output) = args.solving.begin_with(&args.case, verbose, overrides)?;
@@ -109,11 +118,12 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         read_seconds,
     };
     let matrices = solution.matrices();
-    let document = results::write(&run, &matrices, folder)?;
+    let reduced = results::reduced(&solution);
+    let document = results::write(&run, &matrices, &reduced, folder)?;
     if args.solving.json {
         output.data(&document.text())?;
     } else {
-        output.text(&results::table(&run, &matrices, &document))?;
+        output.text(&results::table(&run, &matrices, &reduced, &document))?;
     }
     if !solution.converged() {
         return Err(not_converged(&run));
@@ -220,7 +230,7 @@ fn dry_run(case: &Case, problem: &Problem, folder: &Path) -> String {
         text,
         "# {} unknowns, {} right-hand sides; a dense matrix would take {}",
         units::count(unknowns),
-        problem.conductors().names.len(),
+        problem.excited().len(),
         units::bytes(8 * unknowns * unknowns),
     );
     text
@@ -267,8 +277,8 @@ fn not_converged(run: &Run<'_>) -> Failure {
         let _ = write!(
             message,
             "\n{}: {why} after {} iterations, residual {:.1e} instead of {tolerance:.1e}",
-            match names.get(solve.excitation) {
-                Some(name) => format!("\"{name}\" at 1 V"),
+            match run.problem.excited().get(solve.excitation) {
+                Some(&conductor) => format!("\"{}\" at 1 V", names[conductor]),
                 None => run.problem.excitation_name(solve.excitation),
             },
             solve.iterations,

@@ -182,7 +182,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
     folder.stage(SVG, |out| out.write_all(picture(&case, &document).as_bytes()))?;
     document.files = folder.names();
     document.seconds = started.elapsed().as_secs_f64();
-    let json = crate::report::text::json(&document);
+    let json = crate::report::json::text(&document);
     folder.commit(&json)?;
     if args.solving.json {
         output.data(&json)?;

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use farad::{Matrices, Problem, Solution, Solver, entry_name};
+use farad::{Matrices, Problem, Solution, Solver, distinct_entries, entry_name};
 use mesh::Mesh;
 use serde::Serialize;
 
@@ -62,6 +62,10 @@ struct Document {
     files: Vec<String>,
     parameters: Vec<String>,
     conductors: Vec<String>,
+    /// Those that were excited, one for each column.
+    columns: Vec<String>,
+    #[serde(skip)]
+    excited: Vec<usize>,
     /// Names and units of the results other than the matrix.
     quantities: Vec<String>,
     runs: Vec<Row>,
@@ -126,6 +130,7 @@ pub(crate) fn run(args: &Args, verbose: bool) -> Result<(), Failure> {
         solved: 0,
         rows: vec![None; runs.len()],
         conductors: None,
+        excited: Vec::new(),
         quantities: Vec::new(),
     };
     for first in by_geometry(&case, &runs) {
@@ -167,6 +172,8 @@ struct Sweeping<'a> {
     solved: usize,
     rows: Vec<Option<Row>>,
     conductors: Option<Vec<String>>,
+    /// Those of the matrix's columns.
+    excited: Vec<usize>,
     quantities: Vec<String>,
 }
 
@@ -189,6 +196,7 @@ impl Sweeping<'_> {
         if *self.conductors.get_or_insert_with(|| names.clone()) != *names {
             return Err(other_conductors(whole, choice, names));
         }
+        self.excited = problem.excited().to_vec();
         let solving = &self.args.solving;
         let solution = solve(&mut self.solver, &case, &problem, solving, output).map_err(failed)?;
         if !solution.converged() {
@@ -289,6 +297,9 @@ impl Sweeping<'_> {
             .filter(|(row, _)| warnings::failed(&row.warnings))
             .map(|(_, choice)| describe(self.case, choice))
             .collect();
+        let conductors = self.conductors.unwrap_or_default();
+        let excited = self.excited.iter();
+        let columns = excited.filter_map(|&k| conductors.get(k).cloned()).collect();
         let mut document = Document {
             schema: SCHEMA,
             status: if failed.is_empty() { "complete" } else { "checks_failed" },
@@ -296,7 +307,9 @@ impl Sweeping<'_> {
             case: paths::relative(self.path, self.case.path()),
             files: Vec::new(),
             parameters: self.case.sweeps.iter().map(|sweep| sweep.name.clone()).collect(),
-            conductors: self.conductors.unwrap_or_default(),
+            conductors,
+            columns,
+            excited: self.excited,
             quantities: self.quantities,
             runs: rows,
             solved: self.solved,
@@ -309,7 +322,7 @@ impl Sweeping<'_> {
         }
         document.files = self.folder.names();
         document.seconds = self.started.elapsed().as_secs_f64();
-        let json = crate::report::text::json(&document);
+        let json = crate::report::json::text(&document);
         self.folder.commit(&json)?;
         if self.args.solving.json {
             self.output.data(&json)?;
@@ -422,15 +435,16 @@ fn other_conductors(case: &Case, choice: &[usize], names: &[String]) -> Failure 
     )
 }
 
-/// The matrix's entries on and above the diagonal, by row: name and place.
-fn narrow_tables(conductors: &[String]) -> Vec<(String, usize, usize)> {
-    let count = conductors.len();
-    let pairs = (0..count).flat_map(|i| (i..count).map(move |j| (i, j)));
-    pairs.map(|(i, j)| (entry_name(conductors, i, j), i, j)).collect()
+/// The matrix's entries on and above the diagonal, by row: name and place. Where only some
+/// conductors are excited, all of their columns but for what is there twice.
+fn narrow_tables(document: &Document) -> Vec<(String, usize, usize)> {
+    let Document { conductors, excited, .. } = document;
+    let entries = distinct_entries(conductors.len(), excited);
+    entries.into_iter().map(|(i, k)| (entry_name(conductors, i, excited[k]), i, k)).collect()
 }
 
 fn csv(document: &Document) -> String {
-    let columns = narrow_tables(&document.conductors);
+    let columns = narrow_tables(document);
     let mut header: Vec<String> = document.parameters.iter().map(|name| csv_quoted(name)).collect();
     header.push("triangles".to_owned());
     header.extend(columns.iter().map(|(name, ..)| csv_quoted(&format!("{name} [F]"))));
@@ -471,7 +485,7 @@ fn pvd(runs: &[Row]) -> String {
 }
 
 fn text(case: &Case, document: &Document, path: &Path) -> String {
-    let columns = narrow_tables(&document.conductors);
+    let columns = narrow_tables(document);
     let shown = columns.len().min(MOST_SHOWN);
     let all = document.runs.iter().flat_map(|row| row.maxwell_farad.iter().flatten());
     let largest = all.fold(0.0_f64, |largest, value| largest.max(value.abs()));

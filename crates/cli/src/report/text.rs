@@ -48,12 +48,6 @@ pub(crate) fn printable_in_place(text: String) -> String {
     text.chars().map(fit).collect()
 }
 
-/// A document as JSON, one line per value, by [`printable_json`].
-pub(crate) fn json(document: &impl serde::Serialize) -> String {
-    // Only maps with strange keys and failing writers can fail, and there are none here.
-    printable_json(serde_json::to_string_pretty(document).unwrap_or_default() + "\n")
-}
-
 /// JSON whose strings hold no such characters either; JSON itself only demands that of some.
 pub(crate) fn printable_json(text: String) -> String {
     // Line breaks between values are the only ones; in strings they are escaped already.

@@ -10,6 +10,11 @@ pub(crate) fn counted(number: usize, what: &str) -> String {
     format!("{} {what}{}", count(number as u64), if number == 1 { "" } else { "s" })
 }
 
+/// An error bar to three digits, more than any is known to.
+pub(crate) fn three_digits(bar: f64) -> f64 {
+    format!("{bar:.2e}").parse().unwrap_or(bar)
+}
+
 /// A power of 1000 with its SI prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Prefix {
@@ -125,6 +130,13 @@ mod tests {
         for bar in [None, Some(0.0), Some(f64::NAN)] {
             assert_eq!(with_bar(73.509_812, bar), significant(73.509_812));
         }
+    }
+
+    #[test]
+    fn bars_are_rounded() {
+        assert_eq!(three_digits(1.234_56e-15), 1.23e-15);
+        assert_eq!((three_digits(0.0), three_digits(f64::INFINITY)), (0.0, f64::INFINITY));
+        assert!(three_digits(f64::NAN).is_nan());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use farad::{Energies, Matrices};
+use farad::{Energies, Matrices, Reduced};
 
 use super::Run;
 use crate::case::probe_file;
@@ -28,6 +28,7 @@ pub(crate) struct Document {
     media: Vec<Medium>,
     refinement: Option<Refinement>,
     capacitance: Capacitance,
+    reductions: Option<Vec<Reduction>>,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
     forces: Option<Vec<Force>>,
@@ -76,13 +77,27 @@ struct Medium {
 #[derive(Clone, Debug, Serialize)]
 struct Capacitance {
     conductors: Vec<String>,
+    /// Those that were excited, one for each column.
+    columns: Vec<String>,
     maxwell_farad: Vec<Vec<f64>>,
-    mutual_farad: Vec<Vec<f64>>,
-    maxwell_over_4pi_eps0: Vec<Vec<f64>>,
+    /// Null for many conductors, like its other forms.
+    mutual_farad: Option<Vec<Vec<f64>>>,
+    maxwell_over_4pi_eps0: Option<Vec<Vec<f64>>>,
     relative_asymmetry: f64,
     maxwell_farad_error: Option<Vec<Vec<f64>>>,
     mutual_farad_error: Option<Vec<Vec<f64>>>,
     maxwell_over_4pi_eps0_error: Option<Vec<Vec<f64>>>,
+}
+
+/// What a reduction makes of the matrix.
+#[derive(Clone, Debug, Serialize)]
+struct Reduction {
+    name: String,
+    conductors: Vec<String>,
+    maxwell_farad: Vec<Vec<f64>>,
+    maxwell_farad_error: Option<Vec<Vec<f64>>>,
+    between_farad: Option<f64>,
+    between_farad_error: Option<f64>,
 }
 
 /// How the mesh came about, if an accuracy was asked for.
@@ -234,11 +249,14 @@ struct Memory {
 
 impl Document {
     /// Everything but the list of files and the time that writing them takes.
-    pub(crate) fn new(run: &Run<'_>, matrices: &Matrices) -> Self {
+    pub(crate) fn new(run: &Run<'_>, matrices: &Matrices, reduced: &[Reduced]) -> Self {
         let names = &run.problem.conductors().names;
         let answer = &run.solution.answer;
         let state = run.solution.state.as_ref();
-        let bars = run.solution.matrix_bars();
+        let bars = run.matrix_bars();
+        // The other forms follow from it, and are in tables.
+        let has_forms = names.len() <= super::MANY;
+        let form = |rows: &Vec<Vec<f64>>| has_forms.then(|| rows.clone());
         Self {
             schema: SCHEMA,
             status: super::status(run).name(),
@@ -265,14 +283,16 @@ impl Document {
             refinement: run.refinement.map(refinement),
             capacitance: Capacitance {
                 conductors: names.clone(),
+                columns: run.columns(),
                 maxwell_farad: matrices.maxwell_farad.clone(),
-                mutual_farad: matrices.mutual_farad.clone(),
-                maxwell_over_4pi_eps0: matrices.maxwell_length.clone(),
+                mutual_farad: form(&matrices.mutual_farad),
+                maxwell_over_4pi_eps0: form(&matrices.maxwell_length),
                 relative_asymmetry: matrices.relative_asymmetry,
                 maxwell_farad_error: bars.as_ref().map(|bars| bars.maxwell_farad.clone()),
-                mutual_farad_error: bars.as_ref().map(|bars| bars.mutual_farad.clone()),
-                maxwell_over_4pi_eps0_error: bars.map(|bars| bars.maxwell_length),
+                mutual_farad_error: bars.as_ref().and_then(|bars| form(&bars.mutual_farad)),
+                maxwell_over_4pi_eps0_error: bars.and_then(|bars| form(&bars.maxwell_length)),
             },
+            reductions: (!reduced.is_empty()).then(|| reduced.iter().map(reduction).collect()),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
             solvation: state
                 .and_then(|state| state.solvation.as_ref())
@@ -321,7 +341,18 @@ impl Document {
 
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
-        crate::report::text::json(self)
+        crate::report::json::text(self)
+    }
+}
+
+fn reduction(found: &Reduced) -> Reduction {
+    Reduction {
+        name: found.name.clone(),
+        conductors: found.nets.clone(),
+        maxwell_farad: found.maxwell.clone(),
+        maxwell_farad_error: found.bars.clone(),
+        between_farad: found.between.map(|(value, _)| value),
+        between_farad_error: found.between.and_then(|(_, bar)| bar),
     }
 }
 

@@ -3,6 +3,7 @@
 mod commit;
 mod csv;
 mod folder;
+mod formats;
 mod json;
 mod lock;
 mod probe;
@@ -12,7 +13,7 @@ mod table;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Matrices, Problem, Solution};
+use farad::{Ended, Goal, Level, Matrices, Problem, Reduced, Solution};
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
@@ -22,8 +23,13 @@ pub(crate) use table::text as table;
 
 use crate::case::{Case, VtkMode, probe_file, probe_picture};
 use crate::machine::backend::Backend;
+use crate::report::units;
 use crate::terminal::exit::Failure;
 use crate::terminal::interrupt;
+
+/// Matrices of more conductors are written with less: bars of three digits, and in results.json one
+/// form alone.
+const MANY: usize = 200;
 
 const MAXWELL: &str = "capacitance_maxwell.csv";
 const MUTUAL: &str = "capacitance_mutual.csv";
@@ -49,12 +55,47 @@ pub(crate) struct Run<'a> {
     pub(crate) read_seconds: f64,
 }
 
+impl Run<'_> {
+    /// The conductors of the matrix's columns.
+    fn columns(&self) -> Vec<String> {
+        let names = &self.problem.conductors().names;
+        self.solution.columns.iter().map(|&conductor| names[conductor].clone()).collect()
+    }
+
+    /// The bars of the matrix, as they are written.
+    fn matrix_bars(&self) -> Option<Matrices> {
+        let mut bars = self.solution.matrix_bars()?;
+        let all = [&mut bars.maxwell_farad, &mut bars.mutual_farad, &mut bars.maxwell_length];
+        all.into_iter().for_each(|bars| shorten(bars));
+        Some(bars)
+    }
+
+    /// Whether only some of the conductors were excited.
+    fn is_of_chosen(&self) -> bool {
+        self.solution.columns.len() < self.problem.conductors().names.len()
+    }
+}
+
 /// The way to an accuracy.
 #[derive(Debug)]
 pub(crate) struct Refinement<'a> {
     pub(crate) goal: &'a Goal,
     pub(crate) levels: Vec<Level>,
     pub(crate) ended: Ended,
+}
+
+/// What the reductions of a case make of the matrix, with bars as they are written.
+pub(crate) fn reduced(solution: &Solution) -> Vec<Reduced> {
+    let mut reduced = solution.reduced();
+    reduced.iter_mut().for_each(|found| found.bars.iter_mut().for_each(|bars| shorten(bars)));
+    reduced
+}
+
+/// Leaves the bars of many conductors three digits.
+fn shorten(bars: &mut [Vec<f64>]) {
+    if bars.len() > MANY {
+        bars.iter_mut().flatten().for_each(|bar| *bar = units::three_digits(*bar));
+    }
 }
 
 /// The files that a run of `case` writes besides results.json.
@@ -70,7 +111,22 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         names.push(SURFACE);
     }
     let names = names.into_iter().map(str::to_owned);
-    names.chain(probe_files(case)).collect()
+    let reduced = case.description.reductions.iter().flat_map(|reduction| {
+        let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
+        [reduced_file(&reduction.name)].into_iter().chain(bars)
+    });
+    let formats = formats::all_names(case);
+    names.chain(reduced).chain(formats).chain(probe_files(case)).collect()
+}
+
+/// The file of a reduction's matrix.
+fn reduced_file(name: &str) -> String {
+    format!("capacitance_{name}.csv")
+}
+
+/// The file of its bars.
+fn reduced_error_file(name: &str) -> String {
+    format!("capacitance_{name}_error.csv")
 }
 
 /// The files of the probes of `case`.
@@ -84,10 +140,13 @@ pub(crate) fn probe_files(case: &Case) -> Vec<String> {
 pub(crate) fn write(
     run: &Run<'_>,
     matrices: &Matrices,
+    reduced: &[Reduced],
     mut folder: Folder,
 ) -> Result<Document, Failure> {
     let begun = Instant::now();
     let names = &run.problem.conductors().names;
+    let columns = &run.columns();
+    let both = (&names[..], &columns[..]);
     let mark = match status(run) {
         Status::Complete => "",
         Status::NotConverged => "; NOT CONVERGED",
@@ -95,16 +154,34 @@ pub(crate) fn write(
         Status::AccuracyNotReached => "; ACCURACY NOT REACHED",
     };
     let maxwell = format!("farad; Maxwell matrix: Q_i = sum_j C_ij V_j{mark}");
-    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, names, &matrices.maxwell_farad))?;
+    folder.stage(MAXWELL, |out| csv::matrix(out, &maxwell, both, &matrices.maxwell_farad))?;
     let mutual =
         format!("farad; mutual (SPICE) form: C_ij between i and j; C_ii from i to infinity{mark}");
-    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, names, &matrices.mutual_farad))?;
-    if let Some(bars) = run.solution.matrix_bars() {
+    folder.stage(MUTUAL, |out| csv::matrix(out, &mutual, both, &matrices.mutual_farad))?;
+    if let Some(bars) = run.matrix_bars() {
         let maxwell = format!("farad; error bars of the Maxwell matrix{mark}");
-        folder
-            .stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, names, &bars.maxwell_farad))?;
+        folder.stage(MAXWELL_ERROR, |out| csv::matrix(out, &maxwell, both, &bars.maxwell_farad))?;
         let mutual = format!("farad; error bars of the mutual form{mark}");
-        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, names, &bars.mutual_farad))?;
+        folder.stage(MUTUAL_ERROR, |out| csv::matrix(out, &mutual, both, &bars.mutual_farad))?;
+    }
+    let maxwell_farad = &matrices.maxwell_farad[..];
+    let title = &run.case.title;
+    let written = formats::Written { title, reduction: None, mark, names, maxwell_farad };
+    formats::write_all(&mut folder, run.case, &written)?;
+    for Reduced { name, nets, maxwell, bars, .. } in reduced {
+        let reduction = Some(name.as_str());
+        let written =
+            formats::Written { title, reduction, mark, names: nets, maxwell_farad: maxwell };
+        formats::write_all(&mut folder, run.case, &written)?;
+        let corner = format!("farad; Maxwell matrix of the reduction {name}{mark}");
+        folder
+            .stage(&reduced_file(name), |out| csv::matrix(out, &corner, (nets, nets), maxwell))?;
+        if let Some(bars) = bars {
+            let corner = format!("farad; error bars of the reduction {name}{mark}");
+            folder.stage(&reduced_error_file(name), |out| {
+                csv::matrix(out, &corner, (nets, nets), bars)
+            })?;
+        }
     }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;
     let state = run.solution.state.as_ref();
@@ -120,7 +197,7 @@ pub(crate) fn write(
     }
     interrupt::check()?;
 
-    let mut document = Document::new(run, matrices);
+    let mut document = Document::new(run, matrices, reduced);
     document.files = folder.names();
     document.timings_s.output = Some(begun.elapsed().as_secs_f64());
     folder.commit(&document.text())?;

@@ -29,12 +29,12 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     let has_state = run.solution.state.is_some();
     // The solver's density is per permittivity and in 1/(mesh unit).
     let coulomb_per_m2 = EPSILON_0 * run.case.description.relative_permittivity / unit;
-    for (index, (name, density)) in
-        conductors.names.iter().zip(&run.solution.answer.density).enumerate()
-    {
+    let excited = run.solution.columns.iter().take(run.case.vtk_excitations);
+    for (column, (&index, density)) in excited.zip(&run.solution.answer.density).enumerate() {
+        let name = &conductors.names[index];
         let charge: Vec<f64> = density.iter().map(|value| value * coulomb_per_m2).collect();
         let title = format!("charge density, {name} at 1 V [C/m^2]");
-        let all = run.solution.all_charge.get(index);
+        let all = run.solution.all_charge.get(column);
         data.push(charge_density(title, charge, !has_state && all.is_none()));
         if let Some(all) = all {
             let title = format!("charge density, free and bound, {name} at 1 V [C/m^2]");

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use farad::{Matrices, Solvation};
+use farad::{Matrices, Reduced, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name};
@@ -21,7 +21,12 @@ const LARGEST_WITH_BARS: usize = 4;
 const VAGUE: f64 = 1e-2;
 
 /// The whole text.
-pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> String {
+pub(crate) fn text(
+    run: &Run<'_>,
+    matrices: &Matrices,
+    reduced: &[Reduced],
+    document: &Document,
+) -> String {
     let mut text = heading(run);
     text += &conductors(run);
     text += &match matrices.maxwell_length.len() {
@@ -29,6 +34,7 @@ pub(crate) fn text(run: &Run<'_>, matrices: &Matrices, document: &Document) -> S
         1 => single(run, matrices),
         _ => matrix(run, matrices),
     };
+    text.extend(reduced.iter().map(reduction));
     text += &state(run);
     text += &bodies(run);
     text += &solves(run);
@@ -121,51 +127,97 @@ fn single(run: &Run<'_>, matrices: &Matrices) -> String {
 
 fn matrix(run: &Run<'_>, matrices: &Matrices) -> String {
     let names = &run.problem.conductors().names;
-    let largest = |rows: &[Vec<f64>]| {
-        rows.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()))
-    };
     let scale = prefix(largest(&matrices.maxwell_farad));
-    let farads: Vec<Vec<f64>> = matrices
-        .maxwell_farad
-        .iter()
-        .map(|row| row.iter().map(|value| value / scale.factor).collect())
-        .collect();
     let farad = format!("{}F", scale.symbol);
     let unit = run.case.description.unit.name();
+    let columns = run.columns();
+    let chosen = match run.is_of_chosen() {
+        true => {
+            let all = units::count(names.len() as u64);
+            let some = crate::case::quoted(columns.iter().map(String::as_str));
+            format!("\nOf {all} conductors only these are excited: {some}\n")
+        }
+        false => String::new(),
+    };
     if names.len() > LARGEST_SHOWN {
-        let rows = names.iter().enumerate().map(|(i, name)| {
+        let rows = run.solution.columns.iter().enumerate().map(|(k, &i)| {
             vec![
-                name.clone(),
-                significant(farads[i][i]),
-                significant(matrices.maxwell_length[i][i]),
+                names[i].clone(),
+                significant(matrices.maxwell_farad[i][k] / scale.factor),
+                significant(matrices.maxwell_length[i][k]),
             ]
         });
         let header =
             vec![String::new(), format!("C_ii / {farad}"), format!("C_ii/(4 pi eps0) / {unit}")];
         return format!(
-            "\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
+            "{chosen}\nDiagonal of the Maxwell capacitance matrix; all of it is in capacitance_maxwell.csv\n{}",
             aligned_table(header, rows)
         );
     }
-    let bars = run.solution.matrix_bars().filter(|_| names.len() <= LARGEST_WITH_BARS);
-    let rows = |values: &[Vec<f64>], bars: Option<(&Vec<Vec<f64>>, f64)>| {
-        let decimals = decimals(largest(values));
-        let cell = |i: usize, j: usize| match bars {
-            Some((bars, factor)) => with_bar(values[i][j], Some(bars[i][j] / factor)),
-            None => format!("{:.decimals$}", values[i][j]),
-        };
-        let cells = |i: usize| (0..names.len()).map(move |j| cell(i, j));
-        let row = |i: usize| std::iter::once(names[i].clone()).chain(cells(i)).collect::<Vec<_>>();
-        (0..names.len()).map(row).collect::<Vec<_>>()
-    };
-    let of_farads = bars.as_ref().map(|bars| (&bars.maxwell_farad, scale.factor));
-    let of_lengths = bars.as_ref().map(|bars| (&bars.maxwell_length, 1.0));
-    let header = |corner: String| [vec![corner], names.clone()].concat();
+    let bars = run.solution.matrix_bars();
+    let of_farads = bars.as_ref().map(|bars| bars.maxwell_farad.as_slice());
+    let of_lengths = bars.as_ref().map(|bars| bars.maxwell_length.as_slice());
     format!(
-        "\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
-        aligned_table(header(farad.clone()), rows(&farads, of_farads)),
-        aligned_table(header(unit.to_owned()), rows(&matrices.maxwell_length, of_lengths)),
+        "{chosen}\nMaxwell capacitance matrix, Q_i = sum_j C_ij V_j (mutual form: capacitance_mutual.csv)\n{}\nThe same as a length, C/(4 pi eps0)\n{}",
+        table((names, &columns), &farad, &matrices.maxwell_farad, of_farads, scale.factor),
+        table((names, &columns), unit, &matrices.maxwell_length, of_lengths, 1.0),
     )
+}
+
+/// A matrix over names of rows and of columns and its bars over `factor`, in the unit that this
+/// makes of it.
+fn table(
+    (names, columns): (&[String], &[String]),
+    unit: &str,
+    values: &[Vec<f64>],
+    bars: Option<&[Vec<f64>]>,
+    factor: f64,
+) -> String {
+    let decimals = decimals(largest(values) / factor);
+    let bars = bars.filter(|_| names.len() <= LARGEST_WITH_BARS);
+    let cell = |i: usize, j: usize| match bars {
+        Some(bars) if !bars[i][j].is_nan() => {
+            with_bar(values[i][j] / factor, Some(bars[i][j] / factor))
+        }
+        _ => format!("{:.decimals$}", values[i][j] / factor),
+    };
+    let cells = |i: usize| (0..columns.len()).map(move |j| cell(i, j));
+    let row = |i: usize| std::iter::once(names[i].clone()).chain(cells(i)).collect();
+    let header = [vec![unit.to_owned()], columns.to_vec()].concat();
+    aligned_table(header, (0..names.len()).map(row).collect::<Vec<_>>())
+}
+
+fn largest(rows: &[Vec<f64>]) -> f64 {
+    rows.iter().flatten().fold(0.0_f64, |largest, value| largest.max(value.abs()))
+}
+
+/// What a reduction makes of the matrix.
+fn reduction(found: &Reduced) -> String {
+    let Reduced { name, nets, maxwell, bars, between } = found;
+    let scale = prefix(largest(maxwell));
+    let farad = format!("{}F", scale.symbol);
+    let mut text = format!("\nReduction {name}: ");
+    if nets.len() > LARGEST_SHOWN {
+        let rows = nets.iter().enumerate();
+        let rows =
+            rows.map(|(i, net)| vec![net.clone(), significant(maxwell[i][i] / scale.factor)]);
+        let table = aligned_table(vec![String::new(), format!("C_ii / {farad}")], rows);
+        let file = super::reduced_file(name);
+        let _ = write!(text, "diagonal of its Maxwell matrix; all of it is in {file}\n{table}");
+    } else {
+        let shown = table((nets, nets), &farad, maxwell, bars.as_deref(), scale.factor);
+        let _ = write!(text, "its Maxwell matrix\n{shown}");
+    }
+    if let (Some((value, bar)), [a, b]) = (between, nets.as_slice()) {
+        let scale = prefix(*value);
+        let _ = writeln!(
+            text,
+            "  capacitance between {a} and {b}  {} {}F",
+            with_bar(value / scale.factor, bar.map(|bar| bar / scale.factor)),
+            scale.symbol
+        );
+    }
+    text
 }
 
 /// What the case's potentials, charges and field lead to.
@@ -342,7 +394,7 @@ fn solves(run: &Run<'_>) -> String {
             .fold(0.0_f64, |r, solve| r.max(solve.relative_residual));
         return format!(
             "\n{} solves: at most {most} iterations, residual {worst:.1e}\n",
-            names.len()
+            run.solution.answer.solves.len()
         );
     }
     format!("\n{}", aligned_table(header, rows))
@@ -385,11 +437,12 @@ fn bars(run: &Run<'_>) -> String {
     let Some(found) = run.solution.matrix_bars() else { return text };
     let names = &run.problem.conductors().names;
     if names.len() > LARGEST_WITH_BARS {
-        let value = |i: usize, j: usize| run.solution.answer.maxwell[i][j].abs();
-        let pairs = (0..names.len()).flat_map(|i| (0..names.len()).map(move |j| (i, j)));
-        let relative = |(i, j): (usize, usize)| {
-            let scale = value(i, i).min(value(j, j)) * run.solution.relative_permittivity;
-            found.maxwell_length[i][j] / scale
+        let excited = &run.solution.columns;
+        let pairs = (0..excited.len()).flat_map(|a| (0..excited.len()).map(move |b| (a, b)));
+        let own = |k: usize| run.solution.answer.maxwell[excited[k]][k].abs();
+        let relative = |(a, b): (usize, usize)| {
+            let scale = own(a).min(own(b)) * run.solution.relative_permittivity;
+            found.maxwell_length[excited[a]][b] / scale
         };
         let longest = pairs.map(relative).fold(0.0, f64::max);
         let _ = writeln!(
@@ -451,6 +504,15 @@ fn files(run: &Run<'_>, document: &Document) -> String {
     let mut text = format!("Results in {}: {}\n", run.folder.display(), document.files.join(", "));
     if document.files.iter().any(|name| name == super::SURFACE) {
         let surface = run.folder.join(super::SURFACE);
+        let (shown, all) = (run.case.vtk_excitations, run.solution.columns.len());
+        if shown < all {
+            let all = units::count(all as u64);
+            let _ = writeln!(
+                text,
+                "{} has the first {shown} of {all} excitations; output.vtk_excitations says how many",
+                super::SURFACE
+            );
+        }
         let _ = writeln!(text, "To see the charge, open {} in ParaView", surface.display());
     }
     text
