@@ -451,7 +451,7 @@ mod tests {
     fn numbers_out_of_range_are_told_before_anything_is_made_of_them() {
         let ok = Description::default();
         let charge = |x, q| Charge { position: [0.0, x, 0.0], amount: Amount::Elementary(q) };
-        let mirror = bem::Mirror { plane: mesh::mirror::Plane { axis: 3, at: 0.0 }, odd: true };
+        let mirror = bem::Mirror { plane: Plane { axis: 3, at: 0.0 }, odd: true };
         let all = [
             Description { relative_permittivity: 0.0, ..ok.clone() },
             Description { dielectrics: vec![Dielectric::new("a", -1.0)], ..ok.clone() },

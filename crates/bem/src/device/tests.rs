@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cuda::Device;
 use mesh::Mesh;
-use mesh::generate::{ConcentricSpheres, Cube, Resolution, Sphere, SphereBase};
+use mesh::generate::{ConcentricSpheres, Cube, Plate, Resolution, Sphere, SphereBase};
 use mesh::mirror::Plane;
 
 use super::completion::DeviceCompletion;
@@ -484,6 +484,63 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
             for (a, b) in a.conductor_charge.iter().zip(&b.conductor_charge) {
                 assert!((a - b).abs() < 2e-6 * size, "{name}: {a} {b}");
             }
+        }
+    }
+}
+
+/// Films in an interface of layers, which lie on their own images, and a cube that stands there; the
+/// layers' other images are far away, and near.
+#[test]
+fn films_and_bodies_in_layers_are_the_same_on_both() {
+    let Some(_) = gpu("films_and_bodies_in_layers_are_the_same_on_both") else { return };
+    let resolution = Resolution::Elements(800);
+    let plate = Plate { width: 1.0, height: 1.0, grade: 3.0, resolution }.build().unwrap();
+    let cube = Cube { edge: 0.5, grade: 2.0, resolution }.build().unwrap();
+    let low = cube.vertices.iter().map(|x| x[2]).fold(f64::INFINITY, f64::min);
+    let along = mesh::transform::Motion::along;
+    let cube = mesh::transform::moved(&cube, |_| true, &along([1.4, 0.0, -low]));
+    let first = plate.triangles.len();
+    let mesh = mesh::join::joined(vec![("film".into(), plate), ("cube".into(), cube)]);
+    let conductor: Vec<Option<u32>> =
+        (0..mesh.triangles.len()).map(|t| Some(u32::from(t >= first))).collect();
+    let permittivity = vec![[1.0; 2]; mesh.triangles.len()];
+    let unit = |k: usize| {
+        let potentials = (0..2).map(|i| f64::from(u8::from(i == k))).collect();
+        Excitation { potentials, ..Excitation::default() }
+    };
+    for thickness in [0.1, 3.0] {
+        let stack = crate::Stack {
+            axis: 2,
+            at: -thickness,
+            below: crate::Beyond::Ground,
+            layers: vec![crate::StackLayer { thickness, permittivity: 4.0 }],
+            above: crate::Beyond::Dielectric(1.0),
+            tolerance: 1e-7,
+        };
+        let layers = stack.images(2, 2.5).unwrap();
+        let images = Images::default().with_layers(layers, &mesh);
+        let media = Media {
+            conductor: &conductor,
+            conductors: 2,
+            permittivity: &permittivity,
+            images: &images,
+            bodies: &[],
+        };
+        let answers = [fmm::Backend::Cpu, fmm::Backend::Cuda].map(|backend| {
+            let options = SolveOptions {
+                method: Method::Fmm,
+                tolerance: 1e-6,
+                backend,
+                ..SolveOptions::default()
+            };
+            electrostatics(&mesh, media, &[unit(0), unit(1)], &options, &Quiet).unwrap()
+        });
+        let [cpu, cuda] = &answers;
+        for (a, b) in cpu.responses.iter().zip(&cuda.responses) {
+            let off = relative(&b.charge, &a.charge);
+            println!("{thickness}: {off:.1e}, {} and {} iterations", a.iterations, b.iterations);
+            assert!(off < 5e-6, "{thickness}: charges off by {off:.1e}");
+            assert!(a.iterations.abs_diff(b.iterations) <= 1, "{thickness}");
         }
     }
 }
