@@ -121,7 +121,7 @@ fn grounded_and_symmetric_planes_equal_the_whole() {
         let excitation = Excitation { potentials: vec![1.0], field, ..Excitation::default() };
         let found = solve(&here, &images, &conductor, &media, &excitation, method);
         // Below ground the conductor is another one.
-        let below = |t: usize| images.sign(t / n) < 0.0;
+        let below = |t: usize| images.factor(t / n) < 0.0;
         let conductor: Vec<_> =
             (0..4 * n).map(|t| (!is_sphere(t)).then_some(u32::from(below(t)))).collect();
         let media: Vec<_> = (0..4 * n).map(sides).collect();

@@ -52,7 +52,7 @@ pub(crate) fn find(
     mesh: &Mesh,
     keep: impl Fn(usize) -> bool,
     is_conductor: impl Fn(usize) -> bool,
-) -> Result<Found, Fault> {
+) -> Result<Found, Vec<Fault>> {
     let fault = |problem| Fault::Stack { axis: axis_name(stack.axis), problem };
     let tolerance = tolerance(mesh);
     let heights = |t: usize| {
@@ -74,19 +74,20 @@ pub(crate) fn find(
         if is_conductor(t)
             && let Some((_, at)) = grounds.iter().find(|ground| is_shorted(ground))
         {
-            return Err(fault(StackFault::Shorted { triangle: t as u32, at: *at }));
+            return Err(vec![fault(StackFault::Shorted { triangle: t as u32, at: *at })]);
         }
     }
     let Some(region) = stack.region(low, high, tolerance) else {
         let through =
             interfaces.iter().copied().find(|at| low < at - tolerance && high > at + tolerance);
-        return Err(fault(match through {
+        return Err(vec![fault(match through {
             Some(at) => StackFault::Through { low, high, at },
             None => StackFault::InGround { low, high },
-        }));
+        })]);
     };
-    let images =
-        stack.images(region, size(mesh)).map_err(|left| fault(StackFault::TooCoarse(left)))?;
+    let images = stack
+        .images(region, size(mesh))
+        .map_err(|left| vec![fault(StackFault::TooCoarse(left))])?;
     let permittivity = stack.permittivity(region).unwrap_or(1.0);
     Ok(Found { permittivity, between: stack.bounds(region), images })
 }
@@ -179,9 +180,9 @@ mod tests {
 
     fn found(stack: &bem::Stack) -> Result<f64, StackFault> {
         let found = find(stack, &testing::sphere(), |_| true, |_| true);
-        found.map(|found| found.permittivity).map_err(|fault| match fault {
-            Fault::Stack { problem, .. } => problem,
-            other => panic!("{other}"),
+        found.map(|found| found.permittivity).map_err(|faults| match faults[..] {
+            [Fault::Stack { problem, .. }] => problem,
+            _ => panic!("{faults:?}"),
         })
     }
 

@@ -201,8 +201,7 @@ impl Problem {
         let mut symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
         if let Some(stack) = &description.stack {
             let found = layers::find(stack, &mesh, bounds, is_conductor);
-            let layers::Found { permittivity, between, images } =
-                found.map_err(|fault| vec![fault])?;
+            let layers::Found { permittivity, between, images } = found?;
             symmetry = symmetry.in_layers(images, &mesh);
             let is_interface = |t: usize| media::is_in(&mesh, &interfaces, t);
             let place = (&symmetry.images, between);
