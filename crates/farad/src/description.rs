@@ -424,7 +424,7 @@ mod tests {
     fn what_has_no_meaning_is_told() {
         let ok = Description::default();
         assert_eq!(ok.faults(), []);
-        let mirror = |at| bem::Mirror { plane: mesh::mirror::Plane { axis: 1, at }, odd: false };
+        let mirror = |at| bem::Mirror { plane: Plane { axis: 1, at }, odd: false };
         let planes = vec![mirror(0.0), mirror(1.0)];
         let parallel = Description { planes, ..ok.clone() };
         assert_eq!(parallel.faults(), [Fault::ParallelPlanes { planes: [0, 1], axis: "y" }]);

@@ -207,7 +207,8 @@ mod tests {
         };
         assert_eq!(with(&|_| ()), [""; 0]);
         let plane = bem::Mirror { plane: mesh::mirror::Plane { axis: 2, at: 0.0 }, odd: true };
-        let changes: [(&dyn Fn(&mut Description), &str); 5] = [
+        type Change<'a> = (&'a dyn Fn(&mut Description), &'a str);
+        let changes: [Change<'_>; 5] = [
             (&|d| d.field = [0.0, 0.0, 1.0], "external field"),
             (&|d| d.polarisability = true, "polarisability"),
             (&|d| d.planes = vec![plane], "plane"),
