@@ -488,8 +488,8 @@ fn problems_with_media_planes_and_charges_are_the_same_on_both() {
     }
 }
 
-/// Films in an interface of layers, which lie on their own images, and a cube that stands there; the
-/// layers' other images are far away, and near.
+/// Films in an interface of layers, which lie on their own images, and a cube that stands there;
+/// the layers' other images are far away, and near.
 #[test]
 fn films_and_bodies_in_layers_are_the_same_on_both() {
     let Some(_) = gpu("films_and_bodies_in_layers_are_the_same_on_both") else { return };

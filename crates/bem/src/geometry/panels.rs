@@ -340,8 +340,8 @@ impl Panels {
         self
     }
 
-    /// The same with images far away summed apart, to this absolute error of the potential of a unit
-    /// charge ([`Self::far`]): they are no images of panels then.
+    /// The same with images far away summed apart, to this absolute error of the potential of a
+    /// unit charge ([`Self::far`]): they are no images of panels then.
     pub(crate) fn with_far_apart(mut self, tolerance: f64) -> Self {
         let n = self.len();
         let nothing = [Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)];
@@ -379,7 +379,8 @@ impl Panels {
         self.far.as_deref()
     }
 
-    /// What charges of a panel or an image are multiplied by; 0 for an image that its panel lies on.
+    /// What charges of a panel or an image are multiplied by; 0 for an image that its panel lies
+    /// on.
     pub(crate) fn factor(&self, i: usize) -> f64 {
         self.factors.get(i).copied().unwrap_or(1.0)
     }
