@@ -1,7 +1,7 @@
 // Local inverses over a coarse level of clusters. VALUE: float or double, as the near field's
 // entries. CPU twins: crates/bem/src/precondition/local_inverse.rs, local.rs, coarse.rs,
 // entries.rs, gradients.rs.
-#include "shared/triangle.cuh"
+#include "shared/rows.cuh"
 
 #define WARPS (THREADS / 32)
 // local_inverse computes rows of S with more panels than LEAST and at most MOST, LOCAL_WARPS of
@@ -10,6 +10,19 @@
 #define SLOTS ((MOST + 31) / 32)
 
 __device__ __forceinline__ Vec at(const double* p) { return Vec{p[0], p[1], p[2]}; }
+
+__device__ __forceinline__ double distance_to(const Image& image, const Vec& x, const Vec& y) {
+    return norm(x - Vec{image.scale[0] * y.x + image.shift[0], image.scale[1] * y.y + image.shift[1],
+                        image.scale[2] * y.z + image.shift[2]});
+}
+
+// The sum over y and its images, times their factors, of what f makes of the distance from x.
+template <class F>
+__device__ __forceinline__ double over_images(const Image* images, u32 count, const Vec& x, const Vec& y, F f) {
+    double sum = 0.0;
+    for (u32 g = 0; g < count; g++) sum += images[g].factor * f(distance_to(images[g], x, y));
+    return sum;
+}
 
 __device__ __forceinline__ Vec normal_of(const double* vertices, u32 i) {
     const double* p = vertices + 9 * (u64)i;
@@ -39,7 +52,7 @@ extern "C" __global__ void local_lengths(u32 n, const u32* starts, const u32* co
 // belongs to i, by A = L D L^T with i last.
 extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* columns, const VALUE* values,
                                          const double* diagonal, const double* vertices, const double* centroids,
-                                         const u32* local_starts, u32* local_columns, float* local_values) {
+                                         const Image* images, u32 image_count, const u32* local_starts, u32* local_columns, float* local_values) {
     __shared__ double matrices[LOCAL_WARPS][MOST * PITCH];
     __shared__ u32 lists[LOCAL_WARPS][MOST + 2];
     u32 warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -86,8 +99,7 @@ extern "C" __global__ void local_inverse(u32 n, const u32* starts, const u32* co
                     x = (x + at(vertices + 9 * (u64)chosen[r] + 3 * p)) * 0.5;
                     y = (y + at(vertices + 9 * (u64)chosen[c] + 3 * q)) * 0.5;
                 }
-                double r2 = norm2(x - y);
-                sum += r2 > 0.0 ? rsqrt(r2) : 0.0;
+                sum += over_images(images, image_count, x, y, [](double r) { return r > 0.0 ? 1.0 / r : 0.0; });
             }
         a[r * PITCH + c] = r == c ? diagonal[chosen[r]] : sum / (POINTS_OF_PANEL * POINTS_OF_PANEL);
     }
@@ -256,12 +268,11 @@ extern "C" __global__ void __launch_bounds__(SOLVERS) coarse_solve(const double*
     }
 }
 
-__device__ __forceinline__ double between(const double* a, const double* b) {
-    return norm(Vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]});
-}
-
-__device__ __forceinline__ bool far_apart(const double* c, const double* d, double distance) {
-    return distance > FAR * (c[3] + d[3]);
+// Whether a cluster is far from another and all its images.
+__device__ __forceinline__ bool far_apart(const Image* images, u32 count, const double* c, const double* d) {
+    double nearest = 1e300;
+    for (u32 g = 0; g < count; g++) nearest = fmin(nearest, distance_to(images[g], at(c), at(d)));
+    return nearest > FAR * (c[3] + d[3]);
 }
 
 // Mean inverse distance of two clouds with variances that sum to `variance`, r the distance of
@@ -293,7 +304,8 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
                                           const double* cells, const u32* cell_starts, const u32* member_starts,
                                           const u32* members, const double* shares, const double* centroids,
                                           const double* cell_variances, const double* panel_variances,
-                                          const double* cluster_variances, double* entries) {
+                                          const double* cluster_variances, const Image* images, u32 image_count,
+                                          double* entries) {
     u64 entry = ((u64)blockIdx.x * THREADS + threadIdx.x) / 32;
     u32 lane = threadIdx.x % 32;
     if (entry >= starts[count]) return;
@@ -307,9 +319,12 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
     u32 d = columns ? columns[entry] : (u32)(entry - starts[c]);
     if (d > c) return;
     const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
-    double distance = between(at_c, at_d), sum = 0.0;
-    if (c != d && far_apart(at_c, at_d, distance)) {
-        sum = lane == 0 ? of_clouds(distance, cluster_variances[c] + cluster_variances[d]) : 0.0;
+    auto summed = [&](const double* p, const double* q, double variance) {
+        return over_images(images, image_count, at(p), at(q), [=](double r) { return of_clouds(r, variance); });
+    };
+    double sum = 0.0;
+    if (c != d && far_apart(images, image_count, at_c, at_d)) {
+        sum = lane == 0 ? summed(at_c, at_d, cluster_variances[c] + cluster_variances[d]) : 0.0;
     } else {
         u32 first = cell_starts[d], others = cell_starts[d + 1] - first;
         u32 own = cell_starts[c], total = (cell_starts[c + 1] - own) * others;
@@ -317,15 +332,15 @@ extern "C" __global__ void coarse_entries(u32 count, const u32* starts, const u3
             u32 a = own + k / others, b = first + k % others;
             const double *p = cells + 4 * (u64)a, *q = cells + 4 * (u64)b;
             if (a != b) {
-                sum += p[3] * q[3] * of_clouds(between(p, q), cell_variances[a] + cell_variances[b]);
+                sum += p[3] * q[3] * summed(p, q, cell_variances[a] + cell_variances[b]);
                 continue;
             }
             for (u32 i = member_starts[a]; i < member_starts[a + 1]; i++)
                 for (u32 j = member_starts[a]; j < member_starts[a + 1]; j++) {
                     if (i == j) continue;
                     u32 s = members[i], t = members[j];
-                    double r = between(centroids + 4 * (u64)s, centroids + 4 * (u64)t);
-                    sum += shares[s] * shares[t] * of_clouds(r, panel_variances[s] + panel_variances[t]);
+                    double variance = panel_variances[s] + panel_variances[t];
+                    sum += shares[s] * shares[t] * summed(centroids + 4 * (u64)s, centroids + 4 * (u64)t, variance);
                 }
         }
     }
@@ -342,7 +357,8 @@ extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* c
                                           const double* diagonal, const u32* pair_starts, const u32* pair_columns,
                                           const double* clusters, const u32* cluster, const double* cells, const u32* cell,
                                           const double* shares, const double* centroids, const double* cell_variances,
-                                          const double* panel_variances, double* entries) {
+                                          const double* panel_variances, const Image* images, u32 image_count,
+                                          double* entries) {
     u32 thread = blockIdx.x * THREADS + threadIdx.x, i = thread / LANES, lane = thread % LANES;
     if (i >= n) return;
     u32 c = cluster[i];
@@ -353,14 +369,14 @@ extern "C" __global__ void coarse_correct(u32 n, const u32* starts, const u32* c
     for (u32 k = starts[i] + lane; k < starts[i + 1]; k += LANES) {
         u32 j = columns[k], d = cluster[j];
         const double *at_c = clusters + 4 * (u64)c, *at_d = clusters + 4 * (u64)d;
-        if (c != d && far_apart(at_c, at_d, between(at_c, at_d))) continue;
+        if (c != d && far_apart(images, image_count, at_c, at_d)) continue;
         u32 place = place_of(pair_starts, pair_columns, c, d);
         if (place == ~0u) continue;
         u32 a = cell[i], b = cell[j];
-        double rough = a == b ? of_clouds(between(centroids + 4 * (u64)i, centroids + 4 * (u64)j),
-                                          panel_variances[i] + panel_variances[j])
-                              : of_clouds(between(cells + 4 * (u64)a, cells + 4 * (u64)b),
-                                          cell_variances[a] + cell_variances[b]);
+        const double *p = a == b ? centroids + 4 * (u64)i : cells + 4 * (u64)a;
+        const double *q = a == b ? centroids + 4 * (u64)j : cells + 4 * (u64)b;
+        double variance = a == b ? panel_variances[i] + panel_variances[j] : cell_variances[a] + cell_variances[b];
+        double rough = over_images(images, image_count, at(p), at(q), [=](double r) { return of_clouds(r, variance); });
         atomicAdd(entries + place, shares[i] * shares[j] * ((double)values[k] - rough));
     }
 }

@@ -179,7 +179,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 }
 
 // Sums of 1/r^2 and 1/r^4 over near pairs of points, estimated from about as many draws as there
-// are threads. out: [2], zeros.
+// are threads; distances count as ENCOUNTER of the target box's side at least, as in
+// crates/fmm/src/truncation/norms.rs. out: [2], zeros.
 extern "C" __global__ void truncation_near(const Cell* cells, const double* centres, const double* source_points,
                                            const u32* source_index, const double* target_points,
                                            const u32* target_index, double side, const uint2* pairs, u32 count,
@@ -191,6 +192,7 @@ extern "C" __global__ void truncation_near(const Cell* cells, const double* cent
     for (u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) {
         uint2 pair = pairs[i];
         u32 times = draws(share, hash_of(pair));
+        double least = ENCOUNTER * side_of(cells[pair.y].level);
         for (u32 k = 0; k < times; k++) {
             double source[3], target[3], between[3], r2 = 0.0;
             double weight = draw(d, pair, mix(hash_of(pair) + k), source, target, between) / share;
@@ -198,8 +200,10 @@ extern "C" __global__ void truncation_near(const Cell* cells, const double* cent
                 double v = between[a] + target[a] - source[a];
                 r2 += v * v;
             }
-            sums[0] += r2 > 0.0 ? weight / r2 : 0.0;
-            sums[1] += r2 > 0.0 ? weight / (r2 * r2) : 0.0;
+            if (r2 <= 0.0) continue;
+            r2 = fmax(r2, least * least);
+            sums[0] += weight / r2;
+            sums[1] += weight / (r2 * r2);
         }
     }
     double two = warp_sum(sums[0]), four = warp_sum(sums[1]);

@@ -302,6 +302,10 @@ pub(super) mod preconditioner {
             LANES: usize = crate::device::LANES;
             /// Threads of the block that solves the coarse level.
             SOLVERS: u32 = 1024;
+            /// These kernels have what they need of rows as arguments.
+            GENERAL: u32 = 0;
+            SINGLE: u32 = super::SINGLE;
+            ADJOINT: u32 = super::ADJOINT;
             ON_EDGE: f64 = crate::constants::ON_EDGE;
             FACING: f64 = local_inverse::FACING;
             OUT_OF_PLANE: f64 = local_inverse::OUT_OF_PLANE;
@@ -317,6 +321,7 @@ pub(super) mod preconditioner {
         }
         struct LocalInverse = "local_inverse" {
             near: Near,
+            images: Images,
             local_starts: Pointer<u32>,
             local_columns: Pointer<u32>,
             local_values: Pointer<f32>,
@@ -375,6 +380,7 @@ pub(super) mod preconditioner {
             cell_variances: Pointer<f64>,
             panel_variances: Pointer<f64>,
             cluster_variances: Pointer<f64>,
+            images: Images,
             entries: Pointer<f64>,
         }
         struct CoarseCorrect = "coarse_correct" {
@@ -389,6 +395,7 @@ pub(super) mod preconditioner {
             centroids: Pointer<[f64; 4]>,
             cell_variances: Pointer<f64>,
             panel_variances: Pointer<f64>,
+            images: Images,
             entries: Pointer<f64>,
         }
     }

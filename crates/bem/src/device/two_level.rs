@@ -115,6 +115,7 @@ impl DeviceTwoLevel {
         let values = device.buffer(total as usize)?;
         let inverses = ComputeInverses {
             near: of_near,
+            images: near.geometry.rows.images(),
             local_starts: starts.pointer(),
             local_columns: columns.pointer(),
             local_values: values.pointer(),
@@ -444,6 +445,7 @@ impl Cells {
             cell_variances: self.variances.pointer(),
             panel_variances: self.of_panels.pointer(),
             cluster_variances: of_clusters.pointer(),
+            images: near.geometry.rows.images(),
             entries: entries.pointer(),
         };
         Kernel::new(device, &usual, THREADS)?.over(32 * pairs, 1, rough)?;
@@ -459,6 +461,7 @@ impl Cells {
             centroids: rough.centroids,
             cell_variances: rough.cell_variances,
             panel_variances: rough.panel_variances,
+            images: rough.images,
             entries: rough.entries,
         };
         Kernel::new(device, &usual, THREADS)?.over(LANES * near.len(), 1, corrected)?;

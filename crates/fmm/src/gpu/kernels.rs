@@ -336,6 +336,7 @@ pub(super) mod truncation {
         constants {
             /// Draws of a batch at most: by chance a few more than are wanted.
             CAPACITY: usize = crate::gpu::truncation::MORE_SAMPLES[1] + 512;
+            ENCOUNTER: f64 = crate::truncation::ENCOUNTER;
         }
         struct Far = "truncation_far" {
             points: Sampled,

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 pub(crate) use class::Class;
 pub(crate) use measure::PointSets;
+pub(crate) use norms::ENCOUNTER;
 pub(crate) use optimise::{Goal, Method, Rule, Statistics, optimise};
 
 use crate::lists::Lists;

@@ -61,6 +61,10 @@ impl Norms {
 const LEAVES: usize = 128;
 const TARGETS: usize = 4;
 
+/// Distances count as this share of the leaf's side at least: one close encounter in the sample
+/// would count for thousands, though all there are hardly matter to the sum.
+pub(crate) const ENCOUNTER: f64 = 1.0 / 16.0;
+
 /// The near pairs of the leaf of near list `row`, and the number of its targets; `seed` picks those
 /// that are looked at.
 fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (Norms, f64) {
@@ -78,9 +82,7 @@ fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (N
     let sources: Vec<Point> = sources.map(|j| at(&points.sources, j as usize)).collect();
     let scale2 = points.root.side.powi(-2);
     let taken = TARGETS.min(count);
-    // One close encounter in the sample would count for thousands, though all there are hardly
-    // matter to the sum.
-    let cap = (side(leaf.level) / 16.0).powi(-2);
+    let cap = (ENCOUNTER * side(leaf.level)).powi(-2);
     let mut sums = [0.0; 3];
     for k in 0..taken {
         let skip = (mix(seed, 3) as usize + k * count / taken) % count;

@@ -164,6 +164,50 @@ fn points_close_to_each_other_and_to_faces_lose_no_digits() {
     }
 }
 
+/// Every source has a twin next to it without charge, as a panel in an interface of layers has an
+/// image: the few distances do not count for the tolerance.
+#[test]
+fn sources_next_to_others_without_charge_keep_their_tolerance() {
+    if gpu("sources_next_to_others_without_charge_keep_their_tolerance").is_none() {
+        return;
+    }
+    let mut random = Random::new(23);
+    let targets = Distribution::Cube.points(6000, &mut random);
+    let charges: Vec<f64> = targets.iter().map(|_| random.uniform()).collect();
+    let twins = targets.iter().map(|[x, y, z]| [*x, *y, z + 1e-9]);
+    let sources: Vec<[f64; 3]> = targets.iter().copied().chain(twins).collect();
+    let mut exact = [vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]];
+    let [potential, gradient] = &mut exact;
+    let mut outputs = Potentials { potential: Some(potential), gradient: Some(gradient) };
+    let own = Densities { charges: Some(&charges), dipoles: None };
+    direct::sum(&targets, &targets, own, &mut outputs).unwrap();
+    let mut strengths = charges.clone();
+    strengths.resize(sources.len(), 0.0);
+    for (backend, with_gradient) in
+        [(Backend::Cuda, false), (Backend::Cuda, true), (Backend::Hybrid, false)]
+    {
+        let options = Options {
+            tolerance: 1e-6,
+            leaf_size: Some(60),
+            gradient: with_gradient,
+            backend,
+            ..Options::default()
+        };
+        let mut plan = Plan::new(&sources, Some(&targets), &options).unwrap();
+        let mut found = [vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]];
+        let [potential, gradient] = &mut found;
+        let outputs = Potentials {
+            potential: Some(potential),
+            gradient: with_gradient.then_some(&mut gradient[..]),
+        };
+        plan.apply(Densities { charges: Some(&strengths), dipoles: None }, outputs).unwrap();
+        for (found, exact) in found.iter().zip(&exact).take(1 + usize::from(with_gradient)) {
+            let error = relative(found, exact);
+            assert!(error < 1e-6, "{backend:?}, gradient {with_gradient}: {error:e}");
+        }
+    }
+}
+
 #[test]
 fn small_sums_of_every_kind() {
     // Every kernel, at sizes that memory checkers get through.
