@@ -18,11 +18,10 @@ static AT_ONCE: AtomicBool = AtomicBool::new(false);
 pub(crate) fn install() {
     let handler = || {
         let again = REQUESTED.swap(true, Ordering::SeqCst);
-        if AT_ONCE.load(Ordering::SeqCst) && !again {
-            output::failure(&Failure::interrupted());
-        }
-        if again || AT_ONCE.load(Ordering::SeqCst) {
+        if again {
             files::remove_temporaries_and_exit(Exit::Interrupted as i32);
+        } else if AT_ONCE.load(Ordering::SeqCst) {
+            end();
         }
     };
     system::ignore_file_size_signal();
@@ -32,9 +31,17 @@ pub(crate) fn install() {
 }
 
 /// From now on the first signal ends the process, with the exit code of an interrupted run and
-/// nothing half written left.
+/// nothing half written left; so does one that was there before.
 pub(crate) fn ends_at_once() {
     AT_ONCE.store(true, Ordering::SeqCst);
+    if requested() {
+        end();
+    }
+}
+
+fn end() {
+    output::failure(&Failure::interrupted());
+    files::remove_temporaries_and_exit(Exit::Interrupted as i32);
 }
 
 /// Whether the user has interrupted the program.
