@@ -30,8 +30,9 @@ mod testing;
 
 pub use constants::OF_ACTION;
 pub use error::Error;
+pub use geometry::exponentials::TooCoarse;
 pub use geometry::images::{Images, Mirror};
-pub use geometry::stack::{Beyond, Layer as StackLayer, LayerImage, Stack, TooCoarse};
+pub use geometry::stack::{Beyond, Layer as StackLayer, LayerImage, Stack};
 pub use geometry::triangle::Triangle;
 pub use integrals::linear::LinearPotentials;
 pub use integrals::pair::PairQuadrature;

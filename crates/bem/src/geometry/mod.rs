@@ -1,5 +1,6 @@
 //! Panels, their images in planes, and who is near whom.
 
+pub(crate) mod exponentials;
 pub(crate) mod far;
 pub(crate) mod images;
 pub(crate) mod neighbours;

@@ -16,36 +16,7 @@
 //! squares at real distances s, in which these functions are as smooth as sums of exponentials are.
 //! The error of a potential is at most the integral over k of the fit's.
 
-use nalgebra::{DMatrix, DVector};
-use thiserror::Error;
-
-/// Wave numbers at which a fit is made, evenly in their logarithm.
-const NUMBERS: usize = 600;
-
-/// Beyond this exponent nothing is left of a term.
-const LAST: f64 = 40.0;
-
-/// Numbers of images that are tried for one function, from few on.
-const TRIED: [usize; 11] = [2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 44];
-/// The same between grounds, where they go on farther.
-const TRIED_BETWEEN: [usize; 5] = [32, 48, 64, 96, 140];
-
-/// Largest distances that are tried, in sizes of structure and stack.
-const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
-
-/// What weights of images count beside errors, relative to the tolerance: without it they are large
-/// and cancel.
-const SMALL: f64 = 1e-2;
-/// Where they are large anyway.
-const SMALL_BETWEEN: f64 = 1e-12;
-
-/// The last attempt takes this share of that: thin layers next to thick ones need images whose
-/// weights differ by more.
-const SMALLER: f64 = 0.1;
-
-/// The lowest wave number times the size, relative to the tolerance: nothing below changes a
-/// potential by more.
-const LOWEST: f64 = 0.3;
+use super::exponentials::{Fit, TooCoarse};
 
 /// What is above or below all layers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,16 +74,6 @@ impl LayerImage {
         let sign = if self.is_mirrored { -1.0 } else { 1.0 };
         std::array::from_fn(|k| if k == self.axis { sign * x[k] + self.shift } else { x[k] })
     }
-}
-
-/// No sum of so many images is as good as asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Error)]
-#[error("{images} images leave an error of {left:.1e}")]
-pub struct TooCoarse {
-    /// Images of one function.
-    pub images: usize,
-    /// Relative error that they leave.
-    pub left: f64,
 }
 
 impl Stack {
@@ -285,110 +246,6 @@ impl Seen {
         }
         reflected
     }
-}
-
-/// How a function of wave numbers is made a sum of exponentials.
-struct Fit {
-    /// The smallest distance of an image.
-    nearest: f64,
-    size: f64,
-    /// Size of structure and stack together.
-    whole: f64,
-    tolerance: f64,
-    is_closed: bool,
-}
-
-impl Fit {
-    /// The wave numbers at which functions are looked at.
-    fn numbers(&self) -> Vec<f64> {
-        let (lowest, highest) = (LOWEST * self.tolerance / self.size, LAST / self.nearest);
-        let step = (highest / lowest).ln() / (NUMBERS - 1) as f64;
-        (0..NUMBERS).map(|i| lowest * (step * i as f64).exp()).collect()
-    }
-
-    /// Distances and weights of the terms, the one without distance first.
-    fn terms(&self, f: &dyn Fn(f64) -> f64) -> Result<Vec<(f64, f64)>, TooCoarse> {
-        let numbers = self.numbers();
-        let step = (numbers[1] / numbers[0]).ln();
-        let near = f(LAST * numbers[NUMBERS - 1]);
-        let left: Vec<f64> = numbers.iter().map(|&k| f(k) - near).collect();
-        let mut terms = Vec::new();
-        if near != 0.0 {
-            terms.push((0.0, near));
-        }
-        // Errors count by k d ln k; between grounds less, where the functions cancel.
-        let counts: Vec<f64> = numbers
-            .iter()
-            .map(|&k| if self.is_closed { (k * self.nearest).min(1.0) } else { 1.0 } * k * step)
-            .collect();
-        let error = |left: &DVector<f64>| -> f64 {
-            self.size
-                * left.iter().zip(&counts).map(|(left, count)| left.abs() * count).sum::<f64>()
-        };
-        let left = DVector::from_vec(left);
-        let mut best = error(&left);
-        if best <= self.tolerance {
-            return Ok(terms);
-        }
-        let root = DVector::from_iterator(NUMBERS, counts.iter().map(|count| count.sqrt()));
-        let target = left.component_mul(&root);
-        let mut tried = 0;
-        let all: &[usize] = if self.is_closed { &TRIED_BETWEEN } else { &TRIED };
-        let last = all.last().map(|images| (*images, SMALLER));
-        for (images, share) in all.iter().map(|images| (*images, 1.0)).chain(last) {
-            tried = images;
-            let mut found: Option<(f64, Vec<(f64, f64)>)> = None;
-            for farthest in self.farthest() {
-                let ratio = (farthest / self.nearest).max(1.0 + 1e-9).ln() / (images - 1) as f64;
-                let distance = |j: usize| self.nearest * (ratio * j as f64).exp();
-                let matrix = DMatrix::from_fn(NUMBERS, images, |i, j| {
-                    root[i] * (-numbers[i] * distance(j)).exp()
-                });
-                let small =
-                    if self.is_closed { SMALL_BETWEEN } else { share * SMALL * self.tolerance };
-                let Some(weights) = least_squares(&matrix, &target, small) else { continue };
-                let rest = (&target - matrix * &weights).component_div(&root);
-                let error = error(&rest);
-                best = best.min(error);
-                let size = weights.abs().sum();
-                if error <= self.tolerance && found.as_ref().is_none_or(|known| size < known.0) {
-                    let weights = weights.iter().enumerate();
-                    found = Some((size, weights.map(|(j, w)| (distance(j), *w)).collect()));
-                }
-            }
-            if let Some((_, more)) = found {
-                terms.extend(more);
-                return Ok(terms);
-            }
-        }
-        Err(TooCoarse { images: tried, left: best })
-    }
-
-    /// Largest distances to try.
-    fn farthest(&self) -> Vec<f64> {
-        // Between grounds images go on until they are of no account.
-        let scale = if self.is_closed { self.size / self.tolerance } else { self.whole };
-        let factors: &[f64] = if self.is_closed { &[3.0, 10.0, 30.0] } else { &FARTHEST };
-        factors.iter().map(|factor| factor * scale).collect()
-    }
-}
-
-/// Weights w of the least |A w - b|^2 + |small D w|^2, where D has the sizes of A's columns: terms
-/// of far images count at small k alone, and each is taken by its own size.
-fn least_squares(matrix: &DMatrix<f64>, target: &DVector<f64>, small: f64) -> Option<DVector<f64>> {
-    let (rows, columns) = matrix.shape();
-    let sizes: Vec<f64> = matrix.column_iter().map(|column| column.norm()).collect();
-    let extended = DMatrix::from_fn(rows + columns, columns, |i, j| match i.checked_sub(rows) {
-        None => matrix[(i, j)] / sizes[j],
-        Some(k) => small * f64::from(u8::from(k == j)),
-    });
-    let mut right = target.clone().resize_vertically(rows + columns, 0.0);
-    let decomposed = extended.qr();
-    decomposed.q_tr_mul(&mut right);
-    let mut weights =
-        decomposed.r().solve_upper_triangular(&right.rows(0, columns).into_owned())?;
-    weights.iter_mut().zip(&sizes).for_each(|(weight, size)| *weight /= size);
-    Some(weights)
 }
 
 #[cfg(test)]
