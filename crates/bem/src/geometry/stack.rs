@@ -356,8 +356,8 @@ mod tests {
         }
     }
 
-    /// 50 nm of nitride on 12 um of oxide on silicon: images of a thin layer next to a thick one are
-    /// as exact, and what a layer of the same permittivity cut in two does shows it.
+    /// 50 nm of nitride on 12 um of oxide on silicon: images of a thin layer next to a thick one
+    /// are as exact, and what a layer of the same permittivity cut in two does shows it.
     #[test]
     fn thin_layers_next_to_thick_ones_have_images() {
         for tolerance in [1e-4, 1e-6, 1e-7] {
