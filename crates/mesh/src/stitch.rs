@@ -78,7 +78,7 @@ fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
     alone.map(ends).collect()
 }
 
-fn drop_unused(mesh: &mut Mesh) {
+pub(crate) fn drop_unused(mesh: &mut Mesh) {
     let mut number = vec![NONE; mesh.vertices.len()];
     for vertex in mesh.triangles.iter().flatten() {
         number[*vertex as usize] = 0;
