@@ -13,7 +13,6 @@ use spade::{DelaunayTriangulation, Point2, Triangulation as _};
 use thiserror::Error;
 
 use crate::quality::relative_height;
-use crate::stitch::drop_unused;
 use crate::surface::Mesh;
 use crate::{conform, weld};
 use slab::{Plan, Segment, Slab};
@@ -232,7 +231,7 @@ impl<F: Fn(u32) -> bool> Builder<'_, F> {
         mesh.membership.truncate(kept.len());
         sides = kept.iter().map(|&t| sides[t]).collect();
         sides = conform::conform(&mut mesh, tolerance).iter().map(|&t| sides[t as usize]).collect();
-        drop_unused(&mut mesh);
+        mesh.drop_unused();
         Ok(Surface { mesh, sides })
     }
 
@@ -291,7 +290,7 @@ mod tests {
         let triangles: Vec<[u32; 3]> = own.map(turned).collect();
         let membership = vec![0; triangles.len()];
         let mut mesh = Mesh { triangles, membership, ..surface.mesh.clone() };
-        drop_unused(&mut mesh);
+        mesh.drop_unused();
         mesh
     }
 
