@@ -36,6 +36,10 @@ const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
 /// What weights of images count beside errors, relative to the tolerance: without it they are large
 /// and cancel.
 const SMALL: f64 = 1e-2;
+
+/// The last attempt punishes sizes by this share of that: thin layers next to thick ones need
+/// images whose weights differ by more.
+const SMALLER: f64 = 0.1;
 /// Where they are large anyway.
 const SMALL_BETWEEN: f64 = 1e-12;
 
@@ -330,7 +334,8 @@ impl Fit {
         let target = left.component_mul(&root);
         let mut tried = 0;
         let all: &[usize] = if self.is_closed { &TRIED_BETWEEN } else { &TRIED };
-        for &images in all {
+        let last = all.last().map(|images| (*images, SMALLER));
+        for (images, share) in all.iter().map(|images| (*images, 1.0)).chain(last) {
             tried = images;
             let mut found: Option<(f64, Vec<(f64, f64)>)> = None;
             for farthest in self.farthest() {
@@ -339,7 +344,8 @@ impl Fit {
                 let matrix = DMatrix::from_fn(NUMBERS, images, |i, j| {
                     root[i] * (-numbers[i] * distance(j)).exp()
                 });
-                let small = if self.is_closed { SMALL_BETWEEN } else { SMALL * self.tolerance };
+                let small =
+                    if self.is_closed { SMALL_BETWEEN } else { share * SMALL * self.tolerance };
                 let Some(weights) = least_squares(&matrix, &target, small) else { continue };
                 let rest = (&target - matrix * &weights).component_div(&root);
                 let error = error(&rest);

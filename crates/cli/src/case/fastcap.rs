@@ -45,12 +45,7 @@ pub(super) fn of_layout(
 ) -> Result<String, Failure> {
     let head = format!("The nets of the layout {}.", printable(&source.to_string_lossy()));
     let unit = format!("unit = {}", string(model.description.unit.name()));
-    described(
-        &model.description,
-        model.title.as_deref(),
-        (&head, source, mesh, &unit),
-        overrides,
-    )
+    described(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
 }
 
 /// A case with a first line, the file that it is of, the mesh's path, and the line of its unit.
@@ -85,10 +80,8 @@ fn described(
         };
         let (axis, at) = (string(axis_name(stack.axis)), number(stack.at));
         let (below, above) = (beyond(stack.below), beyond(stack.above));
-        let _ = write!(
-            text,
-            "\n[stack]\naxis = {axis}\nat = {at}\nbelow = {below}\nabove = {above}\n"
-        );
+        let _ =
+            write!(text, "\n[stack]\naxis = {axis}\nat = {at}\nbelow = {below}\nabove = {above}\n");
         for layer in &stack.layers {
             let (thickness, permittivity) = (number(layer.thickness), number(layer.permittivity));
             let _ = write!(
@@ -97,7 +90,8 @@ fn described(
             );
         }
         // Finer ones may need more images than there can be.
-        text += "\n[solver]\ntolerance = 1e-5\n";
+        let tolerance = number(stack.tolerance / stack::FINER);
+        let _ = write!(text, "\n[solver]\ntolerance = {tolerance}\n");
     } else {
         let permittivity = number(description.relative_permittivity);
         let _ = write!(text, "\n[medium]\nrelative_permittivity = {permittivity}\n");
@@ -122,7 +116,6 @@ fn described(
     }
     Ok(text)
 }
-
 
 /// Text without control characters, which case files do not take.
 fn printable(text: &str) -> String {

@@ -37,8 +37,8 @@ use crate::units::LengthUnit;
 use scene::{Claim, Place, Scene};
 use text::Text;
 
-/// Layers' images are this exact where the description is solved as it is.
-const IMAGES: f64 = 1e-6;
+/// Layers' images are as exact as the first of these for which there are few enough.
+const IMAGES: [f64; 3] = [1e-6, 1e-5, 1e-4];
 
 /// The matrix without floating conductors.
 pub const WITHOUT_FLOATING: &str = "without_floating";
@@ -77,7 +77,7 @@ pub fn read(
     let mut text = Text::default();
     text.read(path, lenient, &mut load)?;
     let mut scene = Scene::new(&text)?;
-    let stack = stack(&scene).filter(|stack| has_images(stack, &scene));
+    let stack = stack(&scene).and_then(|stack| with_images(stack, &scene));
     let bodies = if stack.is_some() { &[][..] } else { &scene.claims };
     let background = if stack.is_some() { 1.0 } else { scene.background };
     let (media, prisms) = prisms(&text, &scene, bodies, background);
@@ -86,9 +86,8 @@ pub fn read(
     let prisms::Surface { mut mesh, sides } =
         prisms::surface(&prisms, is_net).map_err(|fault| meeting(&text, &scene, fault))?;
     // The ground plane is there without faces in it.
-    let is_above = |t: usize| {
-        mesh.corners(t).iter().any(|x| scene.ground.is_none_or(|ground| x[UP] > ground))
-    };
+    let is_above =
+        |t: usize| mesh.corners(t).iter().any(|x| scene.ground.is_none_or(|ground| x[UP] > ground));
     let kept: Vec<usize> = (0..sides.len()).filter(|&t| is_above(t)).collect();
     let sides: Vec<[u32; 2]> = kept.iter().map(|&t| sides[t]).collect();
     mesh.triangles = kept.iter().map(|&t| mesh.triangles[t]).collect();
@@ -126,7 +125,8 @@ pub fn read(
             description.planes = ground(&scene, length);
         }
         Some(stack) => {
-            let thin = |layer: StackLayer| StackLayer { thickness: length(layer.thickness), ..layer };
+            let thin =
+                |layer: StackLayer| StackLayer { thickness: length(layer.thickness), ..layer };
             let layers = stack.layers.into_iter().map(thin).collect();
             description.stack = Some(Stack { at: length(stack.at), layers, ..stack });
         }
@@ -203,19 +203,20 @@ fn stack(scene: &Scene) -> Option<Stack> {
         below: if scene.ground.is_some() { Beyond::Ground } else { beyond },
         layers: layers.collect(),
         above: beyond,
-        tolerance: IMAGES,
+        tolerance: IMAGES[0],
     })
 }
 
-/// Whether images stand for the layers exactly enough.
-fn has_images(stack: &Stack, scene: &Scene) -> bool {
+/// The layers, if images stand for them exactly enough.
+fn with_images(stack: Stack, scene: &Scene) -> Option<Stack> {
     if stack.layers.is_empty() {
-        return true;
+        return Some(stack);
     }
     let [low, high] = scene.metal;
     let size = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f64>().sqrt();
-    let region = stack.region(low[UP], high[UP], 0.0);
-    region.is_some_and(|region| stack.images(region, size).is_ok())
+    let region = stack.region(low[UP], high[UP], 0.0)?;
+    let all = IMAGES.into_iter().map(|tolerance| Stack { tolerance, ..stack.clone() });
+    all.into_iter().find(|stack| stack.images(region, size).is_ok())
 }
 
 fn ground(scene: &Scene, length: impl Fn(f64) -> f64) -> Vec<Mirror> {
@@ -225,12 +226,7 @@ fn ground(scene: &Scene, length: impl Fn(f64) -> f64) -> Vec<Mirror> {
 
 /// All bodies above the ground plane: metal first, whose labels are its net's number from 1, then
 /// these dielectrics. Also the permittivities of the labels after those of nets.
-fn prisms(
-    text: &Text,
-    scene: &Scene,
-    claims: &[Claim],
-    background: f64,
-) -> (Vec<f64>, Vec<Prism>) {
+fn prisms(text: &Text, scene: &Scene, claims: &[Claim], background: f64) -> (Vec<f64>, Vec<Prism>) {
     let mut prisms: Vec<Prism> = scene
         .metals
         .iter()

@@ -80,7 +80,10 @@ impl Scene {
         let field = field(text)?;
         let mut notes = Vec::new();
         if !text.skipped.is_empty() {
-            notes.push(format!("records that are not known are skipped: {}", text.skipped.join(", ")));
+            notes.push(format!(
+                "records that are not known are skipped: {}",
+                text.skipped.join(", ")
+            ));
         }
         let order = order(text, &layers)?;
         let mut solids: HashMap<&str, Vec<Claim>> = HashMap::new();
@@ -190,10 +193,7 @@ fn layers(text: &Text) -> Result<HashMap<String, [f64; 2]>, Error> {
 }
 
 /// The nets that have shapes, and these.
-fn nets(
-    text: &Text,
-    layers: &HashMap<String, [f64; 2]>,
-) -> Result<(Vec<Net>, Vec<Metal>), Error> {
+fn nets(text: &Text, layers: &HashMap<String, [f64; 2]>) -> Result<(Vec<Net>, Vec<Metal>), Error> {
     let of_name: HashMap<&str, &Named<String>> =
         text.conductors.iter().map(|conductor| (conductor.name.as_str(), conductor)).collect();
     let is_layer = |name: &str| {
@@ -238,9 +238,7 @@ fn field(text: &Text) -> Result<[Point; 2], Error> {
     let margin = match text.domain {
         Some(Domain::Box(field)) => return Ok(field),
         Some(Domain::Margin(margin)) => margin,
-        None => {
-            [(high[0] - low[0]).max(high[1] - low[1]); 2]
-        }
+        None => [(high[0] - low[0]).max(high[1] - low[1]); 2],
     };
     Ok([[low[0] - margin[0], low[1] - margin[1]], [high[0] + margin[0], high[1] + margin[1]]])
 }

@@ -153,10 +153,8 @@ impl Text {
                 }
                 let named = path.parent().unwrap_or(Path::new("")).join(&name);
                 self.read(&named, lenient, load).map_err(|error| match error {
-                    Error::Io { path, source } => self.error(
-                        at,
-                        format!("the file {} cannot be read: {source}", path.display()),
-                    ),
+                    Error::Io { path, source } => self
+                        .error(at, format!("the file {} cannot be read: {source}", path.display())),
                     other => other,
                 })?;
                 continue;
