@@ -33,7 +33,8 @@ fn plates_have_their_capacitance_in_any_medium() {
     let found = solved(&place, "plates", PLATES);
     let ideal = 8.854_187_812_8e-3 * 100.0 / 0.6;
     assert!(-found[0][1] > ideal && -found[0][1] < 1.3 * ideal, "{found:?}");
-    let filled = solved(&place, "filled", &format!("{PLATES}DIELECTRIC_BACKGROUND o PERMITTIVITY 4\n"));
+    let filled =
+        solved(&place, "filled", &format!("{PLATES}DIELECTRIC_BACKGROUND o PERMITTIVITY 4\n"));
     let quarter: Vec<Vec<f64>> =
         filled.iter().map(|row| row.iter().map(|x| 0.25 * x).collect()).collect();
     assert_near(&quarter, &found, 0.005);

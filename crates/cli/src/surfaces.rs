@@ -20,6 +20,11 @@ pub(crate) fn fastcap_model(path: &Path, lenient: bool) -> Result<Model, Failure
     model.map_err(unreadable)
 }
 
+/// Whether it is a file whose conductors are nets: a list of FastCap's, or a layout.
+pub(crate) fn has_nets(path: &Path) -> bool {
+    fastcap::is_name(path) || pex25d::is_name(path)
+}
+
 /// Reads a layout; records that are not known are skipped if this is `lenient`.
 pub(crate) fn layout(path: &Path, lenient: bool) -> Result<pex25d::Model, Failure> {
     pex25d::read(path, lenient, files::load).map_err(unreadable)

@@ -11,7 +11,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let text = "PEX25D 1.0\nUNITS LENGTH um GRID 0.001\nGROUND_PLANE sub Z_OFFSETS -0.3 0\n\
-//!             METAL met1 Z_OFFSETS 1 1.4\nCONDUCTOR a a\nBOX CONDUCTOR a LAYER met1 LL 0 0 UR 4 1\n";
+//!             METAL met1 Z_OFFSETS 1 1.4\nCONDUCTOR a a\n\
+//!             BOX CONDUCTOR a LAYER met1 LL 0 0 UR 4 1\n";
 //! let model = pex25d::read(Path::new("bar.pex25d"), false, |_| Ok(text.into()))?;
 //! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
 //! assert_eq!(solution.matrices().maxwell_farad.len(), 1);
