@@ -11,6 +11,7 @@ mod fastcap;
 mod fastercap;
 mod fields;
 mod fmm_commands;
+mod layouts;
 mod matrix;
 mod mesh_commands;
 mod nets;

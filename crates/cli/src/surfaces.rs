@@ -1,8 +1,9 @@
-//! Surfaces from files of every format, FastCap's included.
+//! Surfaces from files of every format, FastCap's and layouts included.
 
 use std::path::Path;
 
 use farad::fastcap::{self, Model};
+use farad::pex25d;
 use mesh::Mesh;
 use mesh::files::{self, Error, Reading};
 
@@ -19,14 +20,27 @@ pub(crate) fn fastcap_model(path: &Path, lenient: bool) -> Result<Model, Failure
     model.map_err(unreadable)
 }
 
+/// Whether it is a file whose conductors are nets: a list of FastCap's, or a layout.
+pub(crate) fn has_nets(path: &Path) -> bool {
+    fastcap::is_name(path) || pex25d::is_name(path)
+}
+
+/// Reads a layout; records that are not known are skipped if this is `lenient`.
+pub(crate) fn layout(path: &Path, lenient: bool) -> Result<pex25d::Model, Failure> {
+    pex25d::read(path, lenient, files::load).map_err(unreadable)
+}
+
 /// Reads a surface, whatever its format.
 pub(crate) fn read(path: &Path, lenient: bool) -> Result<(Mesh, Reading), Failure> {
     if fastcap::is_name(path) {
         return fastcap_model(path, lenient).map(|model| (model.mesh, model.reading));
     }
+    if pex25d::is_name(path) {
+        return layout(path, lenient).map(|model| (model.mesh, model.reading));
+    }
     files::read(path).map_err(|error| match error {
         Error::Unknown { .. } => {
-            let help = "FastCap's files (.lst, .qui, .neu) are read too";
+            let help = "FastCap's files (.lst, .qui, .neu) and layouts (.pex25d) are read too";
             Failure::with_help(Exit::BadInput, error, help)
         }
         other => unreadable(other),

@@ -60,7 +60,7 @@ pub fn stitch(mesh: &mut Mesh) -> usize {
             *vertex = vertex_at[place[*vertex as usize] as usize];
         }
     }
-    drop_unused(mesh);
+    mesh.drop_unused();
     mesh.with_patches(|mesh, patches| {
         curved::share_sides(mesh, patches);
     });
@@ -76,25 +76,6 @@ fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
         if forward { [low, high] } else { [high, low] }
     };
     alone.map(ends).collect()
-}
-
-fn drop_unused(mesh: &mut Mesh) {
-    let mut number = vec![NONE; mesh.vertices.len()];
-    for vertex in mesh.triangles.iter().flatten() {
-        number[*vertex as usize] = 0;
-    }
-    let mut kept = 0;
-    for (vertex, number) in number.iter_mut().enumerate() {
-        if *number != NONE {
-            mesh.vertices[kept] = mesh.vertices[vertex];
-            *number = kept as u32;
-            kept += 1;
-        }
-    }
-    mesh.vertices.truncate(kept);
-    for vertex in mesh.triangles.iter_mut().flatten() {
-        *vertex = number[*vertex as usize];
-    }
 }
 
 #[cfg(test)]

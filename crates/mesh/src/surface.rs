@@ -131,6 +131,26 @@ impl Mesh {
         self.triangles[triangle].map(|v| self.vertices[v as usize])
     }
 
+    /// Leaves out vertices that no triangle uses.
+    pub fn drop_unused(&mut self) {
+        let mut number = vec![u32::MAX; self.vertices.len()];
+        for &vertex in self.triangles.iter().flatten() {
+            number[vertex as usize] = 0;
+        }
+        let mut kept = 0;
+        for (vertex, number) in number.iter_mut().enumerate() {
+            if *number != u32::MAX {
+                self.vertices[kept] = self.vertices[vertex];
+                *number = kept as u32;
+                kept += 1;
+            }
+        }
+        self.vertices.truncate(kept);
+        for vertex in self.triangles.iter_mut().flatten() {
+            *vertex = number[*vertex as usize];
+        }
+    }
+
     /// The groups that a triangle belongs to, as sorted indices into `groups`; none where
     /// `membership` says nothing of it.
     pub fn groups_of(&self, triangle: usize) -> &[u32] {

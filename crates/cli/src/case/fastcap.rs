@@ -1,13 +1,14 @@
-//! A FastCap list file as a case.
+//! A FastCap list file as a case, and a layout.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use farad::fastcap::Model;
-use farad::{Conductor, SurfaceMedia};
+use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, pex25d};
 
 use super::Overrides;
 use super::resolved::{list, string};
+use super::stack;
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -27,6 +28,33 @@ pub(crate) fn text(
             "conductors are lines that begin with C or B; `farad mesh convert` turns the list into a mesh as it is",
         ));
     }
+    let head = format!("The conductors of FastCap's {}.", printable(&source.to_string_lossy()));
+    let unit = match overrides.unit {
+        Some(unit) => format!("unit = {}", string(unit.name())),
+        None => "# FastCap's lengths are metres.\nunit = \"m\"".to_owned(),
+    };
+    described(description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+}
+
+/// The text of a case that computes what a layout's file `source` describes.
+pub(super) fn of_layout(
+    model: &pex25d::Model,
+    source: &Path,
+    mesh: &str,
+    overrides: &Overrides,
+) -> Result<String, Failure> {
+    let head = format!("The nets of the layout {}.", printable(&source.to_string_lossy()));
+    let unit = format!("unit = {}", string(model.description.unit.name()));
+    described(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+}
+
+/// A case with a first line, the file that it is of, the mesh's path, and the line of its unit.
+fn described(
+    description: &Description,
+    title: Option<&str>,
+    (head, source, mesh, unit): (&str, &Path, &str, &str),
+    overrides: &Overrides,
+) -> Result<String, Failure> {
     if mesh.chars().any(char::is_control) {
         return Err(Failure::with_help(
             Exit::BadInput,
@@ -37,20 +65,42 @@ pub(crate) fn text(
         ));
     }
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
-    let shown = printable(&source.to_string_lossy());
-    let mut text = format!("# The conductors of FastCap's {shown}.\n");
-    let title = printable(model.title.as_deref().unwrap_or(&stem));
+    let mut text = format!("# {head}\n");
+    let title = printable(title.unwrap_or(&stem));
     let _ =
         write!(text, "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n", string(&title), string(mesh));
-    let _ = match overrides.unit {
-        Some(unit) => writeln!(text, "unit = {}", string(unit.name())),
-        None => writeln!(text, "# FastCap's lengths are metres.\nunit = \"m\""),
-    };
+    let _ = writeln!(text, "{unit}");
     if overrides.lenient {
         text += "lenient = true\n";
     }
-    let permittivity = number(description.relative_permittivity);
-    let _ = write!(text, "\n[medium]\nrelative_permittivity = {permittivity}\n");
+    if let Some(stack) = &description.stack {
+        let beyond = |of| match stack::beyond(of) {
+            Ok(permittivity) => number(permittivity),
+            Err(ground) => string(ground),
+        };
+        let (axis, at) = (string(axis_name(stack.axis)), number(stack.at));
+        let (below, above) = (beyond(stack.below), beyond(stack.above));
+        let _ =
+            write!(text, "\n[stack]\naxis = {axis}\nat = {at}\nbelow = {below}\nabove = {above}\n");
+        for layer in &stack.layers {
+            let (thickness, permittivity) = (number(layer.thickness), number(layer.permittivity));
+            let _ = write!(
+                text,
+                "\n[[layer]]\nthickness = {thickness}\nrelative_permittivity = {permittivity}\n"
+            );
+        }
+        // Finer ones may need more images than there can be.
+        let tolerance = number(stack.tolerance / stack::FINER);
+        let _ = write!(text, "\n[solver]\ntolerance = {tolerance}\n");
+    } else {
+        let permittivity = number(description.relative_permittivity);
+        let _ = write!(text, "\n[medium]\nrelative_permittivity = {permittivity}\n");
+    }
+    for Mirror { plane, odd } in &description.planes {
+        let (axis, at) = (string(axis_name(plane.axis)), number(plane.at));
+        let kind = string(if *odd { "ground" } else { "symmetric" });
+        let _ = write!(text, "\n[[plane]]\naxis = {axis}\nat = {at}\nkind = {kind}\n");
+    }
     for Conductor { name, groups, .. } in &description.conductors {
         let (name, groups) = (string(name), list(groups));
         let _ = write!(text, "\n[[conductor]]\nname = {name}\ngroup = {groups}\n");
@@ -59,6 +109,10 @@ pub(crate) fn text(
         let groups = list(groups);
         let [front, back] = sides.map(number);
         let _ = write!(text, "\n[[surface]]\ngroup = {groups}\nfront = {front}\nback = {back}\n");
+    }
+    for Reduction { name, floating, .. } in &description.reductions {
+        let (name, floating) = (string(name), list(floating));
+        let _ = write!(text, "\n[[reduce]]\nname = {name}\nfloating = {floating}\n");
     }
     Ok(text)
 }

@@ -57,8 +57,8 @@ pub(crate) fn load(case: &Case, output: &Output) -> Result<Problem, Failure> {
 
 /// Shows the notes on the surfaces of `case`.
 pub(crate) fn tell(case: &Case, problem: &Problem, output: &Output) {
-    // In FastCap's files, conductors of several pieces are the rule.
-    let is_list = farad::fastcap::is_name(&case.mesh);
+    // In FastCap's files and in layouts, conductors of several pieces are the rule.
+    let is_list = surfaces::has_nets(&case.mesh);
     let is_usual = |note: &Note| is_list && matches!(note, Note::Separate(_));
     for note in problem.notes().iter().filter(|note| !is_usual(note)) {
         output.note(&told(case, note));

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{fastcap_model, unreadable};
+use crate::surfaces::{fastcap_model, layout, unreadable};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -35,14 +35,23 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::text(&model, path, &file, overrides)?
     } else if overrides.unit.is_some() {
+        let (what, help) = if farad::pex25d::is_name(path) {
+            ("a layout that names its unit", "change UNITS in the file")
+        } else {
+            ("a case file", "change `unit` in its [mesh] table")
+        };
         return Err(Failure::with_help(
             Exit::Usage,
             format!(
-                "--unit is for FastCap's files, which name none, and {} is a case file",
+                "--unit is for FastCap's files, which name none, and {} is {what}",
                 path.display()
             ),
-            "change `unit` in its [mesh] table",
+            help,
         ));
+    } else if farad::pex25d::is_name(path) {
+        let model = layout(path, overrides.lenient)?;
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        fastcap::of_layout(&model, path, &file, overrides)?
     } else {
         read_text(path)?
     };

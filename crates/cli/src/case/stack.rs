@@ -7,7 +7,7 @@ use super::document::Section;
 use super::schema::{AXES, GROUND};
 
 /// Images are this much more exact than the solver's tolerance, which is this share of an accuracy.
-const FINER: f64 = 0.1;
+pub(super) const FINER: f64 = 0.1;
 pub(super) const OF_ACCURACY: f64 = 0.1;
 
 /// Reads the layers, if there are any; their images are for solves to this tolerance.

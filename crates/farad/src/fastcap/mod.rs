@@ -44,11 +44,12 @@ use mesh::files::{Assembly, Cause, Error, FormatError, Reading, in_file};
 use mesh::gmsh::{Encoding, Place};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
-use crate::description::{Conductor, Description, SurfaceMedia};
+use crate::description::Description;
+use crate::roles::{self, Role, Roles};
 use crate::units::count;
 use list::{LineKind, List, ListLine};
 use names::Names;
-use surface::{Roles, Surface};
+use surface::Surface;
 
 /// Corners closer than this times the size of the whole are one vertex: the files hold five or six
 /// digits.
@@ -218,36 +219,6 @@ fn missing(list: &Path, line: &ListLine, error: Error) -> Error {
     }
 }
 
-/// What the triangles of one group are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Role {
-    /// The conductor; `None` for an interface of dielectrics.
-    conductor: Option<usize>,
-    /// Whether it is metal without thickness between two media.
-    thin: bool,
-    /// The bits of the relative permittivities on the side that normals point to, and on the other.
-    sides: [u64; 2],
-}
-
-impl Role {
-    /// Outside, then inside.
-    fn permittivities(&self) -> [f64; 2] {
-        self.sides.map(f64::from_bits)
-    }
-
-    /// The label of its group: its conductor's name where that is all there is to say. `roles` is
-    /// the number of roles per conductor.
-    fn label(&self, roles: &[usize], names: &[String]) -> String {
-        let [outer, inner] = self.permittivities();
-        match self.conductor {
-            None => format!("interface {inner}|{outer}"),
-            Some(conductor) if roles[conductor] == 1 => names[conductor].clone(),
-            Some(conductor) if self.thin => format!("{} on {inner}|{outer}", names[conductor]),
-            Some(conductor) => format!("{} in {outer}", names[conductor]),
-        }
-    }
-}
-
 #[derive(Default)]
 struct Builder {
     assembly: Assembly,
@@ -389,26 +360,7 @@ impl Builder {
         surface.clean(WELD, lenient, &names, last, &mut self.notes)?;
         reading.notes.splice(0..0, self.notes);
         let Surface { mut mesh, roles, role_of, panel_of, files } = surface;
-        // Groups are the roles that are left, in their order.
-        let mut group_of = vec![0; roles.all.len()];
-        role_of.iter().for_each(|&role| group_of[role as usize] = 1);
-        let mut used = Vec::new();
-        for (role, group) in roles.all.iter().zip(&mut group_of) {
-            if *group > 0 {
-                used.push(*role);
-                *group = used.len() as u32;
-            }
-        }
-        let mut uses = vec![0; names.len()];
-        used.iter().filter_map(|role| role.conductor).for_each(|index| uses[index] += 1);
-        let labels: Vec<String> = used.iter().map(|role| role.label(&uses, &names)).collect();
-        mesh.membership = role_of.iter().map(|&role| group_of[role as usize]).collect();
-        let named = (1..).zip(labels.iter().cloned());
-        mesh.groups =
-            named.map(|(tag, name)| mesh::PhysicalGroup { tag, name: Some(name) }).collect();
-        mesh.memberships =
-            std::iter::once(vec![]).chain((0..used.len() as u32).map(|g| vec![g])).collect();
-        let description = describe(names, &used, labels);
+        let description = roles::grouped(&mut mesh, &roles.all, &role_of, names);
         Ok(Model { title: self.title, nets, description, mesh, reading, panel_of, files })
     }
 }
@@ -416,31 +368,6 @@ impl Builder {
 /// "1 panel is", "1,234 panels are".
 fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(number as u64), if number == 1 { one } else { many })
-}
-
-/// The problem of conductors of these names and of roles with the groups of these labels.
-fn describe(names: Vec<String>, roles: &[Role], labels: Vec<String>) -> Description {
-    let unset = |name| Conductor { name, groups: Vec::new(), setting: None };
-    let mut conductors: Vec<Conductor> = names.into_iter().map(unset).collect();
-    for (role, label) in roles.iter().zip(&labels) {
-        if let Some(index) = role.conductor {
-            conductors[index].groups.push(label.clone());
-        }
-    }
-    let first = roles.first().map(Role::permittivities);
-    let same = |role: &Role| role.conductor.is_some() && Some(role.permittivities()) == first;
-    let medium = first.filter(|[outer, inner]| outer == inner && roles.iter().all(same));
-    let by_sides = roles.iter().zip(labels).filter(|_| medium.is_none());
-    let surface = |(role, label): (&Role, String)| SurfaceMedia {
-        groups: vec![label],
-        sides: role.permittivities(),
-    };
-    Description {
-        relative_permittivity: medium.map_or(1.0, |[outer, _]| outer),
-        conductors,
-        surfaces: by_sides.map(surface).collect(),
-        ..Description::default()
-    }
 }
 
 /// Whether a panel's normal points to the outer side; `None` if the reference point lies in the

@@ -14,7 +14,8 @@ use mesh::quality::relative_height;
 use mesh::vector::{cross, dot, norm, sub};
 use mesh::{Mesh, conform, weld};
 
-use super::{Origin, Role, counted, place_of};
+use super::{Origin, counted, place_of};
+use crate::roles::{Role, Roles};
 
 /// Cosine of the angle up to which a neighbour goes on in the same plane.
 const LEVEL: f64 = 0.99;
@@ -25,24 +26,6 @@ const SLIVER: f64 = 1e-3;
 /// Corners made by cuts are one within this times the tolerance: lines at a flat angle that differ
 /// by rounding cross at places that differ by more.
 const CUT: f64 = 4.0;
-
-/// Roles without repetition.
-#[derive(Default)]
-pub(super) struct Roles {
-    pub(super) all: Vec<Role>,
-    index_of: HashMap<Role, usize>,
-}
-
-impl Roles {
-    /// The index of a role, a new one if it is not there.
-    pub(super) fn index(&mut self, role: Role) -> usize {
-        let index = *self.index_of.entry(role).or_insert(self.all.len());
-        if index == self.all.len() {
-            self.all.push(role);
-        }
-        index
-    }
-}
 
 /// Triangles with their roles, and the panels that they are of.
 pub(super) struct Surface {

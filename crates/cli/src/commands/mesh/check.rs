@@ -14,6 +14,7 @@ use crate::case::{Case, Overrides};
 use crate::files;
 use crate::report::text::printable;
 use crate::report::{units, vtk};
+use crate::surfaces;
 use crate::terminal::exit::{Exit, Failure};
 use crate::terminal::output::Output;
 
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mesh, read, report) = info::study(&args.file)?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
-    let is_case = farad::fastcap::is_name(&args.file);
+    let is_case = surfaces::has_nets(&args.file);
     if let Some(loose) = report.loose().filter(|_| !is_case) {
         return Err(Failure::new(Exit::BadInput, format!("the mesh cannot be solved on: {loose}")));
     }

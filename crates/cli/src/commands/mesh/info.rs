@@ -94,7 +94,7 @@ pub(super) fn describe(file: &Path, read: &Reading, report: &Report) -> String {
         report.defects.zero_area.len()
     );
     // In FastCap's files, conductors of several pieces are the rule.
-    if let Some(note) = report.separate().filter(|_| !farad::fastcap::is_name(file)) {
+    if let Some(note) = report.separate().filter(|_| !surfaces::has_nets(file)) {
         let _ = writeln!(text, "note: {}; a conductor of it is one net", printable_line(&note));
     }
     for warning in report.warnings() {

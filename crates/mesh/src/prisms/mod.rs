@@ -1,0 +1,369 @@
+//! Upright prisms made a surface: what layouts of chips and boards describe.
+//!
+//! Prisms have labels, and of those that cover a place the first counts. Between heights at which
+//! prisms begin or end, the plane is cut along all outlines (`slab`). There are walls where labels
+//! differ, and faces where they differ between one slab and the next. Every triangle knows the
+//! labels on both sides of it; the surface is closed by construction.
+
+mod slab;
+
+use std::collections::{HashMap, HashSet};
+
+use spade::{DelaunayTriangulation, Point2, Triangulation as _};
+use thiserror::Error;
+
+use crate::quality::relative_height;
+use crate::surface::Mesh;
+use crate::{conform, weld};
+use slab::{Plan, Segment, Slab};
+
+/// A point of the plane.
+pub type Point = [f64; 2];
+
+/// What is outside of all prisms.
+pub const OUTSIDE: u32 = 0;
+
+/// Vertices nearer than this, relative to the size of the whole, are one: where slanted lines
+/// cross is rounded.
+const WELD: f64 = 1e-9;
+
+/// A polygon between two heights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prism {
+    /// Its outline and its holes: points inside of an odd number of them are inside.
+    pub rings: Vec<Vec<Point>>,
+    /// The lower and the upper height.
+    pub heights: [f64; 2],
+    /// What it is made of.
+    pub label: u32,
+}
+
+impl Prism {
+    fn contains(&self, [x, y]: Point) -> bool {
+        let edges = self.rings.iter().flat_map(|ring| edges(ring));
+        let is_crossed = |&[[x0, y0], [x1, y1]]: &[Point; 2]| {
+            (y0 > y) != (y1 > y) && x < x0 + (y - y0) / (y1 - y0) * (x1 - x0)
+        };
+        edges.filter(is_crossed).count() % 2 == 1
+    }
+}
+
+/// The sides of a polygon.
+fn edges(ring: &[Point]) -> impl Iterator<Item = [Point; 2]> {
+    (0..ring.len()).map(|k| [ring[k], ring[(k + 1) % ring.len()]])
+}
+
+/// Why prisms have no surface.
+#[derive(Clone, Copy, Debug, PartialEq, Error)]
+pub enum Fault {
+    /// Two bodies share space or a part of their surfaces.
+    #[error("prisms {} and {} of different bodies meet at {at:?}", prisms[0], prisms[1])]
+    Meeting {
+        /// One of each body.
+        prisms: [usize; 2],
+        /// Where.
+        at: [f64; 3],
+    },
+    /// Coordinates that cannot be computed with.
+    #[error("the outlines have coordinates that cannot be computed with")]
+    Outline,
+}
+
+/// The surface of prisms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// Without groups.
+    pub mesh: Mesh,
+    /// The labels that each triangle is between: where its normal points to, and behind it. Normals
+    /// point out of bodies.
+    pub sides: Vec<[u32; 2]>,
+}
+
+/// Makes the surface on which labels change. Labels that `is_body` holds for are bodies, which must
+/// come before all others and must not touch each other.
+///
+/// # Errors
+/// [`Fault`].
+pub fn surface(prisms: &[Prism], is_body: impl Fn(u32) -> bool) -> Result<Surface, Fault> {
+    let mut heights: Vec<f64> = prisms.iter().flat_map(|prism| prism.heights).collect();
+    heights.sort_by(f64::total_cmp);
+    heights.dedup();
+    let mut builder = Builder {
+        prisms,
+        is_body,
+        mesh: Mesh { memberships: vec![vec![]], ..Mesh::default() },
+        sides: Vec::new(),
+        vertex_at: HashMap::new(),
+        open: HashMap::new(),
+        walls: Vec::new(),
+    };
+    let mut below = Slab::default();
+    for (k, &low) in heights.iter().enumerate() {
+        let above = match heights.get(k + 1) {
+            Some(&high) => Slab::new(prisms, [low, high], &builder.is_body)?,
+            None => Slab::default(),
+        };
+        builder.level(low, &below, &above)?;
+        below = above;
+    }
+    builder.finish()
+}
+
+/// A wall that stands on a segment.
+struct Wall {
+    on: Segment,
+    heights: [f64; 2],
+    /// The corners of faces on its lower side and on its upper one.
+    rims: [Vec<Point>; 2],
+}
+
+struct Builder<'a, F> {
+    prisms: &'a [Prism],
+    is_body: F,
+    mesh: Mesh,
+    sides: Vec<[u32; 2]>,
+    vertex_at: HashMap<[u64; 3], u32>,
+    /// Walls whose upper end has not been reached.
+    open: HashMap<Segment, Wall>,
+    /// They become triangles when all faces are there.
+    walls: Vec<Wall>,
+}
+
+impl<F: Fn(u32) -> bool> Builder<'_, F> {
+    /// What is at a height: faces, and ends of walls.
+    fn level(&mut self, z: f64, below: &Slab, above: &Slab) -> Result<(), Fault> {
+        let [under, over] = [below, above].map(|slab| slab.segments.iter());
+        let mut lines: Vec<[Point; 2]> = under.chain(over).map(Segment::ends).collect();
+        lines.sort_by_key(|line| line.map(|x| x.map(f64::to_bits)));
+        lines.dedup();
+        let plan = Plan::new(lines.into_iter())?;
+        let mut used = HashSet::new();
+        for (corners, centre) in plan.triangles() {
+            let [under, over] = [below, above].map(|slab| slab.label_at(centre));
+            if under == over {
+                continue;
+            }
+            self.check([under, over], centre, z)?;
+            used.extend(corners.map(bits));
+            self.add(corners.map(|[x, y]| [x, y, z]), [over, under]);
+        }
+        let rim = |on: &Segment| plan.on(on.ends(), |at| used.contains(&bits(at)));
+        for on in below.segments.iter().filter(|on| above.segments.binary_search(on).is_err()) {
+            if let Some(mut wall) = self.open.remove(on) {
+                (wall.heights[1], wall.rims[1]) = (z, rim(on));
+                self.walls.push(wall);
+            }
+        }
+        for &on in &above.segments {
+            if !self.open.contains_key(&on) {
+                self.check(on.sides, on.middle(), z)?;
+                self.open.insert(on, Wall { on, heights: [z; 2], rims: [rim(&on), vec![]] });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses two bodies next to each other.
+    fn check(&self, labels: [u32; 2], [x, y]: Point, z: f64) -> Result<(), Fault> {
+        if !labels.iter().all(|label| (self.is_body)(*label)) {
+            return Ok(());
+        }
+        let reaches = |prism: &Prism| {
+            let holds = |k: usize, x: f64| {
+                let mut points = prism.rings.iter().flatten().map(|point| point[k]);
+                points.clone().any(|at| at <= x) && points.any(|at| at >= x)
+            };
+            prism.heights[0] <= z && prism.heights[1] >= z && holds(0, x) && holds(1, y)
+        };
+        let of = |label: u32| {
+            let is_there = |prism: &Prism| prism.label == label && reaches(prism);
+            self.prisms.iter().position(is_there).unwrap_or(0)
+        };
+        Err(Fault::Meeting { prisms: labels.map(of), at: [x, y, z] })
+    }
+
+    /// Adds a triangle between the labels in front and behind.
+    fn add(&mut self, corners: [[f64; 3]; 3], [front, back]: [u32; 2]) {
+        let mut triangle = corners.map(|corner| {
+            let corner = corner.map(|x| x + 0.0);
+            let next = self.mesh.vertices.len() as u32;
+            let vertex = *self.vertex_at.entry(corner.map(f64::to_bits)).or_insert(next);
+            if vertex == next {
+                self.mesh.vertices.push(corner);
+            }
+            vertex
+        });
+        let is_turned = (self.is_body)(front);
+        if is_turned {
+            triangle.swap(1, 2);
+        }
+        self.mesh.triangles.push(triangle);
+        self.mesh.membership.push(0);
+        self.sides.push(if is_turned { [back, front] } else { [front, back] });
+    }
+
+    fn finish(mut self) -> Result<Surface, Fault> {
+        let walls = std::mem::take(&mut self.walls);
+        // Heights at which something has a corner, over each point of the plane.
+        let mut columns: HashMap<[u64; 2], Vec<f64>> = HashMap::new();
+        for &[x, y, z] in &self.mesh.vertices {
+            columns.entry(bits([x, y])).or_default().push(z);
+        }
+        for wall in &walls {
+            for end in wall.on.ends() {
+                columns.entry(bits(end)).or_default().extend(wall.heights);
+            }
+        }
+        for heights in columns.values_mut() {
+            heights.sort_by(f64::total_cmp);
+            heights.dedup();
+        }
+        for wall in &walls {
+            self.raise(wall, &columns)?;
+        }
+        let Self { mut mesh, mut sides, .. } = self;
+        let tolerance = weld::tolerance(&mesh.vertices, WELD);
+        let first = weld::first_at(&mesh.vertices, tolerance);
+        mesh.triangles.iter_mut().flatten().for_each(|v| *v = first[*v as usize]);
+        let is_high = |t: usize| relative_height(mesh.corners(t)) > WELD;
+        let kept: Vec<usize> = (0..mesh.triangles.len()).filter(|&t| is_high(t)).collect();
+        mesh.triangles = kept.iter().map(|&t| mesh.triangles[t]).collect();
+        mesh.membership.truncate(kept.len());
+        sides = kept.iter().map(|&t| sides[t]).collect();
+        sides = conform::conform(&mut mesh, tolerance).iter().map(|&t| sides[t as usize]).collect();
+        mesh.drop_unused();
+        Ok(Surface { mesh, sides })
+    }
+
+    /// Cuts a wall into triangles that meet what is next to it.
+    fn raise(&mut self, wall: &Wall, columns: &HashMap<[u64; 2], Vec<f64>>) -> Result<(), Fault> {
+        let ([a, b], [low, high]) = (wall.on.ends(), wall.heights);
+        let far = |x: Point| (x[0] - a[0]).hypot(x[1] - a[1]);
+        // Along the wall and upward, and in space.
+        let mut corners = Vec::new();
+        for (rim, z) in wall.rims.iter().zip(wall.heights) {
+            corners.extend(rim.iter().map(|&x| ([far(x), z], x)));
+        }
+        for (end, along) in [(a, 0.0), (b, far(b))] {
+            let heights = columns.get(&bits(end)).into_iter().flatten();
+            let inside = heights.filter(|z| (low..=high).contains(*z));
+            corners.extend(inside.map(|&z| ([along, z], end)));
+        }
+        let mut plan = DelaunayTriangulation::<Point2<f64>>::new();
+        let mut places = Vec::with_capacity(corners.len());
+        for ([s, z], [x, y]) in corners {
+            let vertex = plan.insert(Point2::new(s, z)).map_err(|_| Fault::Outline)?;
+            if vertex.index() == places.len() {
+                places.push([x, y, z]);
+            }
+        }
+        // They face the right side of the segment.
+        let [left, right] = wall.on.sides;
+        for face in plan.inner_faces() {
+            self.add(face.vertices().map(|v| places[v.fix().index()]), [right, left]);
+        }
+        Ok(())
+    }
+}
+
+fn bits(at: Point) -> [u64; 2] {
+    at.map(|x| (x + 0.0).to_bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::Report;
+
+    fn block(low: [f64; 3], high: [f64; 3], label: u32) -> Prism {
+        let [[x, y, z], [u, v, w]] = [low, high];
+        Prism { rings: vec![vec![[x, y], [u, y], [u, v], [x, v]]], heights: [z, w], label }
+    }
+
+    /// The surface of a label, as if it were alone.
+    fn of(surface: &Surface, label: u32) -> Mesh {
+        let own = (0..surface.sides.len()).filter(|&t| surface.sides[t].contains(&label));
+        let turned = |t: usize| {
+            let [a, b, c] = surface.mesh.triangles[t];
+            if surface.sides[t][1] == label { [a, b, c] } else { [a, c, b] }
+        };
+        let triangles: Vec<[u32; 3]> = own.map(turned).collect();
+        let membership = vec![0; triangles.len()];
+        let mut mesh = Mesh { triangles, membership, ..surface.mesh.clone() };
+        mesh.drop_unused();
+        mesh
+    }
+
+    fn volume(mesh: &Mesh) -> f64 {
+        let six = |t: usize| {
+            let [a, b, c] = mesh.corners(t);
+            crate::vector::dot(a, crate::vector::cross(b, c))
+        };
+        (0..mesh.triangles.len()).map(six).sum::<f64>() / 6.0
+    }
+
+    fn checked(prisms: &[Prism], bodies: u32, volumes: &[f64]) -> Surface {
+        let surface = surface(prisms, |label| label > 0 && label <= bodies).unwrap();
+        surface.mesh.validate().unwrap();
+        let found = crate::intersect::intersections(&surface.mesh);
+        assert!(found.is_empty(), "{found:?}");
+        for (label, volume_of) in (1..).zip(volumes) {
+            let own = of(&surface, label);
+            let report = Report::of(&own).unwrap();
+            assert!(report.whole.closed, "{label}: {:?}", report.whole);
+            assert!((volume(&own) / volume_of - 1.0).abs() < 1e-9, "{label}: {}", volume(&own));
+        }
+        surface
+    }
+
+    #[test]
+    fn a_via_joins_wires_in_nested_media() {
+        let prisms = [
+            block([0.0, 4.0, 2.0], [20.0, 6.0, 3.0], 1),
+            block([9.0, 4.0, 3.0], [11.0, 6.0, 5.0], 1),
+            block([9.0, -6.0, 5.0], [11.0, 16.0, 6.0], 1),
+            block([14.0, -6.0, 5.0], [16.0, 16.0, 6.0], 2),
+            // A film around the lower wire, and a layer up to the middle of the upper ones.
+            block([-1.0, 3.0, 2.0], [21.0, 7.0, 3.5], 3),
+            block([-10.0, -10.0, 0.0], [30.0, 20.0, 5.5], 4),
+        ];
+        let [lower, via, upper] = [20.0 * 2.0, 2.0 * 2.0 * 2.0, 2.0 * 22.0];
+        let film = 22.0 * 4.0 * 1.5 - lower - 2.0 * 2.0 * 0.5;
+        let layer = 40.0 * 30.0 * 5.5 - film - lower - via - upper;
+        checked(&prisms, 2, &[lower + via + upper, upper, film, layer]);
+    }
+
+    #[test]
+    fn slanted_outlines_that_cross_are_cut() {
+        let diamond = |x: f64, r: f64, heights: [f64; 2], label: u32| Prism {
+            rings: vec![vec![[x - r, 0.0], [x, -0.7 * r], [x + r, 0.0], [x, 0.7 * r]]],
+            heights,
+            label,
+        };
+        let prisms = [
+            diamond(0.0, 10.0, [0.0, 1.0], 1),
+            diamond(7.3, 10.0, [1.0, 2.0], 1),
+            diamond(3.1, 17.0, [0.5, 1.5], 2),
+            diamond(-2.7, 13.0, [0.0, 3.0], 3),
+        ];
+        checked(&prisms, 1, &[2.0 * 1.4 * 100.0]);
+    }
+
+    #[test]
+    fn holes_stay_open_and_bodies_apart() {
+        let mut ring = block([0.0; 3], [10.0, 10.0, 1.0], 1);
+        ring.rings.push(vec![[3.0, 3.0], [7.0, 3.0], [7.0, 7.0], [3.0, 7.0]]);
+        let inner = block([4.0, 4.0, 0.0], [6.0, 6.0, 2.0], 2);
+        checked(&[ring.clone(), inner.clone()], 2, &[84.0, 8.0]);
+        for (low, high) in [
+            ([4.0, 4.0, 0.0], [8.0, 6.0, 2.0]),
+            ([4.0, 4.0, 0.0], [7.0, 6.0, 2.0]),
+            ([1.0, 1.0, 1.0], [2.0, 2.0, 2.0]),
+        ] {
+            let found = surface(&[ring.clone(), block(low, high, 2)], |label| label > 0);
+            let Err(Fault::Meeting { mut prisms, .. }) = found else { panic!("{found:?}") };
+            prisms.sort_unstable();
+            assert_eq!(prisms, [0, 1]);
+        }
+    }
+}
