@@ -24,6 +24,9 @@ const MOST_BOXES: usize = 2048;
 /// Clusters at most, unless a single box has more: their matrix is dense and factorised.
 const MOST_CLUSTERS: usize = 2560;
 
+/// Where sheets, or conductors, would need fewer boxes than this for that, they share clusters.
+const LEAST_BOXES: usize = MOST_BOXES / 16;
+
 /// Panels in a box at least, about what a neighbourhood of the fine level holds; twice as many
 /// where a box has several clusters.
 const LEAST_PANELS: usize = 24;
@@ -88,18 +91,22 @@ pub(crate) struct ClusterLevels {
 impl ClusterLevels {
     /// `None` if there are too few panels for a coarse level to help.
     pub(crate) fn new(panels: &Panels, conductor: &[u32]) -> Option<Self> {
-        let small = parts_of_boxes(panels, conductor, LEAST_PANELS, usize::MAX);
+        let parts_of_boxes = |parting: Parting, least: usize, most: usize| {
+            parts_of_boxes(panels, conductor, parting, least, most)
+        };
+        let small = parts_of_boxes(Parting::Sheets, LEAST_PANELS, usize::MAX);
         if small.len() <= MOST_CLUSTERS {
             let groups = (small.len() >= 2).then(|| Clusters::new(panels, small))?;
             return Some(Self { groups, unions: None });
         }
-        let mut most = MOST_BOXES;
-        let mut large = parts_of_boxes(panels, conductor, LEAST_PANELS, most);
-        while large.len() > MOST_CLUSTERS && most > 1 {
-            most /= 2;
-            large = parts_of_boxes(panels, conductor, LEAST_PANELS, most);
-        }
-        let small = parts_of_boxes(panels, conductor, LEAST_BELOW_UNIONS, usize::MAX);
+        let numbers = || (0..).map(|k| MOST_BOXES >> k).take_while(|most| *most >= LEAST_BOXES);
+        let partings = [Parting::Sheets, Parting::Conductors].into_iter();
+        let tried = partings.flat_map(|parting| numbers().map(move |most| (parting, most)));
+        let large = tried
+            .map(|(parting, most)| parts_of_boxes(parting, LEAST_PANELS, most))
+            .find(|large| large.len() <= MOST_CLUSTERS)
+            .unwrap_or_else(|| parts_of_boxes(Parting::Boxes, LEAST_PANELS, MOST_BOXES));
+        let small = parts_of_boxes(Parting::Sheets, LEAST_BELOW_UNIONS, usize::MAX);
         if small.len() * LEAST_ON_AVERAGE > panels.len() {
             return Some(Self { groups: Clusters::new(panels, large), unions: None });
         }
@@ -207,13 +214,33 @@ impl Clusters {
     }
 }
 
-/// Panels of boxes with `least` panels at least, `most` boxes at most, parted by conductor and by
-/// sheet.
-fn parts_of_boxes(panels: &Panels, conductor: &[u32], least: usize, most: usize) -> Vec<Vec<u32>> {
+/// How panels of a box are parted.
+#[derive(Clone, Copy)]
+enum Parting {
+    /// By conductor and by sheet.
+    Sheets,
+    /// By conductor.
+    Conductors,
+    /// Not at all.
+    Boxes,
+}
+
+/// Panels of boxes with `least` panels at least, `most` boxes at most, and their parts.
+fn parts_of_boxes(
+    panels: &Panels,
+    conductor: &[u32],
+    parting: Parting,
+    least: usize,
+    most: usize,
+) -> Vec<Vec<u32>> {
     let n = panels.len();
     let parts = |range: Range<usize>| -> Vec<Vec<u32>> {
-        let of_conductors = parted(range, |i| conductor[i as usize]);
-        of_conductors.into_iter().flat_map(|members| sheets(panels, members)).collect()
+        let of_conductors = || parted(range.clone(), |i| conductor[i as usize]).into_iter();
+        match parting {
+            Parting::Sheets => of_conductors().flat_map(|own| sheets(panels, own)).collect(),
+            Parting::Conductors => of_conductors().collect(),
+            Parting::Boxes => vec![range.map(|i| i as u32).collect()],
+        }
     };
     let whole = |range: &Range<usize>| {
         // What is parted may be twice as large.
