@@ -147,7 +147,8 @@ impl Prepared {
         if expected != found {
             return Err(Error::Length { what: "weights", expected, found });
         }
-        self.system.error_estimate(excitations, responses, weights, with_sides)
+        let tolerance = self.options.tolerance;
+        self.system.error_estimate(excitations, responses, weights, with_sides, tolerance)
     }
 
     /// The charge that these charges in this excitation miss on the children of triangles, as local
@@ -171,7 +172,7 @@ impl Prepared {
                 return Err(Error::Length { what, expected, found });
             }
         }
-        system.missing(excitation, charges, weights)
+        system.missing(excitation, charges, weights, self.options.tolerance)
     }
 
     /// What these charges induce on the triangles, conductors at 0 V, to one per cent.

@@ -2,6 +2,8 @@
 //! and over all pairs too close for points, with neither a fast sum nor a selection of close pairs
 //! in between. And Green's reciprocity between point charges and conductors.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::forces::moment_about;
@@ -52,6 +54,9 @@ const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
 
 /// Pairs of charges and triangles that reciprocity is worth.
 const PAIRS: usize = 8_000_000;
+
+/// Panels whose entries with all rows are multiplied together.
+const TOGETHER: usize = 128;
 
 /// What was found at the panels looked at.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,7 +157,8 @@ fn of_system(
     };
     let is_fine = tolerance < FINE || relative_to == RelativeTo::Action;
     let whole = WholeRows::new((panels, system.density), &kinds, &slopes, &chosen, is_fine);
-    let products: Vec<Vec<f64>> = solved.iter().map(|(_, x)| whole.times(x)).collect();
+    let columns: Vec<&[f64]> = solved.iter().map(|(_, x)| *x).collect();
+    let products = whole.times(&columns);
     let residual = |column: usize| {
         let (excitation, x) = solved[column];
         let right = |i: usize| match rows.conductor[i] {
@@ -269,30 +275,107 @@ impl<'a> WholeRows<'a> {
         Self { panels, kinds, chosen, points, dofs: Dofs::Charges(density), corrections }
     }
 
-    /// The rows' products with unknowns.
-    fn times(&self, x: &[f64]) -> Vec<f64> {
-        let (panels, n, rule) = (self.panels, self.panels.len(), self.points.rule());
-        let mut strengths = vec![0.0; panels.total() * rule.len()];
-        for (j, of_panel) in strengths.chunks_exact_mut(rule.len()).enumerate() {
-            let (panel, area) = ((j % n, panels.is_mirrored(j)), panels.areas()[j % n]);
-            let put = |k: usize, charge: f64| of_panel[k] = panels.factor(j) * charge;
-            self.dofs.strengths(rule, panel, x, area, put);
-        }
-        let mut sums = by_points(&self.points, &strengths, self.chosen, self.kinds, panels);
-        let modes = x.len() / n.max(1);
-        if panels.far().is_some() {
-            let mut rows = vec![0.0; x.len()];
-            far::add(panels, [rule; 2], self.kinds, &self.dofs, x, &mut rows);
-            sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += rows[i]);
-        }
-        for (sum, row) in sums.iter_mut().zip(&self.corrections) {
-            let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
-                let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);
-                panels.factor(j) * terms.sum::<f64>()
+    /// The rows' products with unknowns of each column.
+    fn times(&self, columns: &[&[f64]]) -> Vec<Vec<f64>> {
+        let (panels, n, rows) = (self.panels, self.panels.len(), self.chosen.len());
+        let modes = columns.first().map_or(0, |x| x.len() / n.max(1));
+        let add_panels = |mut sums: Vec<f64>, first: usize| {
+            let own = first..panels.total().min(first + TOGETHER);
+            let entries = self.entries(own.clone(), modes);
+            for (sums, x) in sums.chunks_exact_mut(rows.max(1)).zip(columns) {
+                let unknowns = own.clone().flat_map(|j| (0..modes).map(move |m| x[m * n + j % n]));
+                for (entries, x) in entries.chunks_exact(rows.max(1)).zip(unknowns) {
+                    sums.iter_mut().zip(entries).for_each(|(sum, entry)| *sum += entry * x);
+                }
+            }
+            sums
+        };
+        let zeros = || vec![0.0; columns.len() * rows];
+        let both = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let firsts = (0..panels.total()).into_par_iter().step_by(TOGETHER);
+        let sums = firsts.fold(zeros, add_panels).reduce(zeros, both);
+        let completed = |(c, x): (usize, &&[f64])| {
+            let mut sums = sums[c * rows..(c + 1) * rows].to_vec();
+            if panels.far().is_some() {
+                let mut all = vec![0.0; x.len()];
+                let rule = self.points.rule();
+                far::add(panels, [rule; 2], self.kinds, &self.dofs, x, &mut all);
+                sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += all[i]);
+            }
+            for (sum, row) in sums.iter_mut().zip(&self.corrections) {
+                let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
+                    let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);
+                    panels.factor(j) * terms.sum::<f64>()
+                };
+                *sum += row.iter().map(of).sum::<f64>();
+            }
+            sums
+        };
+        columns.iter().enumerate().map(completed).collect()
+    }
+
+    /// Entries by points of all rows with modes of some panels or images, shape (panels, modes,
+    /// rows).
+    fn entries(&self, own: Range<usize>, modes: usize) -> Vec<f64> {
+        let (panels, rule, rows) = (self.panels, self.points.rule(), self.chosen.len());
+        let nodes = rule.len();
+        let sources: Vec<[f64; 3]> =
+            own.clone().flat_map(|j| panels.points(rule, j)).map(|(y, _)| y.into()).collect();
+        // What each mode puts on the points of a panel, of one that is mirrored too.
+        let strengths = [false, true].map(|is_mirrored| {
+            let of_mode = |m: usize| {
+                let mut x = vec![0.0; modes];
+                x[m] = 1.0;
+                let mut strengths = vec![0.0; nodes];
+                let put = |k: usize, strength: f64| strengths[k] = strength;
+                // No more than the coefficients of one panel is looked at.
+                self.dofs.strengths(rule, (0, is_mirrored), &x, 1.0, put);
+                strengths
             };
-            *sum += row.iter().map(of).sum::<f64>();
+            (0..modes).map(of_mode).collect::<Vec<_>>()
+        });
+        let mut entries = vec![0.0; own.len() * modes * rows];
+        let (mut values, mut gradients) = (Vec::new(), Vec::new());
+        let mut targets = WeightedPoints::default();
+        for (r, &i) in self.chosen.iter().enumerate() {
+            values.clear();
+            values.resize(sources.len(), 0.0);
+            let places = || panels.points(rule, i).zip(rule.nodes());
+            if self.kinds[i] == RowKind::Adjoint {
+                // One normal serves all points of a flat panel.
+                let together = if panels.curved(i).is_some() { 1 } else { nodes };
+                for first in (0..nodes).step_by(together) {
+                    targets.clear();
+                    let own = places().skip(first).take(together);
+                    own.for_each(|((x, _), node)| targets.push(&x, node.weight));
+                    gradients.clear();
+                    gradients.resize(3 * sources.len(), 0.0);
+                    targets.add_gradients(&sources, &mut gradients);
+                    let normal = panels.normals(rule, i).nth(first).unwrap_or_else(Vec3::zeros);
+                    // The gradient at the target is minus that at the source.
+                    for (value, g) in values.iter_mut().zip(gradients.chunks_exact(3)) {
+                        *value -= Vec3::from_column_slice(g).dot(&normal);
+                    }
+                }
+            } else {
+                targets.clear();
+                places().for_each(|((x, _), node)| targets.push(&x, node.weight));
+                targets.add_inverse_distances(&sources, &mut values);
+            }
+            for (k, j) in own.clone().enumerate() {
+                let of_panel = &values[k * nodes..(k + 1) * nodes];
+                for (m, strengths) in
+                    strengths[usize::from(panels.is_mirrored(j))].iter().enumerate()
+                {
+                    let sum: f64 = strengths.iter().zip(of_panel).map(|(q, v)| q * v).sum();
+                    entries[(k * modes + m) * rows + r] = panels.factor(j) * sum;
+                }
+            }
         }
-        sums
+        entries
     }
 }
 
@@ -314,36 +397,6 @@ impl Squares {
         let (count, squares) = self.0[part];
         (squares / count.max(1) as f64).sqrt()
     }
-}
-
-/// Rows of `chosen` panels of the charges of all points, those of images among them.
-fn by_points(
-    points: &QuadraturePoints<'_>,
-    strengths: &[f64],
-    chosen: &[usize],
-    kinds: &[RowKind],
-    panels: &Panels,
-) -> Vec<f64> {
-    let rule = points.rule();
-    let nodes = rule.nodes();
-    let targets = |kernel: RowKind| -> Vec<[f64; 3]> {
-        let rows = chosen.iter().filter(|&&i| kinds[i] == kernel);
-        rows.flat_map(|&i| (0..nodes.len()).map(move |p| points.at(i * nodes.len() + p))).collect()
-    };
-    let potential = points.direct_sums(strengths, &targets(RowKind::Single));
-    let gradients = points.direct_gradients(strengths, &targets(RowKind::Adjoint));
-    let mut potentials = potential.chunks_exact(nodes.len());
-    let mut gradients = gradients.chunks_exact(3 * nodes.len());
-    let mut mean = |&i: &usize| -> Option<f64> {
-        if kinds[i] == RowKind::Adjoint {
-            let gradients = gradients.next()?.chunks_exact(3).zip(panels.normals(rule, i));
-            let along = gradients.map(|(g, normal)| Vec3::new(g[0], g[1], g[2]).dot(&normal));
-            Some(along.zip(nodes).map(|(along, node)| node.weight * along).sum())
-        } else {
-            Some(potentials.next()?.iter().zip(nodes).map(|(phi, node)| node.weight * phi).sum())
-        }
-    };
-    chosen.iter().map(|i| mean(i).unwrap_or(f64::NAN)).collect()
 }
 
 /// Panels at equal steps of the area of each part.

@@ -24,11 +24,6 @@ pub(super) const PLACES: [[f64; 3]; CHILDREN] = [
 /// Accuracy of the integrals between children.
 const OF_CHILDREN: f64 = 1e-2;
 
-/// The values at a panel's places.
-fn of_panel(values: &[f64], i: usize) -> [f64; CHILDREN] {
-    std::array::from_fn(|k| values[CHILDREN * i + k])
-}
-
 /// The problem on the children of a panel of a conductor.
 struct OnMetal {
     matrix: [[f64; CHILDREN]; CHILDREN],
@@ -53,8 +48,8 @@ impl OnMetal {
     }
 
     /// The potential that is missing, tested with the children.
-    fn missing(&self, i: usize, held: f64, potential: &[f64]) -> [f64; CHILDREN] {
-        of_panel(potential, i).map(|potential| self.area * (held - potential))
+    fn missing(&self, held: f64, potential: [f64; CHILDREN]) -> [f64; CHILDREN] {
+        potential.map(|potential| self.area * (held - potential))
     }
 }
 
@@ -68,10 +63,10 @@ pub(super) fn missing_on_conductor(
     system: &System,
     i: usize,
     held: f64,
-    potential: &[f64],
+    potential: [f64; CHILDREN],
 ) -> [f64; CHILDREN] {
     let local = OnMetal::new(system, i);
-    let density = local.inverse * against(&local.missing(i, held, potential));
+    let density = local.inverse * against(&local.missing(held, potential));
     [density.x, density.y, density.z, -density.sum()].map(|density| density * local.area)
 }
 
@@ -80,7 +75,7 @@ pub(super) fn missing_on_interface(
     system: &System,
     i: usize,
     x: &[f64],
-    normal_derivative: &[f64],
+    normal_derivative: [f64; CHILDREN],
 ) -> [f64; CHILDREN] {
     let [front, back] = system.rows.permittivity(i);
     let child = system.panels.areas()[i] / CHILDREN as f64;
@@ -98,8 +93,8 @@ pub(super) fn of_conductor(
     let local = OnMetal::new(system, i);
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
-    let missing = |(&held, potential): (&f64, &Vec<f64>)| local.missing(i, held, potential);
-    let tested: Vec<[f64; CHILDREN]> = held.iter().zip(&at.potential).map(missing).collect();
+    let missing = |(p, &held): (usize, &f64)| local.missing(held, at.potential(i, p));
+    let tested: Vec<[f64; CHILDREN]> = held.iter().enumerate().map(missing).collect();
     let right: Vec<Vector3<f64>> = tested.iter().map(against).collect();
     let densities: Vec<Vector3<f64>> = right.iter().map(|b| local.inverse * b).collect();
     let densities = densities.iter().map(|density| (density * permittivity).into());
@@ -127,10 +122,15 @@ fn without_mean(values: [f64; CHILDREN]) -> [f64; CHILDREN] {
 
 /// The jump of eps du/dn that is left on the children of panel `i` of an interface, without its
 /// mean.
-fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> [f64; CHILDREN] {
+fn jump(
+    system: &System,
+    i: usize,
+    x: &[f64],
+    normal_derivative: [f64; CHILDREN],
+) -> [f64; CHILDREN] {
     let [front, back] = system.rows.permittivity(i);
     let own = 2.0 * PI * (front + back) * x[i] / system.panels.areas()[i];
-    without_mean(of_panel(normal_derivative, i).map(|d| (front - back) * d - own))
+    without_mean(normal_derivative.map(|d| (front - back) * d - own))
 }
 
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
@@ -144,7 +144,7 @@ pub(super) fn of_interface(
     let [front, back] = system.rows.permittivity(i);
     let area = system.panels.areas()[i];
     let count = x.len();
-    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative[p]);
+    let of_excitation = |p: usize| jump(system, i, &x[p], at.normal_derivative(i, p));
     let jumps: Vec<[f64; CHILDREN]> = (0..count).map(of_excitation).collect();
     // The density that takes the jump away, and its potential: where the permittivity is much
     // larger on one side, that of the solution changes over a panel by little else than error.
@@ -152,7 +152,7 @@ pub(super) fn of_interface(
     let child = area / CHILDREN as f64;
     let potential = |p: usize| {
         let densities = jumps[p].map(|jump| jump / (2.0 * PI * (front + back)));
-        let potential = of_panel(&at.potential[p], i);
+        let potential: [f64; CHILDREN] = at.potential(i, p);
         without_mean(std::array::from_fn(|k| {
             let more = (0..CHILDREN).map(|l| matrix[k][l] * densities[l]).sum::<f64>();
             potential[k] + more / child

@@ -119,9 +119,8 @@ fn along_sides() -> &'static DMatrix<f64> {
     })
 }
 
-/// Values at the places of panel `i` tested with the functions on its children.
-fn tested(values: &[f64], i: usize, area: f64) -> DVector<f64> {
-    let of_panel = &values[FUNCTIONS * i..FUNCTIONS * (i + 1)];
+/// Values at the places of a panel tested with the functions on its children.
+fn tested(of_panel: &[f64; FUNCTIONS], area: f64) -> DVector<f64> {
     DVector::from_fn(FUNCTIONS, |f, _| {
         let of_child = &of_panel[f / CORNERS * CORNERS..][..CORNERS];
         let terms = of_child.iter().enumerate().map(|(p, v)| v * near_corner(p)[f % CORNERS]);
@@ -129,9 +128,8 @@ fn tested(values: &[f64], i: usize, area: f64) -> DVector<f64> {
     })
 }
 
-/// Coefficients on children of the linear functions through values at the places of panel `i`.
-fn through(values: &[f64], i: usize) -> DVector<f64> {
-    let of_panel = &values[FUNCTIONS * i..FUNCTIONS * (i + 1)];
+/// Coefficients on children of the linear functions through values at the places of a panel.
+fn through(of_panel: &[f64; FUNCTIONS]) -> DVector<f64> {
     DVector::from_fn(FUNCTIONS, |f, _| {
         let of_child = &of_panel[f / CORNERS * CORNERS..][..CORNERS];
         // At the places a function is 2/3 of its value at the next corner and 1/6 of the others'.
@@ -157,9 +155,9 @@ impl OnMetal {
     }
 
     /// The potential that is missing, tested with the functions on children.
-    fn missing(&self, i: usize, held: f64, potential: &[f64]) -> DVector<f64> {
+    fn missing(&self, held: f64, potential: &[f64; FUNCTIONS]) -> DVector<f64> {
         let of_held = self.area / FUNCTIONS as f64 * held;
-        tested(potential, i, self.area).map(|value| of_held - value)
+        tested(potential, self.area).map(|value| of_held - value)
     }
 
     /// Coefficients of the added functions that put right what was tested with these.
@@ -177,10 +175,10 @@ pub(super) fn missing_on_conductor(
     system: &System,
     i: usize,
     held: f64,
-    potential: &[f64],
+    potential: &[f64; FUNCTIONS],
 ) -> DVector<f64> {
     let local = OnMetal::new(system, i);
-    let density = local.solve(&added().tr_mul(&local.missing(i, held, potential)));
+    let density = local.solve(&added().tr_mul(&local.missing(held, potential)));
     added() * density * (local.area / CHILDREN as f64)
 }
 
@@ -189,7 +187,7 @@ pub(super) fn missing_on_interface(
     system: &System,
     i: usize,
     x: &[f64],
-    normal_derivative: &[f64],
+    normal_derivative: &[f64; FUNCTIONS],
 ) -> DVector<f64> {
     let [front, back] = system.rows.permittivity(i);
     let child = system.panels.areas()[i] / CHILDREN as f64;
@@ -208,8 +206,8 @@ pub(super) fn of_conductor(
     let [front, back] = system.rows.permittivity(i);
     let permittivity = 0.5 * (front + back);
     let (added, along) = (added(), along_sides());
-    let missing = |(&held, potential): (&f64, &Vec<f64>)| local.missing(i, held, potential);
-    let tested: Vec<DVector<f64>> = held.iter().zip(&at.potential).map(missing).collect();
+    let missing = |(p, &held): (usize, &f64)| local.missing(held, &at.potential(i, p));
+    let tested: Vec<DVector<f64>> = held.iter().enumerate().map(missing).collect();
     let right: Vec<DVector<f64>> = tested.iter().map(|b| added.tr_mul(b)).collect();
     let densities: Vec<DVector<f64>> = right.iter().map(|b| local.solve(b)).collect();
     let array = |of: &DVector<f64>, factor: f64| -> [f64; ADDED] {
@@ -235,7 +233,12 @@ pub(super) fn of_conductor(
 
 /// The jump of eps du/dn that is left on the children of panel `i` of an interface, without what
 /// linear functions have of it.
-fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> DVector<f64> {
+fn jump(
+    system: &System,
+    i: usize,
+    x: &[f64],
+    normal_derivative: &[f64; FUNCTIONS],
+) -> DVector<f64> {
     let [front, back] = system.rows.permittivity(i);
     let (n, area) = (system.panels.len(), system.panels.areas()[i]);
     let both = 2.0 * PI * (front + back);
@@ -244,11 +247,10 @@ fn jump(system: &System, i: usize, x: &[f64], normal_derivative: &[f64]) -> DVec
         let modes = crate::quadrature::modes::modes(*place);
         modes.iter().zip(&of_modes).map(|(mode, x)| mode * x).sum()
     };
-    let own = places().iter().map(|place| both * density(place));
-    let normal = &normal_derivative[FUNCTIONS * i..FUNCTIONS * (i + 1)];
-    let values: Vec<f64> =
-        normal.iter().zip(own).map(|(d, own)| (front - back) * d - own).collect();
-    without_linear(through(&values, 0))
+    let places = places();
+    let values =
+        std::array::from_fn(|k| (front - back) * normal_derivative[k] - both * density(&places[k]));
+    without_linear(through(&values))
 }
 
 /// The shares of panel `i` of an interface, with unknowns `x` in each excitation.
@@ -264,11 +266,11 @@ pub(super) fn of_interface(
     let (matrix, added) = (between(system.panels.vertices(i)), added());
     let both = 2.0 * PI * (front + back);
     let count = x.len();
-    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative[p]);
+    let of_excitation = |p: usize| jump(system, i, &x[p], &at.normal_derivative(i, p));
     let jumps: Vec<DVector<f64>> = (0..count).map(of_excitation).collect();
     // With the potential of the density that takes the jump away.
     let potential = |p: usize| -> DVector<f64> {
-        tested(&at.potential[p], i, area) + &matrix * (&jumps[p] / both)
+        tested(&at.potential(i, p), area) + &matrix * (&jumps[p] / both)
     };
     let potentials: Vec<DVector<f64>> = (0..count).map(potential).collect();
     // A jump over -4 pi is free charge, which should not be there.

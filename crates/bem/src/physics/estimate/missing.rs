@@ -65,13 +65,14 @@ impl ChildCharges {
 
 impl System {
     /// What the local problems put right of these charges in this excitation, each triangle's times
-    /// its weight.
+    /// its weight, for a solve to `tolerance`.
     #[tracing::instrument(level = "debug", skip_all, name = "local densities")]
     pub(in crate::physics) fn missing(
         &self,
         excitation: &Excitation,
         charges: Charges<'_>,
         weights: &[f64],
+        tolerance: f64,
     ) -> Result<ChildCharges, Error> {
         let n = self.panels.len();
         let mut found = ChildCharges::zero(self.triangles, self.density);
@@ -80,16 +81,15 @@ impl System {
         }
         let x = charges.of_modes(&self.panels, self.density);
         let of_one = std::slice::from_ref(&x);
-        let at = values::at(self, std::slice::from_ref(excitation), of_one, self.places())?;
-        let potential = &at.potential[0];
-        let normal_derivative = at.normal_derivative.first().map_or(&[][..], |of_one| of_one);
+        let at =
+            values::at(self, std::slice::from_ref(excitation), of_one, self.places(), tolerance)?;
         let held = |i: usize| Some(excitation.potentials[self.rows.conductor[i]? as usize]);
         let whole = |i: usize| self.panels.scale() * weights[self.panels.triangles()[i] as usize];
         let triangle = |i: usize| CHILDREN * self.panels.triangles()[i] as usize;
         if self.density == Density::Constant {
             let of_panel = |i: usize| match held(i) {
-                Some(held) => constant::missing_on_conductor(self, i, held, potential),
-                None => constant::missing_on_interface(self, i, &x, normal_derivative),
+                Some(held) => constant::missing_on_conductor(self, i, held, at.potential(i, 0)),
+                None => constant::missing_on_interface(self, i, &x, at.normal_derivative(i, 0)),
             };
             let all: Vec<[f64; CHILDREN]> = (0..n).into_par_iter().map(of_panel).collect();
             for (i, charges) in all.iter().enumerate() {
@@ -99,8 +99,8 @@ impl System {
             return Ok(found);
         }
         let of_panel = |i: usize| match held(i) {
-            Some(held) => linear::missing_on_conductor(self, i, held, potential),
-            None => linear::missing_on_interface(self, i, &x, normal_derivative),
+            Some(held) => linear::missing_on_conductor(self, i, held, &at.potential(i, 0)),
+            None => linear::missing_on_interface(self, i, &x, &at.normal_derivative(i, 0)),
         };
         let all: Vec<_> = (0..n).into_par_iter().map(of_panel).collect();
         for (i, charges) in all.iter().enumerate() {

@@ -63,7 +63,7 @@ const ENTRIES: usize = 1 << 24;
 
 impl System {
     /// The errors of these answers to these excitations, shares of triangles times their weights;
-    /// those of sides if wanted.
+    /// those of sides if wanted, of a solve to `tolerance`.
     #[tracing::instrument(level = "debug", skip_all, name = "error estimate")]
     pub(super) fn error_estimate(
         &self,
@@ -71,6 +71,7 @@ impl System {
         responses: &[Response],
         weights: &[f64],
         with_sides: bool,
+        tolerance: f64,
     ) -> Result<ErrorEstimate, Error> {
         let (n, count) = (self.panels.len(), excitations.len().min(responses.len()));
         let zeros = || vec![vec![0.0; count]; count];
@@ -91,7 +92,7 @@ impl System {
         let of_modes =
             |response: &Response| Charges::from(response).of_modes(&self.panels, self.density);
         let x: Vec<Vec<f64>> = responses.iter().map(of_modes).collect();
-        let at = values::at(self, excitations, &x, self.places())?;
+        let at = values::at(self, excitations, &x, self.places(), tolerance)?;
         let of_panel = |i: usize| match (self.rows.conductor[i], self.density) {
             (Some(conductor), density) => {
                 let held = |response: &Response| response.potentials[conductor as usize];

@@ -1,6 +1,7 @@
 //! Potentials and normal derivatives at some points of each panel.
 
 use rayon::prelude::*;
+use simd::{Real, Simd, Task};
 
 use super::super::rows::System;
 use super::super::{Excitation, external};
@@ -18,9 +19,17 @@ use crate::quadrature::modes::{self, MODES};
 use crate::quadrature::sums::Rule;
 use crate::space::{Density, Dofs};
 
-/// Relative error of the fast sum. Errors of energies are products of two residuals: one of 1e-5
-/// belongs to a capacitance of ten digits.
-const TOLERANCE: f64 = 1e-6;
+/// Relative error of the fast sum at most and at least, and what share of the solve's tolerance it
+/// is in between. Errors of energies are products of two residuals: what the sum leaves is less of
+/// them than the square of what the solve leaves, and one of 1e-5 belongs to a capacitance of ten
+/// digits.
+const LOOSEST: f64 = 1e-4;
+const TIGHTEST: f64 = 1e-6;
+const SHARE: f64 = 0.1;
+
+/// What points near a target add the closed form takes away again: sums tighter than this have to
+/// be in double precision for that.
+const DOUBLE: f64 = 3e-5;
 
 /// Degree of the rule whose points stand for a panel with a constant density, and within how many
 /// radii of its centroid the closed form takes their place: there the rule is off by 1e-4 of what
@@ -36,20 +45,56 @@ pub(super) const CURVED: f64 = 1e-4;
 const PANELS: usize = 16;
 const PANELS_CURVED: usize = 64;
 
-/// Values at the same places on each panel, shape (excitations, panels * places).
+/// Values at the same places on each panel, shape (panels, excitations, places). Single precision
+/// has more digits than the sums that they come from.
 pub(super) struct Values {
-    pub(super) potential: Vec<Vec<f64>>,
+    excitations: usize,
+    places: usize,
+    potential: Vec<f32>,
     /// Mean of both sides; empty without interfaces, 0 on conductors.
-    pub(super) normal_derivative: Vec<Vec<f64>>,
+    normal_derivative: Vec<f32>,
+}
+
+impl Values {
+    fn new(panels: usize, excitations: usize, places: usize, has_interfaces: bool) -> Self {
+        let all = panels * excitations * places;
+        let normal_derivative = if has_interfaces { vec![0.0; all] } else { Vec::new() };
+        Self { excitations, places, potential: vec![0.0; all], normal_derivative }
+    }
+
+    /// Number of values on one panel.
+    fn of_panel(&self) -> usize {
+        self.excitations * self.places
+    }
+
+    /// The potential at the places of panel `i` in excitation `p`.
+    pub(super) fn potential<const PLACES: usize>(&self, i: usize, p: usize) -> [f64; PLACES] {
+        self.at(&self.potential, i, p)
+    }
+
+    /// The same of the normal derivative.
+    pub(super) fn normal_derivative<const PLACES: usize>(
+        &self,
+        i: usize,
+        p: usize,
+    ) -> [f64; PLACES] {
+        self.at(&self.normal_derivative, i, p)
+    }
+
+    fn at<const PLACES: usize>(&self, values: &[f32], i: usize, p: usize) -> [f64; PLACES] {
+        let first = (i * self.excitations + p) * self.places;
+        std::array::from_fn(|k| f64::from(values[first + k]))
+    }
 }
 
 /// What unknowns `x` of each excitation and its sources make at these barycentric coordinates of
-/// each panel.
+/// each panel, for a solve to `tolerance`.
 pub(super) fn at(
     system: &System,
     excitations: &[Excitation],
     x: &[Vec<f64>],
     barycentric: &[[f64; 3]],
+    tolerance: f64,
 ) -> Result<Values, Error> {
     let panels = &system.panels;
     let (n, places) = (panels.len(), barycentric.len());
@@ -59,44 +104,43 @@ pub(super) fn at(
         .flat_map_iter(|i| targets(panels, i, barycentric).map(<[f64; 3]>::from))
         .collect();
     let rule = Rule::of_degree(DEGREE + usize::from(system.density == Density::Linear));
-    let (potential, gradient) = sums(system, rule, x, &points, has_interfaces)?;
     let reach: Vec<f64> = (0..panels.total()).map(|i| NEAR * panels.radius(i)).collect();
     let search = Neighbours::new(panels.centroids(), &reach);
+    let near = Near { system, rule, search: &search, x, barycentric };
     let outside: Vec<Outside> =
         excitations.iter().map(|excitation| Outside::of(system, excitation)).collect();
     let together = if panels.are_curved() { PANELS_CURVED } else { PANELS };
-    let block = |start: usize| {
-        let near = Near { system, rule, search: &search, x, barycentric };
-        let own = start..n.min(start + together);
-        let of_block = places * own.start..places * own.end;
-        let (mut potentials, mut normals) = near.corrections(own.clone());
+    let mut values = Values::new(n, x.len(), places, has_interfaces);
+    let block = |(block, (potential, normal)): (usize, (&mut [f32], &mut [f32]))| {
+        let own = block * together..n.min((block + 1) * together);
+        let points = &points[places * own.start..places * own.end];
+        let corrections = near.corrections(own.clone());
         for (p, outside) in outside.iter().enumerate() {
-            let (of_outside, field) = outside.at(&points[of_block.clone()], has_interfaces);
-            for (t, at) in of_block.clone().enumerate() {
-                potentials[p][t] += potential[p * points.len() + at] + of_outside[t];
+            let of_outside = outside.at(points, has_interfaces);
+            for t in 0..points.len() {
                 let i = own.start + t / places;
-                if let (None, Some(normals)) = (system.rows.conductor[i], normals.get_mut(p)) {
-                    let of = 3 * (p * points.len() + at);
-                    let far = Vec3::from_column_slice(&gradient[of..of + 3]);
-                    let near = Vec3::from_column_slice(&field[3 * t..3 * t + 3]);
-                    let normal = panels.normal_at(i, barycentric[t % places]);
-                    normals[t] += (far + near).dot(&normal);
+                let to = (t / places * x.len() + p) * places + t % places;
+                let (of_near, slope) = corrections.at(t, p);
+                let (of_outside, field) = of_outside.as_ref().map_or((0.0, Vec3::zeros()), |all| {
+                    let field = all.1.get(3 * t..3 * t + 3).map(Vec3::from_column_slice);
+                    (all.0[t], field.unwrap_or_default())
+                });
+                potential[to] = (of_near + of_outside) as f32;
+                if let (None, Some(to)) = (system.rows.conductor[i], normal.get_mut(to)) {
+                    let along = panels.normal_at(i, barycentric[t % places]);
+                    *to = (slope + field.dot(&along)) as f32;
                 }
             }
         }
-        (potentials, normals)
     };
-    let starts: Vec<usize> = (0..n).step_by(together).collect();
-    let blocks: Vec<_> = starts.into_par_iter().map(block).collect();
-    let room = || vec![Vec::with_capacity(points.len()); x.len()];
-    let mut values = Values {
-        potential: room(),
-        normal_derivative: if has_interfaces { room() } else { Vec::new() },
+    let of_block = (together * values.of_panel()).max(1);
+    let normals: Vec<&mut [f32]> = if has_interfaces {
+        values.normal_derivative.chunks_mut(of_block).collect()
+    } else {
+        (0..n.div_ceil(together)).map(|_| &mut [][..]).collect()
     };
-    for (potential, normal) in blocks {
-        values.potential.iter_mut().zip(potential).for_each(|(all, some)| all.extend(some));
-        values.normal_derivative.iter_mut().zip(normal).for_each(|(all, some)| all.extend(some));
-    }
+    values.potential.par_chunks_mut(of_block).zip(normals).enumerate().for_each(block);
+    add_sums(system, rule, x, (&points, barycentric), tolerance, &mut values)?;
     Ok(values)
 }
 
@@ -109,66 +153,84 @@ fn targets(
     barycentric.iter().map(|&at| panels.point(i, at)).collect::<Vec<Vec3>>().into_iter()
 }
 
-/// Potentials at `points` of what the points of a rule carry, and gradients if wanted, each one
-/// excitation after the other.
-fn sums(
+/// Adds what the points of a rule carry makes at these points, which are at places on each panel,
+/// of some excitations at a time.
+fn add_sums(
     system: &System,
     rule: &'static Rule,
     x: &[Vec<f64>],
-    points: &[[f64; 3]],
-    with_gradients: bool,
-) -> Result<(Vec<f64>, Vec<f64>), Error> {
+    (points, barycentric): (&[[f64; 3]], &[[f64; 3]]),
+    tolerance: f64,
+    values: &mut Values,
+) -> Result<(), Error> {
     let panels = &system.panels;
-    let n = panels.len();
+    let (n, places) = (panels.len(), values.places);
+    let with_gradients = !values.normal_derivative.is_empty();
     let dofs = Dofs::Charges(system.density);
     let sources = QuadraturePoints::new(panels, rule);
-    let places = sources.with_images().unwrap_or_else(|| sources.all());
+    let carriers = sources.with_images().unwrap_or_else(|| sources.all());
+    let tolerance = (SHARE * tolerance).clamp(TIGHTEST, LOOSEST);
     let options = fmm::Options {
-        tolerance: TOLERANCE,
-        // What points near a target add the closed form takes away again.
-        precision: Some(fmm::Precision::Double),
+        tolerance,
+        precision: (tolerance < DOUBLE).then_some(fmm::Precision::Double),
         densities: x.len().min(GROUP),
         gradient: with_gradients,
         ..fmm::Options::default()
     };
-    let mut plan = fmm::Plan::new(&places, Some(points), &options)?;
-    let (mut potential, mut gradient) = (Vec::new(), Vec::new());
-    for group in x.chunks(GROUP) {
-        let mut strengths = vec![0.0; group.len() * places.len()];
-        for (strengths, x) in strengths.chunks_exact_mut(places.len()).zip(group) {
+    let mut plan = fmm::Plan::new(&carriers, Some(points), &options)?;
+    let (mut strengths, mut potential, mut gradient) = (Vec::new(), Vec::new(), Vec::new());
+    for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {
+        strengths.resize(group.len() * carriers.len(), 0.0);
+        for (strengths, x) in strengths.chunks_exact_mut(carriers.len()).zip(group) {
             strengths.par_chunks_exact_mut(rule.len()).enumerate().for_each(|(j, of_panel)| {
                 let panel = (j % n, panels.is_mirrored(j));
                 let put = |k: usize, charge: f64| of_panel[k] = panels.factor(j) * charge;
                 dofs.strengths(rule, panel, x, panels.areas()[j % n], put);
             });
         }
-        let (targets, from) = (group.len() * points.len(), potential.len());
-        potential.resize(from + targets, 0.0);
-        let from_gradient = gradient.len();
-        gradient.resize(from_gradient + if with_gradients { 3 * targets } else { 0 }, 0.0);
+        potential.resize(group.len() * points.len(), 0.0);
+        gradient.resize(if with_gradients { 3 * potential.len() } else { 0 }, 0.0);
         plan.apply(
             fmm::Densities { charges: Some(&strengths), dipoles: None },
             fmm::Potentials {
-                potential: Some(&mut potential[from..]),
-                gradient: with_gradients.then_some(&mut gradient[from_gradient..]),
+                potential: Some(&mut potential),
+                gradient: with_gradients.then_some(&mut gradient),
             },
         )?;
-    }
-    if let Some(far) = panels.far() {
-        for (p, x) in x.iter().enumerate() {
-            let coefficients = far::coefficients(far, panels, rule, &dofs, x);
-            let own = p * points.len()..(p + 1) * points.len();
-            potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
-                *value += far.potential(&Vec3::from(*at), &coefficients);
-            });
-            let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
-            gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
-                let more = far.gradient(&Vec3::from(*at), &coefficients);
-                value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
-            });
+        if let Some(far) = panels.far() {
+            for (p, x) in group.iter().enumerate() {
+                let coefficients = far::coefficients(far, panels, rule, &dofs, x);
+                let own = p * points.len()..(p + 1) * points.len();
+                potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
+                    *value += far.potential(&Vec3::from(*at), &coefficients);
+                });
+                let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
+                gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
+                    let more = far.gradient(&Vec3::from(*at), &coefficients);
+                    value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
+                });
+            }
         }
+        let of_panel = values.of_panel().max(1);
+        let of_group = first * places..(first + group.len()) * places;
+        // Of a target in an excitation of the group.
+        let target = |i: usize, k: usize| k / places * points.len() + i * places + k % places;
+        let potentials = values.potential.par_chunks_exact_mut(of_panel).enumerate();
+        potentials.for_each(|(i, own)| {
+            let own = own[of_group.clone()].iter_mut().enumerate();
+            own.for_each(|(k, value)| *value += potential[target(i, k)] as f32);
+        });
+        let normals = values.normal_derivative.par_chunks_exact_mut(of_panel).enumerate();
+        normals.filter(|(i, _)| system.rows.conductor[*i].is_none()).for_each(|(i, own)| {
+            let along: Vec<Vec3> = barycentric.iter().map(|&at| panels.normal_at(i, at)).collect();
+            for (k, value) in own[of_group.clone()].iter_mut().enumerate() {
+                let of = 3 * target(i, k);
+                let slope = Vec3::from_column_slice(&gradient[of..of + 3]).dot(&along[k % places]);
+                *value += slope as f32;
+            }
+        });
     }
-    Ok((potential, gradient))
+    Ok(())
 }
 
 /// Charges and field outside of the surfaces, in scaled coordinates.
@@ -187,8 +249,12 @@ impl Outside {
         Self { charges, field, origin: system.panels.scaled(excitation.origin) }
     }
 
-    /// Potentials at some points, and gradients, shape (points, 3), if wanted.
-    fn at(&self, points: &[[f64; 3]], with_gradients: bool) -> (Vec<f64>, Vec<f64>) {
+    /// Potentials at some points, and gradients, shape (points, 3), if wanted; `None` where nothing
+    /// is outside.
+    fn at(&self, points: &[[f64; 3]], with_gradients: bool) -> Option<(Vec<f64>, Vec<f64>)> {
+        if self.charges.x.is_empty() && self.field == Vec3::zeros() {
+            return None;
+        }
         let potential = |x: &[f64; 3]| -self.field.dot(&(Vec3::from(*x) - self.origin));
         let mut potentials: Vec<f64> = points.iter().map(potential).collect();
         let mut gradients = Vec::new();
@@ -203,12 +269,51 @@ impl Outside {
                 charges.add_gradients(points, &mut gradients);
             }
         }
-        (potentials, gradients)
+        Some((potentials, gradients))
     }
 }
 
-/// Values at the places of some panels, shape (excitations, panels * places).
-type OfBlock = Vec<Vec<f64>>;
+/// Corrections to values at the places of some panels, shape (places, excitations), rows filled up
+/// to whole vectors of lanes.
+struct Corrections {
+    stride: usize,
+    potential: Vec<f64>,
+    /// Empty without interfaces.
+    normal: Vec<f64>,
+}
+
+impl Corrections {
+    /// To the potential and the normal derivative at a place in an excitation.
+    fn at(&self, t: usize, p: usize) -> (f64, f64) {
+        let of = t * self.stride + p;
+        (self.potential[of], self.normal.get(of).copied().unwrap_or(0.0))
+    }
+}
+
+/// Adds to a row, for all excitations, what modes of these amplitudes make at a place: `values`
+/// for unit amplitudes, those of `amplitudes` of shape (modes, excitations).
+struct AddModes<'a> {
+    values: &'a [f64],
+    amplitudes: &'a [f64],
+    row: &'a mut [f64],
+}
+
+impl Task<f64> for AddModes<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { values, amplitudes, row } = self;
+        let stride = row.len();
+        for at in (0..stride).step_by(V::LANES) {
+            let mut sum = V::load(&row[at..]);
+            for (m, &value) in values.iter().enumerate() {
+                sum = V::splat(value).mul_add(V::load(&amplitudes[m * stride + at..]), sum);
+            }
+            sum.store(&mut row[at..]);
+        }
+    }
+}
 
 /// What closed forms of near panels add to what their points give.
 struct Near<'a> {
@@ -234,16 +339,17 @@ struct Differences {
 }
 
 impl Near<'_> {
-    /// Corrections to potentials at the places of some panels and, where there are interfaces, to
-    /// normal derivatives.
-    fn corrections(&self, own: std::ops::Range<usize>) -> (OfBlock, OfBlock) {
+    /// Corrections at the places of some panels.
+    fn corrections(&self, own: std::ops::Range<usize>) -> Corrections {
         let (panels, rows) = (&self.system.panels, &self.system.rows);
         let places = self.barycentric.len();
         let has_interfaces = own.clone().any(|i| rows.conductor[i].is_none());
-        let zeros = || vec![vec![0.0; own.len() * places]; self.x.len()];
+        let stride = self.x.len().next_multiple_of(f64::MAX_LANES);
+        let zeros = || vec![0.0; own.len() * places * stride];
         let mut potential = zeros();
-        let any_interface = rows.conductor.iter().any(Option::is_none);
-        let mut normal = if any_interface { zeros() } else { Vec::new() };
+        let mut normal = if has_interfaces { zeros() } else { Vec::new() };
+        let mut amplitudes = vec![0.0; MODES * stride];
+        let modes = if self.is_linear() { MODES } else { 1 };
         let targets: Vec<Vec3> =
             own.clone().flat_map(|i| targets(panels, i, self.barycentric)).collect();
         let nothing = (Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY));
@@ -269,8 +375,10 @@ impl Near<'_> {
             if chosen.is_empty() {
                 continue;
             }
-            let of_panel: Vec<[f64; MODES]> =
-                self.x.iter().map(|x| self.amplitudes(j, panels.factor(j), x)).collect();
+            for (p, x) in self.x.iter().enumerate() {
+                let of_modes = self.amplitudes(j, panels.factor(j), x);
+                (0..modes).for_each(|m| amplitudes[m * stride + p] = of_modes[m]);
+            }
             room.of_curved.clear();
             if let Some(patch) = panels.curved(j) {
                 let wanted = if has_interfaces { Wanted::Gradient } else { Wanted::Potential };
@@ -279,10 +387,12 @@ impl Near<'_> {
             }
             self.potentials(j, &mut room);
             for (k, &t) in room.chosen.iter().enumerate() {
-                for (potential, amplitudes) in potential.iter_mut().zip(&of_panel) {
-                    let terms = room.of_modes.iter().zip(amplitudes);
-                    potential[t] += terms.map(|(values, x)| values[k] * x).sum::<f64>();
-                }
+                let of_modes = room.of_modes.each_ref().map(|values| values[k]);
+                simd::run(AddModes {
+                    values: &of_modes[..modes],
+                    amplitudes: &amplitudes,
+                    row: &mut potential[t * stride..(t + 1) * stride],
+                });
             }
             if !has_interfaces {
                 continue;
@@ -295,13 +405,14 @@ impl Near<'_> {
                 let along = panels.normal_at(i, self.barycentric[t % places]);
                 let of_curved = room.of_curved.get(k);
                 let of_modes = self.normal_derivatives((i, &along), (j, of_curved), &targets[t]);
-                for (normal, amplitudes) in normal.iter_mut().zip(&of_panel) {
-                    let terms = of_modes.iter().zip(amplitudes);
-                    normal[t] += terms.map(|(value, x)| value * x).sum::<f64>();
-                }
+                simd::run(AddModes {
+                    values: &of_modes[..modes],
+                    amplitudes: &amplitudes,
+                    row: &mut normal[t * stride..(t + 1) * stride],
+                });
             }
         }
-        (potential, normal)
+        Corrections { stride, potential, normal }
     }
 
     fn is_linear(&self) -> bool {
