@@ -40,6 +40,7 @@ pub use operator::algebra::Operator;
 pub use operator::surface::{OperatorOptions, Surface};
 pub use options::{Method, Progress, Quiet, Solve, SolveOptions, Stage, Timings};
 pub use physics::capacitance::{Capacitance, Conductors, capacitance};
+pub use physics::derivatives;
 pub use physics::warm_up::warm_up;
 pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,

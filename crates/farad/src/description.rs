@@ -6,6 +6,7 @@ use mesh::mirror::Plane;
 use crate::fault::Fault;
 use crate::layers;
 use crate::reduction::Reduction;
+use crate::sensitivity::Sensitivity;
 use crate::units::{ELEMENTARY_CHARGE, LengthUnit};
 
 /// A problem: its media, what is in them, and the results that are wanted. Groups are named as the
@@ -59,6 +60,8 @@ pub struct Description {
     pub nets: Vec<String>,
     /// Further matrices that are made of the capacitance matrix: [`crate::Solution::reduced`].
     pub reductions: Vec<Reduction>,
+    /// Derivatives of the capacitance matrix that are wanted: [`crate::Solution::derivatives`].
+    pub sensitivities: Vec<Sensitivity>,
 }
 
 impl Default for Description {
@@ -83,6 +86,7 @@ impl Default for Description {
             error_bars: true,
             nets: Vec::new(),
             reductions: Vec::new(),
+            sensitivities: Vec::new(),
         }
     }
 }
@@ -375,6 +379,7 @@ impl Description {
                 (self.polarisability, "the polarisability"),
                 (self.diffusion.is_some(), "diffusion"),
                 (!self.reductions.is_empty(), "a reduction"),
+                (!self.sensitivities.is_empty(), "a sensitivity"),
             ];
             let needs = needs.into_iter().filter(|(is_wanted, _)| *is_wanted);
             faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));

@@ -4,6 +4,7 @@ use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
 
 use crate::reduction::ReductionFault;
+use crate::sensitivity::SensitivityFault;
 use crate::units::{count, shortest};
 
 /// Why a problem cannot be set up or solved.
@@ -328,6 +329,16 @@ pub enum Fault {
         name: String,
         /// What.
         problem: ReductionFault,
+    },
+    /// What is wrong with a derivative that is wanted.
+    #[error("in the sensitivity \"{name}\": {problem}")]
+    Sensitivity {
+        /// Which.
+        sensitivity: usize,
+        /// Its name.
+        name: String,
+        /// What.
+        problem: SensitivityFault,
     },
     /// A surface that bounds nothing.
     #[error("the surface of dielectric \"{name}\" bounds no space: {problem}")]

@@ -116,8 +116,7 @@ pub(crate) fn forces(
     sources: &bem::Excitation,
     tolerance: f64,
 ) -> Result<(Vec<Force>, Option<Balance>), bem::Error> {
-    let (names, bodies): (Vec<String>, Vec<bem::Body>) =
-        conductors(problem).into_iter().chain(dielectrics(problem)).unzip();
+    let (names, bodies): (Vec<String>, Vec<bem::Body>) = bodies(problem).into_iter().unzip();
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
@@ -167,7 +166,7 @@ pub(crate) fn changes(
         (name, bem::Body { triangles, ..body })
     };
     let (names, bodies): (Vec<String>, Vec<bem::Body>) =
-        conductors(problem).into_iter().chain(dielectrics(problem)).map(of_children).unzip();
+        bodies(problem).into_iter().map(of_children).unzip();
     let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
     let found = bem::force_changes(mesh, (charges, missing), &sources, &bodies)?;
     let newton = units::farads(1.0, units::LengthUnit::Metre);
@@ -213,14 +212,18 @@ fn body(
 /// The triangles of the mesh that belong to a body on which there is a force.
 pub(crate) fn triangles_of(problem: &Problem, name: &str) -> Vec<bool> {
     let mut is_own = vec![false; problem.mesh.triangles.len()];
-    let bodies = conductors(problem).into_iter().chain(dielectrics(problem));
-    for (_, body) in bodies.filter(|(known, _)| known == name) {
+    for (_, body) in bodies(problem).into_iter().filter(|(known, _)| known == name) {
         for t in body.triangles {
             let index = t as usize % is_own.len();
             is_own[index] = true;
         }
     }
     is_own
+}
+
+/// All bodies that forces can be told of, with their names.
+pub(crate) fn bodies(problem: &Problem) -> Vec<(String, bem::Body)> {
+    conductors(problem).into_iter().chain(dielectrics(problem)).collect()
 }
 
 fn conductors(problem: &Problem) -> Vec<(String, bem::Body)> {

@@ -25,7 +25,8 @@ pub(crate) fn snap(stack: &bem::Stack, mesh: &mut Mesh) {
     }
 }
 
-fn size(mesh: &Mesh) -> f64 {
+/// The mesh's diagonal.
+pub(crate) fn size(mesh: &Mesh) -> f64 {
     let [low, high] = mesh::quality::bounding_box(mesh);
     (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f64>().sqrt()
 }
@@ -34,9 +35,18 @@ fn tolerance(mesh: &Mesh) -> f64 {
     IN_INTERFACE * size(mesh)
 }
 
+/// The region of a stack that surfaces are in, and their lowest and highest places.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) region: usize,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
 /// Where in a stack surfaces are.
 #[derive(Debug)]
 pub(crate) struct Found {
+    pub(crate) place: Place,
     /// Of the layer.
     pub(crate) permittivity: f64,
     /// The layer's lowest and highest heights.
@@ -89,7 +99,8 @@ pub(crate) fn find(
         .images(region, size(mesh))
         .map_err(|left| vec![fault(StackFault::TooCoarse(left))])?;
     let permittivity = stack.permittivity(region).unwrap_or(1.0);
-    Ok(Found { permittivity, between: stack.bounds(region), images })
+    let place = Place { region, low, high };
+    Ok(Found { place, permittivity, between: stack.bounds(region), images })
 }
 
 /// Probes, and faces of dielectrics (those `is_interface` holds for), where values would be wrong.

@@ -62,6 +62,7 @@ mod probes;
 mod problem;
 mod reduction;
 mod roles;
+mod sensitivity;
 mod solution;
 mod solver;
 mod sources;
@@ -91,6 +92,7 @@ pub use mesh::mirror::Plane;
 pub use probes::Probed;
 pub use problem::Problem;
 pub use reduction::{Listed, Reduced, Reducer, Reduction, ReductionFault};
+pub use sensitivity::{Derivative, Parameter, Sensitivity, SensitivityFault};
 pub use solution::{
     COULOMB_ENERGY, ConductorState, Energies, Hydrodynamics, Matrices, Molecule, Polarisability,
     Quantity, SOLVATION_ENERGY, Solution, Solvation, State, TOTAL_ENERGY, distinct_entries, mutual,

@@ -16,6 +16,7 @@ use crate::names::fits;
 use crate::near_surface;
 use crate::planes::Symmetry;
 use crate::reduction::{Reducer, ReductionFault};
+use crate::sensitivity;
 use crate::sources::{self, Source};
 
 /// Triangles are split where the longest side of one is more than this times its distance from a
@@ -48,6 +49,8 @@ pub struct Problem {
     pub(crate) conductors: Conductors,
     pub(crate) symmetry: Symmetry,
     pub(crate) media: Option<Media>,
+    /// Where surfaces are in the layers of the description.
+    pub(crate) in_layers: Option<layers::Place>,
     pub(crate) sources: Vec<Source>,
     /// The place nearest to each of them of the surfaces that carry charge.
     pub(crate) nearest: Vec<Option<Nearest>>,
@@ -199,9 +202,11 @@ impl Problem {
         let interfaces: Vec<String> = description.interfaces().cloned().collect();
         let bounds = |t: usize| is_conductor(t) || media::is_in(&mesh, &interfaces, t);
         let mut symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
+        let mut in_layers = None;
         if let Some(stack) = &description.stack {
             let found = layers::find(stack, &mesh, bounds, is_conductor);
-            let layers::Found { permittivity, between, images } = found?;
+            let layers::Found { place: own, permittivity, between, images } = found?;
+            in_layers = Some(own);
             symmetry = symmetry.in_layers(images, &mesh);
             let is_interface = |t: usize| media::is_in(&mesh, &interfaces, t);
             let place = (&symmetry.images, between);
@@ -241,20 +246,30 @@ impl Problem {
         if conductors.names.is_empty() && !has_sources {
             return Err(vec![Fault::NothingToSolve]);
         }
-        Ok(Self {
+        let problem = Self {
             description,
             mesh,
             areas,
             conductors,
             symmetry,
             media,
+            in_layers,
             sources,
             nearest,
             notes,
             excited,
             reducers,
             given: None,
-        })
+        };
+        let faults: Vec<Fault> = sensitivity::faults(&problem)
+            .into_iter()
+            .map(|(sensitivity, problem_of)| Fault::Sensitivity {
+                sensitivity,
+                name: problem.description.sensitivities[sensitivity].name.clone(),
+                problem: problem_of,
+            })
+            .collect();
+        if faults.is_empty() { Ok(problem) } else { Err(faults) }
     }
 }
 

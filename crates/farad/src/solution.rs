@@ -5,6 +5,7 @@ use crate::checks::Warning;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
 use crate::reduction::{Reduced, Reducer};
+use crate::sensitivity::Derivative;
 use crate::study::entry_name;
 use crate::units::{self, LengthUnit};
 
@@ -46,6 +47,8 @@ pub struct Solution {
     /// With dielectrics, for each conductor at 1 V all charge of each triangle, free and bound, in
     /// coulomb; empty without dielectrics, or unless wanted.
     pub all_charge: Vec<Vec<f64>>,
+    /// What the description's sensitivities ask for.
+    pub derivatives: Vec<Derivative>,
     /// What [`Solution::reduced`] does.
     pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.

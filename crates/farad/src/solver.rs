@@ -14,6 +14,7 @@ use crate::fringes;
 use crate::missing;
 use crate::near_surface;
 use crate::problem::Problem;
+use crate::sensitivity;
 use crate::solution::Solution;
 use crate::state;
 use crate::units;
@@ -266,6 +267,7 @@ fn found(
     let state = if description.has_state() { state::find(problem, &answer)? } else { None };
     let polarisability =
         if description.polarisability { state::polarised(problem, &answer) } else { None };
+    let derivatives = sensitivity::find(problem, &answer.responses)?;
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, description.unit);
@@ -297,6 +299,7 @@ fn found(
         all_charge,
         columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
+        derivatives,
         bars: None,
         estimate_seconds: 0.0,
         check_seconds: check_seconds + begun.elapsed().as_secs_f64(),

@@ -13,6 +13,7 @@ pub mod convergence;
 mod cost;
 mod coulomb;
 mod dense;
+pub mod derivatives;
 mod estimate;
 mod evaluate;
 mod external;

@@ -1,0 +1,292 @@
+//! Derivatives of capacitances against those of closed forms and of solves with changed parameters.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use farad::bem::{Beyond, Density, Stack, StackLayer};
+use farad::mesh::generate::{ConcentricSpheres, Cube, Plate, Resolution, Sphere, SphereBase};
+use farad::mesh::transform::{Motion, moved};
+use farad::mesh::{Mesh, PhysicalGroup, join};
+use farad::{
+    Conductor, Derivative, Description, Dielectric, Error, Fault, LengthUnit, Mirror, Options,
+    Parameter, Plane, Problem, Quiet, SURROUNDINGS, Sensitivity, SensitivityFault, Solution, units,
+};
+
+const TOLERANCE: f64 = 1e-6;
+
+fn wanted(by: &[Parameter]) -> Vec<Sensitivity> {
+    let of = |(k, by): (usize, &Parameter)| Sensitivity { name: k.to_string(), by: by.clone() };
+    by.iter().enumerate().map(of).collect()
+}
+
+fn solved(description: &Description, mesh: &Mesh, density: Density) -> Solution {
+    let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
+    let options = Options { density, tolerance: TOLERANCE, ..Options::default() };
+    let solution = problem.solve(&options, &Quiet).unwrap();
+    assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
+    solution
+}
+
+fn maxwell(description: &Description, mesh: &Mesh, density: Density) -> Vec<Vec<f64>> {
+    solved(description, mesh, density).matrices().maxwell_farad
+}
+
+/// The derivative of solves with the parameter less and more.
+fn quotient(less: &[Vec<f64>], more: &[Vec<f64>], step: f64) -> Vec<Vec<f64>> {
+    let row = |(a, b): (&Vec<f64>, &Vec<f64>)| {
+        a.iter().zip(b).map(|(a, b)| (b - a) / (2.0 * step)).collect()
+    };
+    less.iter().zip(more).map(row).collect()
+}
+
+#[track_caller]
+fn near(found: &[Vec<f64>], expected: &[Vec<f64>], share: f64) {
+    let size = expected.iter().flatten().fold(0.0, |m: f64, x| m.max(x.abs()));
+    assert!(size > 0.0 && found.len() == expected.len());
+    for (a, b) in found.iter().flatten().zip(expected.iter().flatten()) {
+        assert!((a - b).abs() < share * size, "{found:?}\n{expected:?}");
+    }
+}
+
+fn sphere(radius: f64, at: [f64; 3], elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    let sphere = Sphere { radius, base: SphereBase::Icosahedron, resolution };
+    moved(&sphere.build().unwrap(), |_| true, &Motion::along(at))
+}
+
+fn two(above: [f64; 3]) -> Mesh {
+    let parts = [("a", sphere(1.0, [0.0; 3], 720)), ("b", sphere(0.6, above, 320))];
+    join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec())
+}
+
+/// Shifts of one of two spheres, alone, over a ground, and of both.
+#[test]
+fn shifts_are_those_of_solves_with_moved_bodies() {
+    let ground = Mirror { plane: Plane { axis: 2, at: -1.5 }, odd: true };
+    let at = [0.7, 0.3, 2.2];
+    for (planes, density) in [(vec![], Density::Constant), (vec![ground], Density::Linear)] {
+        let both = ["sphere".to_owned(), "b_sphere".to_owned()];
+        let description = Description {
+            unit: LengthUnit::Millimetre,
+            relative_permittivity: 2.0,
+            planes,
+            sensitivities: wanted(&[
+                Parameter::Shift(vec!["b_sphere".into()]),
+                Parameter::Shift(both.to_vec()),
+            ]),
+            ..Description::default()
+        };
+        let solution = solved(&description, &two(at), density);
+        let [of_b, of_both] = &solution.derivatives[..] else { panic!("two were wanted") };
+        let without = Description { sensitivities: Vec::new(), ..description };
+        for axis in 0..3 {
+            let step = 0.02;
+            let [less, more] = [-step, step].map(|step| {
+                let mut at = at;
+                at[axis] += step;
+                maxwell(&without, &two(at), density)
+            });
+            // In metres.
+            let expected = quotient(&less, &more, 1e-3 * step);
+            near(&of_b.matrices[axis], &expected, 0.01);
+            if axis < 2 || without.planes.is_empty() {
+                // Together they stay what they are.
+                let sum = of_both.matrices[axis].concat().iter().map(|x| x.abs()).sum::<f64>();
+                let each = of_b.matrices[axis].concat().iter().map(|x| x.abs()).sum::<f64>();
+                assert!(sum < 0.01 * each, "{sum:e} {each:e}");
+            }
+        }
+    }
+}
+
+/// A sphere in a coat: closed forms of the derivative by both permittivities.
+#[test]
+fn permittivities_of_a_coat_are_those_of_the_closed_form() {
+    let (a, b, coat, around) = (1.0, 1.7, 3.0, 1.4);
+    let (base, resolution) = (SphereBase::Icosahedron, Resolution::Elements(3000));
+    let mesh = ConcentricSpheres { inner_radius: a, outer_radius: b, base, resolution };
+    let mesh = mesh.build().unwrap();
+    let description = Description {
+        relative_permittivity: around,
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![Dielectric::new("outer", coat)],
+        sensitivities: wanted(&[
+            Parameter::Permittivity("outer".into()),
+            Parameter::Permittivity(SURROUNDINGS.into()),
+        ]),
+        ..Description::default()
+    };
+    // C = 4 pi eps0 / (u / coat + v / around).
+    let (u, v) = (1.0 / a - 1.0 / b, 1.0 / b);
+    let sum = u / coat + v / around;
+    let of = |part: f64, eps: f64| units::farads(part / (eps * eps * sum * sum), LengthUnit::Metre);
+    for density in [Density::Constant, Density::Linear] {
+        let solution = solved(&description, &mesh, density);
+        let found: Vec<f64> = solution.derivatives.iter().map(|of| of.matrices[0][0][0]).collect();
+        let expected = [of(u, coat), of(v, around)];
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 0.01, "{found:e} {expected:e}");
+        }
+        // The capacitance is proportional to all permittivities together.
+        let whole = found[0] * coat + found[1] * around;
+        let capacitance = solution.matrices().maxwell_farad[0][0];
+        assert!((whole / capacitance - 1.0).abs() < 2e-3, "{whole:e} {capacitance:e}");
+    }
+}
+
+/// A film between a dielectric body and air: the parts of all media add up, and what the film has
+/// on both sides is told apart.
+#[test]
+fn parts_of_media_add_up_where_metal_lies_between_them() {
+    let body = Cube { edge: 1.0, grade: 3.0, resolution: Resolution::Elements(768) };
+    let mut mesh = body.build().unwrap();
+    // One face is metal.
+    let top = mesh.vertices.iter().map(|x| x[2]).fold(f64::NEG_INFINITY, f64::max);
+    let groups = [("film", true), ("rest", false)];
+    let is_top = |t: usize| mesh.corners(t).iter().all(|x| x[2] == top);
+    mesh.membership = (0..mesh.triangles.len()).map(|t| u32::from(!is_top(t))).collect();
+    mesh.groups = (1..)
+        .zip(groups)
+        .map(|(tag, (name, _))| PhysicalGroup { tag, name: Some(name.into()) })
+        .collect();
+    mesh.memberships = vec![vec![0], vec![1]];
+    let mut dielectric = Dielectric::new("body", 6.0);
+    dielectric.groups = vec!["film".into(), "rest".into()];
+    let mut film = Conductor::new("film");
+    film.groups = vec!["film".into()];
+    let description = Description {
+        conductors: vec![film],
+        dielectrics: vec![dielectric],
+        sensitivities: wanted(&[
+            Parameter::Permittivity("body".into()),
+            Parameter::Permittivity(SURROUNDINGS.into()),
+        ]),
+        ..Description::default()
+    };
+    let solution = solved(&description, &mesh, Density::Constant);
+    let found: Vec<f64> = solution.derivatives.iter().map(|of| of.matrices[0][0][0]).collect();
+    let capacitance = solution.matrices().maxwell_farad[0][0];
+    let whole = 6.0 * found[0] + found[1];
+    assert!((whole / capacitance - 1.0).abs() < 0.02, "{whole:e} {capacitance:e}");
+    let without = |eps: f64| {
+        let mut changed = Description { sensitivities: Vec::new(), ..description.clone() };
+        changed.dielectrics[0].relative_permittivity = eps;
+        maxwell(&changed, &mesh, Density::Constant)
+    };
+    let expected = quotient(&without(5.9), &without(6.1), 0.1);
+    near(&[vec![found[0]]], &expected, 0.02);
+}
+
+fn films(at: f64) -> Mesh {
+    let plate =
+        Plate { width: 1.0, height: 1.0, grade: 4.0, resolution: Resolution::Elements(128) };
+    let plate = moved(&plate.build().unwrap(), |_| true, &Motion::along([0.0, 0.0, at]));
+    let other = moved(&plate, |_| true, &Motion::along([1.3, 0.0, 0.0]));
+    join::joined(vec![("a".into(), plate), ("b".into(), other)])
+}
+
+fn stack(below: Beyond, layers: &[(f64, f64)], above: f64) -> Stack {
+    let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
+    let layers = layers.iter().map(layer).collect();
+    let above = Beyond::Dielectric(above);
+    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
+}
+
+/// Films between half-spaces have the mean of both permittivities.
+#[test]
+fn half_spaces_have_half_each() {
+    let description = Description {
+        stack: Some(stack(Beyond::Dielectric(11.7), &[], 1.0)),
+        sensitivities: wanted(&[Parameter::OfLayer(0), Parameter::OfLayer(1)]),
+        ..Description::default()
+    };
+    let solution = solved(&description, &films(0.0), Density::Linear);
+    let half = maxwell(&Description::default(), &films(0.0), Density::Linear);
+    let half: Vec<Vec<f64>> =
+        half.into_iter().map(|row| row.into_iter().map(|x| 0.5 * x).collect()).collect();
+    for of in &solution.derivatives {
+        near(&of.matrices[0], &half, 1e-3);
+    }
+    assert_eq!(solution.derivatives[0].at, Some(11.7));
+}
+
+/// Films on, and in, layers over a ground: against solves with changed layers.
+#[test]
+fn layers_are_those_of_solves_with_changed_layers() {
+    let base = [(0.8, 4.0), (0.5, 2.5)];
+    // In the interface between both layers, on top of them, and inside of the upper one.
+    for at in [0.8, 1.3, 1.0] {
+        let by = [
+            Parameter::Thickness(1),
+            Parameter::Thickness(2),
+            Parameter::OfLayer(1),
+            Parameter::OfLayer(2),
+            Parameter::OfLayer(3),
+        ];
+        let description = |layers: &[(f64, f64)], above: f64| Description {
+            stack: Some(stack(Beyond::Ground, layers, above)),
+            ..Description::default()
+        };
+        let first = Description { sensitivities: wanted(&by), ..description(&base, 1.2) };
+        let solution = solved(&first, &films(at), Density::Constant);
+        for (of, by) in solution.derivatives.iter().zip(&by) {
+            let step = 0.01;
+            let [less, more] = [-step, step].map(|step| {
+                let (mut layers, mut above, mut at) = (base, 1.2, at);
+                match by {
+                    Parameter::Thickness(k) => {
+                        layers[k - 1].0 += step;
+                        // What is above the layer, or in its top, moves with it; what is inside
+                        // of it stays.
+                        let top = base[..*k].iter().map(|layer| layer.0).sum::<f64>();
+                        at += if at >= top - 1e-9 { step } else { 0.0 };
+                    }
+                    Parameter::OfLayer(3) => above += step,
+                    Parameter::OfLayer(k) => layers[k - 1].1 += step,
+                    _ => panic!("{by:?}"),
+                }
+                maxwell(&description(&layers, above), &films(at), Density::Constant)
+            });
+            near(&of.matrices[0], &quotient(&less, &more, step), 5e-3);
+        }
+        let of = |k: usize| -> f64 {
+            let Derivative { at, matrices, .. } = &solution.derivatives[k];
+            at.unwrap() * matrices[0][0][0]
+        };
+        let capacitance = solution.matrices().maxwell_farad[0][0];
+        let whole = of(2) + of(3) + of(4);
+        assert!((whole / capacitance - 1.0).abs() < 2e-3, "{whole:e} {capacitance:e}");
+    }
+}
+
+#[test]
+fn what_cannot_change_is_told() {
+    let fault = |description: Description, mesh: Mesh| -> SensitivityFault {
+        let Err(Error::Faults(faults)) = Problem::new(description, mesh) else { panic!("none") };
+        match &faults[..] {
+            [Fault::Sensitivity { problem, .. }] => problem.clone(),
+            _ => panic!("{faults:?}"),
+        }
+    };
+    let with = |by: Parameter| Description {
+        stack: Some(stack(Beyond::Ground, &[(1.0, 4.0)], 1.0)),
+        sensitivities: wanted(&[by]),
+        ..Description::default()
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let shift = |of: &[&str]| Parameter::Shift(names(of));
+    assert_eq!(fault(with(shift(&[])), films(1.0)), SensitivityFault::Nothing);
+    assert_eq!(fault(with(shift(&["plate"])), films(1.0)), SensitivityFault::Bound("plate".into()));
+    assert!(matches!(fault(with(shift(&["c"])), films(1.0)), SensitivityFault::Unknown { .. }));
+    for by in [Parameter::Thickness(0), Parameter::Thickness(2), Parameter::OfLayer(0)] {
+        assert!(matches!(fault(with(by), films(1.0)), SensitivityFault::NoLayer { .. }));
+    }
+    let glass = Parameter::Permittivity("glass".into());
+    assert!(matches!(fault(with(glass), films(1.0)), SensitivityFault::NoDielectric { .. }));
+    let even = Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: false };
+    let mirrored = Description {
+        planes: vec![even],
+        sensitivities: wanted(&[shift(&["plate"])]),
+        ..Description::default()
+    };
+    assert_eq!(fault(mirrored, films(1.0)), SensitivityFault::Mirrored);
+}
