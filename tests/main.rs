@@ -20,6 +20,7 @@ mod probes;
 mod reductions;
 mod regression;
 mod results_folder;
+mod sensitivities;
 mod solve;
 mod study;
 mod support;

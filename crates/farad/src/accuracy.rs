@@ -123,6 +123,20 @@ pub fn solve_to(
     progress: &dyn Progress,
     each: &mut dyn FnMut(&Level, &Solution),
 ) -> Result<Attained, Error> {
+    let mut attained = refine_to(problem, goal, options, progress, each)?;
+    let Attained { problem, solution, .. } = &mut attained;
+    solution.find_derivatives(problem)?;
+    Ok(attained)
+}
+
+/// The same without derivatives, which no step needs.
+fn refine_to(
+    problem: Problem,
+    goal: &Goal,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+    each: &mut dyn FnMut(&Level, &Solution),
+) -> Result<Attained, Error> {
     let begun = Instant::now();
     if goal.accuracy.is_nan() || goal.accuracy < FINEST {
         return Err(Error::Accuracy(format!(

@@ -19,6 +19,9 @@ const STEP: f64 = 0.02;
 /// layers.
 const TOLERANCES: [f64; 2] = [1e-7, 1e-6];
 
+/// Tolerance of the potentials that belong to these, which differences are taken of.
+const OF_WORKS: f64 = 1e-6;
+
 /// A derivative that is wanted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
@@ -115,6 +118,9 @@ pub enum SensitivityFault {
         "layer {0} has surfaces in the interfaces above and below: its thickness would cut through them"
     )]
     Between(usize),
+    /// The layer around bodies of other media.
+    #[error("layer {0} surrounds dielectrics: its permittivity cannot be changed")]
+    Around(usize),
     /// No images for the changed layers.
     #[error("images of the changed layers cannot be fitted")]
     TooCoarse,
@@ -201,6 +207,10 @@ fn changed(problem: &Problem, layer: usize, thickness: bool) -> Result<Plan, Sen
     } else {
         stack.permittivity(layer).ok_or(missing("a permittivity"))?
     };
+    let is_around = problem.in_layers.is_some_and(|place| place.region == layer);
+    if !thickness && is_around && problem.media.is_some() {
+        return Err(SensitivityFault::Around(layer));
+    }
     let below = if thickness { moves_below(problem, stack, layer)? } else { false };
     let step = STEP * at;
     let by = |step: f64| {
@@ -389,6 +399,11 @@ fn by_permittivity(
     Ok(even(&rows, whole * units::farads(1.0, problem.description.unit)))
 }
 
+fn density_of(units: &[bem::Response]) -> bem::Density {
+    let is_linear = units.iter().any(|unit| !unit.at_corners.is_empty());
+    if is_linear { bem::Density::Linear } else { bem::Density::Constant }
+}
+
 /// `step` in the mesh's unit or as a number, and what one of it is in SI units.
 fn by_layers(
     problem: &Problem,
@@ -396,11 +411,25 @@ fn by_layers(
     (step, per): (f64, f64),
     stacks: &[bem::Stack; 2],
 ) -> Result<Vec<Vec<f64>>, bem::Error> {
-    let weights = vec![1.0; problem.mesh.triangles.len()];
     let own = problem.description.relative_permittivity;
+    let count = problem.mesh.triangles.len();
+    // All that carries charge, on interfaces too, has a potential here.
+    let is_charged = |t: usize| units.iter().any(|unit| unit.charge[t] != 0.0);
+    let charged: Vec<Option<u32>> = (0..count).map(|t| is_charged(t).then_some(0)).collect();
+    let (density, method) = (density_of(units), bem::Method::Fmm);
+    let options =
+        bem::SolveOptions { density, method, tolerance: OF_WORKS, ..bem::SolveOptions::default() };
     let works = |stack: &bem::Stack| -> Result<_, bem::Error> {
         let Some((images, permittivity)) = images(problem, stack) else { return Ok(Vec::new()) };
-        let found = derivatives::works(&problem.mesh, &charges(units), &images, &weights)?;
+        let media = bem::Media {
+            conductor: &charged,
+            conductors: 1,
+            permittivity: &vec![[1.0; 2]; count],
+            images: &images,
+            bodies: &[],
+        };
+        let prepared = bem::Prepared::new(&problem.mesh, media, units.len(), &options)?;
+        let found = prepared.works(&charges(units), &bem::Quiet)?;
         // Free charges, which stay, are own times these; the potential is that over the
         // permittivity.
         let factor = own * own / permittivity;

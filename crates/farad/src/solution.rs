@@ -4,8 +4,9 @@ use crate::bars::Bars;
 use crate::checks::Warning;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
+use crate::problem::Problem;
 use crate::reduction::{Reduced, Reducer};
-use crate::sensitivity::Derivative;
+use crate::sensitivity::{self, Derivative};
 use crate::study::entry_name;
 use crate::units::{self, LengthUnit};
 
@@ -49,6 +50,8 @@ pub struct Solution {
     pub all_charge: Vec<Vec<f64>>,
     /// What the description's sensitivities ask for.
     pub derivatives: Vec<Derivative>,
+    /// The answers to each conductor in turn at 1 V, if the former are wanted.
+    pub(crate) units: Vec<bem::Response>,
     /// What [`Solution::reduced`] does.
     pub(crate) reducers: Vec<Reducer>,
     /// Wall seconds of the error estimate.
@@ -89,6 +92,12 @@ impl Solution {
         let of = self.matrices_of(&self.bars()?.maxwell, self.relative_permittivity);
         let mutual_farad = with_sums(&of.maxwell_farad, &self.columns, |bar| bar);
         Some(Matrices { mutual_farad, ..of })
+    }
+
+    /// Finds the derivatives that the description of its problem wants.
+    pub(crate) fn find_derivatives(&mut self, problem: &Problem) -> Result<(), bem::Error> {
+        self.derivatives = sensitivity::find(problem, &self.units)?;
+        Ok(())
     }
 
     /// What the description's reductions make of the capacitance matrix, in farad.

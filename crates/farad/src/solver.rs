@@ -14,7 +14,6 @@ use crate::fringes;
 use crate::missing;
 use crate::near_surface;
 use crate::problem::Problem;
-use crate::sensitivity;
 use crate::solution::Solution;
 use crate::state;
 use crate::units;
@@ -201,6 +200,9 @@ impl Solver {
         let polarisability = solution.polarisability.as_ref().map(|found| &found.over_4pi_eps0);
         let tolerance = options.tolerance;
         solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
+        if !self.refines {
+            solution.find_derivatives(problem)?;
+        }
         Ok(solution)
     }
 
@@ -267,7 +269,10 @@ fn found(
     let state = if description.has_state() { state::find(problem, &answer)? } else { None };
     let polarisability =
         if description.polarisability { state::polarised(problem, &answer) } else { None };
-    let derivatives = sensitivity::find(problem, &answer.responses)?;
+    let units = match description.sensitivities.is_empty() {
+        true => Vec::new(),
+        false => answer.responses[..problem.conductors.names.len()].to_vec(),
+    };
     let gauss_defect = problem.media.is_some().then_some(answer.gauss_defect);
     // A charge over 4 pi eps0 is a potential times a length.
     let coulomb = units::farads(1.0, description.unit);
@@ -299,7 +304,8 @@ fn found(
         all_charge,
         columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
-        derivatives,
+        derivatives: Vec::new(),
+        units,
         bars: None,
         estimate_seconds: 0.0,
         check_seconds: check_seconds + begun.elapsed().as_secs_f64(),

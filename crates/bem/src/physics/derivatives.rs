@@ -97,7 +97,8 @@ pub fn by_shifts(
 }
 
 /// Entry (i, j): the charges of solution i, those of each triangle times its weight, times the
-/// potential of solution j and its images, for charges over 4 pi eps0.
+/// potential of solution j and its images, for charges over 4 pi eps0. Weights are 0 on all but few
+/// triangles at best: potentials are evaluated one by one.
 ///
 /// # Errors
 /// [`Error::Length`], [`Error::Fmm`].

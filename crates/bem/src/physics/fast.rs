@@ -133,6 +133,24 @@ impl Fast {
         Ok(())
     }
 
+    /// The rows' products with charges of each column.
+    pub(super) fn products(
+        &mut self,
+        system: &System,
+        charges: &[Vec<f64>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        self.close(system, &[], &[], progress, &mut Timings::default())?;
+        let mut products = Vec::with_capacity(charges.len());
+        for group in charges.chunks(GROUP) {
+            let x = group.concat();
+            let mut y = vec![0.0; x.len()];
+            self.layer.apply(&x, &mut y, group.len())?;
+            products.extend(y.chunks_exact(system.rows.len().max(1)).map(<[f64]>::to_vec));
+        }
+        Ok(products)
+    }
+
     /// Takes points and close pairs for a tolerance this share of the usual one, for all that is
     /// solved for from now on.
     pub(super) fn make_finer(

@@ -112,6 +112,33 @@ impl Prepared {
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 
+    /// Entry (i, j): the charges i times the potential that charges j and their images have on the
+    /// surfaces, all of them metal, over 4 pi eps0 and in a medium of permittivity 1. To this
+    /// belongs a fast sum, whatever [`SolveOptions::method`] is.
+    ///
+    /// # Errors
+    /// As for [`solve`](Self::solve).
+    pub fn works(
+        &self,
+        charges: &[Charges<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<f64>>, Error> {
+        let system = &self.system;
+        if system.panels.len() == 0 {
+            return Ok(vec![vec![0.0; charges.len()]; charges.len()]);
+        }
+        let of_modes = |of: &Charges<'_>| of.of_modes(&system.panels, system.density);
+        let x: Vec<Vec<f64>> = charges.iter().map(of_modes).collect();
+        let options = SolveOptions { relax: false, ..self.options.clone() };
+        let none = &mut Timings::default();
+        let mut fast = Fast::new(system, charges.len(), &options, progress, none)?;
+        let products = fast.products(system, &x, progress)?;
+        // Potentials of scaled charges are those of charges; charges have the scale.
+        let scale = system.panels.scale();
+        let work = |x: &[f64], y: &[f64]| scale * x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
+        Ok(x.iter().map(|x| products.iter().map(|y| work(x, y)).collect()).collect())
+    }
+
     /// Takes other permittivities, as in [`Media::permittivity`]. False, and nothing is changed,
     /// where interfaces would come or go.
     pub fn set_permittivity(&mut self, permittivity: &[[f64; 2]]) -> bool {

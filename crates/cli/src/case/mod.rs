@@ -16,6 +16,7 @@ mod read;
 mod reduce;
 mod resolved;
 mod schema;
+mod sensitivity;
 mod stack;
 mod surface;
 pub(crate) mod sweep;

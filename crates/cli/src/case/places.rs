@@ -23,6 +23,7 @@ pub(crate) struct Places {
     pub(super) probes: Vec<Entry>,
     pub(super) diffusion: Range<usize>,
     pub(super) reductions: Vec<Listing>,
+    pub(super) sensitivities: Vec<Range<usize>>,
     /// Those of the case file; on the command line they have none.
     pub(super) nets: Vec<Range<usize>>,
 }

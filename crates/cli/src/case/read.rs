@@ -18,7 +18,7 @@ use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
     Case, Format, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe,
-    reduce, stack, surface, sweep,
+    reduce, sensitivity, stack, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -172,6 +172,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let (charges, of_charges) = places::split(read_charges(top));
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
     let (reductions, of_reductions) = reduce::read(top).into_iter().unzip();
+    let (sensitivities, of_sensitivities) = sensitivity::read(top).into_iter().unzip();
     let (output, diffusion) = (top.section("output"), top.section("diffusion"));
     let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
         Some("plain") => VtkMode::Plain,
@@ -215,6 +216,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         error_bars: top.section("solver").boolean("error_bars").unwrap_or(true),
         nets,
         reductions,
+        sensitivities,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -228,6 +230,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         probes: of_probes,
         diffusion: diffusion.span(),
         reductions: of_reductions,
+        sensitivities: of_sensitivities,
         nets: of_nets,
     };
     // Atoms are read later.

@@ -4,10 +4,11 @@ use std::fmt::Display;
 use std::path::Path;
 
 use farad::{
-    Amount, Conductor, Description, Diffusion, ProbePoints, Problem, Reduction, Setting,
-    SurfaceMedia, axis_name,
+    Amount, Conductor, Description, Diffusion, Parameter, ProbePoints, Problem, Reduction,
+    Sensitivity, Setting, SurfaceMedia, axis_name,
 };
 
+use super::schema::OF_LAYERS;
 use super::{Case, goal, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
@@ -102,6 +103,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
         ],
     );
     reductions(&mut document, description);
+    sensitivities(&mut document, description);
     document.0.join("\n")
 }
 
@@ -116,6 +118,20 @@ fn reductions(document: &mut Document, description: &Description) {
         let named = [("name", string(name))].into_iter().chain(groups);
         let lists = lists.map(|(key, names)| (key, list(names)));
         document.table("[[reduce]]", named.chain(lists).chain(between));
+    }
+}
+
+fn sensitivities(document: &mut Document, description: &Description) {
+    for Sensitivity { name, by } in &description.sensitivities {
+        let of_layer = |layer: &usize, of| (("layer", layer.to_string()), Some(("of", string(of))));
+        let (by, of) = match by {
+            Parameter::Shift(names) => (("shift", list(names)), None),
+            Parameter::Permittivity(name) => (("permittivity", string(name)), None),
+            Parameter::OfLayer(layer) => of_layer(layer, OF_LAYERS[0]),
+            Parameter::Thickness(layer) => of_layer(layer, OF_LAYERS[1]),
+        };
+        let entries = [("name", string(name)), by].into_iter().chain(of);
+        document.table("[[sensitivity]]", entries);
     }
 }
 

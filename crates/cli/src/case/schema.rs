@@ -53,7 +53,7 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 17] = [
+pub(crate) const TABLES: [&str; 18] = [
     "mesh",
     "medium",
     "stack",
@@ -70,12 +70,26 @@ pub(crate) const TABLES: [&str; 17] = [
     "fmm",
     "output",
     "reduce",
+    "sensitivity",
     "sweep",
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 9] =
-    ["layer", "dielectric", "surface", "conductor", "plane", "charge", "probe", "reduce", "sweep"];
+const ARRAYS: [&str; 10] = [
+    "layer",
+    "dielectric",
+    "surface",
+    "conductor",
+    "plane",
+    "charge",
+    "probe",
+    "reduce",
+    "sensitivity",
+    "sweep",
+];
+
+/// What of a layer a sensitivity is of.
+pub(crate) const OF_LAYERS: [&str; 2] = ["permittivity", "thickness"];
 
 pub(crate) const UNITS: [&str; 6] = ["m", "cm", "mm", "um", "nm", "angstrom"];
 pub(crate) const CHARGE_UNITS: [&str; 2] = ["C", "e"];
@@ -111,7 +125,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 74] = [
+pub(crate) const KEYS: [Key; 79] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -207,6 +221,11 @@ pub(crate) const KEYS: [Key; 74] = [
     key("reduce", "grounded", ValueKind::Names, Absent::Default("[]")),
     key("reduce", "floating", ValueKind::Names, Absent::Default("[]")),
     key("reduce", "between", ValueKind::Names, Absent::Default("none")),
+    key("sensitivity", "name", ValueKind::Text, Absent::Error),
+    key("sensitivity", "shift", ValueKind::Names, Absent::Default("none")),
+    key("sensitivity", "permittivity", ValueKind::Text, Absent::Default("none")),
+    key("sensitivity", "layer", ValueKind::Integer { low: 0, high: 1000 }, Absent::Default("none")),
+    key("sensitivity", "of", ValueKind::Choice(&OF_LAYERS), Absent::Default("permittivity")),
     key("sweep", "name", ValueKind::Text, Absent::Error),
     key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
     key("sweep", "set", ValueKind::Text, Absent::Default("-")),

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use farad::{Energies, Matrices, Reduced};
+use farad::{Derivative, Energies, Matrices, Parameter, Reduced};
 
 use super::Run;
 use crate::case::probe_file;
@@ -29,6 +29,7 @@ pub(crate) struct Document {
     refinement: Option<Refinement>,
     capacitance: Capacitance,
     reductions: Option<Vec<Reduction>>,
+    sensitivities: Option<Vec<Sensitivity>>,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
     forces: Option<Vec<Force>>,
@@ -98,6 +99,21 @@ struct Reduction {
     maxwell_farad_error: Option<Vec<Vec<f64>>>,
     between_farad: Option<f64>,
     between_farad_error: Option<f64>,
+}
+
+/// The derivative of the matrix by a parameter.
+#[derive(Clone, Debug, Serialize)]
+struct Sensitivity {
+    name: String,
+    /// "shift", "permittivity" or "thickness".
+    by: &'static str,
+    /// Permittivity, or thickness in metres.
+    at: Option<f64>,
+    /// "F" or "F/m".
+    unit: &'static str,
+    /// One matrix, or three for shifts along x, y and z.
+    derivatives: Vec<Vec<Vec<f64>>>,
+    participation: Option<Vec<f64>>,
 }
 
 /// How the mesh came about, if an accuracy was asked for.
@@ -293,6 +309,10 @@ impl Document {
                 maxwell_over_4pi_eps0_error: bars.and_then(|bars| form(&bars.maxwell_length)),
             },
             reductions: (!reduced.is_empty()).then(|| reduced.iter().map(reduction).collect()),
+            sensitivities: (!run.solution.derivatives.is_empty()).then(|| {
+                let of = |found| sensitivity(found, &matrices.maxwell_farad);
+                run.solution.derivatives.iter().map(of).collect()
+            }),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
             solvation: state
                 .and_then(|state| state.solvation.as_ref())
@@ -342,6 +362,21 @@ impl Document {
     /// The text of the file.
     pub(crate) fn text(&self) -> String {
         crate::report::json::text(self)
+    }
+}
+
+fn sensitivity(found: &Derivative, maxwell_farad: &[Vec<f64>]) -> Sensitivity {
+    Sensitivity {
+        name: found.name.clone(),
+        by: match found.by {
+            Parameter::Shift(_) => "shift",
+            Parameter::Permittivity(_) | Parameter::OfLayer(_) => "permittivity",
+            Parameter::Thickness(_) => "thickness",
+        },
+        at: found.at,
+        unit: super::per_unit(&found.by),
+        derivatives: found.matrices.clone(),
+        participation: super::participation(found, maxwell_farad),
     }
 }
 

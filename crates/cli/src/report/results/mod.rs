@@ -13,7 +13,7 @@ mod table;
 use std::path::Path;
 use std::time::Instant;
 
-use farad::{Ended, Goal, Level, Matrices, Problem, Reduced, Solution};
+use farad::{Derivative, Ended, Goal, Level, Matrices, Parameter, Problem, Reduced, Solution};
 
 pub(crate) use folder::Folder;
 pub(crate) use json::Document;
@@ -115,8 +115,10 @@ pub(crate) fn file_names(case: &Case) -> Vec<String> {
         let bars = case.description.error_bars.then(|| reduced_error_file(&reduction.name));
         [reduced_file(&reduction.name)].into_iter().chain(bars)
     });
+    let sensitivities = case.description.sensitivities.iter();
+    let sensitivities = sensitivities.flat_map(|of| sensitivity_files(&of.name, &of.by));
     let formats = formats::all_names(case);
-    names.chain(reduced).chain(formats).chain(probe_files(case)).collect()
+    names.chain(reduced).chain(sensitivities).chain(formats).chain(probe_files(case)).collect()
 }
 
 /// The file of a reduction's matrix.
@@ -127,6 +129,33 @@ fn reduced_file(name: &str) -> String {
 /// The file of its bars.
 fn reduced_error_file(name: &str) -> String {
     format!("capacitance_{name}_error.csv")
+}
+
+/// The files of a derivative's matrices.
+fn sensitivity_files(name: &str, by: &Parameter) -> Vec<String> {
+    match by {
+        Parameter::Shift(_) => {
+            ["x", "y", "z"].map(|axis| format!("sensitivity_{name}_{axis}.csv")).to_vec()
+        }
+        _ => vec![format!("sensitivity_{name}.csv")],
+    }
+}
+
+/// What one unit of a parameter's derivative is.
+fn per_unit(by: &Parameter) -> &'static str {
+    match by {
+        Parameter::Shift(_) | Parameter::Thickness(_) => "F/m",
+        Parameter::Permittivity(_) | Parameter::OfLayer(_) => "F",
+    }
+}
+
+/// What part of the energy is in the medium whose permittivity changes, with each conductor in turn
+/// at a potential and the others at 0 V.
+fn participation(derivative: &Derivative, maxwell_farad: &[Vec<f64>]) -> Option<Vec<f64>> {
+    let is_medium = matches!(derivative.by, Parameter::Permittivity(_) | Parameter::OfLayer(_));
+    let (at, matrix) = (derivative.at.filter(|_| is_medium)?, derivative.matrices.first()?);
+    let own = matrix.iter().zip(maxwell_farad).enumerate();
+    Some(own.map(|(k, (change, value))| at * change[k] / value[k]).collect())
 }
 
 /// The files of the probes of `case`.
@@ -181,6 +210,14 @@ pub(crate) fn write(
             folder.stage(&reduced_error_file(name), |out| {
                 csv::matrix(out, &corner, (nets, nets), bars)
             })?;
+        }
+    }
+    for derivative in &run.solution.derivatives {
+        let files = sensitivity_files(&derivative.name, &derivative.by);
+        for (file, matrix) in files.iter().zip(&derivative.matrices) {
+            let unit = per_unit(&derivative.by);
+            let corner = format!("farad; sensitivity {} in {unit}{mark}", derivative.name);
+            folder.stage(file, |out| csv::matrix(out, &corner, both, matrix))?;
         }
     }
     folder.stage(RESIDUALS, |out| csv::residuals(out, run.problem, &run.solution.answer.solves))?;

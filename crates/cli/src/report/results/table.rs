@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use farad::{Matrices, Reduced, Solvation};
+use farad::{Derivative, Matrices, Parameter, Reduced, Solvation};
 
 use super::json::Timings;
 use super::{Document, Run, reason_name};
@@ -35,6 +35,7 @@ pub(crate) fn text(
         _ => matrix(run, matrices),
     };
     text.extend(reduced.iter().map(reduction));
+    text.extend(run.solution.derivatives.iter().map(|of| sensitivity(run, matrices, of)));
     text += &state(run);
     text += &bodies(run);
     text += &solves(run);
@@ -216,6 +217,42 @@ fn reduction(found: &Reduced) -> String {
             with_bar(value / scale.factor, bar.map(|bar| bar / scale.factor)),
             scale.symbol
         );
+    }
+    text
+}
+
+/// The derivative of the matrix by a parameter.
+fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String {
+    let unit = super::per_unit(&found.by);
+    let names = &run.problem.conductors().names;
+    let files = super::sensitivity_files(&found.name, &found.by);
+    let what = match &found.by {
+        Parameter::Shift(names) => format!("shifts of {}", names.join(", ")),
+        Parameter::Permittivity(name) => format!("the relative permittivity of {name}"),
+        Parameter::OfLayer(layer) => format!("the relative permittivity of layer {layer}"),
+        Parameter::Thickness(layer) => format!("the thickness of layer {layer}"),
+    };
+    let mut text = format!("\nSensitivity {}, by {what}\n", found.name);
+    let axes: &[&str] = if found.matrices.len() == 3 { &["x", "y", "z"] } else { &[""] };
+    let largest_of_all = found.matrices.iter().map(|rows| largest(rows)).fold(0.0, f64::max);
+    for (axis, matrix) in axes.iter().zip(&found.matrices) {
+        if names.len() > LARGEST_SHOWN {
+            continue;
+        }
+        let scale = prefix(largest_of_all);
+        let along = if axis.is_empty() { String::new() } else { format!(" along {axis}") };
+        let heading = format!("{}{unit}{along}", scale.symbol);
+        text += &table((&names[..], &names[..]), &heading, matrix, None, scale.factor);
+    }
+    if let Some(parts) = super::participation(found, &matrices.maxwell_farad)
+        && names.len() <= LARGEST_SHOWN
+    {
+        let rows =
+            names.iter().zip(parts).map(|(name, part)| vec![name.clone(), significant(part)]);
+        text += &aligned_table(vec![String::new(), "participation".to_owned()], rows);
+    }
+    if names.len() > LARGEST_SHOWN {
+        let _ = writeln!(text, "  in {}", files.join(", "));
     }
     text
 }

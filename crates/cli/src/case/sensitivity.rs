@@ -1,0 +1,64 @@
+//! `[[sensitivity]]`: derivatives of the capacitance matrix.
+
+use std::ops::Range;
+
+use farad::{Parameter, Sensitivity};
+
+use super::diagnostics::{Defect, Located, Sort};
+use super::document::Section;
+
+/// Reads every `[[sensitivity]]` with its place; defects are reported to the document. Whether
+/// there is what they name is for the mesh to say.
+pub(super) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
+    let mut read: Vec<(Sensitivity, Range<usize>)> = Vec::new();
+    for section in top.sections("sensitivity") {
+        let name = section.text("name");
+        let by = parameter(&section);
+        let (Some(name), Some(by)) = (name, by) else { continue };
+        check_name(top, &name, &read);
+        read.push((Sensitivity { name: name.value, by }, name.span));
+    }
+    read
+}
+
+fn parameter(section: &Section<'_>) -> Option<Parameter> {
+    let given: Vec<&str> =
+        ["shift", "permittivity", "layer"].into_iter().filter(|key| section.has(key)).collect();
+    if given.len() != 1 {
+        let message = match given.len() {
+            0 => "nothing changes: there is neither shift, permittivity nor layer".to_owned(),
+            _ => format!("{} both say what changes", given.join(" and ")),
+        };
+        let defect = Defect::new(Sort::Value, section.span(), message);
+        section.report(defect.help("write one of them, and another [[sensitivity]] for another"));
+        return None;
+    }
+    let of = section.choice("of").map(|of| of.value);
+    let is_thickness = of.as_deref() == Some("thickness");
+    if section.has("of") && given != ["layer"] {
+        let message = "`of` says what of a layer changes, and there is no layer";
+        section.report(Defect::new(Sort::Value, section.span(), message));
+    }
+    if let Some(names) = section.names("shift") {
+        return Some(Parameter::Shift(names.into_iter().map(|name| name.value).collect()));
+    }
+    if let Some(name) = section.text("permittivity") {
+        return Some(Parameter::Permittivity(name.value));
+    }
+    let layer = usize::try_from(section.integer("layer")?.value).ok()?;
+    Some(if is_thickness { Parameter::Thickness(layer) } else { Parameter::OfLayer(layer) })
+}
+
+/// Checks a name, which becomes that of a file.
+fn check_name(top: &Section<'_>, name: &Located<String>, before: &[(Sensitivity, Range<usize>)]) {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.value.is_empty() || !name.value.chars().all(plain) {
+        let message = "the name of a sensitivity becomes that of a file: letters, digits, _ and -";
+        top.report(Defect::new(Sort::Value, name.span.clone(), message));
+    }
+    if let Some((_, first)) = before.iter().find(|(known, _)| known.name == name.value) {
+        let message = format!("two sensitivities are called \"{}\"", name.value);
+        let defect = Defect::new(Sort::Value, name.span.clone(), message);
+        top.report(defect.label("again here").first(first.clone()));
+    }
+}
