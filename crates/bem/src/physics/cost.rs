@@ -57,11 +57,13 @@ impl Fast {
         const PANEL: usize = 150 + NEIGHBOURS * 8 + 100;
         /// Basis of a solve of some 20 iterations.
         const KRYLOV: usize = 20 * 8;
+        /// Of an excitation: its charges, free ones, and what error bars look at.
+        const ANSWER: usize = 40;
         let [rows, sources] = self.panels;
         let at_once = self.columns.clamp(1, GROUP);
         let (of_sum, outputs) = if self.gradient { (POINT + GRADIENT, 4) } else { (POINT, 1) };
         let of_points = self.points * (of_sum + 8 * (1 + outputs) * at_once);
-        let of_panel = of_points + PANEL + KRYLOV * at_once + 16 * self.columns;
+        let of_panel = of_points + PANEL + KRYLOV * at_once + ANSWER * self.columns;
         let value = match self.precision {
             Precision::Single => 4,
             Precision::Double => 8,
