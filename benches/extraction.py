@@ -41,15 +41,17 @@ class Row:
         diagonal = numpy.diag(self.matrix)
         self.least = numpy.minimum.outer(diagonal, diagonal)
         self.bar = (bars / self.least).max()
+        couplings = self.matrix - bars
+        numpy.fill_diagonal(couplings, 0)
+        self.is_positive = couplings.max() > 0
 
     def print(self, case, reference=None):
         triangles = self.results["mesh"]["triangles"]
         memory = self.results["memory_bytes"]["peak"] / 1e9
         apart = "" if reference is None else f"{(abs(self.matrix - reference.matrix) / self.least).max():.1e}"
-        positive = (self.matrix - numpy.diag(numpy.diag(self.matrix))).max() > 0
         print(
             f"| {case} | {len(self.matrix)} | {triangles:,} | {self.bar:.1e} | {apart} | {self.seconds:.1f} | {memory:.2f} |"
-            + (" positive couplings" if positive else ""),
+            + (" positive couplings" if self.is_positive else ""),
             flush=True,
         )
 
