@@ -22,7 +22,7 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{fastcap_model, layout, unreadable};
+use crate::surfaces::{fastcap_model, is_layout, layout, unreadable};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -35,8 +35,8 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::text(&model, path, &file, overrides)?
     } else if overrides.unit.is_some() {
-        let (what, help) = if farad::pex25d::is_name(path) {
-            ("a layout that names its unit", "change UNITS in the file")
+        let (what, help) = if is_layout(path) {
+            ("a layout that names its unit", "leave it out")
         } else {
             ("a case file", "change `unit` in its [mesh] table")
         };
@@ -48,8 +48,8 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
             ),
             help,
         ));
-    } else if farad::pex25d::is_name(path) {
-        let model = layout(path, overrides.lenient)?;
+    } else if is_layout(path) {
+        let model = layout(path, overrides.stack.as_deref(), overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::of_layout(&model, path, &file, overrides)?
     } else {
@@ -153,6 +153,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
     let mesh_section = top.section("mesh");
     let mesh = mesh_section.text("file").and_then(|file| existing(top, base, "mesh", file));
+    let of_layout =
+        mesh_section.text("stack").and_then(|file| existing(top, base, "stack file", file));
+    let of_layout = overrides.stack.clone().or(of_layout.map(|file| file.value));
     let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
     let ignore = mesh_section.names("ignore").unwrap_or_default();
     let smooth = mesh_section.number("smooth").map(|angle| angle.value);
@@ -247,6 +250,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     Some(Case {
         title,
         mesh: mesh?.value,
+        stack: of_layout,
         smooth,
         description,
         options,

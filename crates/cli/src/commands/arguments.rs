@@ -1,7 +1,7 @@
 //! Options that several commands share, and their values.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use farad::LengthUnit;
 
@@ -51,6 +51,10 @@ pub(super) struct Listed {
     /// other, conductors that touch, media that contradict each other
     #[arg(long)]
     lenient: bool,
+    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md); over the
+    /// case's mesh.stack
+    #[arg(long, value_name = "STACK.toml")]
+    stack: Option<PathBuf>,
     /// Unit of length of a FastCap file: m, cm, mm, um, nm or angstrom [default: m]
     #[arg(long, value_name = "UNIT", value_parser = parse_unit)]
     unit: Option<LengthUnit>,
@@ -59,7 +63,7 @@ pub(super) struct Listed {
 impl Listed {
     /// These options over others.
     pub(super) fn over(&self, overrides: Overrides) -> Overrides {
-        Overrides { lenient: self.lenient, unit: self.unit, ..overrides }
+        Overrides { lenient: self.lenient, stack: self.stack.clone(), unit: self.unit, ..overrides }
     }
 }
 
