@@ -312,15 +312,16 @@ impl Reader<'_> {
             ));
         }
         let without = nets.iter().filter(|net| !net.has_label).count();
-        if without > 0 {
-            let what = match self.stack.unlabelled {
-                Unlabelled::Floating => "they float in the matrix without_floating",
-                Unlabelled::Net => "they are conductors like all others",
-                Unlabelled::Ground => "they are at 0 V in the matrix without_grounded",
-            };
-            let are = if without == 1 { "net has" } else { "nets have" };
-            layout.notes.push(format!("{without} {are} no label; {what}"));
+        if without == 0 {
+            return;
         }
+        let what = match self.stack.unlabelled {
+            _ if without == nets.len() => "all are conductors of the matrix",
+            Unlabelled::Floating => "they float in the matrix without_floating",
+            Unlabelled::Net => "they are conductors like all others",
+            Unlabelled::Ground => "they are at 0 V in the matrix without_grounded",
+        };
+        layout.notes.push(format!("nets without a label: {without}; {what}"));
     }
 }
 
