@@ -45,9 +45,14 @@ impl Plan {
     /// Cuts the plane along lines, where they cross too.
     pub(super) fn new(lines: impl Iterator<Item = [Point; 2]>) -> Result<Self, Fault> {
         let mut cdt = Cdt::new();
+        let mut ends = Vec::new();
+        // Before all cuts: these make vertices that the triangulation's hints do not know of, and
+        // later ones would get wrong numbers in them.
         for [a, b] in lines {
             let [from, to] = [a, b].map(|[x, y]| cdt.insert(Point2::new(x, y)));
-            let (from, to) = (from.map_err(|_| Fault::Outline)?, to.map_err(|_| Fault::Outline)?);
+            ends.push([from.map_err(|_| Fault::Outline)?, to.map_err(|_| Fault::Outline)?]);
+        }
+        for [from, to] in ends {
             if from != to {
                 cdt.add_constraint_and_split(from, to, |at| at);
             }
