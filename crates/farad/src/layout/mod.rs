@@ -2,7 +2,7 @@
 //! and for each conductor its shapes on the layers.
 //!
 //! [`pex25d`] reads the text format of KLayout-PEX, [`gds`] GDSII files with a file that says what
-//! their layers are. Both make a [`Layout`], `scene` finds what claims which place, and prisms
+//! their layers are. Both make a `Layout`, `scene` finds what claims which place, and prisms
 //! become the surface. Where everything lies in one medium between layers without end, these are
 //! layers of the description; else dielectrics become bodies in the part of the plane around the
 //! layout. `docs/user-guide.md` has the formats.

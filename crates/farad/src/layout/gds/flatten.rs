@@ -13,8 +13,14 @@ use super::stream::{Cell, Label, Layer, Library, Reference, Shape};
 /// Cells in cells, at most.
 const DEEPEST: usize = 256;
 
-/// Places of cells and shapes, at most: arrays of arrays may be longer than any memory.
-const MOST: usize = 20_000_000;
+/// Shapes and labels, at most: arrays of arrays may need more than any memory.
+const MOST_SHAPES: usize = 2_000_000;
+
+/// Places of cells, at most, those outside of the window included.
+const MOST_PLACES: usize = 100_000_000;
+
+/// Coordinates, at most: half a metre in nanometres. Regions are exact up to here.
+const FARTHEST: f64 = (1u64 << 29) as f64;
 
 /// A map of the plane: a turn, perhaps mirrored and magnified, and then a shift.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +88,7 @@ struct Flattening<'l> {
     /// Nothing outside of it is wanted.
     window: Option<Bounds>,
     has_all_labels: bool,
+    shapes: usize,
     places: usize,
     flat: Flat,
 }
@@ -146,6 +153,7 @@ pub(super) fn flatten(
         bounds: vec![None; count],
         window,
         has_all_labels,
+        shapes: 0,
         places: 0,
         flat: Flat::default(),
     };
@@ -165,6 +173,13 @@ enum State {
 
 fn fault(at: usize, message: impl Into<String>) -> FormatError {
     FormatError { place: Place::Byte(at), cause: Cause::Other(message.into()) }
+}
+
+fn too_many(at: usize, most: usize, what: &str) -> FormatError {
+    let message = format!(
+        "there are more than {most} {what}: choose a smaller cell (`top`) or a `window` in the stack file"
+    );
+    fault(at, message)
 }
 
 fn around(bounds: Option<Bounds>, at: Point) -> Option<Bounds> {
@@ -243,21 +258,31 @@ impl<'l> Flattening<'l> {
         of.is_some_and(|[l, h]| (0..2).all(|k| l[k] <= high[k] + 1.0 && h[k] >= low[k] - 1.0))
     }
 
+    /// Counts a shape or a label.
     fn count(&mut self, at: usize) -> Result<(), FormatError> {
-        self.places += 1;
-        if self.places > MOST {
-            let message = format!(
-                "there are more than {MOST} shapes and places of cells: choose a smaller cell (`top`) or a `window` in the stack file"
-            );
-            return Err(fault(at, message));
+        self.shapes += 1;
+        match self.shapes > MOST_SHAPES {
+            true => Err(too_many(at, MOST_SHAPES, "shapes")),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     fn place(&mut self, k: usize, map: Map, is_top: bool) -> Result<(), FormatError> {
         let library: &'l Library = self.library;
         let cell = &library.cells[k];
         let whole = |at: Point| map.apply(at).map(|x| x.round() + 0.0);
+        if let Some(bounds) = self.bounds[k]
+            && !corners(bounds)
+                .into_iter()
+                .flat_map(|at| map.apply(at))
+                .all(|x| x.abs() <= FARTHEST)
+        {
+            let message = format!(
+                "what the cell \"{}\" has is placed more than {FARTHEST} database units from the origin, which is too far",
+                cell.name
+            );
+            return Err(fault(cell.at, message));
+        }
         for (layer, shape) in &cell.shapes {
             self.count(cell.at)?;
             let polygons = match shape {
@@ -286,7 +311,10 @@ impl<'l> Flattening<'l> {
             let [(columns, _), (rows, _)] = reference.array;
             for i in 0..columns {
                 for j in 0..rows {
-                    self.count(reference.at)?;
+                    self.places += 1;
+                    if self.places > MOST_PLACES {
+                        return Err(too_many(reference.at, MOST_PLACES, "places of cells"));
+                    }
                     let inside = map.after(&Map::of(reference, origin(reference, i, j)));
                     if self.is_wanted(self.bounds[inner], &inside) {
                         self.place(inner, inside, false)?;
@@ -396,6 +424,6 @@ mod tests {
             }
         });
         let message = flatten(&library, 3, None, false).unwrap_err().to_string();
-        assert!(message.contains("more than 20000000 shapes"), "{message}");
+        assert!(message.contains("more than 2000000 shapes"), "{message}");
     }
 }

@@ -32,7 +32,7 @@ use std::path::Path;
 
 use mesh::files::{Error, in_file};
 use mesh::gmsh::Place as Where;
-use mesh::outlines::{Region, intersection, union};
+use mesh::outlines::{Region, bounds, intersection, union};
 use mesh::prisms::Point;
 
 use super::{At, Dielectric, Domain, Extent, Layout, Model, Named, Owner, Shape, scene, whole};
@@ -146,7 +146,6 @@ impl Reader<'_> {
         let of_name = scene::layers(layout)?;
         let heights: Vec<[f64; 2]> = layers.iter().map(|layer| of_name[&layer.name]).collect();
         self.tell_missing(layout, &flat)?;
-        let clip = window.map(|[[x, y], [u, v]]| vec![vec![vec![[x, y], [u, y], [u, v], [x, v]]]]);
         let mut pieces = Vec::new();
         let present: Vec<Layer> = flat.shapes.keys().copied().collect();
         for (k, layer) in layers.iter().enumerate() {
@@ -157,8 +156,8 @@ impl Reader<'_> {
                 continue;
             }
             let mut region = union(&own);
-            if let Some(clip) = &clip {
-                region = intersection(&region, clip);
+            if let Some(window) = window {
+                region = clipped(region, window);
             }
             tracing::debug!("{}: {} polygons of {}", layer.name, region.len(), own.len());
             pieces.extend(nets::pieces(k, region));
@@ -325,9 +324,88 @@ impl Reader<'_> {
     }
 }
 
+/// What is inside of a window. Of the window no more is used than matters: what is far off would
+/// cost digits.
+fn clipped(region: Region, [low, high]: [Point; 2]) -> Region {
+    let [l, h] = bounds(region.iter().flatten().flatten());
+    let [x, y] = [0, 1].map(|k| low[k].max(l[k] - 1.0));
+    let [u, v] = [0, 1].map(|k| high[k].min(h[k] + 1.0));
+    if x >= u || y >= v {
+        return Region::new();
+    }
+    intersection(&region, &vec![vec![vec![[x, y], [u, y], [u, v], [x, v]]]])
+}
+
 /// The first of these, and how many more there are.
 fn listed(all: &[String]) -> String {
     let more = all.len().saturating_sub(SHOWN);
     let shown = all[..all.len() - more].join(", ");
     if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stream::Reference;
+    use super::testing::Writer;
+    use super::*;
+    use proptest::prelude::*;
+
+    const STACK: &str = "[[metal]]\nname = \"m\"\ngds = \"1/0\"\nfrom = 1\nto = 2\n\
+                         [[metal]]\nname = \"n\"\ngds = \"2\"\nfrom = 2\nto = 3.0005\n";
+
+    fn read_bytes(layout: &[u8], stack: &str) -> Result<Model, Error> {
+        let load = |path: &Path| match path.extension() {
+            Some(ending) if ending == "toml" => Ok(stack.into()),
+            _ => Ok(layout.to_vec()),
+        };
+        read(Path::new("a.gds"), Path::new("a.toml"), true, load)
+    }
+
+    fn layout() -> Vec<u8> {
+        let mut file = Writer::new();
+        file.begin("flag");
+        file.polygon((1, 0), &[[0, 0], [400, 0], [0, 200]]);
+        file.path((2, 0), 1, 100, &[[0, 0], [700, 0], [700, 900]], None);
+        file.path((1, 0), 4, 100, &[[0, 900], [0, 1700]], Some([50, -20]));
+        file.end();
+        file.begin("top");
+        file.sref("flag", [10, 20], Some((true, 2.0, 45.0)));
+        file.aref("flag", [3, 2], [[5000, 0], [9000, 0], [5000, 6000]]);
+        file.text((1, 3), "net", [5010, 10]);
+        file.end();
+        file.finish()
+    }
+
+    #[test]
+    fn heights_between_steps_of_the_grid_are_kept() {
+        let model = read_bytes(&layout(), STACK).unwrap();
+        let heights: Vec<f64> = model.mesh.vertices.iter().map(|x| x[2]).collect();
+        assert!(heights.iter().all(|z| [1.0, 2.0, 3.0005].contains(z)), "{heights:?}");
+        // The via-less layers touch where shapes lie on each other.
+        assert!(model.description.conductors.iter().any(|of| of.name == "net"));
+        assert!(model.mesh.validate().is_ok());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        /// Damaged files give an error or a valid mesh.
+        #[test]
+        fn damage_is_survived(damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)) {
+            let mut bytes = layout();
+            for (index, byte) in damage {
+                let at = index.index(bytes.len());
+                bytes[at] = byte;
+            }
+            // Long arrays take long and are no damage.
+            let is_short = |of: &Reference| of.array[0].0 * of.array[1].0 < 100;
+            let library = Library::parse(&bytes);
+            let is_small = library.is_ok_and(|library| {
+                library.cells.iter().flat_map(|cell| &cell.references).all(is_short)
+            });
+            if is_small && let Ok(model) = read_bytes(&bytes, STACK) {
+                prop_assert!(model.mesh.validate().is_ok());
+            }
+        }
+    }
 }

@@ -50,6 +50,8 @@ pub(super) fn outline(path: &Path, place: impl Fn(Point) -> Point, scale: f64) -
             points[at] = along(points[at], way, by);
         }
     }
+    // Ends that go back may meet.
+    points.dedup();
     for pair in points.windows(2) {
         let way = direction(pair[0], pair[1]);
         let side = [-way[1], way[0]];
