@@ -289,4 +289,9 @@ fn what_is_wrong_with_gdsii_is_told_with_its_place() {
     ended.fails(3, &["line 11", "unknown field `colour`"]);
     place.write("plates.pex25d", format!("{HEAD}{PLATES}"));
     place.farad("solve plates.pex25d --stack stack.toml").fails(2, &["none", "leave it out"]);
+    place.generate("sphere --elements 72", "sphere.msh");
+    place.case("sphere.toml", "sphere.msh", "");
+    place.farad("solve sphere.toml --stack stack.toml").fails(2, &["sphere.msh is none"]);
+    place.case("gds.toml", "several.gds", "");
+    place.farad("solve gds.toml").fails(3, &["`stack` in [mesh]"]);
 }

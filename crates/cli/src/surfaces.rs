@@ -30,14 +30,13 @@ pub(crate) fn is_layout(path: &Path) -> bool {
     gds::is_name(path) || pex25d::is_name(path)
 }
 
-/// Reads a layout, which in GDSII files a stack file belongs to; records that are not known are
+/// Reads a layout, with its stack file if it is a GDSII file; records that are not known are
 /// skipped if this is `lenient`.
 pub(crate) fn layout(
     path: &Path,
     stack: Option<&Path>,
     lenient: bool,
 ) -> Result<layout::Model, Failure> {
-    check_stack(path, stack)?;
     match stack {
         Some(stack) => gds::read(path, stack, lenient, files::load),
         None => pex25d::read(path, lenient, files::load),
@@ -46,7 +45,7 @@ pub(crate) fn layout(
 }
 
 /// Refuses a GDSII file without a stack file, and a stack file for anything else.
-fn check_stack(path: &Path, stack: Option<&Path>) -> Result<(), Failure> {
+pub(crate) fn check_stack(path: &Path, stack: Option<&Path>) -> Result<(), Failure> {
     let (exit, message, help) = match (gds::is_name(path), stack) {
         (true, None) => (
             Exit::BadInput,

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{fastcap_model, is_layout, layout, unreadable};
+use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout, unreadable};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -30,6 +30,9 @@ const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
+    if has_nets(path) {
+        check_stack(path, overrides.stack.as_deref())?;
+    }
     let text = if farad::fastcap::is_name(path) {
         let model = fastcap_model(path, overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -56,6 +59,7 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
         read_text(path)?
     };
     let mut case = parse(path, &text, overrides)?;
+    check_stack(&case.mesh, case.stack.as_deref())?;
     read_files(&mut case)?;
     Ok(case)
 }

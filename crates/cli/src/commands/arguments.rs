@@ -39,6 +39,10 @@ pub(super) struct Solving {
     quiet: bool,
     #[command(flatten)]
     listed: Listed,
+    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md), over the
+    /// case's mesh.stack
+    #[arg(long, value_name = "STACK.toml")]
+    stack: Option<PathBuf>,
     /// Print the content of results.json, and nothing else, to stdout
     #[arg(long)]
     pub(super) json: bool,
@@ -51,10 +55,6 @@ pub(super) struct Listed {
     /// other, conductors that touch, media that contradict each other
     #[arg(long)]
     lenient: bool,
-    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md); over the
-    /// case's mesh.stack
-    #[arg(long, value_name = "STACK.toml")]
-    stack: Option<PathBuf>,
     /// Unit of length of a FastCap file: m, cm, mm, um, nm or angstrom [default: m]
     #[arg(long, value_name = "UNIT", value_parser = parse_unit)]
     unit: Option<LengthUnit>,
@@ -63,7 +63,7 @@ pub(super) struct Listed {
 impl Listed {
     /// These options over others.
     pub(super) fn over(&self, overrides: Overrides) -> Overrides {
-        Overrides { lenient: self.lenient, stack: self.stack.clone(), unit: self.unit, ..overrides }
+        Overrides { lenient: self.lenient, unit: self.unit, ..overrides }
     }
 }
 
@@ -97,6 +97,7 @@ impl Solving {
             tolerance: self.tolerance,
             method: self.method,
             density: self.density,
+            stack: self.stack.clone(),
             ..self.listed.over(overrides)
         };
         let case = Case::load(case, &overrides)?;
