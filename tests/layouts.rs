@@ -232,6 +232,8 @@ fn shapes_that_touch_through_a_via_are_one_net() {
                 BOX CONDUCTOR b LAYER high LL 6 -4 UR 7 5\n\
                 BOX CONDUCTOR f LAYER high LL 9 -4 UR 10 5\n";
     assert_near(&femtofarads(&results), &solved(&place, "text", text), 0.01);
+    let check = place.must("mesh check via.gds --stack stacks/via.toml").stdout;
+    assert!(check.contains("OK: the mesh can be solved on."), "{check}");
     let notes = place.farad("solve via.gds --stack stacks/via.toml --dry-run").stderr;
     for words in ["9/9 (1)", "nets without a label: 1"] {
         assert!(notes.contains(words), "no {words} in {notes}");

@@ -99,8 +99,8 @@ enum Extent {
 
 #[derive(Clone, Debug)]
 struct Dielectric {
-    /// Where several claim a place, the one with the shortest chain of these down to a layer counts;
-    /// those without any come last. Films wrap something.
+    /// Where several claim a place, the one with the shortest chain of these down to a layer
+    /// counts; those without any come last. Films wrap something.
     wraps: Option<String>,
     permittivity: f64,
     extent: Extent,

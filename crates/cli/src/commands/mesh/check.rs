@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mut remarks, mut conditions, mut refused) = (Vec::new(), Vec::new(), None);
     if is_case {
         remarks.extend((!crossings.is_empty()).then(|| describe(&crossings)));
-        let case = Case::load(&args.file, &Overrides::default());
+        let overrides = Overrides { stack: args.stack.clone(), ..Overrides::default() };
+        let case = Case::load(&args.file, &overrides);
         refused = case.and_then(|case| problem::prepare(&case, mesh)).err();
     } else {
         let meeting = [touching(&mesh), crossing(&mesh, &report, &crossings)];

@@ -2,8 +2,8 @@
 //!
 //! `stream` reads records, `flatten` follows references, `nets` finds which shapes hang together,
 //! and `stack` reads the stack file. The reader is our own because released crates give no place in
-//! the file for what is wrong with its structure, or are not MIT or Apache. `docs/user-guide.md` has
-//! the keys of stack files.
+//! the file for what is wrong with its structure, or are not MIT or Apache. `docs/user-guide.md`
+//! has the keys of stack files.
 //!
 //! ```no_run
 //! use farad::layout::gds;

@@ -270,6 +270,9 @@ impl Source<'_> {
 
     fn layer(&self, of: &Spanned<LayerTable>, kind: &str) -> Result<StackLayer, Error> {
         let (at, of) = (of.span().start, of.get_ref());
+        if of.name.is_empty() {
+            return Err(self.error(at, "the name is empty"));
+        }
         let line = self.line(at);
         let span = match (&of.connects, &of.from, &of.to) {
             (Some(names), None, None) => Span::Connects(names.clone()),
@@ -324,6 +327,9 @@ impl Source<'_> {
 
     fn dielectric(&self, of: &Spanned<DielectricTable>) -> Result<Dielectric, Error> {
         let (at, of) = (of.span().start, of.get_ref());
+        if of.name.is_empty() {
+            return Err(self.error(at, "the name is empty"));
+        }
         let permittivity = self.positive("relative_permittivity", &of.relative_permittivity)?;
         let has_film = of.over.is_some() || of.beside.is_some() || of.on_field.is_some();
         let extent = match (&of.from, &of.to, &of.wraps) {
