@@ -24,7 +24,8 @@ def anchor(heading):
 
 
 def documents():
-    return [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("meshes/*.md"), *ROOT.glob("benches/*.md")]
+    folders = ["", "docs/", "meshes/", "benches/", "contrib/*/"]
+    return [document for folder in folders for document in ROOT.glob(f"{folder}*.md")]
 
 
 def broken_links():

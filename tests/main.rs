@@ -11,6 +11,8 @@ mod fastcap;
 mod fastercap;
 mod fields;
 mod fmm_commands;
+#[path = "../crates/farad/src/layout/gds/testing.rs"]
+mod gds_writer;
 mod layouts;
 mod matrix;
 mod mesh_commands;

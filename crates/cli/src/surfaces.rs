@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use farad::fastcap::{self, Model};
-use farad::pex25d;
+use farad::layout::{self, gds, pex25d};
 use mesh::Mesh;
 use mesh::files::{self, Error, Reading};
 
@@ -22,25 +22,67 @@ pub(crate) fn fastcap_model(path: &Path, lenient: bool) -> Result<Model, Failure
 
 /// Whether it is a file whose conductors are nets: a list of FastCap's, or a layout.
 pub(crate) fn has_nets(path: &Path) -> bool {
-    fastcap::is_name(path) || pex25d::is_name(path)
+    fastcap::is_name(path) || is_layout(path)
 }
 
-/// Reads a layout; records that are not known are skipped if this is `lenient`.
-pub(crate) fn layout(path: &Path, lenient: bool) -> Result<pex25d::Model, Failure> {
-    pex25d::read(path, lenient, files::load).map_err(unreadable)
+/// Whether it is a layout of a chip.
+pub(crate) fn is_layout(path: &Path) -> bool {
+    gds::is_name(path) || pex25d::is_name(path)
 }
 
-/// Reads a surface, whatever its format.
-pub(crate) fn read(path: &Path, lenient: bool) -> Result<(Mesh, Reading), Failure> {
+/// Reads a layout, with its stack file if it is a GDSII file; records that are not known are
+/// skipped if this is `lenient`.
+pub(crate) fn layout(
+    path: &Path,
+    stack: Option<&Path>,
+    lenient: bool,
+) -> Result<layout::Model, Failure> {
+    match stack {
+        Some(stack) => gds::read(path, stack, lenient, files::load),
+        None => pex25d::read(path, lenient, files::load),
+    }
+    .map_err(unreadable)
+}
+
+/// Refuses a GDSII file without a stack file, and a stack file for anything else.
+pub(crate) fn check_stack(path: &Path, stack: Option<&Path>) -> Result<(), Failure> {
+    let (exit, message, help) = match (gds::is_name(path), stack) {
+        (true, None) => (
+            Exit::BadInput,
+            format!("{} does not say at which heights its layers are", path.display()),
+            "name a stack file that does, with --stack, or as `stack` in [mesh] of a case; docs/user-guide.md has its keys",
+        ),
+        (false, Some(stack)) => (
+            Exit::Usage,
+            format!(
+                "the stack file {} is for GDSII layouts (.gds), and {} is none",
+                stack.display(),
+                path.display()
+            ),
+            "leave it out",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::with_help(exit, message, help))
+}
+
+/// Reads a surface, whatever its format; GDSII files need a stack file.
+pub(crate) fn read(
+    path: &Path,
+    stack: Option<&Path>,
+    lenient: bool,
+) -> Result<(Mesh, Reading), Failure> {
+    check_stack(path, stack)?;
     if fastcap::is_name(path) {
         return fastcap_model(path, lenient).map(|model| (model.mesh, model.reading));
     }
-    if pex25d::is_name(path) {
-        return layout(path, lenient).map(|model| (model.mesh, model.reading));
+    if is_layout(path) {
+        return layout(path, stack, lenient).map(|model| (model.mesh, model.reading));
     }
     files::read(path).map_err(|error| match error {
         Error::Unknown { .. } => {
-            let help = "FastCap's files (.lst, .qui, .neu) and layouts (.pex25d) are read too";
+            let help =
+                "FastCap's files (.lst, .qui, .neu) and layouts (.gds, .pex25d) are read too";
             Failure::with_help(Exit::BadInput, error, help)
         }
         other => unreadable(other),
@@ -50,10 +92,11 @@ pub(crate) fn read(path: &Path, lenient: bool) -> Result<(Mesh, Reading), Failur
 /// The same, with the notes of the reader shown.
 pub(crate) fn read_with_notes(
     path: &Path,
+    stack: Option<&Path>,
     lenient: bool,
     output: &Output,
 ) -> Result<(Mesh, Reading), Failure> {
-    let (mesh, reading) = read(path, lenient)?;
+    let (mesh, reading) = read(path, stack, lenient)?;
     for note in &reading.notes {
         output.note(&format!("{}: {note}", path.display()));
     }
@@ -61,8 +104,12 @@ pub(crate) fn read_with_notes(
 }
 
 /// The same, to be written as a Gmsh mesh, with a note on what that has no place for.
-pub(crate) fn read_to_convert(path: &Path, output: &Output) -> Result<Mesh, Failure> {
-    let (mesh, reading) = read_with_notes(path, true, output)?;
+pub(crate) fn read_to_convert(
+    path: &Path,
+    stack: Option<&Path>,
+    output: &Output,
+) -> Result<Mesh, Failure> {
+    let (mesh, reading) = read_with_notes(path, stack, true, output)?;
     if reading.normals.is_some() {
         output.note(&format!(
             "{}: its normals are not written, since .msh has no place for them; [mesh] smooth uses them where a case names the file itself",

@@ -1,7 +1,7 @@
 //! Problems of electrostatics as one describes them, and their answers in SI units: conductors,
 //! dielectrics, charges, planes and fields on triangle meshes. It knows no case files, opens no
-//! files and prints nothing; [`fastcap`] and [`pqr`] read the content of files that the caller
-//! loads.
+//! files and prints nothing; [`fastcap`], [`layout`] and [`pqr`] read the content of files that
+//! the caller loads.
 //!
 //! A [`Description`] and a [`mesh::Mesh`] make a [`Problem`], which is checked and then solved; a
 //! [`Solver`] keeps what several solves of one geometry have in common. A metal sphere in a coat of
@@ -47,6 +47,7 @@ mod forces;
 mod fringes;
 mod goal;
 mod layers;
+pub mod layout;
 mod marking;
 mod media;
 mod media_check;
@@ -55,7 +56,6 @@ mod missing;
 mod names;
 mod near_surface;
 pub mod network;
-pub mod pex25d;
 mod planes;
 pub mod pqr;
 mod probes;

@@ -86,7 +86,7 @@ pub(crate) struct Node {
 }
 
 /// The tree. Its root is node 0; without triangles there are no nodes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bvh {
     pub nodes: Vec<Node>,
     /// The triangles, leaf by leaf, as indices into the boxes that the tree was built from.

@@ -1,14 +1,15 @@
-//! A FastCap list file as a case, and a layout.
+//! A FastCap list file as a case, or a layout.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
 use farad::fastcap::Model;
-use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, pex25d};
+use farad::{Conductor, Description, Mirror, Reduction, SurfaceMedia, axis_name, layout};
 
 use super::Overrides;
 use super::resolved::{list, string};
 use super::stack;
+use crate::paths;
 use crate::report::units::shortest as number;
 use crate::terminal::exit::{Exit, Failure};
 
@@ -38,7 +39,7 @@ pub(crate) fn text(
 
 /// The text of a case that computes what a layout's file `source` describes.
 pub(super) fn of_layout(
-    model: &pex25d::Model,
+    model: &layout::Model,
     source: &Path,
     mesh: &str,
     overrides: &Overrides,
@@ -70,6 +71,10 @@ fn described(
     let _ =
         write!(text, "format = 1\ntitle = {}\n\n[mesh]\nfile = {}\n", string(&title), string(mesh));
     let _ = writeln!(text, "{unit}");
+    if let Some(stack) = &overrides.stack {
+        let folder = source.parent().unwrap_or(Path::new(""));
+        let _ = writeln!(text, "stack = {}", string(&paths::relative(folder, stack)));
+    }
     if overrides.lenient {
         text += "lenient = true\n";
     }
@@ -110,9 +115,13 @@ fn described(
         let [front, back] = sides.map(number);
         let _ = write!(text, "\n[[surface]]\ngroup = {groups}\nfront = {front}\nback = {back}\n");
     }
-    for Reduction { name, floating, .. } in &description.reductions {
-        let (name, floating) = (string(name), list(floating));
-        let _ = write!(text, "\n[[reduce]]\nname = {name}\nfloating = {floating}\n");
+    for Reduction { name, floating, grounded, .. } in &description.reductions {
+        let _ = write!(text, "\n[[reduce]]\nname = {}\n", string(name));
+        for (key, names) in [("floating", floating), ("grounded", grounded)] {
+            if !names.is_empty() {
+                let _ = writeln!(text, "{key} = {}", list(names));
+            }
+        }
     }
     Ok(text)
 }

@@ -13,7 +13,7 @@ const RESULT_HELP: &str =
     "give the case file that the results are of; case.resolved.toml next to results.json is one";
 
 /// Endings of names, what such files are, and advice.
-const ENDINGS: [(&[&str], &str, &str); 6] = [
+const ENDINGS: [(&[&str], &str, &str); 7] = [
     (
         &["geo", "brep", "step", "stp", "iges", "igs"],
         "it is a geometry",
@@ -30,6 +30,11 @@ const ENDINGS: [(&[&str], &str, &str); 6] = [
         "it is a molecule's atoms",
         "write a case file with the mesh of the molecule's surface and a [[dielectric]] whose charges are a PQR file; see \
          cases/molecule.toml",
+    ),
+    (
+        &["oas", "oasis"],
+        "it is an OASIS layout, which is not read",
+        "save it as GDSII, by KLayout for instance, and give that with its --stack; see docs/user-guide.md",
     ),
     (&["vtu", "vti", "vtp", "pvd"], "it is a VTK file, for looking at results", RESULT_HELP),
     (&["json", "csv", "npy", "npz"], "it holds data or results", RESULT_HELP),

@@ -40,6 +40,8 @@ pub(crate) struct Case {
     pub(crate) title: String,
     /// The mesh's file, relative to the current directory or absolute.
     pub(crate) mesh: PathBuf,
+    /// The file that says what the layers of a GDSII layout are.
+    pub(crate) stack: Option<PathBuf>,
     /// Its flat triangles become curved; edges sharper than this angle in degrees stay sharp.
     pub(crate) smooth: Option<f64>,
     pub(crate) description: Description,
@@ -161,6 +163,8 @@ pub(crate) struct Overrides {
     pub(crate) nets: Vec<String>,
     /// Whether faults of the geometry are notes, where the case does not say so.
     pub(crate) lenient: bool,
+    /// The stack file of a GDSII layout.
+    pub(crate) stack: Option<PathBuf>,
     /// The unit of a FastCap file.
     pub(crate) unit: Option<LengthUnit>,
 }

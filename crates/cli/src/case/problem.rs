@@ -15,7 +15,10 @@ use crate::terminal::output::Output;
 
 /// Reads a mesh for `case`, and smooths it if the case asks for that.
 pub(crate) fn read(case: &Case, file: &Path, output: &Output) -> Result<(Mesh, Reading), Failure> {
-    let (mesh, reading) = surfaces::read_with_notes(file, case.description.lenient, output)?;
+    // A sweep may vary the mesh.
+    let stack = case.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
+    let lenient = case.description.lenient;
+    let (mesh, reading) = surfaces::read_with_notes(file, stack, lenient, output)?;
     let Some(angle) = case.smooth else { return Ok((mesh, reading)) };
     if mesh.patches.is_some() {
         let name = file.display();

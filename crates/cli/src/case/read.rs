@@ -22,7 +22,7 @@ use super::{
 };
 use crate::files;
 use crate::report::units::LengthUnit;
-use crate::surfaces::{fastcap_model, layout, unreadable};
+use crate::surfaces::{check_stack, fastcap_model, has_nets, is_layout, layout, unreadable};
 use crate::terminal::exit::{Exit, Failure};
 
 /// No case file is this long. A mesh passed by mistake is, and should not be read whole.
@@ -30,13 +30,16 @@ const LARGEST: u64 = 4 << 20;
 
 /// Reads and checks the file at `path`.
 pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> {
+    if has_nets(path) {
+        check_stack(path, overrides.stack.as_deref())?;
+    }
     let text = if farad::fastcap::is_name(path) {
         let model = fastcap_model(path, overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::text(&model, path, &file, overrides)?
     } else if overrides.unit.is_some() {
-        let (what, help) = if farad::pex25d::is_name(path) {
-            ("a layout that names its unit", "change UNITS in the file")
+        let (what, help) = if is_layout(path) {
+            ("a layout that names its unit", "leave it out")
         } else {
             ("a case file", "change `unit` in its [mesh] table")
         };
@@ -48,14 +51,15 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
             ),
             help,
         ));
-    } else if farad::pex25d::is_name(path) {
-        let model = layout(path, overrides.lenient)?;
+    } else if is_layout(path) {
+        let model = layout(path, overrides.stack.as_deref(), overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
         fastcap::of_layout(&model, path, &file, overrides)?
     } else {
         read_text(path)?
     };
     let mut case = parse(path, &text, overrides)?;
+    check_stack(&case.mesh, case.stack.as_deref())?;
     read_files(&mut case)?;
     Ok(case)
 }
@@ -153,6 +157,9 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let title = top.text("title").map_or_else(|| stem.to_string(), |title| title.value);
     let mesh_section = top.section("mesh");
     let mesh = mesh_section.text("file").and_then(|file| existing(top, base, "mesh", file));
+    let of_layout =
+        mesh_section.text("stack").and_then(|file| existing(top, base, "stack file", file));
+    let of_layout = overrides.stack.clone().or(of_layout.map(|file| file.value));
     let unit = mesh_section.choice("unit").and_then(|unit| LengthUnit::from_name(&unit.value));
     let ignore = mesh_section.names("ignore").unwrap_or_default();
     let smooth = mesh_section.number("smooth").map(|angle| angle.value);
@@ -250,6 +257,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     Some(Case {
         title,
         mesh: mesh?.value,
+        stack: of_layout,
         smooth,
         description,
         options,

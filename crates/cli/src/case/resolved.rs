@@ -53,6 +53,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("ignore", list(&description.ignore)),
         ]
         .into_iter()
+        .chain(case.stack.iter().map(|stack| ("stack", string(&paths::relative(folder, stack)))))
         .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
         .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );

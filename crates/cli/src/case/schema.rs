@@ -125,13 +125,14 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 79] = [
+pub(crate) const KEYS: [Key; 80] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
     key("mesh", "unit", ValueKind::Choice(&UNITS), Absent::Error),
     key("mesh", "ignore", ValueKind::Names, Absent::Default("[]")),
     key("mesh", "lenient", ValueKind::Bool, Absent::Default("false")),
+    key("mesh", "stack", ValueKind::Path, Absent::Default("none")),
     key("mesh", "smooth", ValueKind::Number { low: 0.0, high: 180.0 }, Absent::Default("none")),
     key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
     key("stack", "axis", ValueKind::Choice(&AXES), Absent::Default("z")),

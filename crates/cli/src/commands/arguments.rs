@@ -1,7 +1,7 @@
 //! Options that several commands share, and their values.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use farad::LengthUnit;
 
@@ -39,6 +39,10 @@ pub(super) struct Solving {
     quiet: bool,
     #[command(flatten)]
     listed: Listed,
+    /// The file that says what the layers of a GDSII layout are (docs/user-guide.md), over the
+    /// case's mesh.stack
+    #[arg(long, value_name = "STACK.toml")]
+    stack: Option<PathBuf>,
     /// Print the content of results.json, and nothing else, to stdout
     #[arg(long)]
     pub(super) json: bool,
@@ -93,6 +97,7 @@ impl Solving {
             tolerance: self.tolerance,
             method: self.method,
             density: self.density,
+            stack: self.stack.clone(),
             ..self.listed.over(overrides)
         };
         let case = Case::load(case, &overrides)?;

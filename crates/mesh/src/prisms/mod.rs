@@ -1,10 +1,11 @@
 //! Upright prisms made a surface: what layouts of chips and boards describe.
 //!
 //! Prisms have labels, and of those that cover a place the first counts. Between heights at which
-//! prisms begin or end, the plane is cut along all outlines (`slab`). There are walls where labels
-//! differ, and faces where they differ between one slab and the next. Every triangle knows the
-//! labels on both sides of it; the surface is closed by construction.
+//! prisms begin or end, the plane is cut along all outlines (`slab`, of lines that `cut` has cut).
+//! There are walls where labels differ, and faces where they differ between one slab and the next.
+//! Every triangle knows the labels on both sides of it; the surface is closed by construction.
 
+mod cut;
 mod slab;
 
 use std::collections::{HashMap, HashSet};

@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
-use spade::{
-    ConstrainedDelaunayTriangulation, FloatTriangulation as _, HierarchyHintGenerator, Point2,
-    PositionInTriangulation, Triangulation as _,
-};
+use robust::{Coord, orient2d};
+use spade::{ConstrainedDelaunayTriangulation, HierarchyHintGenerator, Point2, Triangulation as _};
 
+use super::cut::cut;
 use super::{Fault, OUTSIDE, Point, Prism, edges};
+use crate::bvh::{Box3, Bvh};
 
 /// Sine of the angle between pieces of one straight line.
 const STRAIGHT: f64 = 1e-12;
 
 /// Vertices within this of a line, relative to its length, lie on it: cuts are rounded.
-const ON: f64 = 1e-10;
+pub(super) const ON: f64 = 1e-10;
 
 /// A straight piece of a line on which labels change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,27 +37,42 @@ impl Segment {
 
 type Cdt = ConstrainedDelaunayTriangulation<Point2<f64>, (), (), (), HierarchyHintGenerator<f64>>;
 
-/// Triangles between lines.
+/// Triangles between lines. Where points are in it is not asked of `spade`, whose search may go
+/// around in circles where lines hold triangles away from Delaunay's.
 #[derive(Default)]
-pub(super) struct Plan(Cdt);
+pub(super) struct Plan {
+    cdt: Cdt,
+    /// The vertices, sorted by each coordinate.
+    sorted: [Vec<Point>; 2],
+}
 
 impl Plan {
     /// Cuts the plane along lines, where they cross too.
     pub(super) fn new(lines: impl Iterator<Item = [Point; 2]>) -> Result<Self, Fault> {
         let mut cdt = Cdt::new();
-        for [a, b] in lines {
+        let mut ends = Vec::new();
+        // All of them before any line, for the same reason.
+        for [a, b] in cut(lines)? {
             let [from, to] = [a, b].map(|[x, y]| cdt.insert(Point2::new(x, y)));
-            let (from, to) = (from.map_err(|_| Fault::Outline)?, to.map_err(|_| Fault::Outline)?);
-            if from != to {
-                cdt.add_constraint_and_split(from, to, |at| at);
+            ends.push([from.map_err(|_| Fault::Outline)?, to.map_err(|_| Fault::Outline)?]);
+        }
+        for [from, to] in ends {
+            if cdt.try_add_constraint(from, to).is_empty() {
+                return Err(Fault::Outline);
             }
         }
-        Ok(Self(cdt))
+        let sorted = [0, 1].map(|k| {
+            let mut all: Vec<Point> =
+                cdt.vertices().map(|vertex| [vertex.position().x, vertex.position().y]).collect();
+            all.sort_by(|a, b| a[k].total_cmp(&b[k]));
+            all
+        });
+        Ok(Self { cdt, sorted })
     }
 
     /// Corners, anticlockwise, and centres of all triangles.
     pub(super) fn triangles(&self) -> impl Iterator<Item = ([Point; 3], Point)> {
-        self.0.inner_faces().map(|face| {
+        self.cdt.inner_faces().map(|face| {
             let corners = face.positions().map(|x| [x.x, x.y]);
             (corners, centre(corners))
         })
@@ -68,12 +83,13 @@ impl Plan {
         let along = minus(b, a);
         let square = along[0] * along[0] + along[1] * along[1];
         let near = ON * square.sqrt();
-        let corner = |least: bool, by: f64| {
-            let of = |k: usize| if least { a[k].min(b[k]) } else { a[k].max(b[k]) };
-            Point2::new(of(0) + by, of(1) + by)
-        };
-        let around = self.0.get_vertices_in_rectangle(corner(true, -near), corner(false, near));
-        let places = around.map(|vertex| [vertex.position().x, vertex.position().y]);
+        let [along_x, along_y] = [0, 1].map(|k| {
+            let (low, high) = (a[k].min(b[k]) - near, a[k].max(b[k]) + near);
+            let all = &self.sorted[k];
+            let range = all.partition_point(|x| x[k] < low)..all.partition_point(|x| x[k] <= high);
+            &all[range]
+        });
+        let around = if along_x.len() < along_y.len() { along_x } else { along_y };
         let is_inside = |x: &Point| {
             let off = minus(*x, a);
             let share = (off[0] * along[0] + off[1] * along[1]) / square;
@@ -84,16 +100,16 @@ impl Plan {
                 && cross(along, off).abs() <= near * square.sqrt()
                 && keep(*x)
         };
-        places.filter(is_inside).collect()
+        around.iter().copied().filter(is_inside).collect()
     }
 }
 
 /// What is between two heights.
 #[derive(Default)]
 pub(super) struct Slab {
-    plan: Plan,
-    /// Of the faces, the outer one included.
-    labels: Vec<u32>,
+    /// Corners of triangles, and their labels.
+    faces: Vec<([Point; 3], u32)>,
+    tree: Bvh,
     /// In their order.
     pub(super) segments: Vec<Segment>,
 }
@@ -109,9 +125,11 @@ impl Slab {
         let bounds: Vec<[Point; 2]> = inside.iter().map(|&k| bounds(&prisms[k])).collect();
         let rings = inside.iter().flat_map(|&k| &prisms[k].rings);
         let plan = Plan::new(rings.flat_map(|ring| edges(ring)))?;
-        let mut labels = vec![OUTSIDE; plan.0.num_all_faces()];
-        for face in plan.0.inner_faces() {
-            let at = centre(face.positions().map(|x| [x.x, x.y]));
+        let mut labels = vec![OUTSIDE; plan.cdt.num_all_faces()];
+        let mut faces = Vec::with_capacity(labels.len());
+        for face in plan.cdt.inner_faces() {
+            let corners = face.positions().map(|x| [x.x, x.y]);
+            let at = centre(corners);
             let is_near =
                 |[low, high]: &[Point; 2]| (0..2).all(|k| low[k] <= at[k] && high[k] >= at[k]);
             let near = inside.iter().zip(&bounds).filter(|(_, bounds)| is_near(bounds));
@@ -126,24 +144,42 @@ impl Slab {
                 return Err(Fault::Meeting { prisms: [first, other], at });
             }
             labels[face.fix().index()] = label;
+            if label != OUTSIDE {
+                faces.push((corners, label));
+            }
         }
-        let segments = segments(&plan.0, &labels);
-        Ok(Self { plan, labels, segments })
+        let segments = segments(&plan.cdt, &labels);
+        let flat =
+            |(corners, _): &([Point; 3], u32)| Box3::around(&corners.map(|[x, y]| [x, y, 0.0]));
+        let tree = Bvh::new(&faces.iter().map(flat).collect::<Vec<Box3>>());
+        Ok(Self { faces, tree, segments })
     }
 
     /// The label at a point that lies on no segment.
     pub(super) fn label_at(&self, [x, y]: Point) -> u32 {
-        let cdt = &self.plan.0;
-        let face = match cdt.locate(Point2::new(x, y)) {
-            PositionInTriangulation::OnFace(face) => face.index(),
-            PositionInTriangulation::OnEdge(edge) => cdt.directed_edge(edge).face().fix().index(),
-            PositionInTriangulation::OnVertex(vertex) => {
-                let edge = cdt.vertex(vertex).out_edge();
-                edge.map_or(0, |edge| edge.face().fix().index())
-            }
-            _ => return OUTSIDE,
+        let at = Box3 { low: [x, y, 0.0], high: [x, y, 0.0] };
+        let holds = |&face: &u32| {
+            let corners = self.faces[face as usize].0;
+            let side = |k: usize| {
+                let [a, b] = [corners[k], corners[(k + 1) % 3]];
+                let [a, b, at] = [a, b, [x, y]].map(|[x, y]| Coord { x, y });
+                orient2d(a, b, at)
+            };
+            (0..3).all(|k| side(k) >= 0.0)
         };
-        self.labels.get(face).copied().unwrap_or(OUTSIDE)
+        let mut open = if self.tree.nodes.is_empty() { vec![] } else { vec![0] };
+        while let Some(node) = open.pop() {
+            let node = &self.tree.nodes[node as usize];
+            if !node.bounds.holds(&at) {
+                continue;
+            }
+            if node.count == 0 {
+                open.extend([node.children, node.children + 1]);
+            } else if let Some(face) = self.tree.members(node).iter().find(|face| holds(face)) {
+                return self.faces[*face as usize].1;
+            }
+        }
+        OUTSIDE
     }
 }
 

@@ -21,8 +21,12 @@ use crate::terminal::output::Output;
 /// Arguments of `farad mesh check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, FastCap's .lst, .qui or .neu, or a
+    /// layout: .pex25d, or .gds with its --stack
     file: PathBuf,
+    /// The file that says what the layers of a GDSII layout are
+    #[arg(long, value_name = "STACK.toml")]
+    stack: Option<PathBuf>,
     /// VTK file for the defects, if there are any [default: FILE.defects.vtu in the current folder]
     #[arg(short, long, value_name = "FILE.vtu")]
     output: Option<PathBuf>,
@@ -38,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     if let Some(target) = &args.output {
         check_target(target, args)?;
     }
-    let (mesh, read, report) = info::study(&args.file)?;
+    let (mesh, read, report) = info::study(&args.file, args.stack.as_deref())?;
     let output = Output::default();
     output.data(&info::describe(&args.file, &read, &report))?;
     let is_case = surfaces::has_nets(&args.file);
@@ -69,7 +73,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let (mut remarks, mut conditions, mut refused) = (Vec::new(), Vec::new(), None);
     if is_case {
         remarks.extend((!crossings.is_empty()).then(|| describe(&crossings)));
-        let case = Case::load(&args.file, &Overrides::default());
+        let overrides = Overrides { stack: args.stack.clone(), ..Overrides::default() };
+        let case = Case::load(&args.file, &overrides);
         refused = case.and_then(|case| problem::prepare(&case, mesh)).err();
     } else {
         let meeting = [touching(&mesh), crossing(&mesh, &report, &crossings)];

@@ -14,10 +14,14 @@ use crate::terminal::output::Output;
 /// Arguments of `farad mesh convert`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, or FastCap's .lst, .qui or .neu; of several
-    /// files each is a physical group under its name, or keeps the groups that it has
+    /// Mesh: .msh, .vert or .face, .off, .ply, .stl, FastCap's .lst, .qui or .neu, or a
+    /// layout: .pex25d, or .gds with its --stack; of several files each is a physical group under
+    /// its name, or keeps the groups that it has
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// The file that says what the layers of GDSII layouts are
+    #[arg(long, value_name = "STACK.toml")]
+    stack: Option<PathBuf>,
     #[command(flatten)]
     target: Target,
 }
@@ -87,7 +91,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
     let mut parts = Vec::with_capacity(args.files.len());
     for file in &args.files {
-        let mesh = surfaces::read_to_convert(file, &Output::default())?;
+        let stack = args.stack.as_deref().filter(|_| farad::layout::gds::is_name(file));
+        let mesh = surfaces::read_to_convert(file, stack, &Output::default())?;
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         parts.push((name.into_owned(), mesh));
     }

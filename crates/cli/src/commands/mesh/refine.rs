@@ -27,7 +27,7 @@ pub(crate) struct Args {
 /// Reads, refines and writes a mesh.
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     args.target.check()?;
-    let mut mesh = surfaces::read_to_convert(&args.file, &Output::default())?;
+    let mut mesh = surfaces::read_to_convert(&args.file, None, &Output::default())?;
     // Known before hours of work and all memory are gone.
     refine::count_after(&mesh, args.times).map_err(too_many)?;
     for time in 0..args.times {

@@ -4,19 +4,17 @@
 use std::collections::HashMap;
 
 use mesh::files::Error;
-use mesh::outlines::{Region, difference, grown, intersection, union};
+use mesh::outlines::{Region, bounds, difference, grown, intersection, union};
 use mesh::prisms::Point;
 
-use super::text::{At, Dielectric, Domain, Extent, Named, Text};
-
-/// The net of conductors that belong to none.
-const FLOATING: &str = "FLOATING";
+use super::{At, Dielectric, Domain, Extent, Layout, Named, Owner, whole};
 
 /// A conductor, or several of one net.
 #[derive(Clone, Debug)]
 pub(super) struct Net {
     pub name: String,
-    pub is_floating: bool,
+    /// Whether it is a net, or what becomes of it.
+    pub owner: Owner,
 }
 
 /// Where a body is in the plane.
@@ -56,58 +54,54 @@ pub(super) struct Scene {
     pub ground: Option<f64>,
     /// The part of the plane in which what has no end is modelled.
     pub field: [Point; 2],
-    pub notes: Vec<String>,
 }
 
 impl Scene {
-    pub(super) fn new(text: &Text) -> Result<Self, Error> {
-        let mut layers = layers(text)?;
-        let (nets, metals) = nets(text, &layers)?;
-        let ground = text.ground.as_ref().map(|ground| ground.is[1]);
+    pub(super) fn new(layout: &Layout) -> Result<Self, Error> {
+        let mut layers = layers(layout)?;
+        let (nets, metals) = nets(layout, &layers)?;
+        let ground = layout.ground.as_ref().map(|ground| ground.is[1]);
         for metal in &metals {
             let low = metal.heights[0];
             if let Some(ground) = ground.filter(|ground| low <= *ground) {
-                let shape = &text.shapes[metal.shape];
+                let shape = &layout.shapes[metal.shape];
                 let message = format!(
                     "a shape of net \"{}\" on {} {} the ground plane, so that the net is at 0 V itself: leave its shapes out",
                     nets[metal.net].name,
                     shape.layer,
                     if low < ground { "reaches below the upper side of" } else { "stands on" }
                 );
-                return Err(text.error(shape.at, message));
+                return Err(layout.error(shape.at, message));
             }
         }
-        let field = field(text)?;
-        let mut notes = Vec::new();
-        if !text.skipped.is_empty() {
-            notes.push(format!(
-                "records that are not known are skipped: {}",
-                text.skipped.join(", ")
-            ));
-        }
-        let order = order(text, &layers)?;
+        let field = field(layout)?;
+        let order = order(layout, &layers)?;
         let mut solids: HashMap<&str, Vec<Claim>> = HashMap::new();
-        if let Some(ground) = &text.ground {
+        if let Some(ground) = &layout.ground {
             let claim = Claim { place: Place::Field, heights: ground.is, permittivity: 1.0 };
             solids.insert(&ground.name, vec![claim]);
         }
         let mut claims = Vec::new();
         for k in order {
-            let dielectric = &text.dielectrics[k];
+            let dielectric = &layout.dielectrics[k];
             let solid = match &dielectric.is.extent {
                 Extent::Between(ends) => {
                     let [low, high] = [0, 1].map(|end| layers.get(&ends[end]).map(|h| h[0]));
                     let (Some(low), Some(high)) = (low, high) else {
                         let unknown = if low.is_none() { &ends[0] } else { &ends[1] };
-                        return Err(unknown_name(text, dielectric.at, unknown));
+                        return Err(unknown_name(layout, dielectric.at, unknown));
                     };
                     let permittivity = dielectric.is.permittivity;
                     vec![Claim { place: Place::Field, heights: [low, high], permittivity }]
                 }
+                Extent::Heights(heights) => {
+                    let permittivity = dielectric.is.permittivity;
+                    vec![Claim { place: Place::Field, heights: *heights, permittivity }]
+                }
                 Extent::Film { over, beside, on_field } => {
-                    let wraps = dielectric.is.wraps.as_str();
+                    let wraps = dielectric.is.wraps();
                     if !solids.contains_key(wraps) {
-                        let solid = of_layer(text, &metals, wraps, layers[wraps]);
+                        let solid = of_layer(layout, &metals, wraps, layers[wraps]);
                         solids.insert(wraps, solid);
                     }
                     let bottom = layers[wraps][0];
@@ -117,52 +111,49 @@ impl Scene {
             let solid: Vec<Claim> =
                 solid.into_iter().filter(|claim| claim.heights[0] < claim.heights[1]).collect();
             let extent = match &dielectric.is.extent {
-                Extent::Between(_) => solid.first().map(|claim| claim.heights),
+                Extent::Between(_) | Extent::Heights(_) => solid.first().map(|claim| claim.heights),
                 Extent::Film { over, on_field, .. } => {
-                    let [low, high] = layers[&dielectric.is.wraps];
-                    Some([low, (high + over).max(low + on_field)])
+                    let [low, high] = layers[dielectric.is.wraps()];
+                    Some([low, whole((high + over).max(low + on_field))])
                 }
             };
             layers.insert(dielectric.name.clone(), extent.unwrap_or_default());
             claims.extend(solid.iter().cloned());
             solids.insert(&dielectric.name, solid);
         }
-        let background = text.background.as_ref().map_or(1.0, |background| background.is);
-        if text.background.is_none() {
-            notes.push("there is no DIELECTRIC_BACKGROUND: it is vacuum".into());
-        }
-        let [low, high] = outline(text);
+        let [low, high] = outline(layout);
         let heights = bounds(metals.iter().map(|metal| &metal.heights));
         let metal = [[low[0], low[1], heights[0][0]], [high[0], high[1], heights[1][1]]];
-        Ok(Self { nets, metals, metal, claims, background, ground, field, notes })
+        let background = layout.background;
+        Ok(Self { nets, metals, metal, claims, background, ground, field })
     }
 }
 
-fn unknown_name(text: &Text, at: At, name: &str) -> Error {
+fn unknown_name(layout: &Layout, at: At, name: &str) -> Error {
     let message = format!(
-        "there is no GROUND_PLANE, METAL, VIA or dielectric called {name}, or it is made of this one"
+        "there is no ground plane, metal, via or dielectric called {name}, or it is made of this one"
     );
-    text.error(at, message)
+    layout.error(at, message)
 }
 
 /// The heights of ground plane, metals and vias.
-fn layers(text: &Text) -> Result<HashMap<String, [f64; 2]>, Error> {
+pub(super) fn layers(layout: &Layout) -> Result<HashMap<String, [f64; 2]>, Error> {
     let mut layers = HashMap::new();
-    let names = text.ground.iter().chain(&text.metals).map(|layer| (&layer.name, layer.at));
-    let names = names.chain(text.vias.iter().map(|via| (&via.name, via.at)));
-    let names = names.chain(text.dielectrics.iter().map(|of| (&of.name, of.at)));
+    let names = layout.ground.iter().chain(&layout.metals).map(|layer| (&layer.name, layer.at));
+    let names = names.chain(layout.vias.iter().map(|via| (&via.name, via.at)));
+    let names = names.chain(layout.dielectrics.iter().map(|of| (&of.name, of.at)));
     let mut seen = HashMap::new();
     for (name, at) in names {
         if let Some(former) = seen.insert(name, at) {
-            let message = format!("line {} has something called {name} already", former.line);
-            return Err(text.error(at, message));
+            let message = format!("{} has something called {name} already", former.place);
+            return Err(layout.error(at, message));
         }
     }
-    for layer in text.ground.iter().chain(&text.metals) {
+    for layer in layout.ground.iter().chain(&layout.metals) {
         layers.insert(layer.name.clone(), layer.is);
     }
     // Vias may stand on vias.
-    let mut left: Vec<&Named<[String; 2]>> = text.vias.iter().collect();
+    let mut left: Vec<&Named<[String; 2]>> = layout.vias.iter().collect();
     while !left.is_empty() {
         let before = left.len();
         let mut fault = None;
@@ -181,61 +172,62 @@ fn layers(text: &Text) -> Result<HashMap<String, [f64; 2]>, Error> {
         if let Some(at) = fault {
             let message = "the via has no height: it goes from the top of the first layer to the bottom of the second one, \
                            which must lie above it";
-            return Err(text.error(at, message));
+            return Err(layout.error(at, message));
         }
         if left.len() == before {
             let via = left[0];
             let unknown = via.is.iter().find(|name| !layers.contains_key(*name));
-            return Err(unknown_name(text, via.at, unknown.map_or("", String::as_str)));
+            return Err(unknown_name(layout, via.at, unknown.map_or("", String::as_str)));
         }
     }
     Ok(layers)
 }
 
 /// The nets that have shapes, and these.
-fn nets(text: &Text, layers: &HashMap<String, [f64; 2]>) -> Result<(Vec<Net>, Vec<Metal>), Error> {
-    let of_name: HashMap<&str, &Named<String>> =
-        text.conductors.iter().map(|conductor| (conductor.name.as_str(), conductor)).collect();
+fn nets(
+    layout: &Layout,
+    layers: &HashMap<String, [f64; 2]>,
+) -> Result<(Vec<Net>, Vec<Metal>), Error> {
+    let of_name: HashMap<&str, &Named<Owner>> =
+        layout.conductors.iter().map(|conductor| (conductor.name.as_str(), conductor)).collect();
     let is_layer = |name: &str| {
-        text.metals.iter().any(|metal| metal.name == name)
-            || text.vias.iter().any(|via| via.name == name)
+        layout.metals.iter().any(|metal| metal.name == name)
+            || layout.vias.iter().any(|via| via.name == name)
     };
     let (mut nets, mut metals): (Vec<Net>, Vec<Metal>) = (Vec::new(), Vec::new());
     let mut index_of: HashMap<&str, usize> = HashMap::new();
-    for (shape, of) in text.shapes.iter().enumerate() {
+    for (shape, of) in layout.shapes.iter().enumerate() {
         let Some(conductor) = of_name.get(of.conductor.as_str()) else {
             let message = format!("there is no CONDUCTOR {}", of.conductor);
-            return Err(text.error(of.at, message));
+            return Err(layout.error(of.at, message));
         };
         if !is_layer(&of.layer) {
             let message = format!("there is no METAL or VIA called {}", of.layer);
-            return Err(text.error(of.at, message));
+            return Err(layout.error(of.at, message));
         }
-        let is_floating = conductor.is == FLOATING;
-        let name = if is_floating { &conductor.name } else { &conductor.is };
+        let (name, owner) = match &conductor.is {
+            Owner::Net(name) => (name, &conductor.is),
+            other => (&conductor.name, other),
+        };
         let net = *index_of.entry(name).or_insert_with(|| {
-            nets.push(Net { name: name.clone(), is_floating });
+            nets.push(Net { name: name.clone(), owner: owner.clone() });
             nets.len() - 1
         });
-        if nets[net].is_floating != is_floating {
+        if nets[net].owner != *owner {
             let message = format!(
                 "the floating conductor {name} has the name of a net: give it another name"
             );
-            return Err(text.error(conductor.at, message));
+            return Err(layout.error(conductor.at, message));
         }
         metals.push(Metal { net, shape, heights: layers[&of.layer] });
-    }
-    if metals.is_empty() {
-        let message = "there is no shape in it; shapes are records BOX and POLYGON";
-        return Err(text.error(At { file: 0, line: 1 }, message));
     }
     Ok((nets, metals))
 }
 
 /// The part of the plane in which what has no end is modelled.
-fn field(text: &Text) -> Result<[Point; 2], Error> {
-    let [low, high] = outline(text);
-    let margin = match text.domain {
+fn field(layout: &Layout) -> Result<[Point; 2], Error> {
+    let [low, high] = outline(layout);
+    let margin = match layout.domain {
         Some(Domain::Box(field)) => return Ok(field),
         Some(Domain::Margin(margin)) => margin,
         None => [(high[0] - low[0]).max(high[1] - low[1]); 2],
@@ -244,43 +236,39 @@ fn field(text: &Text) -> Result<[Point; 2], Error> {
 }
 
 /// The corners of the rectangle around all shapes.
-fn outline(text: &Text) -> [Point; 2] {
-    bounds(text.shapes.iter().flat_map(|shape| shape.polygon.iter().flatten()))
-}
-
-fn bounds<'a>(points: impl Iterator<Item = &'a Point>) -> [Point; 2] {
-    let none = [[f64::INFINITY; 2], [f64::NEG_INFINITY; 2]];
-    points.fold(none, |[low, high], at| {
-        [[0, 1].map(|k| low[k].min(at[k])), [0, 1].map(|k| high[k].max(at[k]))]
-    })
+fn outline(layout: &Layout) -> [Point; 2] {
+    bounds(layout.shapes.iter().flat_map(|shape| shape.polygon.iter().flatten()))
 }
 
 /// The dielectrics, those first that count first: on metal before those on them.
-fn order(text: &Text, layers: &HashMap<String, [f64; 2]>) -> Result<Vec<usize>, Error> {
+fn order(layout: &Layout, layers: &HashMap<String, [f64; 2]>) -> Result<Vec<usize>, Error> {
     let mut depths: HashMap<&str, usize> = layers.keys().map(|name| (name.as_str(), 0)).collect();
-    let mut left: Vec<usize> = (0..text.dielectrics.len()).collect();
+    let is_on = |k: &usize| layout.dielectrics[*k].is.wraps.is_some();
+    let all = 0..layout.dielectrics.len();
+    let (mut left, last): (Vec<usize>, Vec<usize>) = all.partition(is_on);
     let mut depth = 0;
     let mut order = Vec::with_capacity(left.len());
     while !left.is_empty() {
         let is_next = |k: &usize| {
-            depths.get(text.dielectrics[*k].is.wraps.as_str()).is_some_and(|of| *of == depth)
+            depths.get(layout.dielectrics[*k].is.wraps()).is_some_and(|of| *of == depth)
         };
         let (next, others): (Vec<usize>, Vec<usize>) = left.into_iter().partition(is_next);
         if next.is_empty() {
-            let first = &text.dielectrics[others[0]];
-            return Err(unknown_name(text, first.at, &first.is.wraps));
+            let first = &layout.dielectrics[others[0]];
+            return Err(unknown_name(layout, first.at, first.is.wraps()));
         }
         depth += 1;
-        depths.extend(next.iter().map(|&k| (text.dielectrics[k].name.as_str(), depth)));
+        depths.extend(next.iter().map(|&k| (layout.dielectrics[k].name.as_str(), depth)));
         order.extend(next);
         left = others;
     }
+    order.extend(last);
     Ok(order)
 }
 
 /// The metal of a layer, of all nets.
-fn of_layer(text: &Text, metals: &[Metal], layer: &str, heights: [f64; 2]) -> Vec<Claim> {
-    let own = metals.iter().map(|metal| &text.shapes[metal.shape]);
+fn of_layer(layout: &Layout, metals: &[Metal], layer: &str, heights: [f64; 2]) -> Vec<Claim> {
+    let own = metals.iter().map(|metal| &layout.shapes[metal.shape]);
     let own: Vec<_> =
         own.filter(|shape| shape.layer == layer).map(|shape| shape.polygon.clone()).collect();
     if own.is_empty() {
@@ -302,7 +290,7 @@ fn film(
     let mut claims = Vec::new();
     let mut covered = Some(Region::new());
     for Claim { place, heights, .. } in wrapped {
-        let heights = [heights[0], heights[1] + over];
+        let heights = [heights[0], whole(heights[1] + over)];
         let place = match place {
             Place::Field => {
                 covered = None;
@@ -324,7 +312,7 @@ fn film(
         } else {
             Place::Region(difference(&field, &covered))
         };
-        claims.push(Claim { place, heights: [bottom, bottom + on_field], permittivity });
+        claims.push(Claim { place, heights: [bottom, whole(bottom + on_field)], permittivity });
     }
     claims
 }

@@ -1,12 +1,33 @@
-//! The records of a PEX25D file.
+//! The text format PEX25D of KLayout-PEX: records of layers, dielectrics, conductors and shapes.
+//!
+//! ```
+//! use farad::layout::pex25d;
+//! use farad::{Options, Problem, Quiet};
+//! use std::path::Path;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = "PEX25D 1.0\nUNITS LENGTH um GRID 0.001\nGROUND_PLANE sub Z_OFFSETS -0.3 0\n\
+//!             METAL met1 Z_OFFSETS 1 1.4\nCONDUCTOR a a\n\
+//!             BOX CONDUCTOR a LAYER met1 LL 0 0 UR 4 1\n";
+//! let model = pex25d::read(Path::new("bar.pex25d"), false, |_| Ok(text.into()))?;
+//! let solution = Problem::new(model.description, model.mesh)?.solve(&Options::default(), &Quiet)?;
+//! assert_eq!(solution.matrices().maxwell_farad.len(), 1);
+//! # Ok(())
+//! # }
+//! ```
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mesh::files::{Cause, Error, FormatError, in_file};
+use mesh::gmsh::Place as Where;
 use mesh::outlines::Polygon;
 use mesh::prisms::Point;
 
+use super::{At, Dielectric, Domain, Extent, Layout, Model, Named, Owner, Shape};
 use crate::units::LengthUnit;
+
+/// The net of conductors that belong to none.
+const FLOATING: &str = "FLOATING";
 
 /// Records that say nothing about capacitance.
 const WITHOUT_USE: [&str; 2] = ["RESISTANCE", "TERMINAL"];
@@ -45,109 +66,85 @@ const MOST: f64 = (1u64 << 50) as f64;
 /// Files within files, at most.
 const DEEPEST: usize = 16;
 
-/// Where a record begins: index of the file, and its line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct At {
-    pub(super) file: usize,
-    pub(super) line: usize,
+/// Whether the name ends in .pex25d.
+pub fn is_name(path: &Path) -> bool {
+    path.extension().is_some_and(|own| own.eq_ignore_ascii_case("pex25d"))
 }
 
-/// What a name stands for, and where that is said.
-#[derive(Clone, Debug)]
-pub(super) struct Named<T> {
-    pub name: String,
-    pub at: At,
-    pub is: T,
+/// Reads a file and those that it includes, whose bytes `load` gets; [`mesh::files::load`] gets
+/// them from the disk. Records that are not known are skipped if this is `lenient`.
+///
+/// # Errors
+/// Those of `load`, and [`Error::Format`], with the line, what is wrong and what to do.
+pub fn read(
+    path: &Path,
+    lenient: bool,
+    mut load: impl FnMut(&Path) -> Result<Vec<u8>, Error>,
+) -> Result<Model, Error> {
+    let mut text = Text::default();
+    text.layout.background = 1.0;
+    text.layout.domain_said_by = "DOMAIN_MARGIN and DOMAIN_BOX say";
+    text.read(path, lenient, &mut load)?;
+    let Text { mut layout, has_background, skipped } = text;
+    if layout.shapes.is_empty() {
+        let at = At { file: 0, place: Where::Line(1) };
+        let message = "there is no shape in it; shapes are records BOX and POLYGON";
+        return Err(layout.error(at, message));
+    }
+    if !skipped.is_empty() {
+        layout
+            .notes
+            .push(format!("records that are not known are skipped: {}", skipped.join(", ")));
+    }
+    if !has_background {
+        layout.notes.push("there is no DIELECTRIC_BACKGROUND: it is vacuum".into());
+    }
+    Model::new(layout)
 }
 
-/// What kind of dielectric it is; lengths in grid units, as everywhere.
-#[derive(Clone, Debug)]
-pub(super) enum Extent {
-    /// All of the plane from the bottom of one thing to the bottom of another.
-    Between([String; 2]),
-    /// A film: its thickness over what it wraps, beside it, and where that is not.
-    Film { over: f64, beside: f64, on_field: f64 },
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Dielectric {
-    pub wraps: String,
-    pub permittivity: f64,
-    pub extent: Extent,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Shape {
-    pub conductor: String,
-    pub layer: String,
-    pub polygon: Polygon,
-    pub at: At,
-}
-
-/// How far what has no end is to be modelled.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Domain {
-    Margin(Point),
-    Box([Point; 2]),
-}
-
-/// The content of a file and of those that it includes.
+/// A layout, and what else its text says.
 #[derive(Default)]
-pub(super) struct Text {
-    files: Vec<PathBuf>,
-    pub unit: Option<LengthUnit>,
-    /// The grid unit.
-    pub grid: f64,
-    pub version: String,
-    pub title: Option<String>,
-    pub ground: Option<Named<[f64; 2]>>,
-    pub metals: Vec<Named<[f64; 2]>>,
-    pub vias: Vec<Named<[String; 2]>>,
-    pub dielectrics: Vec<Named<Dielectric>>,
-    pub background: Option<Named<f64>>,
-    /// Their nets.
-    pub conductors: Vec<Named<String>>,
-    pub shapes: Vec<Shape>,
-    pub domain: Option<Domain>,
+struct Text {
+    layout: Layout,
+    has_background: bool,
     /// Records that were skipped because nothing is known of them.
-    pub skipped: Vec<String>,
+    skipped: Vec<String>,
 }
 
 impl Text {
     /// The error of this text at a record.
-    pub(super) fn error(&self, at: At, message: impl Into<String>) -> Error {
-        let path = self.files.get(at.file).map_or(Path::new(""), PathBuf::as_path);
-        in_file(path)(Cause::Other(message.into()).on_line(at.line))
+    fn error(&self, at: At, message: impl Into<String>) -> Error {
+        self.layout.error(at, message)
     }
 
     /// Reads a file and those that it includes.
-    pub(super) fn read(
+    fn read(
         &mut self,
         path: &Path,
         lenient: bool,
         load: &mut impl FnMut(&Path) -> Result<Vec<u8>, Error>,
     ) -> Result<(), Error> {
         let bytes = load(path)?;
-        let file = self.files.len();
-        self.files.push(path.to_path_buf());
+        let file = self.layout.files.len();
+        self.layout.files.push(path.to_path_buf());
         let records = records(&bytes).map_err(in_file(path))?;
         if file == 0 {
             let is_header = |words: &Vec<String>| words[0] == "PEX25D";
             if !records.first().is_some_and(|(_, words)| is_header(words)) {
                 let line = records.first().map_or(1, |(line, _)| *line);
                 let message = "the first record must be the version, such as PEX25D 1.0";
-                return Err(self.error(At { file, line }, message));
+                return Err(self.error(At { file, place: Where::Line(line) }, message));
             }
         }
         for (line, words) in records {
-            let at = At { file, line };
+            let at = At { file, place: Where::Line(line) };
             let mut words = words.iter().map(String::as_str);
             let head = words.next().unwrap_or_default();
             if head == "INCLUDE" {
                 let mut rest = Words { head, words, at, text: self };
                 let name = rest.word("the name of a file")?.to_owned();
                 rest.end()?;
-                if self.files.len() > DEEPEST {
+                if self.layout.files.len() > DEEPEST {
                     let message = "too many files are included, or they include each other";
                     return Err(self.error(at, message));
                 }
@@ -180,7 +177,7 @@ impl Text {
                     let message = format!("this is version {version}; versions 1.x are read");
                     return Err(self.error(at, message));
                 }
-                self.version = version;
+                self.layout.format = format!("PEX25D {version}");
             }
             "UNITS" => {
                 of.keyword("LENGTH")?;
@@ -192,13 +189,13 @@ impl Text {
                 of.keyword("GRID")?;
                 let grid = of.positive("the grid")?;
                 of.end()?;
-                (self.unit, self.grid) = (Some(unit), grid);
+                (self.layout.unit, self.layout.grid) = (Some(unit), grid);
             }
             "META" => {
                 let (key, value) = (of.word("a key")?, of.word("a value")?);
                 of.end()?;
                 if key == "source_cell" {
-                    self.title = Some(value.to_owned());
+                    self.layout.title = Some(value.to_owned());
                 }
             }
             "GROUND_PLANE" | "METAL" => {
@@ -212,11 +209,11 @@ impl Text {
                 }
                 let layer = Named { name, at, is: heights };
                 if head == "METAL" {
-                    self.metals.push(layer);
-                } else if self.ground.is_some() {
+                    self.layout.metals.push(layer);
+                } else if self.layout.ground.is_some() {
                     return Err(self.error(at, "there is a GROUND_PLANE already"));
                 } else {
-                    self.ground = Some(layer);
+                    self.layout.ground = Some(layer);
                 }
             }
             "VIA" => {
@@ -225,7 +222,7 @@ impl Text {
                 let below = of.word("the layer below")?.to_owned();
                 let above = of.word("the layer above")?.to_owned();
                 of.end()?;
-                self.vias.push(Named { name, at, is: [below, above] });
+                self.layout.vias.push(Named { name, at, is: [below, above] });
             }
             "DIELECTRIC_SIMPLE" | "DIELECTRIC_CONFORMAL" => {
                 let name = of.word("a name")?.to_owned();
@@ -255,28 +252,31 @@ impl Text {
                     }
                 };
                 of.end()?;
-                let is = Dielectric { wraps, permittivity, extent };
-                self.dielectrics.push(Named { name, at, is });
+                let is = Dielectric { wraps: Some(wraps), permittivity, extent };
+                self.layout.dielectrics.push(Named { name, at, is });
             }
             "DIELECTRIC_BACKGROUND" => {
-                let name = of.word("a name")?.to_owned();
+                of.word("a name")?;
                 of.keyword("PERMITTIVITY")?;
                 let is = of.positive("the relative permittivity")?;
                 of.end()?;
-                if self.background.is_some() {
+                if self.has_background {
                     return Err(self.error(at, "there is a DIELECTRIC_BACKGROUND already"));
                 }
-                self.background = Some(Named { name, at, is });
+                (self.has_background, self.layout.background) = (true, is);
             }
             "CONDUCTOR" => {
                 let name = of.word("a name")?.to_owned();
-                let is = of.word("a net, or FLOATING")?.to_owned();
+                let is = match of.word("a net, or FLOATING")? {
+                    FLOATING => Owner::Floating,
+                    net => Owner::Net(net.to_owned()),
+                };
                 of.end()?;
-                if self.conductors.iter().any(|known| known.name == name) {
+                if self.layout.conductors.iter().any(|known| known.name == name) {
                     let message = format!("there is a CONDUCTOR {name} already");
                     return Err(self.error(at, message));
                 }
-                self.conductors.push(Named { name, at, is });
+                self.layout.conductors.push(Named { name, at, is });
             }
             "BOX" | "POLYGON" => {
                 of.keyword("CONDUCTOR")?;
@@ -284,7 +284,7 @@ impl Text {
                 of.keyword("LAYER")?;
                 let layer = of.word("the name of a METAL or VIA")?.to_owned();
                 let polygon = if head == "BOX" { vec![of.rectangle()?] } else { of.rings()? };
-                self.shapes.push(Shape { conductor, layer, polygon, at });
+                self.layout.shapes.push(Shape { conductor, layer, polygon, at });
             }
             "DOMAIN_MARGIN" => {
                 let mut margin = [0.0; 3];
@@ -297,7 +297,7 @@ impl Text {
                     return Err(self.error(at, "a margin is negative"));
                 }
                 // A box wins.
-                self.domain.get_or_insert(Domain::Margin([margin[0], margin[1]]));
+                self.layout.domain.get_or_insert(Domain::Margin([margin[0], margin[1]]));
             }
             "DOMAIN_BOX" => {
                 let mut corners = [[0.0; 3]; 2];
@@ -312,7 +312,7 @@ impl Text {
                 if x >= u || y >= v {
                     return Err(self.error(at, "the lower left corner (LL) must come first"));
                 }
-                self.domain = Some(Domain::Box([[x, y], [u, v]]));
+                self.layout.domain = Some(Domain::Box([[x, y], [u, v]]));
             }
             head if WITHOUT_USE.contains(&head) => {}
             head if CLAUSES.contains(&head) => {
@@ -380,7 +380,7 @@ impl<'a, W: Iterator<Item = &'a str>> Words<'_, '_, W> {
     /// A length in grid units.
     fn length(&mut self, what: &str) -> Result<f64, Error> {
         let value = self.number(what)?;
-        let grid = self.text.grid;
+        let grid = self.text.layout.grid;
         if grid == 0.0 {
             let message = "lengths need UNITS LENGTH ... GRID ... in a line before";
             return Err(self.text.error(self.at, message));

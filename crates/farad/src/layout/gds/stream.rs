@@ -1,0 +1,540 @@
+//! The records of a GDSII file, as cells and what they are made of.
+
+use std::collections::HashMap;
+
+use mesh::files::{Cause, FormatError};
+use mesh::gmsh::Place;
+use mesh::prisms::Point;
+
+/// Types of records, and what they are called.
+const RECORDS: [(u8, &str); 28] = [
+    (HEADER, "HEADER"),
+    (BGNLIB, "BGNLIB"),
+    (LIBNAME, "LIBNAME"),
+    (UNITS, "UNITS"),
+    (ENDLIB, "ENDLIB"),
+    (BGNSTR, "BGNSTR"),
+    (STRNAME, "STRNAME"),
+    (ENDSTR, "ENDSTR"),
+    (BOUNDARY, "BOUNDARY"),
+    (PATH, "PATH"),
+    (SREF, "SREF"),
+    (AREF, "AREF"),
+    (TEXT, "TEXT"),
+    (LAYER, "LAYER"),
+    (DATATYPE, "DATATYPE"),
+    (WIDTH, "WIDTH"),
+    (XY, "XY"),
+    (ENDEL, "ENDEL"),
+    (SNAME, "SNAME"),
+    (COLROW, "COLROW"),
+    (TEXTTYPE, "TEXTTYPE"),
+    (STRING, "STRING"),
+    (STRANS, "STRANS"),
+    (MAG, "MAG"),
+    (ANGLE, "ANGLE"),
+    (PATHTYPE, "PATHTYPE"),
+    (BOX, "BOX"),
+    (NODE, "NODE"),
+];
+
+const HEADER: u8 = 0x00;
+const BGNLIB: u8 = 0x01;
+const LIBNAME: u8 = 0x02;
+const UNITS: u8 = 0x03;
+const ENDLIB: u8 = 0x04;
+const BGNSTR: u8 = 0x05;
+const STRNAME: u8 = 0x06;
+const ENDSTR: u8 = 0x07;
+const BOUNDARY: u8 = 0x08;
+const PATH: u8 = 0x09;
+const SREF: u8 = 0x0A;
+const AREF: u8 = 0x0B;
+const TEXT: u8 = 0x0C;
+const LAYER: u8 = 0x0D;
+const DATATYPE: u8 = 0x0E;
+const WIDTH: u8 = 0x0F;
+const XY: u8 = 0x10;
+const ENDEL: u8 = 0x11;
+const SNAME: u8 = 0x12;
+const COLROW: u8 = 0x13;
+const NODE: u8 = 0x15;
+const TEXTTYPE: u8 = 0x16;
+const STRING: u8 = 0x19;
+const STRANS: u8 = 0x1A;
+const MAG: u8 = 0x1B;
+const ANGLE: u8 = 0x1C;
+const PATHTYPE: u8 = 0x21;
+const BOX: u8 = 0x2D;
+const BOXTYPE: u8 = 0x2E;
+const BGNEXTN: u8 = 0x30;
+const ENDEXTN: u8 = 0x31;
+
+/// Bits of STRANS.
+const MIRRORED: u16 = 0x8000;
+const ABSOLUTE: u16 = 0x0006;
+
+/// A layer and its datatype (texttype, boxtype).
+pub(super) type Layer = (i16, i16);
+
+/// What the ends of a path are like.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Ends {
+    Round,
+    /// The path goes on by these lengths.
+    Square([f64; 2]),
+}
+
+/// A line of some width; lengths in database units.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Path {
+    pub points: Vec<Point>,
+    pub width: f64,
+    /// Whether magnifications of cells leave the width as it is.
+    pub is_absolute: bool,
+    pub ends: Ends,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Shape {
+    Polygon(Vec<Point>),
+    Path(Path),
+}
+
+/// How a cell is placed: mirrored at the x axis, then turned and magnified, then moved.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Reference {
+    pub cell: String,
+    /// The byte that it begins at.
+    pub at: usize,
+    pub is_mirrored: bool,
+    pub magnification: f64,
+    /// In degrees, anticlockwise.
+    pub angle: f64,
+    pub origin: Point,
+    /// Columns and rows, with the step from each to the next.
+    pub array: [(u32, Point); 2],
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Label {
+    pub layer: Layer,
+    pub text: String,
+    pub position: Point,
+    pub at: usize,
+}
+
+/// A structure of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Cell {
+    pub name: String,
+    /// The byte that it begins at.
+    pub at: usize,
+    pub shapes: Vec<(Layer, Shape)>,
+    pub references: Vec<Reference>,
+    pub labels: Vec<Label>,
+}
+
+/// The content of a file; coordinates in database units.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Library {
+    pub version: u16,
+    /// A database unit in metres.
+    pub unit: f64,
+    pub cells: Vec<Cell>,
+}
+
+impl Library {
+    /// # Errors
+    /// With the byte at which the record in question begins.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut stream = Stream { bytes, at: 0 };
+        let mut library = Self::default();
+        let first = stream.next("the record HEADER")?;
+        if first.is != HEADER {
+            return Err(first.fault("this is no GDSII file: it does not begin with HEADER"));
+        }
+        library.version = first.integers()?.first().map_or(0, |version| *version as u16);
+        let mut known: HashMap<String, usize> = HashMap::new();
+        loop {
+            let record = stream.next("the record ENDLIB")?;
+            match record.is {
+                UNITS => {
+                    let units = record.reals()?;
+                    let &[_, unit] = units.as_slice() else {
+                        return Err(record.fault("UNITS has two numbers"));
+                    };
+                    if !(1e-15..=1.0).contains(&unit) {
+                        let message = format!("the database unit is {unit:e} m, which cannot be");
+                        return Err(record.fault(message));
+                    }
+                    library.unit = unit;
+                }
+                BGNSTR => {
+                    let cell = cell(&mut stream, record.at)?;
+                    if let Some(former) = known.insert(cell.name.clone(), cell.at) {
+                        let message = format!(
+                            "there is a cell \"{}\" already, at byte {former}: two of one name cannot be told apart",
+                            cell.name
+                        );
+                        return Err(record.fault(message));
+                    }
+                    library.cells.push(cell);
+                }
+                ENDLIB => break,
+                _ => {}
+            }
+        }
+        if library.unit == 0.0 {
+            return Err(fault(0, "the file has no UNITS, so its lengths are not known"));
+        }
+        Ok(library)
+    }
+}
+
+fn fault(at: usize, message: impl Into<String>) -> FormatError {
+    FormatError { place: Place::Byte(at), cause: Cause::Other(message.into()) }
+}
+
+/// One record.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    at: usize,
+    is: u8,
+    data: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn name(&self) -> &'static str {
+        RECORDS.iter().find(|(is, _)| *is == self.is).map_or("the record", |(_, name)| name)
+    }
+
+    fn fault(&self, message: impl Into<String>) -> FormatError {
+        fault(self.at, message)
+    }
+
+    fn chunks<const N: usize>(&self) -> Result<impl Iterator<Item = [u8; N]>, FormatError> {
+        let (chunks, rest) = self.data.as_chunks::<N>();
+        if chunks.is_empty() || !rest.is_empty() {
+            let name = self.name();
+            let message = format!("{name} has {} bytes of data, which cannot be", self.data.len());
+            return Err(self.fault(message));
+        }
+        Ok(chunks.iter().copied())
+    }
+
+    fn integers(&self) -> Result<Vec<i16>, FormatError> {
+        Ok(self.chunks()?.map(i16::from_be_bytes).collect())
+    }
+
+    fn integer(&self) -> Result<i16, FormatError> {
+        Ok(self.integers()?[0])
+    }
+
+    fn length(&self) -> Result<f64, FormatError> {
+        let all: Vec<i32> = self.chunks()?.map(i32::from_be_bytes).collect();
+        Ok(f64::from(all[0]))
+    }
+
+    fn points(&self) -> Result<Vec<Point>, FormatError> {
+        let number = |x: &[u8]| f64::from(i32::from_be_bytes([x[0], x[1], x[2], x[3]]));
+        Ok(self.chunks::<8>()?.map(|xy| [number(&xy[..4]), number(&xy[4..])]).collect())
+    }
+
+    /// Numbers of a sign, seven bits of an exponent of 16 that is 64 too large, and a fraction.
+    fn reals(&self) -> Result<Vec<f64>, FormatError> {
+        let real = |bytes: [u8; 8]| {
+            let bits = u64::from_be_bytes(bytes);
+            let fraction = (bits & 0x00FF_FFFF_FFFF_FFFF) as f64 / 2f64.powi(56);
+            let exponent = ((bits >> 56) & 0x7F) as i32 - 64;
+            let size = fraction * 16f64.powi(exponent);
+            if bits >> 63 == 1 { -size } else { size }
+        };
+        Ok(self.chunks()?.map(real).collect())
+    }
+
+    fn real(&self) -> Result<f64, FormatError> {
+        Ok(self.reals()?[0])
+    }
+
+    fn text(&self) -> String {
+        let text = String::from_utf8_lossy(self.data);
+        text.trim_end_matches('\0').trim().to_owned()
+    }
+}
+
+/// The records that are left.
+struct Stream<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Stream<'a> {
+    fn next(&mut self, expected: &str) -> Result<Record<'a>, FormatError> {
+        let (at, rest) = (self.at, &self.bytes[self.at.min(self.bytes.len())..]);
+        let truncated = |what: &str| {
+            let cause = Cause::Truncated(what.to_owned());
+            FormatError { place: Place::Byte(at), cause }
+        };
+        let Some((&[high, low, is, _], _)) = rest.split_first_chunk::<4>() else {
+            return Err(truncated(expected));
+        };
+        let length = usize::from(u16::from_be_bytes([high, low]));
+        if length < 4 {
+            let message = if at == 0 {
+                "this is no GDSII file: it does not begin with HEADER".to_owned()
+            } else {
+                format!(
+                    "a record says that it is {length} bytes long, but the least is 4: the file is damaged"
+                )
+            };
+            return Err(fault(at, message));
+        }
+        let Some(data) = rest.get(4..length) else {
+            let what = format!("{} more bytes of a record", length - rest.len());
+            return Err(if at == 0 {
+                fault(at, "this is no GDSII file: it does not begin with HEADER")
+            } else {
+                truncated(&what)
+            });
+        };
+        self.at += length;
+        Ok(Record { at, is, data })
+    }
+}
+
+fn cell(stream: &mut Stream<'_>, at: usize) -> Result<Cell, FormatError> {
+    let mut cell = Cell { at, ..Cell::default() };
+    loop {
+        let record = stream.next("the record ENDSTR")?;
+        match record.is {
+            STRNAME => cell.name = record.text(),
+            BOUNDARY | PATH | SREF | AREF | TEXT | BOX | NODE => {
+                Element::read(stream, record)?.add_to(&mut cell, record)?;
+            }
+            ENDSTR if cell.name.is_empty() => return Err(fault(at, "the cell has no name")),
+            ENDSTR => return Ok(cell),
+            BGNSTR | ENDLIB => return Err(record.fault("the record ENDSTR is missing before it")),
+            _ => {}
+        }
+    }
+}
+
+/// The records of one element.
+#[derive(Default)]
+struct Element {
+    layer: Option<i16>,
+    /// Datatype, texttype or boxtype.
+    kind: i16,
+    points: Vec<Point>,
+    width: f64,
+    path_type: i16,
+    extensions: [f64; 2],
+    name: String,
+    text: String,
+    strans: u16,
+    magnification: Option<f64>,
+    angle: Option<f64>,
+    columns_rows: Option<[i16; 2]>,
+}
+
+impl Element {
+    fn read(stream: &mut Stream<'_>, head: Record<'_>) -> Result<Self, FormatError> {
+        let mut element = Self::default();
+        loop {
+            let record = stream.next("the record ENDEL")?;
+            match record.is {
+                LAYER => element.layer = Some(record.integer()?),
+                DATATYPE | TEXTTYPE | BOXTYPE => element.kind = record.integer()?,
+                XY => element.points.extend(record.points()?),
+                WIDTH => element.width = record.length()?,
+                PATHTYPE => element.path_type = record.integer()?,
+                BGNEXTN => element.extensions[0] = record.length()?,
+                ENDEXTN => element.extensions[1] = record.length()?,
+                SNAME => element.name = record.text(),
+                STRING => element.text = record.text(),
+                STRANS => element.strans = record.integer()? as u16,
+                MAG => element.magnification = Some(record.real()?),
+                ANGLE => element.angle = Some(record.real()?),
+                COLROW => {
+                    let &[columns, rows] = record.integers()?.as_slice() else {
+                        return Err(record.fault("COLROW has two numbers"));
+                    };
+                    element.columns_rows = Some([columns, rows]);
+                }
+                ENDEL => return Ok(element),
+                BGNSTR | ENDSTR | ENDLIB | BOUNDARY | PATH | SREF | AREF | TEXT | BOX | NODE => {
+                    let message = format!(
+                        "the record ENDEL is missing before it, of the {} at byte {}",
+                        head.name(),
+                        head.at
+                    );
+                    return Err(record.fault(message));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn add_to(self, cell: &mut Cell, head: Record<'_>) -> Result<(), FormatError> {
+        let missing = |what: &str| head.fault(format!("this {} has no {what}", head.name()));
+        if head.is == NODE {
+            return Ok(());
+        }
+        let Some(&origin) = self.points.first() else { return Err(missing("XY")) };
+        if matches!(head.is, SREF | AREF) {
+            let reference = self.reference(head, origin)?;
+            cell.references.push(reference);
+            return Ok(());
+        }
+        let layer = (self.layer.ok_or_else(|| missing("LAYER"))?, self.kind);
+        match head.is {
+            TEXT => {
+                let label = Label { layer, text: self.text, position: origin, at: head.at };
+                cell.labels.push(label);
+            }
+            PATH => {
+                let half = 0.5 * self.width.abs();
+                let ends = match self.path_type {
+                    0 => Ends::Square([0.0; 2]),
+                    1 => Ends::Round,
+                    2 => Ends::Square([half; 2]),
+                    4 => Ends::Square(self.extensions),
+                    other => {
+                        let message = format!(
+                            "the PATH has PATHTYPE {other}; those that there are are 0, 1, 2 and 4"
+                        );
+                        return Err(head.fault(message));
+                    }
+                };
+                let path = Path {
+                    points: self.points,
+                    width: self.width.abs(),
+                    is_absolute: self.width < 0.0,
+                    ends,
+                };
+                cell.shapes.push((layer, Shape::Path(path)));
+            }
+            _ => {
+                let mut ring = self.points;
+                ring.dedup();
+                if ring.len() > 1 && ring.first() == ring.last() {
+                    ring.pop();
+                }
+                if ring.len() > 2 {
+                    cell.shapes.push((layer, Shape::Polygon(ring)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reference(self, head: Record<'_>, origin: Point) -> Result<Reference, FormatError> {
+        if self.name.is_empty() {
+            return Err(head.fault(format!("this {} has no SNAME", head.name())));
+        }
+        if self.strans & ABSOLUTE != 0 && (self.magnification.is_some() || self.angle.is_some()) {
+            let message = "magnifications and angles that are absolute (bits 13 and 14 of STRANS) are not read: \
+                           save the layout with another program";
+            return Err(head.fault(message));
+        }
+        let magnification = self.magnification.unwrap_or(1.0);
+        let angle = self.angle.unwrap_or(0.0);
+        if !(magnification > 0.0 && magnification < 1e6 && angle.abs() < 1e6) {
+            let message =
+                format!("the magnification {magnification} or the angle {angle} cannot be");
+            return Err(head.fault(message));
+        }
+        let array = match (head.is, self.columns_rows, self.points.as_slice()) {
+            (SREF, ..) => [(1, [0.0; 2]); 2],
+            (_, Some(counts), [_, ends @ ..])
+                if ends.len() == 2 && counts.iter().all(|n| *n > 0) =>
+            {
+                [0, 1].map(|k| {
+                    let count = f64::from(counts[k]);
+                    let step = [0, 1].map(|axis| (ends[k][axis] - origin[axis]) / count);
+                    (counts[k] as u32, step)
+                })
+            }
+            _ => {
+                let message =
+                    "this AREF needs COLROW with two numbers greater than 0, and three points";
+                return Err(head.fault(message));
+            }
+        };
+        Ok(Reference {
+            cell: self.name,
+            at: head.at,
+            is_mirrored: self.strans & MIRRORED != 0,
+            magnification,
+            angle,
+            origin,
+            array,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Writer, cell_of};
+    use super::*;
+
+    #[test]
+    fn numbers_with_exponents_of_sixteen_are_exact() {
+        for value in [1.0, -1.0, 0.5, 1e-9, 90.0, 2.5, 1e-3, 270.0, 0.0] {
+            let bytes = Writer::real(value);
+            let record = Record { at: 0, is: MAG, data: &bytes };
+            let found = record.real().unwrap();
+            assert!((found - value).abs() <= 1e-16 * value.abs(), "{value} {found}");
+        }
+    }
+
+    #[test]
+    fn elements_have_what_their_records_say() {
+        let mut file = Writer::new();
+        file.begin("a");
+        file.polygon((68, 20), &[[0, 0], [4, 0], [4, 2], [0, 2]]);
+        file.path((68, 20), 4, -6, &[[0, 0], [10, 0]], Some([3, -2]));
+        file.text((68, 5), "net", [1, 1]);
+        file.end();
+        file.begin("b");
+        file.sref("a", [7, 8], Some((true, 2.0, 90.0)));
+        file.aref("a", [3, 2], [[0, 0], [30, 0], [0, 40]]);
+        // Properties and whatever else are skipped.
+        file.record(0x2B, 2, &[0, 1]);
+        file.end();
+        let library = Library::parse(&file.finish()).unwrap();
+        assert!((library.unit - 1e-9).abs() < 1e-24);
+        let [a, b] = library.cells.as_slice() else { panic!("{library:?}") };
+        assert_eq!((a.name.as_str(), a.shapes.len(), b.references.len()), ("a", 2, 2));
+        let path = Path {
+            points: vec![[0.0, 0.0], [10.0, 0.0]],
+            width: 6.0,
+            is_absolute: true,
+            ends: Ends::Square([3.0, -2.0]),
+        };
+        assert_eq!(a.shapes[1], ((68, 20), Shape::Path(path)));
+        assert_eq!((a.labels[0].layer, a.labels[0].text.as_str()), ((68, 5), "net"));
+        assert!(b.references[0].is_mirrored && b.references[0].angle == 90.0);
+        assert_eq!(b.references[1].array, [(3, [10.0, 0.0]), (2, [0.0, 20.0])]);
+    }
+
+    #[test]
+    fn faults_name_the_byte() {
+        let whole = cell_of(|file| file.polygon((1, 0), &[[0, 0], [4, 0], [4, 2], [0, 2]]));
+        let message = |bytes: &[u8]| Library::parse(bytes).unwrap_err().to_string();
+        for length in 0..whole.len() {
+            let found = message(&whole[..length]);
+            assert!(found.starts_with("byte "), "{length}: {found}");
+        }
+        assert!(message(&whole[..whole.len() - 2]).contains("truncated"));
+        assert!(message(b"SEMI-OASIS\r\n").contains("no GDSII file"));
+        let at = whole.windows(4).position(|head| head[2] == ENDEL).unwrap();
+        let mut without = whole.clone();
+        without[at + 2] = 0x2B;
+        assert!(message(&without).contains("ENDEL is missing"), "{}", message(&without));
+        without[at] = 0;
+        without[at + 1] = 2;
+        assert!(message(&without).contains(&format!("byte {at}: a record says")));
+    }
+}
