@@ -7,9 +7,13 @@ use simd::{Simd, Task};
 /// Columns that are factorised together.
 const BLOCK: usize = 64;
 
-/// Vectors that one thread solves for together, and columns of the factor that it takes at a time.
-const TOGETHER: usize = 8;
-const AT_A_TIME: usize = 4;
+/// Vectors that are solved for together at most, and where they are few.
+const WIDE: usize = 16;
+const FEW: usize = 8;
+
+/// Rows that one task changes below a block, and columns of a block that one sums over.
+const ROWS: usize = 64;
+const COLUMNS: usize = 4;
 
 /// A = L L^T in place: L below the diagonal and on it, A as it was above.
 pub(crate) struct Factor {
@@ -41,16 +45,50 @@ impl Factor {
         self.matrix[(i, j)]
     }
 
-    /// x = A^-1 x for vectors one after the other, on all threads: each of these reads the factor
-    /// once for several of them.
+    /// x = A^-1 x for vectors one after the other, on all threads.
     pub(crate) fn solve_all(&self, x: &mut [f64]) {
-        let n = self.len();
-        let columns = x.len() / n.max(1);
-        if columns <= 1 {
-            return self.solve(x);
+        let n = self.len().max(1);
+        for x in x.chunks_mut(n * WIDE) {
+            match x.len() / n {
+                0 | 1 => self.solve(x),
+                2..=FEW => self.solve_together::<FEW>(x),
+                _ => self.solve_together::<WIDE>(x),
+            }
         }
-        let each = columns.div_ceil(rayon::current_num_threads()).min(TOGETHER);
-        x.par_chunks_mut(n * each).for_each(|x| simd::run(Together { factor: self, x }));
+    }
+
+    /// Solves for up to `W` vectors, block by block: what a block does to the rest is shared by all
+    /// threads.
+    fn solve_together<const W: usize>(&self, x: &mut [f64]) {
+        let n = self.len();
+        // Entries of all vectors side by side.
+        let mut rows = vec![[0.0f64; W]; n];
+        for (c, x) in x.chunks_exact(n).enumerate() {
+            rows.iter_mut().zip(x).for_each(|(row, x)| row[c] = *x);
+        }
+        let of = |first: usize| Part { factor: self, first };
+        for first in (0..n).step_by(BLOCK) {
+            let (known, below) = rows.split_at_mut(n.min(first + BLOCK));
+            let end = known.len();
+            let own = &mut known[first..];
+            simd::run(Own { part: of(first), rows: own, is_forward: true });
+            let own = &*own;
+            below.par_chunks_mut(ROWS).enumerate().for_each(|(k, rows)| {
+                simd::run(Below { part: of(first), known: own, at: end + k * ROWS, rows });
+            });
+        }
+        for first in (0..n).step_by(BLOCK).rev() {
+            let end = n.min(first + BLOCK);
+            let (own, below) = rows[first..].split_at_mut(end - first);
+            let below = &*below;
+            own.par_chunks_mut(COLUMNS).enumerate().for_each(|(k, rows)| {
+                simd::run(Above { part: of(first + k * COLUMNS), at: end, below, rows });
+            });
+            simd::run(Own { part: of(first), rows: own, is_forward: false });
+        }
+        for (c, x) in x.chunks_exact_mut(n).enumerate() {
+            x.iter_mut().zip(&rows).for_each(|(x, row)| *x = row[c]);
+        }
     }
 
     /// x = A^-1 x.
@@ -71,76 +109,112 @@ impl Factor {
     }
 }
 
-/// Solves for up to [`TOGETHER`] vectors.
-struct Together<'a> {
+/// Columns of a factor from `first` on.
+#[derive(Clone, Copy)]
+struct Part<'a> {
     factor: &'a Factor,
-    x: &'a mut [f64],
+    first: usize,
 }
 
-impl Task<f64> for Together<'_> {
+impl Part<'_> {
+    /// Column `j` of the part, from row `from` on.
+    #[inline(always)]
+    fn column(&self, j: usize, from: usize) -> &[f64] {
+        let n = self.factor.len();
+        &self.factor.columns()[(self.first + j) * n..(self.first + j + 1) * n][from..]
+    }
+}
+
+/// Solves for the rows of the part's own columns.
+struct Own<'a, const W: usize> {
+    part: Part<'a>,
+    rows: &'a mut [[f64; W]],
+    is_forward: bool,
+}
+
+impl<const W: usize> Task<f64> for Own<'_, W> {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = f64>>(self) {
-        let Self { factor, x } = self;
-        let (n, matrix) = (factor.len(), factor.columns());
-        // Entry i of all vectors side by side.
-        let mut rows = vec![[0.0f64; TOGETHER]; n];
-        for (c, x) in x.chunks_exact(n).enumerate() {
-            for i in 0..n {
-                rows[i][c] = x[i];
+        let Self { part, rows, is_forward } = self;
+        let count = rows.len();
+        for k in 0..count {
+            let j = if is_forward { k } else { count - 1 - k };
+            let column = part.column(j, part.first + j);
+            let (own, below) = rows[j..].split_at_mut(1);
+            let own = &mut own[0];
+            if is_forward {
+                own.iter_mut().for_each(|x| *x /= column[0]);
+                for (row, l) in below.iter_mut().zip(&column[1..]) {
+                    (0..W).for_each(|c| row[c] -= l * own[c]);
+                }
+            } else {
+                for (row, l) in below.iter().zip(&column[1..]) {
+                    (0..W).for_each(|c| own[c] -= l * row[c]);
+                }
+                own.iter_mut().for_each(|x| *x /= column[0]);
             }
         }
-        for first in (0..n).step_by(AT_A_TIME) {
-            let end = n.min(first + AT_A_TIME);
-            for j in first..end {
-                let column = &matrix[j * n..(j + 1) * n];
-                for c in 0..TOGETHER {
-                    rows[j][c] /= column[j];
-                }
-                for i in j + 1..end {
-                    for c in 0..TOGETHER {
-                        rows[i][c] -= column[i] * rows[j][c];
+    }
+}
+
+/// Takes what is known off rows from `at` on.
+struct Below<'a, const W: usize> {
+    part: Part<'a>,
+    known: &'a [[f64; W]],
+    at: usize,
+    rows: &'a mut [[f64; W]],
+}
+
+impl<const W: usize> Task<f64> for Below<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { part, known, at, rows } = self;
+        for (group, known) in known.chunks(COLUMNS).enumerate() {
+            let column = |j: usize| &part.column(group * COLUMNS + j, at)[..rows.len()];
+            if let [k0, k1, k2, k3] = known {
+                let columns = [0, 1, 2, 3].map(column);
+                for (i, row) in rows.iter_mut().enumerate() {
+                    let [l0, l1, l2, l3] = columns.map(|column| column[i]);
+                    for c in 0..W {
+                        row[c] -= l0 * k0[c] + l1 * k1[c] + l2 * k2[c] + l3 * k3[c];
                     }
                 }
-            }
-            let (known, below) = rows.split_at_mut(end);
-            for (i, row) in below.iter_mut().enumerate() {
-                for (j, known) in known[first..].iter().enumerate() {
-                    let entry = matrix[(first + j) * n + end + i];
-                    for c in 0..TOGETHER {
-                        row[c] -= entry * known[c];
+            } else {
+                for (j, known) in known.iter().enumerate() {
+                    let column = part.column(group * COLUMNS + j, at);
+                    for (row, l) in rows.iter_mut().zip(column) {
+                        (0..W).for_each(|c| row[c] -= l * known[c]);
                     }
                 }
             }
         }
-        for first in (0..n).step_by(AT_A_TIME).rev() {
-            let end = n.min(first + AT_A_TIME);
-            let mut sums = [[0.0f64; TOGETHER]; AT_A_TIME];
-            for i in end..n {
-                for j in 0..end - first {
-                    let entry = matrix[(first + j) * n + i];
-                    for c in 0..TOGETHER {
-                        sums[j][c] += entry * rows[i][c];
-                    }
-                }
+    }
+}
+
+/// Takes the products of the part's first columns with all rows from `at` on off its rows.
+struct Above<'a, const W: usize> {
+    part: Part<'a>,
+    at: usize,
+    below: &'a [[f64; W]],
+    rows: &'a mut [[f64; W]],
+}
+
+impl<const W: usize> Task<f64> for Above<'_, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { part, at, below, rows } = self;
+        for (j, own) in rows.iter_mut().enumerate() {
+            let mut sums = [0.0; W];
+            for (row, l) in below.iter().zip(part.column(j, at)) {
+                (0..W).for_each(|c| sums[c] += l * row[c]);
             }
-            for j in (first..end).rev() {
-                let column = &matrix[j * n..(j + 1) * n];
-                for i in j + 1..end {
-                    for c in 0..TOGETHER {
-                        sums[j - first][c] += column[i] * rows[i][c];
-                    }
-                }
-                for c in 0..TOGETHER {
-                    rows[j][c] = (rows[j][c] - sums[j - first][c]) / column[j];
-                }
-            }
-        }
-        for (c, x) in x.chunks_exact_mut(n).enumerate() {
-            for i in 0..n {
-                x[i] = rows[i][c];
-            }
+            (0..W).for_each(|c| own[c] -= sums[c]);
         }
     }
 }
@@ -196,10 +270,10 @@ mod tests {
     /// Any number of vectors, of any length.
     #[test]
     fn vectors_together_are_solved_for_as_one_by_one() {
-        for n in [1, 3, 4, 5, 70] {
+        for n in [1, 3, 4, 5, 63, 64, 70, 200] {
             let entry = |i: usize, j: usize| 1.0 / (1.0 + (i as f64 - j as f64).powi(2));
             let factor = Factor::new(DMatrix::from_fn(n, n, entry)).unwrap();
-            for columns in [1, 2, 7, 19] {
+            for columns in [1, 2, 7, 9, 35] {
                 let x: Vec<f64> = (0..n * columns).map(|k| (0.7 * k as f64).sin()).collect();
                 let (mut one, mut all) = (x.clone(), x);
                 one.chunks_exact_mut(n).for_each(|x| factor.solve(x));
