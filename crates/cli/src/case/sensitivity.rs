@@ -22,6 +22,7 @@ pub(super) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
 }
 
 fn parameter(section: &Section<'_>) -> Option<Parameter> {
+    let of = section.choice("of").map(|of| of.value);
     let given: Vec<&str> =
         ["shift", "permittivity", "layer"].into_iter().filter(|key| section.has(key)).collect();
     if given.len() != 1 {
@@ -33,7 +34,6 @@ fn parameter(section: &Section<'_>) -> Option<Parameter> {
         section.report(defect.help("write one of them, and another [[sensitivity]] for another"));
         return None;
     }
-    let of = section.choice("of").map(|of| of.value);
     let is_thickness = of.as_deref() == Some("thickness");
     if section.has("of") && given != ["layer"] {
         let message = "`of` says what of a layer changes, and there is no layer";
