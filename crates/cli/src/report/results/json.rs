@@ -409,7 +409,7 @@ fn media(run: &Run<'_>) -> Vec<Medium> {
     let Some(media) = &run.problem.media() else {
         return vec![Medium {
             name: farad::SURROUNDINGS.to_owned(),
-            relative_permittivity: run.case.description.relative_permittivity,
+            relative_permittivity: run.problem.description().relative_permittivity,
             triangles: 0,
         }];
     };

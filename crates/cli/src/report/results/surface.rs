@@ -28,7 +28,7 @@ pub(crate) fn write(out: &mut impl Write, run: &Run<'_>) -> io::Result<()> {
     };
     let has_state = run.solution.state.is_some();
     // The solver's density is per permittivity and in 1/(mesh unit).
-    let coulomb_per_m2 = EPSILON_0 * run.case.description.relative_permittivity / unit;
+    let coulomb_per_m2 = EPSILON_0 * run.problem.description().relative_permittivity / unit;
     let excited = run.solution.columns.iter().take(run.case.vtk_excitations);
     for (column, (&index, density)) in excited.zip(&run.solution.answer.density).enumerate() {
         let name = &conductors.names[index];

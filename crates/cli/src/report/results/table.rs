@@ -101,11 +101,11 @@ fn conductors(run: &Run<'_>) -> String {
         });
         let header = ["medium", "eps_r", "triangles of its boundary"].map(str::to_owned);
         let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
-    } else if run.case.description.relative_permittivity != 1.0 {
+    } else if run.problem.description().relative_permittivity != 1.0 {
         let _ = writeln!(
             text,
             "  in a medium of eps_r = {}",
-            run.case.description.relative_permittivity
+            run.problem.description().relative_permittivity
         );
     }
     text
