@@ -140,6 +140,22 @@ fn permittivities_of_dielectrics_are_swept_on_one_geometry() {
     );
 }
 
+/// The medium of surfaces in layers is that of their layer: runs with others would be the same.
+#[test]
+fn layers_have_no_medium_to_sweep() {
+    let place = Workplace::small("sweep_layers");
+    let stack = "[stack]\nat = -2\nbelow = 4\n[[sweep]]\nname = \"x\"\n";
+    let medium = format!("{stack}values = [1, 2]\nset = \"medium.relative_permittivity\"\n");
+    place.case("medium.toml", "sphere.msh", &medium);
+    let parts = ["names nothing that a sweep can set", "layers have no permittivity"];
+    place.farad("sweep medium.toml").fails(3, &parts);
+    let moved = format!("{stack}values = [0, 1]\nmove = \"sphere\"\nalong = [0, 0, 1]\n");
+    place.case("moved.toml", "sphere.msh", &moved);
+    let results = sweep(&place, "moved.toml");
+    let found = |run: usize| matrix(&results["runs"][run]["maxwell_farad"])[0][0];
+    assert!(found(1) < found(0), "{results}");
+}
+
 #[test]
 fn energies_of_charges_follow_the_medium() {
     let place = Workplace::new("sweep_energy");

@@ -184,6 +184,15 @@ def check_folder(folder):
         check(names == reduction["conductors"], f"{file}: names")
         check(np.array_equal(table, reduction["maxwell_farad"]), f"{file}: not the matrix of results.json")
         check_formats(folder, reduction["name"], names, table)
+    for sensitivity in results["sensitivities"] or []:
+        check(set(sensitivity) == set("name by at unit derivatives participation".split()), f"keys of the sensitivity: {sorted(sensitivity)}")
+        axes = ["_x", "_y", "_z"] if sensitivity["by"] == "shift" else [""]
+        for axis, derivative in zip(axes, sensitivity["derivatives"], strict=True):
+            file = f"sensitivity_{sensitivity['name']}{axis}.csv"
+            check(file in results["files"], f"{file} is not listed")
+            names, table = read_matrix(folder / file)
+            check(names == results["capacitance"]["conductors"], f"{file}: names")
+            check(np.array_equal(table, derivative), f"{file}: not the matrix of results.json")
     check_formats(folder, "maxwell", results["capacitance"]["conductors"], maxwell)
     if "surface.vtu" not in results["files"]:
         return "no surface"

@@ -261,14 +261,7 @@ impl Problem {
             reducers,
             given: None,
         };
-        let faults: Vec<Fault> = sensitivity::faults(&problem)
-            .into_iter()
-            .map(|(sensitivity, problem_of)| Fault::Sensitivity {
-                sensitivity,
-                name: problem.description.sensitivities[sensitivity].name.clone(),
-                problem: problem_of,
-            })
-            .collect();
+        let faults = sensitivity::faults(&problem);
         if faults.is_empty() { Ok(problem) } else { Err(faults) }
     }
 }

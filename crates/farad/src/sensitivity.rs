@@ -5,6 +5,7 @@
 use bem::derivatives::{self, OfPairs};
 use mesh::regions;
 
+use crate::fault::{Error, Fault};
 use crate::forces;
 use crate::layers;
 use crate::media::SURROUNDINGS;
@@ -131,40 +132,61 @@ fn listed(names: &[String]) -> String {
 }
 
 /// What is wrong with those of the problem's description.
-pub(crate) fn faults(problem: &Problem) -> Vec<(usize, SensitivityFault)> {
+pub(crate) fn faults(problem: &Problem) -> Vec<Fault> {
     let wanted = problem.description.sensitivities.iter().enumerate();
-    wanted.filter_map(|(k, of)| Some((k, plan(problem, &of.by).err()?))).collect()
+    wanted.filter_map(|(k, of)| Some(fault(k, of, plan(problem, &of.by).err()?))).collect()
+}
+
+fn fault(index: usize, of: &Sensitivity, problem: SensitivityFault) -> Fault {
+    Fault::Sensitivity { sensitivity: index, name: of.name.clone(), problem }
 }
 
 /// What has to be computed.
 enum Plan {
     /// The derivatives by the shifts of these bodies are added.
     Bodies(Vec<bem::Body>),
-    /// Of a dielectric: `None` is the surrounding medium.
-    Dielectric(Option<usize>),
-    /// The parameter, and the layers with it less and more by a step.
-    Layers { at: f64, step: f64, stacks: [bem::Stack; 2] },
+    Permittivity {
+        at: f64,
+        /// What free charge, and all charge, of each triangle of metal counts.
+        on_metal: Vec<[f64; 2]>,
+        /// What charge times potential of each triangle of an interface counts.
+        on_interfaces: Vec<f64>,
+    },
+    Layer(Change),
+}
+
+/// A change of a layer.
+struct Change {
+    layer: usize,
+    is_thickness: bool,
+    at: f64,
+    /// Whether surfaces stay where they are while what is below the layer's top moves down.
+    moves_below: bool,
+}
+
+impl Change {
+    /// The layers with more of it by this step.
+    fn by(&self, step: f64, stack: &bem::Stack) -> bem::Stack {
+        let mut stack = stack.clone();
+        let value = self.at + step;
+        let layer = self.layer.checked_sub(1).map(|k| stack.layers.get_mut(k));
+        match layer {
+            Some(Some(layer)) if self.is_thickness => layer.thickness = value,
+            Some(Some(layer)) => layer.permittivity = value,
+            Some(None) => stack.above = bem::Beyond::Dielectric(value),
+            None => stack.below = bem::Beyond::Dielectric(value),
+        }
+        if self.moves_below {
+            stack.at -= step;
+        }
+        stack
+    }
 }
 
 fn plan(problem: &Problem, by: &Parameter) -> Result<Plan, SensitivityFault> {
     match by {
         Parameter::Shift(names) => shifted(problem, names),
-        Parameter::Permittivity(name) => {
-            let description = &problem.description;
-            if !description.surfaces.is_empty() {
-                return Err(SensitivityFault::BySurfaces);
-            }
-            let all = &description.dielectrics;
-            let index = all.iter().position(|dielectric| dielectric.name == *name);
-            if index.is_none() && (name != SURROUNDINGS || description.stack.is_some()) {
-                let available = all.iter().map(|dielectric| dielectric.name.clone());
-                let around = description.stack.is_none().then(|| SURROUNDINGS.to_owned());
-                let (name, available) = (name.clone(), available.chain(around).collect());
-                return Err(SensitivityFault::NoDielectric { name, available });
-            }
-            weights(problem, index)?;
-            Ok(Plan::Dielectric(index))
-        }
+        Parameter::Permittivity(name) => permittivity(problem, name),
         Parameter::OfLayer(layer) => changed(problem, *layer, false),
         Parameter::Thickness(layer) => changed(problem, *layer, true),
     }
@@ -193,47 +215,26 @@ fn shifted(problem: &Problem, names: &[String]) -> Result<Plan, SensitivityFault
     Ok(Plan::Bodies(names.iter().map(of).collect::<Result<_, _>>()?))
 }
 
-/// The layers with one of them changed by a step to both sides.
-fn changed(problem: &Problem, layer: usize, thickness: bool) -> Result<Plan, SensitivityFault> {
+/// A layer that changes.
+fn changed(problem: &Problem, layer: usize, is_thickness: bool) -> Result<Plan, SensitivityFault> {
     let Some(stack) = &problem.description.stack else {
         let what = "a stack";
         return Err(SensitivityFault::NoLayer { layer, what, last: 0 });
     };
     let last = stack.layers.len();
     let missing = |what| SensitivityFault::NoLayer { layer, what, last };
-    let at = if thickness {
+    let at = if is_thickness {
         let of = layer.checked_sub(1).and_then(|k| stack.layers.get(k));
         of.ok_or(missing("a thickness"))?.thickness
     } else {
         stack.permittivity(layer).ok_or(missing("a permittivity"))?
     };
     let is_around = problem.in_layers.is_some_and(|place| place.region == layer);
-    if !thickness && is_around && problem.media.is_some() {
+    if !is_thickness && is_around && problem.media.is_some() {
         return Err(SensitivityFault::Around(layer));
     }
-    let below = if thickness { moves_below(problem, stack, layer)? } else { false };
-    let step = STEP * at;
-    let by = |step: f64| {
-        let mut stack = stack.clone();
-        match layer.checked_sub(1) {
-            Some(k) if k < last && thickness => {
-                stack.layers[k].thickness += step;
-                if below {
-                    stack.at -= step;
-                }
-            }
-            Some(k) if k < last => stack.layers[k].permittivity += step,
-            Some(_) => stack.above = bem::Beyond::Dielectric(at + step),
-            None => stack.below = bem::Beyond::Dielectric(at + step),
-        }
-        let all = TOLERANCES.into_iter().filter(|tolerance| *tolerance < stack.tolerance);
-        let mut all = all.chain([stack.tolerance]).map(|tolerance| {
-            let finer = bem::Stack { tolerance, ..stack.clone() };
-            images(problem, &finer).map(|_| finer)
-        });
-        all.find_map(|stack| stack).ok_or(SensitivityFault::TooCoarse)
-    };
-    Ok(Plan::Layers { at, step, stacks: [by(-step)?, by(step)?] })
+    let moves_below = is_thickness && moves_below(problem, stack, layer)?;
+    Ok(Plan::Layer(Change { layer, is_thickness, at, moves_below }))
 }
 
 /// Whether surfaces stay where they are while what is below a layer's top moves down: those above
@@ -254,90 +255,97 @@ fn moves_below(
     }
 }
 
-/// Images in layers for the surfaces of the problem, and the permittivity there.
+/// Images in layers for the surfaces of the problem, as exact as can be, and the permittivity
+/// there.
 fn images(problem: &Problem, stack: &bem::Stack) -> Option<(bem::Images, f64)> {
     let layers::Place { region, .. } = problem.in_layers?;
-    let found = stack.images(region, layers::size(&problem.mesh)).ok()?;
-    let all = problem.symmetry.images.mirrored().with_layers(found, &problem.mesh);
+    let finer = TOLERANCES.into_iter().filter(|tolerance| *tolerance < stack.tolerance);
+    let found = finer.chain([stack.tolerance]).find_map(|tolerance| {
+        let stack = bem::Stack { tolerance, ..stack.clone() };
+        stack.images(region, layers::size(&problem.mesh)).ok()
+    });
+    let all = problem.symmetry.images.mirrored().with_layers(found?, &problem.mesh);
     Some((all, stack.permittivity(region)?))
 }
 
-/// For the derivative by the permittivity of a dielectric: of each triangle, what charge on metal
-/// counts there, by free and total charge; and what charge times potential counts on interfaces.
-fn weights(
-    problem: &Problem,
-    dielectric: Option<usize>,
-) -> Result<(Vec<[f64; 2]>, Vec<f64>), SensitivityFault> {
+/// A dielectric, or the surrounding medium, whose permittivity changes.
+fn permittivity(problem: &Problem, name: &str) -> Result<Plan, SensitivityFault> {
+    let description = &problem.description;
+    if !description.surfaces.is_empty() {
+        return Err(SensitivityFault::BySurfaces);
+    }
+    let all = &description.dielectrics;
+    let index = all.iter().position(|dielectric| dielectric.name == name);
+    if index.is_none() && (name != SURROUNDINGS || description.stack.is_some()) {
+        let available = all.iter().map(|dielectric| dielectric.name.clone());
+        let around = description.stack.is_none().then(|| SURROUNDINGS.to_owned());
+        let (name, available) = (name.to_owned(), available.chain(around).collect());
+        return Err(SensitivityFault::NoDielectric { name, available });
+    }
+    let at = index.map_or(description.relative_permittivity, |k| all[k].relative_permittivity);
     let count = problem.mesh.triangles.len();
-    let around = problem.description.relative_permittivity;
     let Some(media) = &problem.media else {
-        return Ok((vec![[0.0, 1.0]; count], vec![0.0; count]));
+        let on_metal = vec![[0.0, 1.0]; count];
+        return Ok(Plan::Permittivity { at, on_metal, on_interfaces: vec![0.0; count] });
     };
-    let own =
-        dielectric.map_or(around, |k| problem.description.dielectrics[k].relative_permittivity);
-    let whole = problem.symmetry.whole(&problem.mesh);
-    let sides = regions::on_both_sides(whole, &media.regions);
-    let of = dielectric.map(|k| k as u32);
-    let name = || match dielectric {
-        Some(k) => problem.description.dielectrics[k].name.clone(),
-        None => SURROUNDINGS.to_owned(),
-    };
+    let sides = regions::on_both_sides(problem.symmetry.whole(&problem.mesh), &media.regions);
+    let of = index.map(|k| k as u32);
     let (mut on_metal, mut on_interfaces) = (vec![[0.0; 2]; count], vec![0.0; count]);
     for t in 0..count {
         let eps = media.permittivity[t];
-        let is_own = [0, 1].map(|side| sides[t][side] == of && eps[side] == own);
-        if !is_own[0] && !is_own[1] {
+        let is_own = [0, 1].map(|side| sides[t][side] == of && eps[side] == at);
+        if is_own == [false; 2] {
             continue;
         }
         let other = if is_own[0] { eps[1] } else { eps[0] };
         let is_metal = problem.conductors.of_triangle[t].is_some();
-        match (is_metal, other == own) {
+        match (is_metal, other == at) {
             // The fields on both sides add up to the total charge.
             (true, true) => on_metal[t] = [0.0, 1.0],
-            (true, false) => {
-                let factor = 1.0 / (own - other);
-                on_metal[t] = [factor, -other * factor];
-            }
-            (false, false) => on_interfaces[t] = other / (other - own),
+            (true, false) => on_metal[t] = [1.0, -other].map(|share| share / (at - other)),
+            (false, false) => on_interfaces[t] = other / (other - at),
             // Inside of it nothing is bounded.
             (false, true) if is_own == [true; 2] => {}
-            (false, true) => return Err(SensitivityFault::Alike(name())),
+            (false, true) => return Err(SensitivityFault::Alike(name.to_owned())),
         }
     }
-    Ok((on_metal, on_interfaces))
+    Ok(Plan::Permittivity { at, on_metal, on_interfaces })
 }
 
 /// All that the description wants, for answers to each conductor in turn at 1 V.
 pub(crate) fn find(
     problem: &Problem,
     responses: &[bem::Response],
-) -> Result<Vec<Derivative>, bem::Error> {
-    let wanted = problem.description.sensitivities.iter();
+) -> Result<Vec<Derivative>, Error> {
     let count = problem.conductors.names.len();
     let units = &responses[..count.min(responses.len())];
-    // Problems are checked before they are solved.
-    let planned = wanted.filter_map(|of| Some((of, plan(problem, &of.by).ok()?)));
-    let of = |(sensitivity, plan): (&Sensitivity, Plan)| {
-        let unit = problem.description.unit;
-        let (at, matrices) = match plan {
+    let of = |(index, wanted): (usize, &Sensitivity)| {
+        let faulty = |problem| Error::Faults(vec![fault(index, wanted, problem)]);
+        let (at, matrices) = match plan(problem, &wanted.by).map_err(faulty)? {
             Plan::Bodies(bodies) => (None, by_shifts(problem, units, &bodies)?),
-            Plan::Dielectric(index) => {
-                let around = problem.description.relative_permittivity;
-                let dielectrics = &problem.description.dielectrics;
-                let at = index.map_or(around, |k| dielectrics[k].relative_permittivity);
-                (Some(at), vec![by_permittivity(problem, units, index)?])
+            Plan::Permittivity { at, on_metal, on_interfaces } => {
+                let weights = (&on_metal[..], &on_interfaces[..]);
+                (Some(at), vec![by_permittivity(problem, units, weights)?])
             }
-            Plan::Layers { at, step, stacks } => {
-                let is_length = matches!(sensitivity.by, Parameter::Thickness(_));
-                let per = if is_length { unit.metres() } else { 1.0 };
-                let matrix = by_layers(problem, units, (step, per), &stacks)?;
-                (Some(at * per), vec![matrix])
+            Plan::Layer(change) => {
+                let unit = problem.description.unit.metres();
+                let per = if change.is_thickness { unit } else { 1.0 };
+                let step = STEP * change.at;
+                let fitted = |step: f64| {
+                    let stack = problem.description.stack.as_ref()?;
+                    images(problem, &change.by(step, stack))
+                };
+                let [less, more] = [fitted(-step), fitted(step)];
+                let (Some(less), Some(more)) = (less, more) else {
+                    return Err(faulty(SensitivityFault::TooCoarse));
+                };
+                let matrix = by_images(problem, units, &[less, more], step * per)?;
+                (Some(change.at * per), vec![matrix])
             }
         };
-        let by = sensitivity.by.clone();
-        Ok(Derivative { name: sensitivity.name.clone(), by, at, matrices })
+        Ok(Derivative { name: wanted.name.clone(), by: wanted.by.clone(), at, matrices })
     };
-    planned.map(of).collect()
+    problem.description.sensitivities.iter().enumerate().map(of).collect()
 }
 
 fn charges(units: &[bem::Response]) -> Vec<bem::Charges<'_>> {
@@ -376,25 +384,23 @@ fn by_shifts(
     Ok([0, 1, 2].map(along).to_vec())
 }
 
+/// With the weights of a [`Plan::Permittivity`].
 fn by_permittivity(
     problem: &Problem,
     units: &[bem::Response],
-    dielectric: Option<usize>,
+    (on_metal, on_interfaces): (&[[f64; 2]], &[f64]),
 ) -> Result<Vec<Vec<f64>>, bem::Error> {
-    let Ok((on_metal, on_interfaces)) = weights(problem, dielectric) else { return Ok(Vec::new()) };
     let images = &problem.symmetry.images;
-    let on_interfaces = derivatives::works(&problem.mesh, &charges(units), images, &on_interfaces)?;
-    let owner = &problem.conductors.of_triangle;
-    let entry = |i: usize, j: usize| {
-        let held = (0..owner.len()).filter(|&t| owner[t] == Some(i as u32));
-        let on_metal = held.map(|t| {
-            let [free, total] = on_metal[t];
-            free * units[j].free_charge[t] + total * units[j].charge[t]
-        });
-        on_metal.sum::<f64>() + on_interfaces[j][i]
-    };
-    let n = units.len();
-    let rows: Vec<Vec<f64>> = (0..n).map(|i| (0..n).map(|j| entry(i, j)).collect()).collect();
+    let mut rows = derivatives::works(&problem.mesh, &charges(units), images, on_interfaces)?;
+    // Row j: the field of solution j at conductors at 1 V in others.
+    for (row, unit) in rows.iter_mut().zip(units) {
+        for (t, owner) in problem.conductors.of_triangle.iter().enumerate() {
+            if let Some(to) = owner.and_then(|i| row.get_mut(i as usize)) {
+                let [free, total] = on_metal[t];
+                *to += free * unit.free_charge[t] + total * unit.charge[t];
+            }
+        }
+    }
     let whole = images.copies() as f64;
     Ok(even(&rows, whole * units::farads(1.0, problem.description.unit)))
 }
@@ -404,12 +410,13 @@ fn density_of(units: &[bem::Response]) -> bem::Density {
     if is_linear { bem::Density::Linear } else { bem::Density::Constant }
 }
 
-/// `step` in the mesh's unit or as a number, and what one of it is in SI units.
-fn by_layers(
+/// From the images, and the permittivities where surfaces are, of less and more of a parameter by
+/// this step.
+fn by_images(
     problem: &Problem,
     units: &[bem::Response],
-    (step, per): (f64, f64),
-    stacks: &[bem::Stack; 2],
+    changed: &[(bem::Images, f64); 2],
+    step: f64,
 ) -> Result<Vec<Vec<f64>>, bem::Error> {
     let own = problem.description.relative_permittivity;
     let count = problem.mesh.triangles.len();
@@ -419,27 +426,25 @@ fn by_layers(
     let (density, method) = (density_of(units), bem::Method::Fmm);
     let options =
         bem::SolveOptions { density, method, tolerance: OF_WORKS, ..bem::SolveOptions::default() };
-    let works = |stack: &bem::Stack| -> Result<_, bem::Error> {
-        let Some((images, permittivity)) = images(problem, stack) else { return Ok(Vec::new()) };
+    let works = |(images, permittivity): &(bem::Images, f64)| -> Result<OfPairs<f64>, bem::Error> {
         let media = bem::Media {
             conductor: &charged,
             conductors: 1,
             permittivity: &vec![[1.0; 2]; count],
-            images: &images,
+            images,
             bodies: &[],
         };
         let prepared = bem::Prepared::new(&problem.mesh, media, units.len(), &options)?;
-        let found = prepared.works(&charges(units), &bem::Quiet)?;
+        let mut found = prepared.works(&charges(units), &bem::Quiet)?;
         // Free charges, which stay, are own times these; the potential is that over the
         // permittivity.
         let factor = own * own / permittivity;
-        Ok(found.into_iter().map(|row| row.into_iter().map(|x| factor * x).collect()).collect())
+        found.iter_mut().flatten().for_each(|work| *work *= factor);
+        Ok(found)
     };
-    let [less, more]: [OfPairs<f64>; 2] = [works(&stacks[0])?, works(&stacks[1])?];
-    let row = |(less, more): (&Vec<f64>, &Vec<f64>)| {
-        less.iter().zip(more).map(|(less, more)| (less - more) / (2.0 * step * per)).collect()
-    };
-    let rows: Vec<Vec<f64>> = less.iter().zip(&more).map(row).collect();
+    let (mut rows, more) = (works(&changed[0])?, works(&changed[1])?);
+    let pairs = rows.iter_mut().flatten().zip(more.iter().flatten());
+    pairs.for_each(|(less, more)| *less = (*less - more) / (2.0 * step));
     let whole = problem.symmetry.images.copies() as f64;
     Ok(even(&rows, whole * units::farads(1.0, problem.description.unit)))
 }

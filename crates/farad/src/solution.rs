@@ -2,6 +2,7 @@
 
 use crate::bars::Bars;
 use crate::checks::Warning;
+use crate::fault::Error;
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
 use crate::problem::Problem;
@@ -50,6 +51,8 @@ pub struct Solution {
     pub all_charge: Vec<Vec<f64>>,
     /// What the description's sensitivities ask for.
     pub derivatives: Vec<Derivative>,
+    /// Whether surfaces are in layers.
+    pub(crate) is_in_layers: bool,
     /// The answers to each conductor in turn at 1 V, if the former are wanted.
     pub(crate) units: Vec<bem::Response>,
     /// What [`Solution::reduced`] does.
@@ -77,9 +80,9 @@ impl Solution {
 
     /// The capacitance matrix in a surrounding medium of another permittivity, where that is all
     /// that changes: charges at 1 V per permittivity are the same in any one medium. `None` with
-    /// dielectrics, a state, a polarisability or reductions.
+    /// dielectrics, layers, a state, a polarisability or reductions.
     pub fn matrices_in(&self, relative_permittivity: f64) -> Option<Matrices> {
-        let is_one_medium = self.gauss_defect.is_none();
+        let is_one_medium = self.gauss_defect.is_none() && !self.is_in_layers;
         let alone = is_one_medium
             && self.state.is_none()
             && self.polarisability.is_none()
@@ -95,7 +98,7 @@ impl Solution {
     }
 
     /// Finds the derivatives that the description of its problem wants.
-    pub(crate) fn find_derivatives(&mut self, problem: &Problem) -> Result<(), bem::Error> {
+    pub(crate) fn find_derivatives(&mut self, problem: &Problem) -> Result<(), Error> {
         self.derivatives = sensitivity::find(problem, &self.units)?;
         Ok(())
     }

@@ -305,6 +305,7 @@ fn found(
         columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
         derivatives: Vec::new(),
+        is_in_layers: description.stack.is_some(),
         units,
         bars: None,
         estimate_seconds: 0.0,

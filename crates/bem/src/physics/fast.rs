@@ -140,7 +140,10 @@ impl Fast {
         charges: &[Vec<f64>],
         progress: &dyn Progress,
     ) -> Result<Vec<Vec<f64>>, Error> {
-        self.close(system, &[], &[], progress, &mut Timings::default())?;
+        let memory = self.memory;
+        let check = |entries| memory.check(entries);
+        let close = Close { needs: None, check: &check, progress };
+        self.layer.set_backend(self.discretisation.backend(&close, None)?);
         let mut products = Vec::with_capacity(charges.len());
         for group in charges.chunks(GROUP) {
             let x = group.concat();

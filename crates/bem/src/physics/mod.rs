@@ -27,6 +27,7 @@ mod metal;
 mod pieces;
 mod prepared;
 mod reciprocal;
+mod reciprocity;
 mod recovery;
 mod rows;
 mod sampled;
@@ -46,7 +47,8 @@ pub use force_changes::force_changes;
 pub use forces::{Body, Force, dipole_moment, forces, neutral_dipole_moment};
 pub use prepared::{Prepared, Refined};
 pub use reciprocal::Replaced;
-pub use sampled::{Reciprocity, SampledResidual, reciprocity, sampled_residual};
+pub use reciprocity::{Reciprocity, reciprocity};
+pub use sampled::{SampledResidual, sampled_residual};
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

@@ -1,14 +1,13 @@
 //! The residual at some panels by another path than the solve's: whole rows, summed over all points
 //! and over all pairs too close for points, with neither a fast sum nor a selection of close pairs
-//! in between. And Green's reciprocity between point charges and conductors.
+//! in between.
 
 use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::forces::moment_about;
 use super::rows::System;
-use super::{Charges, Excitation, Media, SurfaceCharge, external};
+use super::{Charges, Excitation, Media, external};
 use crate::constants::{FINE, NO_DIGITS};
 use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
@@ -51,9 +50,6 @@ const FAR: [(f64, usize); 3] = [(25.0, 2), (8.0, 5), (4.0, 8)];
 /// The same to better than 1e-10, for tolerances below [`FINE`] and where what acts on a body is a
 /// small part of what adds up there.
 const FAR_FINE: [(f64, usize); 3] = [(25.0, 5), (8.0, 9), (4.0, 16)];
-
-/// Pairs of charges and triangles that reciprocity is worth.
-const PAIRS: usize = 8_000_000;
 
 /// Panels whose entries with all rows are multiplied together.
 const TOGETHER: usize = 128;
@@ -422,67 +418,6 @@ pub(super) fn chosen(system: &System, rows: usize) -> Vec<usize> {
         }
     }
     chosen
-}
-
-/// Free charge that sources induce on a conductor, found in two ways.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reciprocity {
-    /// The conductor.
-    pub conductor: usize,
-    /// Charge on it with all conductors at 0 V among the sources.
-    pub charge: f64,
-    /// The same by Green's reciprocity: minus the sum of the sources' charges times the potentials
-    /// there with this conductor at 1 V.
-    pub by_potentials: f64,
-    /// Sum of the magnitudes of its terms.
-    pub size: f64,
-}
-
-/// Both charges of each conductor, as far as they are worth their time. `units` are the charges of
-/// triangles with each conductor in turn at 1 V and the others at 0 V, `induced` the free charge of
-/// each conductor among the sources of `excitation`. The uniform field counts as one in a medium of
-/// relative permittivity `surroundings` that fills all space.
-///
-/// # Errors
-/// [`Error::Fmm`].
-pub fn reciprocity(
-    mesh: &Mesh,
-    media: Media<'_>,
-    surroundings: f64,
-    (units, induced): (&[Charges<'_>], &[f64]),
-    excitation: &Excitation,
-) -> Result<Vec<Reciprocity>, Error> {
-    let images = media.images;
-    let charges = &excitation.charges;
-    let pairs = charges.len().saturating_mul(mesh.triangles.len() * images.count());
-    if pairs.saturating_mul(units.len()) > PAIRS {
-        return Ok(Vec::new());
-    }
-    let whole = images.mesh(mesh);
-    let places: Vec<[f64; 3]> = charges.iter().map(|q| q.position).collect();
-    let mut found = Vec::new();
-    for (conductor, (unit, &charge)) in units.iter().zip(induced).enumerate() {
-        let (total, at_corners) = (images.charges(unit.total), images.at_corners(unit.at_corners));
-        let of_all = Charges { total: &total, at_corners: &at_corners };
-        let surface = SurfaceCharge::new(&whole, of_all);
-        let potential = surface.evaluate(&Excitation::default(), &places, false)?.potential;
-        let of_charges = charges.iter().zip(&potential).map(|(q, v)| {
-            let copies = images.copies() as f64 / images.coincident(q.position) as f64;
-            copies * q.charge * v
-        });
-        let (field, origin) = (Vec3::from(excitation.field), Vec3::from(excitation.origin));
-        let of_field = (0..mesh.triangles.len()).map(|t| {
-            let along = -field.dot(&moment_about(mesh, *unit, t, &origin));
-            images.copies() as f64 * surroundings * along
-        });
-        let (mut sum, mut size) = (0.0, 0.0);
-        for term in of_charges.chain(of_field) {
-            sum += term;
-            size += term.abs();
-        }
-        found.push(Reciprocity { conductor, charge, by_potentials: -sum, size });
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod diagnostics;
 mod document;
 pub(crate) mod fastcap;
 mod faults;
+mod file_names;
 mod foreign;
 mod goal;
 mod places;

@@ -7,6 +7,7 @@ use farad::{Probe, ProbePoints};
 use super::VtkMode;
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
+use super::file_names;
 use super::places::Entry;
 use super::read::existing;
 use crate::files;
@@ -39,16 +40,8 @@ pub(super) fn read(top: &Section<'_>, base: &Path) -> Vec<(Probe, Entry)> {
         let name = section.text("name");
         let place = read_place(top, &section, base);
         let (Some(name), Some((place, file))) = (name, place) else { continue };
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if !name.value.chars().all(plain) {
-            let message = "the name of a probe becomes that of a file: letters, digits, _ and -";
-            top.report(Defect::new(Sort::Value, name.span.clone(), message));
-        }
-        if let Some((_, first)) = probes.iter().find(|(probe, _)| probe.name == name.value) {
-            let message = format!("two probes are called \"{}\"", name.value);
-            let defect = Defect::new(Sort::Value, name.span.clone(), message).label("again here");
-            top.report(defect.first(first.name.clone()));
-        }
+        let first = probes.iter().find(|(probe, _)| probe.name == name.value);
+        file_names::check(top, ["probe", "probes"], &name, first.map(|(_, first)| &first.name));
         let entry = Entry { name: name.span, file, ..Entry::default() };
         probes.push((Probe { name: name.value, place }, entry));
     }

@@ -5,6 +5,7 @@ use farad::{Reduction, ReductionFault};
 use super::diagnostics::{Defect, Located, Sort};
 use super::document::Section;
 use super::faults::meant;
+use super::file_names;
 use super::places::{self, Listing};
 
 /// Names that are those of other files.
@@ -63,19 +64,12 @@ pub(super) fn read(top: &Section<'_>) -> Vec<(Reduction, Listing)> {
 
 /// Checks a name, which becomes that of a file.
 fn check_name(top: &Section<'_>, name: &Located<String>, before: &[(Reduction, Listing)]) {
-    let defect = |message: &str| Defect::new(Sort::Value, name.span.clone(), message);
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.value.chars().all(plain) {
-        let message = "the name of a reduction becomes that of a file: letters, digits, _ and -";
-        top.report(defect(message));
-    }
+    let first = before.iter().find(|(known, _)| known.name == name.value);
+    file_names::check(top, ["reduction", "reductions"], name, first.map(|(_, first)| &first.name));
     if TAKEN.contains(&name.value.as_str()) || name.value.ends_with(BARS) {
         let message = format!("capacitance_{}.csv is the name of another result", name.value);
-        top.report(defect(&message).help("choose another name"));
-    }
-    if let Some((_, first)) = before.iter().find(|(known, _)| known.name == name.value) {
-        let message = format!("two reductions are called \"{}\"", name.value);
-        top.report(defect(&message).label("again here").first(first.name.clone()));
+        let defect = Defect::new(Sort::Value, name.span.clone(), message);
+        top.report(defect.help("choose another name"));
     }
 }
 

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use farad::{Parameter, Sensitivity};
 
-use super::diagnostics::{Defect, Located, Sort};
+use super::diagnostics::{Defect, Sort};
 use super::document::Section;
+use super::file_names;
 
 /// Reads every `[[sensitivity]]` with its place; defects are reported to the document. Whether
 /// there is what they name is for the mesh to say.
@@ -15,7 +16,13 @@ pub(super) fn read(top: &Section<'_>) -> Vec<(Sensitivity, Range<usize>)> {
         let name = section.text("name");
         let by = parameter(&section);
         let (Some(name), Some(by)) = (name, by) else { continue };
-        check_name(top, &name, &read);
+        let first = read.iter().find(|(known, _)| known.name == name.value);
+        file_names::check(
+            top,
+            ["sensitivity", "sensitivities"],
+            &name,
+            first.map(|(_, first)| first),
+        );
         read.push((Sensitivity { name: name.value, by }, name.span));
     }
     read
@@ -47,18 +54,4 @@ fn parameter(section: &Section<'_>) -> Option<Parameter> {
     }
     let layer = usize::try_from(section.integer("layer")?.value).ok()?;
     Some(if is_thickness { Parameter::Thickness(layer) } else { Parameter::OfLayer(layer) })
-}
-
-/// Checks a name, which becomes that of a file.
-fn check_name(top: &Section<'_>, name: &Located<String>, before: &[(Sensitivity, Range<usize>)]) {
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.value.is_empty() || !name.value.chars().all(plain) {
-        let message = "the name of a sensitivity becomes that of a file: letters, digits, _ and -";
-        top.report(Defect::new(Sort::Value, name.span.clone(), message));
-    }
-    if let Some((_, first)) = before.iter().find(|(known, _)| known.name == name.value) {
-        let message = format!("two sensitivities are called \"{}\"", name.value);
-        let defect = Defect::new(Sort::Value, name.span.clone(), message);
-        top.report(defect.label("again here").first(first.clone()));
-    }
 }

@@ -67,9 +67,15 @@ fn swept(set: &str) -> Option<Option<&str>> {
 /// Reads every `[[sweep]]`; defects are reported to the document.
 pub(super) fn read(top: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Vec<Sweep> {
     let mut sweeps: Vec<Sweep> = Vec::new();
+    // In layers the medium is one of them.
+    let has_medium = !top.has("stack") && !top.has("layer");
+    let medium = has_medium.then(|| MEDIUM.to_owned());
+    let of_dielectric = |name: &&str| format!("dielectric.{name}{PERMITTIVITY}");
+    let possible: Vec<String> =
+        medium.into_iter().chain(dielectrics.iter().map(of_dielectric)).collect();
     for section in top.sections("sweep") {
         let name = section.text("name");
-        let values = read_values(&section, base, dielectrics);
+        let values = read_values(&section, base, &possible);
         let (Some(name), Some((values, groups))) = (name, values) else { continue };
         if let Some(first) = sweeps.iter().find(|sweep| sweep.name == name.value) {
             let message = format!("two sweeps are called \"{}\"", name.value);
@@ -85,7 +91,7 @@ pub(super) fn read(top: &Section<'_>, base: &Path, dielectrics: &[&str]) -> Vec<
 fn read_values(
     section: &Section<'_>,
     base: &Path,
-    dielectrics: &[&str],
+    possible: &[String],
 ) -> Option<(Values, Vec<Range<usize>>)> {
     // All keys are read whatever the others say, so that each is checked.
     let set = section.text("set");
@@ -114,7 +120,7 @@ fn read_values(
     }
     let values = required(section, "values", values, "add values = [...], one for each run")?;
     if let Some(set) = set {
-        let change = permittivity(section, set, values, dielectrics)?;
+        let change = permittivity(section, set, values, possible)?;
         return Some((Values::Of(change), Vec::new()));
     }
     let values = values.value;
@@ -152,23 +158,20 @@ fn required<T>(section: &Section<'_>, key: &str, value: Option<T>, help: &str) -
     value
 }
 
-/// The change of a permittivity, which `set` names.
+/// The change of a permittivity, which `set` names: one of those that are possible.
 fn permittivity(
     section: &Section<'_>,
     set: Located<String>,
     values: Located<Vec<f64>>,
-    dielectrics: &[&str],
+    possible: &[String],
 ) -> Option<Change> {
-    let Some(dielectric) =
-        swept(&set.value).filter(|name| name.is_none_or(|name| dielectrics.contains(&name)))
-    else {
+    let Some(dielectric) = swept(&set.value).filter(|_| possible.contains(&set.value)) else {
         let message = format!("set = \"{}\" names nothing that a sweep can set", set.value);
         let defect = Defect::new(Sort::Value, set.span, message).label("not possible here");
-        let possible = std::iter::once(MEDIUM.to_owned())
-            .chain(dielectrics.iter().map(|name| format!("dielectric.{name}{PERMITTIVITY}")));
-        let possible: Vec<String> = possible.collect();
-        let possible = quoted(possible.iter().map(String::as_str));
-        section.report(defect.help(format!("possible: {possible}")));
+        section.report(defect.help(match possible {
+            [] => "layers have no permittivity that a sweep can set; move or turn something, or vary the mesh".to_owned(),
+            _ => format!("possible: {}", quoted(possible.iter().map(String::as_str))),
+        }));
         return None;
     };
     let Located { value: values, span } = values;
