@@ -2,9 +2,9 @@
 //!
 //! docs/case-file.md is the reference for users, [`schema`] its counterpart in code.
 
+pub(crate) mod described;
 mod diagnostics;
 mod document;
-pub(crate) mod fastcap;
 mod faults;
 mod file_names;
 mod foreign;

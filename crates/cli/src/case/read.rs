@@ -17,7 +17,7 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Format, Overrides, SourceText, VtkMode, fastcap, faults, foreign, goal, plane, probe,
+    Case, Format, Overrides, SourceText, VtkMode, described, faults, foreign, goal, plane, probe,
     reduce, sensitivity, stack, surface, sweep,
 };
 use crate::files;
@@ -36,7 +36,7 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
     let text = if farad::fastcap::is_name(path) {
         let model = fastcap_model(path, overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        fastcap::text(&model, path, &file, overrides)?
+        described::of_list(&model, path, &file, overrides)?
     } else if overrides.unit.is_some() {
         let (what, help) = if is_layout(path) {
             ("a layout that names its unit", "leave it out")
@@ -54,7 +54,7 @@ pub(super) fn load(path: &Path, overrides: &Overrides) -> Result<Case, Failure> 
     } else if is_layout(path) {
         let model = layout(path, overrides.stack.as_deref(), overrides.lenient)?;
         let file = path.file_name().unwrap_or_default().to_string_lossy();
-        fastcap::of_layout(&model, path, &file, overrides)?
+        described::of_layout(&model, path, &file, overrides)?
     } else {
         read_text(path)?
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use farad::fastcap;
 
 use super::arguments::Listed;
-use crate::case::{Overrides, fastcap as list};
+use crate::case::{Overrides, described};
 use crate::commands::mesh::convert;
 use crate::surfaces::fastcap_model;
 use crate::terminal::exit::{Exit, Failure};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         output.note(&format!("{}: {note}", args.list.display()));
     }
     let folder = case.parent().unwrap_or(std::path::Path::new(""));
-    let text = list::text(&model, &args.list, &paths::relative(folder, &mesh), &overrides)?;
+    let text = described::of_list(&model, &args.list, &paths::relative(folder, &mesh), &overrides)?;
     convert::write(&model.mesh, &mesh, args.binary)?;
     files::replace(&case, |out| std::io::Write::write_all(out, text.as_bytes()))?;
     output.text(&format!(

@@ -1,4 +1,4 @@
-//! A FastCap list file as a case, or a layout.
+//! A case for what a file of another program describes: FastCap's list, or a layout.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::terminal::exit::{Exit, Failure};
 
 /// The text of a case that computes what FastCap would compute from the file `source`; `mesh` is
 /// the mesh's path as seen from the case.
-pub(crate) fn text(
+pub(crate) fn of_list(
     model: &Model,
     source: &Path,
     mesh: &str,
@@ -34,7 +34,7 @@ pub(crate) fn text(
         Some(unit) => format!("unit = {}", string(unit.name())),
         None => "# FastCap's lengths are metres.\nunit = \"m\"".to_owned(),
     };
-    described(description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+    text(description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
 }
 
 /// The text of a case that computes what a layout's file `source` describes.
@@ -46,11 +46,11 @@ pub(super) fn of_layout(
 ) -> Result<String, Failure> {
     let head = format!("The nets of the layout {}.", printable(&source.to_string_lossy()));
     let unit = format!("unit = {}", string(model.description.unit.name()));
-    described(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
+    text(&model.description, model.title.as_deref(), (&head, source, mesh, &unit), overrides)
 }
 
 /// A case with a first line, the file that it is of, the mesh's path, and the line of its unit.
-fn described(
+fn text(
     description: &Description,
     title: Option<&str>,
     (head, source, mesh, unit): (&str, &Path, &str, &str),
