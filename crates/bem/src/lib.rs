@@ -31,6 +31,7 @@ mod testing;
 pub use constants::OF_ACTION;
 pub use error::Error;
 pub use geometry::exponentials::TooCoarse;
+pub use geometry::images::Between;
 pub use geometry::images::{Images, Mirror};
 pub use geometry::stack::{Beyond, Layer as StackLayer, LayerImage, Stack};
 pub use geometry::triangle::Triangle;
@@ -44,9 +45,10 @@ pub use physics::derivatives;
 pub use physics::warm_up::warm_up;
 pub use physics::{
     Body, Charges, ChildCharges, Condition, Electrostatics, ErrorEstimate, Excitation, Force,
-    Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual, State,
-    SurfaceCharge, Values, checks, convergence, coulomb_potentials, dipole_moment, electrostatics,
-    force_changes, forces, neutral_dipole_moment, reciprocity, sampled_residual,
+    Media, PointCharge, Prepared, Reciprocity, Refined, Replaced, Response, SampledResidual,
+    SeenImages, State, SurfaceCharge, Values, checks, convergence, coulomb_potentials,
+    dipole_moment, electrostatics, force_changes, forces, neutral_dipole_moment, reciprocity,
+    sampled_residual,
 };
 pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,

@@ -108,9 +108,11 @@ impl PlaneFault {
 pub enum StackFault {
     /// Surfaces reach from one layer into another.
     #[error(
-        "surfaces reach from {low} to {high}, through the interface of layers at {at}; all must be in one layer, or in the interfaces that bound it"
+        "triangle {triangle} reaches from {low} to {high}, through the interface of layers at {at}"
     )]
     Through {
+        /// Which one.
+        triangle: u32,
         /// The lowest height.
         low: f64,
         /// The largest.
@@ -155,14 +157,12 @@ pub enum StackFault {
     /// A face of a dielectric between two layers.
     #[error("triangle {0} of a dielectric lies in an interface of layers")]
     OnInterface(u32),
-    /// Probes in other layers.
-    #[error("a probe at {at} is in another layer than the surfaces; potentials are known from {} to {}", between[0], between[1])]
-    Probe {
-        /// Its height.
-        at: f64,
-        /// Where the layer of the surfaces is.
-        between: [f64; 2],
-    },
+    /// What the program does not do for surfaces in several layers.
+    #[error("{0} cannot be given together with surfaces in several layers")]
+    InSeveral(&'static str),
+    /// A probe in the ground.
+    #[error("a probe at {0} is in the ground of the layers")]
+    Probe(f64),
 }
 
 /// What is wrong with the place of a charge.

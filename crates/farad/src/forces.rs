@@ -3,6 +3,7 @@
 use mesh::Mesh;
 use mesh::regions::Position;
 
+use crate::planes::Seen;
 use crate::problem::Problem;
 use crate::state;
 use crate::units;
@@ -120,10 +121,9 @@ pub(crate) fn forces(
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
     let sources = sources.with_images(images, |_| true);
-    let (total, at_corners) =
-        (images.charges(charges.total), images.at_corners(charges.at_corners));
-    let all = bem::Charges { total: &total, at_corners: &at_corners };
-    let found = bem::forces(whole, all, &sources, &bodies)?;
+    // Bodies with forces are in one layer.
+    let all = Seen::new(charges, images, 0);
+    let found = bem::forces(whole, &all, &sources, &bodies)?;
     // Volts squared times 4 pi eps0.
     let newton = units::farads(1.0, units::LengthUnit::Metre);
     // A force is what charges leave that are known to the tolerance; on a part of another body that

@@ -110,7 +110,7 @@ fn fringes(problem: &Problem) -> Vec<Fringe> {
             };
             let eps = match &problem.media {
                 Some(media) => 0.5 * media.permittivity[t].iter().sum::<f64>(),
-                None => problem.description.relative_permittivity,
+                None => problem.surroundings(t),
             };
             // A gap of nothing is a contact.
             let larger = (height / (SHOWN * gap)).min(1e6).ln();

@@ -5,6 +5,7 @@ use mesh::Mesh;
 
 use crate::description::{Description, axis_name};
 use crate::fault::{Fault, StackFault};
+use crate::planes::Symmetry;
 
 /// Vertices this near to an interface, relative to the mesh's size, lie in it.
 const IN_INTERFACE: f64 = 1e-9;
@@ -35,35 +36,111 @@ fn tolerance(mesh: &Mesh) -> f64 {
     IN_INTERFACE * size(mesh)
 }
 
-/// The region of a stack that surfaces are in, and their lowest and highest places.
-#[derive(Clone, Copy, Debug)]
+/// Where in a stack surfaces are.
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
-    pub(crate) region: usize,
+    /// Regions of the stack with surfaces, from the lowest on.
+    pub(crate) regions: Vec<usize>,
+    /// The region of each triangle as an index of these; none where all are in the first.
+    of_triangle: Vec<u32>,
+    /// Lowest and highest heights of surfaces.
     pub(crate) low: f64,
     pub(crate) high: f64,
+    /// Relative permittivities of the regions.
+    permittivities: Vec<f64>,
 }
 
-/// Where in a stack surfaces are.
-#[derive(Debug)]
-pub(crate) struct Found {
-    pub(crate) place: Place,
-    /// Of the layer.
-    pub(crate) permittivity: f64,
-    /// The layer's lowest and highest heights.
-    pub(crate) between: [f64; 2],
-    /// Of charges in it.
-    pub(crate) images: Vec<bem::LayerImage>,
+impl Place {
+    /// The only region with surfaces.
+    pub(crate) fn region(&self) -> Option<usize> {
+        if let [region] = self.regions[..] { Some(region) } else { None }
+    }
+
+    /// Relative permittivity that potentials are relative to: that of the lowest region.
+    pub(crate) fn reference(&self) -> f64 {
+        self.permittivities.first().copied().unwrap_or(1.0)
+    }
+
+    /// Relative permittivity of the layer that a triangle is in.
+    pub(crate) fn permittivity(&self, triangle: usize) -> f64 {
+        let region = self.of_triangle.get(triangle).map_or(0, |region| *region as usize);
+        self.permittivities.get(region).copied().unwrap_or(1.0)
+    }
+
+    /// `symmetry` with the images of surfaces there, for potentials on them and at these points.
+    pub(crate) fn images(
+        &self,
+        stack: &bem::Stack,
+        mesh: &Mesh,
+        symmetry: Symmetry,
+        points: impl Iterator<Item = [f64; 3]>,
+    ) -> Result<Symmetry, Vec<Fault>> {
+        let (size, tolerance) = (size(mesh), tolerance(mesh));
+        let coarse = |left| vec![fault(stack, StackFault::TooCoarse(left))];
+        let mut regions = self.regions.clone();
+        let mut in_ground = None;
+        for at in points.map(|x| x[stack.axis]) {
+            let is_in = |region: &usize| {
+                let [low, high] = stack.bounds(*region);
+                at >= low - tolerance && at <= high + tolerance
+            };
+            if regions.iter().any(is_in) {
+                continue;
+            }
+            match stack.region(at, at, tolerance) {
+                Some(region) => regions.push(region),
+                None => in_ground = Some(at),
+            }
+        }
+        if let Some(at) = in_ground {
+            return Err(vec![fault(stack, StackFault::Probe(at))]);
+        }
+        if let [region] = regions[..] {
+            let images = stack.images(region, size).map_err(coarse)?;
+            return Ok(symmetry.in_layers(images, mesh));
+        }
+        let between = bem::Between::new(stack, &regions, size).map_err(coarse)?;
+        let bounds = regions.iter().map(|&region| stack.bounds(region)).collect();
+        let regions = Regions { axis: stack.axis, bounds };
+        Ok(symmetry.in_regions(between, (self.of_triangle.clone(), regions), mesh))
+    }
 }
 
-/// The layer that all triangles that `keep` holds for are in. `is_conductor` tells which of these
-/// are metal.
+/// The heights of regions with surfaces or points.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Regions {
+    axis: usize,
+    bounds: Vec<[f64; 2]>,
+}
+
+impl Regions {
+    /// In which of them a point is.
+    pub(crate) fn of(&self, x: &[f64; 3]) -> usize {
+        let z = x[self.axis];
+        let off = |[low, high]: &[f64; 2]| (low - z).max(z - high);
+        let all = self.bounds.iter().enumerate();
+        let nearest = all.min_by(|a, b| off(a.1).total_cmp(&off(b.1)));
+        nearest.map_or(0, |(region, _)| region)
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.bounds.len().max(1)
+    }
+}
+
+fn fault(stack: &bem::Stack, problem: StackFault) -> Fault {
+    Fault::Stack { axis: axis_name(stack.axis), problem }
+}
+
+/// Where all triangles are that `keep` holds for. `is_conductor` tells which of these are metal.
 pub(crate) fn find(
     stack: &bem::Stack,
     mesh: &Mesh,
     keep: impl Fn(usize) -> bool,
     is_conductor: impl Fn(usize) -> bool,
-) -> Result<Found, Vec<Fault>> {
-    let fault = |problem| Fault::Stack { axis: axis_name(stack.axis), problem };
+) -> Result<Place, Vec<Fault>> {
+    let fault = |problem| fault(stack, problem);
     let tolerance = tolerance(mesh);
     let heights = |t: usize| {
         let corners = mesh.corners(t);
@@ -87,43 +164,69 @@ pub(crate) fn find(
             return Err(vec![fault(StackFault::Shorted { triangle: t as u32, at: *at })]);
         }
     }
-    let Some(region) = stack.region(low, high, tolerance) else {
-        let through =
-            interfaces.iter().copied().find(|at| low < at - tolerance && high > at + tolerance);
-        return Err(vec![fault(match through {
-            Some(at) => StackFault::Through { low, high, at },
-            None => StackFault::InGround { low, high },
-        })]);
-    };
-    let images = stack
-        .images(region, size(mesh))
-        .map_err(|left| vec![fault(StackFault::TooCoarse(left))])?;
-    let permittivity = stack.permittivity(region).unwrap_or(1.0);
-    let place = Place { region, low, high };
-    Ok(Found { place, permittivity, between: stack.bounds(region), images })
+    let eps = |region: &usize| stack.permittivity(*region).unwrap_or(1.0);
+    if let Some(region) = stack.region(low, high, tolerance) {
+        let (regions, permittivities) = (vec![region], vec![eps(&region)]);
+        return Ok(Place { regions, of_triangle: Vec::new(), low, high, permittivities });
+    }
+    // Triangles in an interface are in either of two.
+    let mut found = vec![[usize::MAX; 2]; mesh.triangles.len()];
+    for t in (0..mesh.triangles.len()).filter(|&t| keep(t)) {
+        let [low, high] = heights(t);
+        let possible = stack.regions(low, high, tolerance);
+        found[t] = match (possible.first(), possible.last()) {
+            (Some(first), Some(last)) => [*first, *last],
+            _ => {
+                let is_cut = |at: &f64| low < at - tolerance && high > at + tolerance;
+                return Err(vec![fault(match interfaces.iter().copied().find(is_cut) {
+                    Some(at) => StackFault::Through { triangle: t as u32, low, high, at },
+                    None => StackFault::InGround { low, high },
+                })]);
+            }
+        };
+    }
+    let mut regions: Vec<usize> =
+        found.iter().filter(|[a, b]| a == b && *a < usize::MAX).map(|[a, _]| *a).collect();
+    regions.sort_unstable();
+    regions.dedup();
+    let mut choose =
+        |[a, b]: [usize; 2]| match (regions.binary_search(&a), regions.binary_search(&b)) {
+            (Err(_), Ok(_)) => b,
+            (Err(at), Err(_)) if a < usize::MAX => {
+                regions.insert(at, a);
+                a
+            }
+            _ => a,
+        };
+    let chosen: Vec<usize> = found.into_iter().map(&mut choose).collect();
+    let index = |region: &usize| regions.binary_search(region).unwrap_or(0) as u32;
+    let of_triangle = chosen.iter().map(index).collect();
+    let permittivities = regions.iter().map(eps).collect();
+    Ok(Place { regions, of_triangle, low, high, permittivities })
 }
 
-/// Probes, and faces of dielectrics (those `is_interface` holds for), where values would be wrong.
+/// What cannot be where surfaces are: faces of dielectrics (those `is_interface` holds for) in
+/// interfaces, and what needs all surfaces in one layer.
 pub(crate) fn check_places(
     description: &Description,
-    stack: &bem::Stack,
+    (stack, place): (&bem::Stack, &Place),
     mesh: &Mesh,
-    (images, between): (&bem::Images, [f64; 2]),
+    images: &bem::Images,
     is_interface: impl Fn(usize) -> bool,
 ) -> Result<(), Vec<Fault>> {
-    let fault = |problem| Fault::Stack { axis: axis_name(stack.axis), problem };
     let mut faults = Vec::new();
     let between_media = |t: &usize| is_interface(*t) && images.lies_on_image(*t);
     if let Some(t) = (0..mesh.triangles.len()).find(between_media) {
-        faults.push(fault(StackFault::OnInterface(t as u32)));
+        faults.push(fault(stack, StackFault::OnInterface(t as u32)));
     }
-    let tolerance = tolerance(mesh);
-    let is_out = |x: &[f64; 3]| {
-        x[stack.axis] < between[0] - tolerance || x[stack.axis] > between[1] + tolerance
-    };
-    let mut points = description.probes.iter().flat_map(|probe| probe.place.points());
-    if let Some(point) = points.find(is_out) {
-        faults.push(fault(StackFault::Probe { at: point[stack.axis], between }));
+    if place.regions.len() > 1 {
+        let refused = [
+            ((0..mesh.triangles.len()).any(is_interface), "dielectric bodies"),
+            (description.forces, "forces"),
+            (!description.sensitivities.is_empty(), "sensitivities"),
+        ];
+        let refused = refused.iter().filter(|(has, _)| *has);
+        faults.extend(refused.map(|(_, what)| fault(stack, StackFault::InSeveral(what))));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }

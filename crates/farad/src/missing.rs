@@ -11,6 +11,7 @@ use nalgebra::{DMatrix, DVector};
 use crate::bars::{self, ConductorBars, ForceBar, ProbeBars};
 use crate::fault::Error;
 use crate::forces;
+use crate::planes::Seen;
 use crate::problem::Problem;
 use crate::state;
 use crate::units;
@@ -30,15 +31,20 @@ const OF_INTERFACES: f64 = 2.0;
 /// own bars counts at a distance.
 const OF_CHARGES: f64 = 0.1;
 
+/// Relative error of what images far away make of the charge that is missing.
+const ROUGHLY: f64 = 1e-4;
+
 /// A potential differs from that of a conductor by no more than the field times so many distances.
 const BY_FIELD: f64 = 2.0;
 
-/// A state's charge and what it misses, on the children of triangles and their images.
+/// A state's charge and what it misses, on the children of triangles.
 pub(crate) struct Missing {
+    /// The children.
     mesh: Mesh,
+    images: bem::Images,
     charge: ChildCharges,
     missing: ChildCharges,
-    /// The charge on the triangles themselves and their images.
+    /// The charge on the triangles themselves.
     coarse: OnTriangles,
     conductors: Vec<Far>,
     /// Estimates are multiplied by this.
@@ -123,15 +129,9 @@ pub(crate) fn find(
     let Some(state) = answer.state(&state::conditions(problem), driven) else { return Ok(None) };
     let excitation =
         bem::Excitation { potentials: state.potentials.clone(), ..state::sources(problem) };
-    let coarse = &problem.symmetry.images;
-    let images = &coarse.of_parts(CHILDREN);
+    let images = problem.symmetry.images.of_parts(CHILDREN);
     let children = refine::uniform(&problem.mesh, |_, point| point)
         .map_err(|error| Error::Accuracy(error.to_string()))?;
-    let mesh = images.mesh(&children);
-    let with_images = |charges: &ChildCharges| ChildCharges {
-        total: images.charges(&charges.total),
-        at_corners: images.at_corners(&charges.at_corners),
-    };
     let owner = &problem.conductors.of_triangle;
     let weight = |(weight, owner): (&f64, &Option<u32>)| {
         if owner.is_some() { *weight } else { OF_INTERFACES * weight }
@@ -144,15 +144,13 @@ pub(crate) fn find(
         missing.add(volt, &ChildCharges::of(&answer.responses[conductor]));
     }
     Ok(Some(Missing {
-        charge: with_images(&ChildCharges::of(&state)),
-        missing: with_images(&missing),
-        coarse: OnTriangles {
-            total: coarse.charges(&state.charge),
-            at_corners: coarse.at_corners(&state.at_corners),
-        },
+        charge: ChildCharges::of(&state),
+        missing,
+        coarse: OnTriangles { total: state.charge.clone(), at_corners: state.at_corners.clone() },
         conductors: far(problem, &state, bars),
         factor: bars::factor(problem),
-        mesh,
+        mesh: children,
+        images,
     }))
 }
 
@@ -198,15 +196,19 @@ impl Missing {
         if found.is_empty() {
             return Ok(Vec::new());
         }
-        let missing = bem::SurfaceCharge::new(&self.mesh, &self.missing).roughly();
-        // What values at probes have beyond those of the solve's charges as they are; of curved
-        // triangles they are these.
-        let as_it_is =
-            bem::SurfaceCharge::new(problem.symmetry.sources(&problem.mesh), &self.coarse)
-                .with_tolerance(tolerance);
+        let symmetry = &problem.symmetry;
         let is_recovered = problem.mesh.patches.is_none();
         let none = bem::Excitation::default();
         let sources = state::sources(problem).with_images(&problem.symmetry.images, |_| true);
+        let missing = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
+            bem::SurfaceCharge::new(mesh, charges).roughly().evaluate(&none, points, true)
+        };
+        // What values at probes have beyond those of the solve's charges as they are; of curved
+        // triangles they are these.
+        let as_it_is = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
+            let surface = bem::SurfaceCharge::new(mesh, charges);
+            surface.with_tolerance(tolerance).evaluate(&sources, points, true)
+        };
         let whole = problem.symmetry.whole(&problem.mesh);
         // Distances to flat triangles are as good here, and found sooner.
         let flat = Mesh { patches: None, ..whole.clone() };
@@ -215,9 +217,13 @@ impl Missing {
         let per_metre = 1.0 / problem.description.unit.metres();
         let of_probe = |probed: &crate::Probed| -> Result<ProbeBars, Error> {
             let points = &probed.points;
-            let off = missing.evaluate(&none, points, true)?;
+            let of_children = (&self.mesh, (&self.missing).into(), &self.images);
+            let off = symmetry.values(of_children, points, ROUGHLY, missing)?;
             let raw = if is_recovered {
-                as_it_is.evaluate(&sources, points, true)?
+                {
+                    let of = (&problem.mesh, (&self.coarse).into(), &symmetry.images);
+                    symmetry.values(of, points, tolerance, as_it_is)?
+                }
             } else {
                 let field = probed.field.iter().map(|field| field.map(|e| e / per_metre));
                 bem::Values { potential: probed.potential.clone(), field: field.collect() }
@@ -282,8 +288,11 @@ impl Missing {
         problem: &Problem,
         found: &[crate::Force],
     ) -> Result<Vec<ForceBar>, Error> {
-        let of = ((&self.charge).into(), (&self.missing).into());
-        let changes = forces::changes(problem, &self.mesh, of)?;
+        // Bodies with forces are in one layer.
+        let [charge, missing] =
+            [&self.charge, &self.missing].map(|of| Seen::new(of.into(), &self.images, 0));
+        let mesh = self.images.mesh(&self.mesh);
+        let changes = forces::changes(problem, &mesh, ((&charge).into(), (&missing).into()))?;
         let [low, high] = mesh::quality::bounding_box(&problem.mesh);
         let size = norm(std::array::from_fn(|k| high[k] - low[k]));
         let lever = size * problem.description.unit.metres();

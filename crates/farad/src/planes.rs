@@ -7,6 +7,7 @@ use mesh::mirror::{self, Placed};
 
 use crate::description::{Description, plane_name};
 use crate::fault::{Fault, PlaneFault};
+use crate::layers::Regions;
 
 /// Images in the planes of a problem.
 #[derive(Debug)]
@@ -19,6 +20,27 @@ pub(crate) struct Symmetry {
     in_layers: OnceLock<Mesh>,
     /// How the mesh lies to each plane.
     placed: Vec<Placed>,
+    /// Of layers with surfaces or points.
+    regions: Regions,
+}
+
+/// Charges of triangles and all their images, as potentials in one region see them.
+pub(crate) struct Seen {
+    total: Vec<f64>,
+    at_corners: Vec<[f64; 3]>,
+}
+
+impl Seen {
+    pub(crate) fn new(charges: bem::Charges<'_>, images: &bem::Images, region: usize) -> Self {
+        let total = images.charges(charges.total, region);
+        Self { total, at_corners: images.at_corners(charges.at_corners, region) }
+    }
+}
+
+impl<'a> From<&'a Seen> for bem::Charges<'a> {
+    fn from(of: &'a Seen) -> Self {
+        Self { total: &of.total, at_corners: &of.at_corners }
+    }
 }
 
 /// Where a point lies to the planes.
@@ -62,13 +84,24 @@ impl Symmetry {
             return Err(faults);
         }
         let whole = (images.count() > 1).then(|| images.mesh(mesh));
-        Ok(Self { images, whole, in_layers: OnceLock::new(), placed })
+        Ok(Self { images, whole, in_layers: OnceLock::new(), placed, regions: Regions::default() })
     }
 
     /// The same with images in layers, for the problem's mesh.
     pub(crate) fn in_layers(self, layers: Vec<bem::LayerImage>, mesh: &Mesh) -> Self {
         let images = self.images.with_layers(layers, mesh);
         Self { images, ..self }
+    }
+
+    /// The same with images in layers of surfaces in several, or for potentials in several.
+    pub(crate) fn in_regions(
+        self,
+        between: bem::Between,
+        (of_triangle, regions): (Vec<u32>, Regions),
+        mesh: &Mesh,
+    ) -> Self {
+        let images = self.images.with_regions(between, of_triangle, mesh);
+        Self { images, regions, ..self }
     }
 
     /// `mesh`, which is that of the problem, with its mirror images.
@@ -83,6 +116,43 @@ impl Symmetry {
         } else {
             self.whole(mesh)
         }
+    }
+
+    /// Values at points of charges on the triangles of a mesh and their images, to a relative
+    /// error of `tolerance`: those of `values(mesh, charges, points)` with what is near in each
+    /// region of layers, and the rest.
+    pub(crate) fn values(
+        &self,
+        (mesh, charges, images): (&Mesh, bem::Charges<'_>, &bem::Images),
+        points: &[[f64; 3]],
+        tolerance: f64,
+        values: impl Fn(&Mesh, bem::Charges<'_>, &[[f64; 3]]) -> Result<bem::Values, bem::Error>,
+    ) -> Result<bem::Values, bem::Error> {
+        let mut found = bem::Values::default();
+        for region in 0..self.regions.count() {
+            let is_in =
+                |k: &usize| self.regions.count() == 1 || self.regions.of(&points[*k]) == region;
+            let own: Vec<usize> = (0..points.len()).filter(is_in).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let places: Vec<[f64; 3]> = own.iter().map(|&k| points[k]).collect();
+            let seen = bem::SeenImages::new(images, mesh, &places, region, tolerance);
+            let near = seen.near();
+            let with_near = Seen::new(charges, near, region);
+            let mut of_region = values(&near.mesh(mesh), (&with_near).into(), &places)?;
+            seen.add_far(mesh, charges, &places, &mut of_region);
+            if own.len() == points.len() {
+                return Ok(of_region);
+            }
+            found.potential.resize(points.len(), 0.0);
+            own.iter().zip(&of_region.potential).for_each(|(&k, v)| found.potential[k] = *v);
+            if !of_region.field.is_empty() {
+                found.field.resize(points.len(), [0.0; 3]);
+                own.iter().zip(&of_region.field).for_each(|(&k, e)| found.field[k] = *e);
+            }
+        }
+        Ok(found)
     }
 
     /// Where a point lies.

@@ -1,5 +1,7 @@
 //! Potential and field at the probes of a problem.
 
+use mesh::Mesh;
+
 use crate::description::{Description, Probe};
 use crate::fault::Error;
 use crate::problem::Problem;
@@ -35,8 +37,8 @@ impl Description {
     }
 }
 
-/// Values at all probes in the state of these surface charges (over 4 pi eps0) with their images,
-/// known to `tolerance`, and sources; 0 behind grounded planes.
+/// Values at all probes in the state of these surface charges (over 4 pi eps0), known to
+/// `tolerance`, and sources; 0 behind grounded planes.
 pub(crate) fn find(
     problem: &Problem,
     charges: bem::Charges<'_>,
@@ -48,13 +50,22 @@ pub(crate) fn find(
         return Ok(Vec::new());
     }
     let conductor = &problem.conductors.of_triangle;
-    let whole = symmetry.sources(&problem.mesh);
-    let surface = bem::SurfaceCharge::recovered(whole, charges, |t| conductor[t % conductor.len()])
-        .with_tolerance(tolerance);
-    let sources = sources.with_images(&symmetry.images, |_| true);
+    // Densities are continuous on a conductor in each layer.
+    let images = &symmetry.images;
+    let regions = images.regions() as u32;
+    let surface_of = |t: usize| {
+        let t = t % conductor.len();
+        conductor[t].map(|of| of * regions + images.region(t) as u32)
+    };
+    let sources = sources.with_images(images, |_| true);
+    let evaluate = |mesh: &Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
+        let surface = bem::SurfaceCharge::recovered(mesh, charges, surface_of);
+        surface.with_tolerance(tolerance).evaluate(&sources, points, true)
+    };
     let each = |probe: &Probe| {
         let points = probe.place.points();
-        let mut values = surface.evaluate(&sources, &points, true)?;
+        let mut values =
+            symmetry.values((&problem.mesh, charges, images), &points, tolerance, evaluate)?;
         for (index, point) in points.iter().enumerate() {
             if symmetry.is_behind_ground(*point) {
                 (values.potential[index], values.field[index]) = (0.0, [0.0; 3]);

@@ -204,14 +204,14 @@ impl Problem {
         let mut symmetry = Symmetry::find(&description, &mesh, bounds, is_conductor)?;
         let mut in_layers = None;
         if let Some(stack) = &description.stack {
-            let found = layers::find(stack, &mesh, bounds, is_conductor);
-            let layers::Found { place: own, permittivity, between, images } = found?;
-            in_layers = Some(own);
-            symmetry = symmetry.in_layers(images, &mesh);
+            let place = layers::find(stack, &mesh, bounds, is_conductor)?;
+            let points = description.probes.iter().flat_map(|probe| probe.place.points());
+            symmetry = place.images(stack, &mesh, symmetry, points)?;
             let is_interface = |t: usize| media::is_in(&mesh, &interfaces, t);
-            let place = (&symmetry.images, between);
-            layers::check_places(&description, stack, &mesh, place, is_interface)?;
-            description.relative_permittivity = permittivity;
+            let placed = (stack, &place);
+            layers::check_places(&description, placed, &mesh, &symmetry.images, is_interface)?;
+            description.relative_permittivity = place.reference();
+            in_layers = Some(place);
         }
         let whole = symmetry.whole(&mesh);
         notes.extend(conductors::separate(&description, &mesh, whole, &assignment));
@@ -263,6 +263,16 @@ impl Problem {
         };
         let faults = sensitivity::faults(&problem);
         if faults.is_empty() { Ok(problem) } else { Err(faults) }
+    }
+}
+
+impl Problem {
+    /// Relative permittivity of the medium around all bodies where a triangle is.
+    pub(crate) fn surroundings(&self, triangle: usize) -> f64 {
+        match &self.in_layers {
+            Some(place) => place.permittivity(triangle),
+            None => self.description.relative_permittivity,
+        }
     }
 }
 

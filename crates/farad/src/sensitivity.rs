@@ -9,6 +9,7 @@ use crate::fault::{Error, Fault};
 use crate::forces;
 use crate::layers;
 use crate::media::SURROUNDINGS;
+use crate::planes::Seen;
 use crate::problem::Problem;
 use crate::units;
 
@@ -229,7 +230,7 @@ fn changed(problem: &Problem, layer: usize, is_thickness: bool) -> Result<Plan, 
     } else {
         stack.permittivity(layer).ok_or(missing("a permittivity"))?
     };
-    let is_around = problem.in_layers.is_some_and(|place| place.region == layer);
+    let is_around = problem.in_layers.as_ref().is_some_and(|place| place.regions.contains(&layer));
     if !is_thickness && is_around && problem.media.is_some() {
         return Err(SensitivityFault::Around(layer));
     }
@@ -244,7 +245,9 @@ fn moves_below(
     stack: &bem::Stack,
     layer: usize,
 ) -> Result<bool, SensitivityFault> {
-    let Some(layers::Place { low, high, .. }) = problem.in_layers else { return Ok(false) };
+    let Some(&layers::Place { low, high, .. }) = problem.in_layers.as_ref() else {
+        return Ok(false);
+    };
     let [bottom, top] = stack.bounds(layer);
     // Surfaces are exactly in interfaces.
     match (low <= bottom, high >= top) {
@@ -258,7 +261,7 @@ fn moves_below(
 /// Images in layers for the surfaces of the problem, as exact as can be, and the permittivity
 /// there.
 fn images(problem: &Problem, stack: &bem::Stack) -> Option<(bem::Images, f64)> {
-    let layers::Place { region, .. } = problem.in_layers?;
+    let region = problem.in_layers.as_ref()?.region()?;
     let finer = TOLERANCES.into_iter().filter(|tolerance| *tolerance < stack.tolerance);
     let found = finer.chain([stack.tolerance]).find_map(|tolerance| {
         let stack = bem::Stack { tolerance, ..stack.clone() };
@@ -366,12 +369,8 @@ fn by_shifts(
 ) -> Result<Vec<Vec<Vec<f64>>>, bem::Error> {
     let images = &problem.symmetry.images;
     let whole = problem.symmetry.sources(&problem.mesh);
-    let all: Vec<_> = charges(units)
-        .iter()
-        .map(|of| (images.charges(of.total), images.at_corners(of.at_corners)))
-        .collect();
-    let of_all: Vec<bem::Charges<'_>> =
-        all.iter().map(|(total, at_corners)| bem::Charges { total, at_corners }).collect();
+    let all: Vec<Seen> = charges(units).iter().map(|of| Seen::new(*of, images, 0)).collect();
+    let of_all: Vec<bem::Charges<'_>> = all.iter().map(bem::Charges::from).collect();
     let found = derivatives::by_shifts(whole, &of_all, bodies)?;
     // A capacitance over 4 pi eps0 is a length, so this is a number whatever the unit.
     let farad_per_metre = units::farads(1.0, units::LengthUnit::Metre);

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use crate::description::{Dielectric, Diffusion, Setting, axis_name};
 use crate::forces;
+use crate::planes::Seen;
 use crate::probes;
 use crate::problem::Problem;
 use crate::solution::{
@@ -237,16 +238,13 @@ pub(crate) fn find(
         })
         .collect();
     let sources = sources(problem);
-    let symmetry = &problem.symmetry;
-    let whole = symmetry.sources(&problem.mesh);
-    let charges = symmetry.images.charges(&state.charge);
-    let at_corners = symmetry.images.at_corners(&state.at_corners);
-    let charges = bem::Charges { total: &charges, at_corners: &at_corners };
-    let surface = bem::SurfaceCharge::new(whole, charges).with_tolerance(answer.tolerance);
     let solvation = if problem.sources.is_empty() {
         None
     } else {
-        Some(solvation(problem, &surface, &sources)?)
+        let symmetry = &problem.symmetry;
+        let seen = Seen::new((&state).into(), &symmetry.images, 0);
+        let surface = bem::SurfaceCharge::new(symmetry.whole(&problem.mesh), &seen);
+        Some(solvation(problem, &surface.with_tolerance(answer.tolerance), &sources)?)
     };
     let (forces, balance) = if problem.description.forces {
         let (forces, balance) =
@@ -256,11 +254,11 @@ pub(crate) fn find(
         (None, None)
     };
     let potential = if problem.description.surface_values {
-        Some(potential(problem, &state, &surface, &sources)?)
+        Some(potential(problem, &state, &sources, answer.tolerance)?)
     } else {
         None
     };
-    let probes = probes::find(problem, charges, &sources, answer.tolerance)?;
+    let probes = probes::find(problem, (&state).into(), &sources, answer.tolerance)?;
     let in_coulomb = |charges: Vec<f64>| charges.into_iter().map(|q| q * coulomb).collect();
     Ok(Some(State {
         conductors,
@@ -335,8 +333,8 @@ fn solvation(
 fn potential(
     problem: &Problem,
     state: &bem::State,
-    surface: &bem::SurfaceCharge,
     sources: &bem::Excitation,
+    tolerance: f64,
 ) -> Result<Vec<f64>, bem::Error> {
     let mesh = &problem.mesh;
     let owner = &problem.conductors.of_triangle;
@@ -347,8 +345,14 @@ fn potential(
         std::array::from_fn(|k| (a[k] + b[k] + c[k]) / 3.0)
     };
     let points: Vec<[f64; 3]> = interfaces.iter().map(centroid).collect();
-    let sources = sources.with_images(&problem.symmetry.images, |_| true);
-    let found = surface.evaluate(&sources, &points, false)?.potential;
+    let images = &problem.symmetry.images;
+    let sources = sources.with_images(images, |_| true);
+    let values = |mesh: &mesh::Mesh, charges: bem::Charges<'_>, points: &[[f64; 3]]| {
+        let surface = bem::SurfaceCharge::new(mesh, charges).with_tolerance(tolerance);
+        surface.evaluate(&sources, points, false)
+    };
+    let of = (mesh, state.into(), images);
+    let found = problem.symmetry.values(of, &points, tolerance, values)?.potential;
     let mut potential: Vec<f64> = owner
         .iter()
         .map(|owner| owner.map_or(f64::NAN, |owner| state.potentials[owner as usize]))
@@ -385,10 +389,8 @@ fn moment(
     charges: bem::Charges<'_>,
     tolerance: f64,
 ) -> [f64; 3] {
-    let (total, at_corners) =
-        (images.charges(charges.total), images.at_corners(charges.at_corners));
-    let all = bem::Charges { total: &total, at_corners: &at_corners };
-    bem::neutral_dipole_moment(&images.mesh(mesh), all, tolerance)
+    let all = Seen::new(charges, images, 0);
+    bem::neutral_dipole_moment(&images.mesh(mesh), &all, tolerance)
 }
 
 /// Hydrodynamic radius and diffusion constant by what the conductors' capacitance says, C/(4 pi

@@ -45,7 +45,7 @@ impl Rows {
         };
         let kinds: Vec<u32> = kinds.iter().map(kind).collect();
         let images: Vec<Mirror> = panels.images().iter().map(|image| Mirror(image.map())).collect();
-        let factors: Vec<f64> = (0..panels.total()).map(|i| panels.factor(i)).collect();
+        let factors: Vec<f64> = (0..panels.total()).map(|j| panels.factor_in(0, j)).collect();
         let mut rows = Self {
             macros: general(images.len() > 1 || kinds.iter().any(|&kind| kind != SINGLE)),
             has_potentials: kinds.contains(&SINGLE),

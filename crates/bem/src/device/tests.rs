@@ -268,7 +268,7 @@ impl Coated {
     }
 
     fn panels(&self, images: &Images) -> Panels {
-        let panels = Panels::new(&self.mesh, |_| true).with_images(images);
+        let panels = Panels::new(&self.mesh, |_| true).with_images(images, None);
         let part = |&t: &u32| u32::from(self.conductor[t as usize].is_none());
         let parts = panels.triangles().iter().map(part).collect();
         panels.with_parts(parts)

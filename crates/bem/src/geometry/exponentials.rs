@@ -44,6 +44,7 @@ pub struct TooCoarse {
 }
 
 /// How a function of wave numbers is made a sum of exponentials.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Fit {
     /// The smallest distance of an image.
     pub(super) nearest: f64,
@@ -51,7 +52,9 @@ pub(super) struct Fit {
     /// Size of structure and stack together.
     pub(super) whole: f64,
     pub(super) tolerance: f64,
-    pub(super) is_closed: bool,
+    /// Of a function that grows as 1/k at small k: the length L for which potentials see k L times
+    /// it.
+    pub(super) growing: Option<f64>,
 }
 
 impl Fit {
@@ -72,10 +75,10 @@ impl Fit {
         if near != 0.0 {
             terms.push((0.0, near));
         }
-        // Errors count by k d ln k; between grounds less, where the functions cancel.
+        // Errors count by k d ln k, less where potentials see less of them.
         let counts: Vec<f64> = numbers
             .iter()
-            .map(|&k| if self.is_closed { (k * self.nearest).min(1.0) } else { 1.0 } * k * step)
+            .map(|&k| self.growing.map_or(1.0, |length| (k * length).min(1.0)) * k * step)
             .collect();
         let error = |left: &DVector<f64>| -> f64 {
             self.size
@@ -89,7 +92,7 @@ impl Fit {
         let root = DVector::from_iterator(NUMBERS, counts.iter().map(|count| count.sqrt()));
         let target = left.component_mul(&root);
         let mut tried = 0;
-        let all: &[usize] = if self.is_closed { &TRIED_BETWEEN } else { &TRIED };
+        let all: &[usize] = if self.growing.is_some() { &TRIED_BETWEEN } else { &TRIED };
         let last = all.last().map(|images| (*images, SMALLER));
         for (images, share) in all.iter().map(|images| (*images, 1.0)).chain(last) {
             tried = images;
@@ -100,8 +103,11 @@ impl Fit {
                 let matrix = DMatrix::from_fn(NUMBERS, images, |i, j| {
                     root[i] * (-numbers[i] * distance(j)).exp()
                 });
-                let small =
-                    if self.is_closed { SMALL_BETWEEN } else { share * SMALL * self.tolerance };
+                let small = if self.growing.is_some() {
+                    SMALL_BETWEEN
+                } else {
+                    share * SMALL * self.tolerance
+                };
                 let Some(weights) = least_squares(&matrix, &target, small) else { continue };
                 let rest = (&target - matrix * &weights).component_div(&root);
                 let error = error(&rest);
@@ -123,8 +129,8 @@ impl Fit {
     /// Largest distances to try.
     fn farthest(&self) -> Vec<f64> {
         // Between grounds images go on until they are of no account.
-        let scale = if self.is_closed { self.size / self.tolerance } else { self.whole };
-        let factors: &[f64] = if self.is_closed { &[3.0, 10.0, 30.0] } else { &FARTHEST };
+        let scale = if self.growing.is_some() { self.size / self.tolerance } else { self.whole };
+        let factors: &[f64] = if self.growing.is_some() { &[3.0, 10.0, 30.0] } else { &FARTHEST };
         factors.iter().map(|factor| factor * scale).collect()
     }
 }

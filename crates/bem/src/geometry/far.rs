@@ -5,6 +5,10 @@
 //! polynomials along the axes. That takes a few hundred operations a point, whatever the number of
 //! images.
 
+use std::collections::HashMap;
+
+use simd::{Elementary, Real, Simd, Task};
+
 use crate::geometry::panels::Image;
 use crate::geometry::triangle::Vec3;
 
@@ -32,19 +36,30 @@ pub(crate) struct FarImages {
     centre: [f64; 3],
     half: [f64; 3],
     counts: [usize; 3],
-    /// A, shape (targets, sources), x fastest on both sides.
+    /// Regions of layers that targets are in, and sources.
+    regions: [usize; 2],
+    /// A, shape (regions of targets, regions of sources, targets, sources), x fastest on both
+    /// sides.
     kernel: Vec<f64>,
 }
+
+/// What an image of charges in a region counts in another, by the image, the region of targets and
+/// that of sources.
+pub(crate) type Weight<'a> = &'a dyn Fn(usize, usize, usize) -> f64;
 
 /// Values of Chebyshev polynomials, or derivatives, along each axis.
 type Along = [[f64; MOST_ALONG]; 3];
 
 impl FarImages {
     /// Takes those of `images` that are far from a box (by its lowest and highest corner): which
-    /// are not, and the sum of those that are, to an absolute error of `tolerance`.
+    /// are not, and the sum of those that are, to an absolute error of `tolerance`. Charges count
+    /// `weight(image, to, from)`, for so many regions of targets and of sources. Images of one
+    /// `group` are near together.
     pub(crate) fn apart(
         [low, high]: [Vec3; 2],
         images: &[Image],
+        (regions, weight): ([usize; 2], Weight<'_>),
+        group: &dyn Fn(usize) -> usize,
         tolerance: f64,
     ) -> Option<(Vec<usize>, Self)> {
         let centre = (low + high) * 0.5;
@@ -54,16 +69,26 @@ impl FarImages {
             let apart = image.place(&centre) - centre;
             Vec3::from_fn(|k, _| (apart[k].abs() - 2.0 * half[k]).max(0.0)).norm()
         };
-        let distances: Vec<f64> = images.iter().map(distance).collect();
+        let mut of_group = HashMap::new();
+        for (g, image) in images.iter().enumerate() {
+            let nearest = of_group.entry(group(g)).or_insert(f64::INFINITY);
+            *nearest = distance(image).min(*nearest);
+        }
+        let distances: Vec<f64> = (0..images.len()).map(|g| of_group[&group(g)]).collect();
         let mut nearest = NEAREST * longest;
         loop {
-            let is_far = |g: &usize| *g > 0 && distances[*g] >= nearest;
+            let is_far = |g: &usize| distances[*g] >= nearest;
             let far: Vec<usize> = (0..images.len()).filter(is_far).collect();
             let at = far.iter().map(|&g| distances[g]).fold(f64::INFINITY, f64::min);
             if !at.is_finite() {
                 return None;
             }
-            let size: f64 = far.iter().map(|&g| images[g].factor.abs() / distances[g]).sum();
+            let [to, from] = regions;
+            let pairs = || (0..to * from).map(|pair| (pair / from, pair % from));
+            let size_of = |(to, from): (usize, usize)| -> f64 {
+                far.iter().map(|&g| weight(g, to, from).abs() / distances[g]).sum()
+            };
+            let size = pairs().map(size_of).fold(0.0, f64::max);
             let counts: [usize; 3] = std::array::from_fn(|k| {
                 let x = at / half[k];
                 let digits = (FACTOR * size / tolerance).max(2.0).ln();
@@ -71,14 +96,27 @@ impl FarImages {
             });
             if counts.iter().product::<usize>() <= MOST && counts.iter().all(|&p| p <= MOST_ALONG) {
                 let near = (0..images.len()).filter(|g| !is_far(g)).collect();
-                let far: Vec<Image> = far.iter().map(|&g| images[g]).collect();
-                return Some((near, Self::of(centre.into(), half.into(), counts, &far)));
+                let of_pair = |(to, from): (usize, usize)| -> Vec<(Image, f64)> {
+                    let all = far.iter().map(|&g| (images[g], weight(g, to, from)));
+                    all.filter(|(_, weight)| *weight != 0.0).collect()
+                };
+                let kernel =
+                    |pair| Self::kernel(centre.into(), half.into(), counts, &of_pair(pair));
+                let kernel = pairs().flat_map(kernel).collect();
+                let (centre, half) = (centre.into(), half.into());
+                return Some((near, Self { centre, half, counts, regions, kernel }));
             }
             nearest = FARTHER * at;
         }
     }
 
-    fn of(centre: [f64; 3], half: [f64; 3], counts: [usize; 3], images: &[Image]) -> Self {
+    /// A of images with their weights.
+    fn kernel(
+        centre: [f64; 3],
+        half: [f64; 3],
+        counts: [usize; 3],
+        images: &[(Image, f64)],
+    ) -> Vec<f64> {
         use rayon::prelude::*;
         let m = counts.iter().product::<usize>();
         let node = |k: usize, i: usize| {
@@ -92,18 +130,19 @@ impl FarImages {
                 Vec3::from_fn(|k, _| node(k, index[k]))
             })
             .collect();
-        let seen: Vec<(Vec3, f64)> = images
-            .iter()
-            .flat_map(|image| places.iter().map(|y| (image.place(y), image.factor)))
-            .collect();
+        let padded = m.next_multiple_of(f64::MAX_LANES);
+        let along = |k: usize| -> Vec<f64> {
+            (0..padded).map(|i| places.get(i).map_or(centre[k], |place| place[k])).collect()
+        };
+        let nodes = [0, 1, 2].map(along);
         let mut kernel = vec![0.0; m * m];
-        kernel.par_chunks_exact_mut(m).zip(&places).for_each(|(row, x)| {
-            for of_image in seen.chunks_exact(m) {
-                for (value, (y, factor)) in row.iter_mut().zip(of_image) {
-                    *value += factor / (x - y).norm();
-                }
-            }
-        });
+        kernel.par_chunks_exact_mut(m).zip(&places).for_each_init(
+            || vec![0.0; padded],
+            |sums, (row, x)| {
+                simd::run(Row { x, nodes: &nodes, images, sums });
+                row.copy_from_slice(&sums[..m]);
+            },
+        );
         // From values at the points to coefficients of polynomials, along all six axes.
         let [nx, ny, nz] = counts;
         let lengths = [nx, ny, nz, nx, ny, nz];
@@ -112,12 +151,22 @@ impl FarImages {
             to_coefficients(&mut kernel, length, stride);
             stride *= length;
         }
-        Self { centre, half, counts, kernel }
+        kernel
     }
 
     /// Number of polynomials.
-    pub(crate) fn len(&self) -> usize {
+    fn len(&self) -> usize {
         self.counts.iter().product()
+    }
+
+    /// Number of moments, of each polynomial in each region of sources.
+    pub(crate) fn moments(&self) -> usize {
+        self.regions[1] * self.len()
+    }
+
+    /// Those of one region.
+    fn of_region(&self, region: usize) -> std::ops::Range<usize> {
+        region * self.len()..(region + 1) * self.len()
     }
 
     fn along(&self, x: &Vec3) -> Along {
@@ -147,8 +196,9 @@ impl FarImages {
         all
     }
 
-    /// Adds a charge to the moments sum_j q_j T_l(y_j).
-    pub(crate) fn add_charge(&self, y: &Vec3, charge: f64, moments: &mut [f64]) {
+    /// Adds a charge in a region to the moments sum_j q_j T_l(y_j).
+    pub(crate) fn add_charge(&self, (y, region): (&Vec3, usize), charge: f64, moments: &mut [f64]) {
+        let moments = &mut moments[self.of_region(region)];
         let [nx, ny, _] = self.counts;
         let [along_x, along_y, along_z] = self.along(y);
         for (plane, z) in moments.chunks_exact_mut(nx * ny).zip(along_z) {
@@ -161,8 +211,18 @@ impl FarImages {
 
     /// Coefficients of the potential that charges of these moments make.
     pub(crate) fn coefficients(&self, moments: &[f64]) -> Vec<f64> {
-        let row = |row: &[f64]| row.iter().zip(moments).map(|(a, moment)| a * moment).sum();
-        self.kernel.chunks_exact(self.len().max(1)).map(row).collect()
+        let m = self.len().max(1);
+        let dot = |row: &[f64], of: &[f64]| -> f64 { row.iter().zip(of).map(|(a, b)| a * b).sum() };
+        let [to, from] = self.regions;
+        let mut coefficients = vec![0.0; to * m];
+        let targets = self.kernel.chunks_exact(from * m * m);
+        for (coefficients, kernel) in coefficients.chunks_exact_mut(m).zip(targets) {
+            for (kernel, moments) in kernel.chunks_exact(m * m).zip(moments.chunks_exact(m)) {
+                let rows = coefficients.iter_mut().zip(kernel.chunks_exact(m));
+                rows.for_each(|(sum, row)| *sum += dot(row, moments));
+            }
+        }
+        coefficients
     }
 
     fn at([along_x, along_y, along_z]: [&[f64]; 3], coefficients: &[f64]) -> f64 {
@@ -177,20 +237,76 @@ impl FarImages {
         sum
     }
 
-    /// The potential of these coefficients at a point.
-    pub(crate) fn potential(&self, x: &Vec3, coefficients: &[f64]) -> f64 {
+    /// The potential of these coefficients at a point in a region.
+    pub(crate) fn potential(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> f64 {
         let along = self.along(x);
-        Self::at([0, 1, 2].map(|k| &along[k][..self.counts[k]]), coefficients)
+        let of_region = &coefficients[self.of_region(region)];
+        Self::at([0, 1, 2].map(|k| &along[k][..self.counts[k]]), of_region)
     }
 
     /// Its gradient.
-    pub(crate) fn gradient(&self, x: &Vec3, coefficients: &[f64]) -> Vec3 {
+    pub(crate) fn gradient(&self, (x, region): (&Vec3, usize), coefficients: &[f64]) -> Vec3 {
+        let coefficients = &coefficients[self.of_region(region)];
         let (along, slopes) = (self.along(x), self.slopes(x));
         Vec3::from_fn(|axis, _| {
             let of = |k: usize| if k == axis { &slopes[k] } else { &along[k] };
             Self::at([0, 1, 2].map(|k| &of(k)[..self.counts[k]]), coefficients)
         })
     }
+}
+
+/// Sums over images with their weights of inverse distances between a point and images of nodes,
+/// whose coordinates fill whole vectors.
+struct Row<'a> {
+    x: &'a Vec3,
+    nodes: &'a [Vec<f64>; 3],
+    images: &'a [(Image, f64)],
+    sums: &'a mut [f64],
+}
+
+impl Task<f64> for Row<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        /// Images side by side.
+        const BLOCK: usize = 4;
+        let Self { x, nodes, images, sums } = self;
+        let (blocks, rest) = images.as_chunks::<BLOCK>();
+        for at in (0..sums.len()).step_by(V::LANES) {
+            let y = [0, 1, 2].map(|k: usize| V::load(&nodes[k][at..]));
+            let mut sum = V::zero();
+            for block in blocks {
+                sum = add_images::<V, BLOCK>(sum, x, &y, block);
+            }
+            for image in rest {
+                sum = add_images::<V, 1>(sum, x, &y, std::array::from_ref(image));
+            }
+            sum.store(&mut sums[at..]);
+        }
+    }
+}
+
+#[inline(always)]
+fn add_images<V: Elementary, const B: usize>(
+    mut sum: V,
+    x: &Vec3,
+    y: &[V; 3],
+    images: &[(Image, f64); B],
+) -> V {
+    let mut r2 = [V::zero(); B];
+    for (r2, (image, _)) in r2.iter_mut().zip(images) {
+        for k in 0..3 {
+            // x - (scale y + shift)
+            let d = V::splat(image.scale[k]).neg_mul_add(y[k], V::splat(x[k] - image.shift[k]));
+            *r2 = d.mul_add(d, *r2);
+        }
+    }
+    let inverse = V::rsqrts_or_zero(r2);
+    for (inverse, (_, weight)) in inverse.into_iter().zip(images) {
+        sum = V::splat(*weight).mul_add(inverse, sum);
+    }
+    sum
 }
 
 /// Values at Chebyshev points to coefficients, along an axis of this length whose neighbours are
@@ -217,7 +333,7 @@ mod tests {
     use super::*;
 
     /// Sums over images, potentials and gradients, against themselves one by one, in flat and
-    /// other boxes.
+    /// other boxes, with charges and points in either of two regions.
     #[test]
     fn far_images_are_summed_to_the_tolerance() {
         let image = |scale: f64, shift: f64, factor: f64| Image {
@@ -237,7 +353,13 @@ mod tests {
             [([1.0, 0.7, 0.0], 1e-6), ([1.0, 0.7, 0.05], 1e-8), ([1.0, 0.2, 0.3], 1e-4)]
         {
             let high = Vec3::from(high);
-            let (near, far) = FarImages::apart([-high, high], &images, tolerance).unwrap();
+            let weight = |g: usize, to: usize, from: usize| {
+                let of_pair = [[1.0, 0.0], [-0.7, 0.3]][to][from];
+                if g == 2 && to == from { 0.0 } else { of_pair * images[g].factor }
+            };
+            let (near, far) =
+                FarImages::apart([-high, high], &images, ([2, 2], &weight), &|g| g, tolerance)
+                    .unwrap();
             assert!(near.starts_with(&[0, 1]) && near.len() < images.len(), "{near:?}");
             let point = |i: usize| {
                 let at = |k: usize| (0.37 + 1.618 * i as f64 * (k + 1) as f64).sin();
@@ -245,23 +367,24 @@ mod tests {
             };
             let charges: Vec<(Vec3, f64)> =
                 (0..40).map(|i| (point(i), 1.0 / 40.0 * (0.3 * i as f64).cos())).collect();
-            let mut moments = vec![0.0; far.len()];
-            charges.iter().for_each(|(y, q)| far.add_charge(y, *q, &mut moments));
+            let mut moments = vec![0.0; far.moments()];
+            let region = |i: usize| i % 2;
+            let all = charges.iter().enumerate();
+            all.for_each(|(i, (y, q))| far.add_charge((y, region(i)), *q, &mut moments));
             let coefficients = far.coefficients(&moments);
-            let chosen = (0..images.len()).filter(|g| !near.contains(g)).map(|g| images[g]);
-            let chosen: Vec<Image> = chosen.collect();
-            for x in (100..140).map(point) {
+            let chosen: Vec<usize> = (0..images.len()).filter(|g| !near.contains(g)).collect();
+            for (to, x) in (100..140).map(|i| (region(i / 3), point(i))) {
                 let (mut exact, mut field) = (0.0, Vec3::zeros());
-                for (image, (y, q)) in
-                    chosen.iter().flat_map(|image| charges.iter().map(move |c| (image, c)))
+                for (&g, (i, (y, q))) in
+                    chosen.iter().flat_map(|g| charges.iter().enumerate().map(move |c| (g, c)))
                 {
-                    let r = x - image.place(y);
-                    exact += image.factor * q / r.norm();
-                    field -= r * (image.factor * q / r.norm().powi(3));
+                    let (r, q) = (x - images[g].place(y), q * weight(g, to, region(i)));
+                    exact += q / r.norm();
+                    field -= r * (q / r.norm().powi(3));
                 }
-                let found = far.potential(&x, &coefficients);
+                let found = far.potential((&x, to), &coefficients);
                 assert!((found - exact).abs() < tolerance, "{found} {exact}");
-                let gradient = far.gradient(&x, &coefficients);
+                let gradient = far.gradient((&x, to), &coefficients);
                 assert!((gradient - field).norm() < 30.0 * tolerance, "{gradient} {field}");
             }
         }

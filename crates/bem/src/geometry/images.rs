@@ -8,11 +8,17 @@
 //!
 //! A triangle in an interface of layers lies on its own image in it. It then has the charge of
 //! both, and the image has none.
+//!
+//! Surfaces in several layers see each other by other images than themselves ([`Between`]): what an
+//! image counts depends on the regions of charge and potential.
+
+use std::sync::Arc;
 
 use mesh::Mesh;
 use mesh::mirror::{self, Plane};
 
-use crate::geometry::stack::LayerImage;
+use crate::geometry::exponentials::TooCoarse;
+use crate::geometry::stack::{LayerImage, Stack};
 
 /// Corners this near to an interface, relative to the largest coordinate, lie in it.
 const IN_PLANE: f64 = 1e-12;
@@ -26,11 +32,77 @@ pub struct Mirror {
     pub odd: bool,
 }
 
+/// Images in layers of charges in some regions, for potentials in each of these.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Between {
+    regions: usize,
+    /// What charges count, shape (images, regions of potentials, regions of charges); image 0 is
+    /// what is there.
+    weights: Vec<f64>,
+    /// Places of all others.
+    images: Vec<LayerImage>,
+}
+
+impl Between {
+    /// For these regions of a stack, with surfaces of this size; potentials are relative to those
+    /// in a medium like the first region.
+    ///
+    /// # Errors
+    /// [`TooCoarse`].
+    pub fn new(stack: &Stack, regions: &[usize], size: f64) -> Result<Self, TooCoarse> {
+        let count = regions.len();
+        let mut found = Self { regions: count, weights: vec![0.0; count * count], images: vec![] };
+        let relative = |region: &usize| stack.permittivity(*region).unwrap_or(f64::NAN);
+        let reference = regions.first().map_or(1.0, relative);
+        for (s, from) in regions.iter().enumerate() {
+            let unit = reference / relative(from);
+            found.weights[s * count + s] = unit;
+            for image in stack.images(*from, size)? {
+                found.add(&image, [s, s], unit);
+            }
+            let above = regions.iter().enumerate().filter(|(_, to)| *to > from);
+            for (t, to) in above {
+                // What a charge does there a charge there does here.
+                for image in stack.images_above([*from, *to], size)? {
+                    found.add(&image, [t, s], unit);
+                    found.add(&image.back(), [s, t], unit);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds an image of charges in the second region for potentials in the first.
+    fn add(&mut self, image: &LayerImage, [to, from]: [usize; 2], factor: f64) {
+        let is_same = |other: &LayerImage| {
+            other.is_mirrored == image.is_mirrored && other.shift == image.shift
+        };
+        let is_itself = !image.is_mirrored && image.shift == 0.0;
+        let index = match self.images.iter().position(is_same) {
+            _ if is_itself => 0,
+            Some(known) => known + 1,
+            None => {
+                self.images.push(LayerImage { weight: 0.0, ..*image });
+                let more = self.regions * self.regions;
+                self.weights.resize(self.weights.len() + more, 0.0);
+                self.images.len()
+            }
+        };
+        self.weights[(index * self.regions + to) * self.regions + from] += factor * image.weight;
+    }
+
+    fn weight(&self, layer: usize, to: usize, from: usize) -> f64 {
+        self.weights.get((layer * self.regions + to) * self.regions + from).copied().unwrap_or(0.0)
+    }
+}
+
 /// All images in planes that are perpendicular to each other, and in layers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Images {
     mirrors: Vec<Mirror>,
     layers: Vec<LayerImage>,
+    /// Where surfaces are in several layers, with the region of each triangle, as an index.
+    between: Option<Arc<(Between, Vec<u32>)>>,
     /// For each triangle the image in layers that it lies on, from 1 on, or 0; empty where none
     /// does.
     lies_on: Vec<u32>,
@@ -66,6 +138,25 @@ impl Images {
         Self { layers, lies_on: if any { lies_on } else { Vec::new() }, ..self }
     }
 
+    /// The same with images in layers of surfaces of this mesh that are in several regions: that
+    /// of each triangle, as an index of [`Between::new`]'s; none where all are in the first.
+    pub fn with_regions(self, between: Between, region: Vec<u32>, mesh: &Mesh) -> Self {
+        let with_layers = self.with_layers(between.images.clone(), mesh);
+        Self { between: Some(Arc::new((between, region))), ..with_layers }
+    }
+
+    /// How many regions of layers surfaces are in; those after them are of potentials alone.
+    pub fn regions(&self) -> usize {
+        let last = self.between.as_ref().and_then(|between| between.1.iter().max());
+        last.map_or(1, |last| *last as usize + 1)
+    }
+
+    /// In which of these a triangle is.
+    pub fn region(&self, triangle: usize) -> usize {
+        let known = self.between.as_ref().and_then(|between| between.1.get(triangle));
+        known.map_or(0, |region| *region as usize)
+    }
+
     /// Without those in layers.
     pub fn mirrored(&self) -> Self {
         Self::new(&self.mirrors)
@@ -73,8 +164,12 @@ impl Images {
 
     /// The same for a mesh in which each triangle has become this many, one after the other.
     pub fn of_parts(&self, parts: usize) -> Self {
-        let lies_on = self.lies_on.iter().flat_map(|&l| std::iter::repeat_n(l, parts)).collect();
-        Self { lies_on, ..self.clone() }
+        let each = |of: &[u32]| of.iter().flat_map(|&l| std::iter::repeat_n(l, parts)).collect();
+        let between = self
+            .between
+            .as_deref()
+            .map(|(between, region)| Arc::new((between.clone(), each(region))));
+        Self { lies_on: each(&self.lies_on), between, ..self.clone() }
     }
 
     /// Whether a triangle lies in an interface of layers, on its own image.
@@ -97,6 +192,36 @@ impl Images {
         (1 + self.layers.len()) << self.mirrors.len()
     }
 
+    /// The same with some of the images in layers alone, by their index, from 1 on.
+    pub(crate) fn only(&self, layers: &[usize]) -> Self {
+        let mut kept: Vec<usize> = layers.iter().copied().filter(|&layer| layer > 0).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        let lies_on = |&on: &u32| match kept.binary_search(&(on as usize)) {
+            Ok(index) if on > 0 => index as u32 + 1,
+            _ => 0,
+        };
+        let between = self.between.as_deref().map(|(between, region)| {
+            let images = kept.iter().map(|&layer| between.images[layer - 1]).collect();
+            let pairs = between.regions * between.regions;
+            let weights = |&layer: &usize| &between.weights[layer * pairs..(layer + 1) * pairs];
+            let weights = [0].iter().chain(&kept).flat_map(weights).copied().collect();
+            let between = Between { images, weights, ..*between };
+            Arc::new((between, region.clone()))
+        });
+        Self {
+            mirrors: self.mirrors.clone(),
+            layers: kept.iter().map(|&layer| self.layers[layer - 1]).collect(),
+            between,
+            lies_on: self.lies_on.iter().map(lies_on).collect(),
+        }
+    }
+
+    /// The index of the image in layers that image `g` is one of, from 1 on; 0 for none.
+    pub(crate) fn layer_of(&self, g: usize) -> usize {
+        g >> self.mirrors.len()
+    }
+
     /// The image in layers that image `g` is one of.
     fn layer(&self, g: usize) -> Option<&LayerImage> {
         self.layers.get((g >> self.mirrors.len()).checked_sub(1)?)
@@ -107,26 +232,51 @@ impl Images {
         self.mirrors.iter().enumerate().filter(move |(k, _)| g >> k & 1 == 1).map(|(_, m)| m)
     }
 
-    /// 1 or -1 in mirror images: what charges are multiplied by in image `g`.
-    pub fn factor(&self, g: usize) -> f64 {
-        let sign: f64 = self.of(g).map(|mirror| if mirror.odd { -1.0 } else { 1.0 }).product();
-        self.layer(g).map_or(sign, |layer| sign * layer.weight)
+    fn sign(&self, g: usize) -> f64 {
+        self.of(g).map(|mirror| if mirror.odd { -1.0 } else { 1.0 }).product()
     }
 
-    /// The same for charges of a triangle, which may lie on its own image.
-    pub fn factor_of(&self, g: usize, triangle: usize) -> f64 {
-        let factor = self.factor(g);
+    /// 1 or -1 in mirror images: what charges are multiplied by in image `g`, if surfaces are in
+    /// one layer.
+    pub fn factor(&self, g: usize) -> f64 {
+        self.factor_between(g, 0, 0)
+    }
+
+    /// The same of charges in region `from` for potentials in region `to`.
+    pub fn factor_between(&self, g: usize, to: usize, from: usize) -> f64 {
+        let layer = g >> self.mirrors.len();
+        let weight = match (&self.between, layer.checked_sub(1)) {
+            (Some(between), _) => between.0.weight(layer, to, from),
+            (None, None) => 1.0,
+            (None, Some(layer)) => self.layers.get(layer).map_or(0.0, |layer| layer.weight),
+        };
+        self.sign(g) * weight
+    }
+
+    /// The same of charges of a triangle, which may lie on its own image.
+    pub fn factor_of(&self, g: usize, triangle: usize, to: usize) -> f64 {
+        let factor = |g: usize| self.factor_between(g, to, self.region(triangle));
+        let planes = self.mirrors.len();
         match self.lies_on.get(triangle) {
-            None | Some(0) => factor,
-            Some(&on) => match g >> self.mirrors.len() {
-                0 => {
-                    let weight = self.layers.get(on as usize - 1).map_or(0.0, |layer| layer.weight);
-                    factor * (1.0 + weight)
-                }
+            None | Some(0) => factor(g),
+            Some(&on) => match g >> planes {
+                0 => factor(g) + factor((on as usize) << planes | g),
                 layer if layer == on as usize => 0.0,
-                _ => factor,
+                _ => factor(g),
             },
         }
+    }
+
+    /// The image that shows a point what image `g` of it shows others.
+    pub(crate) fn back(&self, g: usize) -> usize {
+        let planes = self.mirrors.len();
+        let Some(layer) = self.layer(g) else { return g };
+        let back = layer.back();
+        let is_it =
+            |other: &LayerImage| other.is_mirrored == back.is_mirrored && other.shift == back.shift;
+        let mirrors = g & ((1 << planes) - 1);
+        let found = self.layers.iter().position(is_it);
+        found.map_or(g, |index| (index + 1) << planes | mirrors)
     }
 
     /// Whether image `g` stands for charge on grounded planes or in layers, not for more of what is
@@ -171,19 +321,20 @@ impl Images {
         whole
     }
 
-    /// Charges of triangles with those of their images, image by image.
-    pub fn charges(&self, charges: &[f64]) -> Vec<f64> {
+    /// Charges of triangles with those of their images, image by image, as potentials in region
+    /// `to` see them.
+    pub fn charges(&self, charges: &[f64], to: usize) -> Vec<f64> {
         let image =
-            |g: usize| charges.iter().enumerate().map(move |(t, q)| self.factor_of(g, t) * q);
+            |g: usize| charges.iter().enumerate().map(move |(t, q)| self.factor_of(g, t, to) * q);
         (0..self.count()).flat_map(image).collect()
     }
 
     /// The same of values at the corners of triangles, which images have in another order.
-    pub fn at_corners(&self, values: &[[f64; 3]]) -> Vec<[f64; 3]> {
+    pub fn at_corners(&self, values: &[[f64; 3]], to: usize) -> Vec<[f64; 3]> {
         let image = |g: usize| {
             let is_mirrored = self.flips(g).iter().filter(|flip| **flip).count() % 2 == 1;
             values.iter().enumerate().map(move |(t, values)| {
-                let [a, b, c] = values.map(|value| self.factor_of(g, t) * value);
+                let [a, b, c] = values.map(|value| self.factor_of(g, t, to) * value);
                 if is_mirrored { [a, c, b] } else { [a, b, c] }
             })
         };

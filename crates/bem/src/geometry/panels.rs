@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh::Mesh;
 use rayon::prelude::*;
 
-use crate::geometry::far::FarImages;
+use crate::geometry::far::{FarImages, Weight};
 use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
@@ -58,7 +58,15 @@ pub(crate) struct Panels {
     centre: Vec3,
     scale: f64,
     images: Vec<Image>,
-    /// What charges of panels and their images are multiplied by.
+    /// The region of layers that each panel is in; empty where all are in one.
+    region: Vec<u32>,
+    /// What images count between regions, shape (images, regions of targets, regions of sources);
+    /// empty with one region.
+    weights: Vec<f64>,
+    /// The image that shows a panel what each image of it shows others.
+    back: Vec<usize>,
+    /// What charges of panels and their images are multiplied by, shape (regions of targets, panels
+    /// and images).
     factors: Vec<f64>,
     /// Images that are not among these.
     far: Option<Arc<FarImages>>,
@@ -70,7 +78,7 @@ pub(crate) struct Image {
     /// 1, or -1 where it is mirrored.
     pub(crate) scale: [f64; 3],
     pub(crate) shift: [f64; 3],
-    /// What charges are multiplied by, unless a panel lies on its own image.
+    /// What charges are multiplied by, with one region, unless a panel lies on its own image.
     pub(crate) factor: f64,
 }
 
@@ -78,6 +86,17 @@ pub(crate) struct Image {
 const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], factor: 1.0 };
 
 impl Image {
+    /// Image `g` in coordinates (x - centre) / scale.
+    pub(crate) fn of(images: &Images, g: usize, (centre, scale): (&Vec3, f64)) -> Self {
+        // What becomes of the centre, the origin here, tells the shift.
+        let moved = Vec3::from(images.reflect(g, (*centre).into()));
+        Self {
+            scale: images.flips(g).map(|flip| if flip { -1.0 } else { 1.0 }),
+            shift: ((moved - centre) / scale).into(),
+            factor: images.factor(g),
+        }
+    }
+
     pub(crate) fn place(&self, x: &Vec3) -> Vec3 {
         Vec3::from_fn(|k, _| self.scale[k] * x[k] + self.shift[k])
     }
@@ -161,6 +180,9 @@ impl Panels {
             centre,
             scale,
             images: vec![ITSELF],
+            region: Vec::new(),
+            weights: Vec::new(),
+            back: vec![0],
             factors: Vec::new(),
             far: None,
         };
@@ -307,22 +329,45 @@ impl Panels {
     }
 
     /// The same panels with these images, which must not overlap them but for those that panels
-    /// lie on in layers.
-    pub(crate) fn with_images(mut self, images: &Images) -> Self {
-        let image = |g: usize| {
-            // What becomes of the centre, the origin here, tells the shift.
-            let centre = Vec3::from(images.reflect(g, self.centre.into()));
-            Image {
-                scale: images.flips(g).map(|flip| if flip { -1.0 } else { 1.0 }),
-                shift: ((centre - self.centre) / self.scale).into(),
-                factor: images.factor(g),
-            }
+    /// lie on in layers. With a tolerance, those far away are summed apart, to this absolute error
+    /// of the potential of a unit charge ([`Self::far`]): they are no images of panels then.
+    pub(crate) fn with_images(mut self, images: &Images, apart: Option<f64>) -> Self {
+        let regions = images.regions();
+        let weights = |g: usize| {
+            let pairs = (0..regions).flat_map(|to| (0..regions).map(move |from| (to, from)));
+            pairs.map(move |(to, from)| images.factor_between(g, to, from))
         };
-        self.images = (0..images.count()).map(image).collect();
+        // Others are for potentials where no surfaces are.
+        let mut seen: Vec<usize> =
+            (0..images.count()).filter(|&g| g == 0 || weights(g).any(|w| w != 0.0)).collect();
+        let image = |&g: &usize| Image::of(images, g, (&self.centre, self.scale));
+        if let Some(tolerance) = apart {
+            let all: Vec<Image> = seen.iter().map(image).collect();
+            let weight =
+                |k: usize, to: usize, from: usize| images.factor_between(seen[k], to, from);
+            let weights: ([usize; 2], Weight<'_>) = ([regions; 2], &weight);
+            let found = FarImages::apart(self.bounds(), &all, weights, &|k| k, tolerance);
+            if let Some((near, far)) = found {
+                seen = near.into_iter().map(|k| seen[k]).collect();
+                self.far = Some(Arc::new(far));
+            }
+        }
+        tracing::debug!(images = images.count(), near = seen.len(), regions, "images");
+        self.images = seen.iter().map(image).collect();
         let n = self.len();
-        let factors =
-            |g: usize| self.triangle.iter().map(move |&t| images.factor_of(g, t as usize));
-        self.factors = (0..images.count()).flat_map(factors).collect();
+        let triangle = &self.triangle;
+        let factors = |to: usize, g: usize| {
+            triangle.iter().map(move |&t| images.factor_of(g, t as usize, to))
+        };
+        let of_region = |to: usize| seen.iter().flat_map(move |&g| factors(to, g));
+        self.factors = (0..regions).flat_map(of_region).collect();
+        if regions > 1 {
+            self.region = triangle.iter().map(|&t| images.region(t as usize) as u32).collect();
+            self.weights = seen.iter().flat_map(|&g| weights(g)).collect();
+        }
+        // An image and the one that shows it are as far away.
+        let back = |&g: &usize| seen.binary_search(&images.back(g)).unwrap_or(0);
+        self.back = seen.iter().map(back).collect();
         for image in &self.images[1..] {
             let of_image: Vec<_> = self.vertices[..n].iter().map(|v| image.of_panel(v)).collect();
             if self.patches.is_empty() {
@@ -340,10 +385,8 @@ impl Panels {
         self
     }
 
-    /// The same with images far away summed apart, to this absolute error of the potential of a
-    /// unit charge ([`Self::far`]): they are no images of panels then.
-    pub(crate) fn with_far_apart(mut self, tolerance: f64) -> Self {
-        let n = self.len();
+    /// The lowest and the highest corner of a box around all panels.
+    fn bounds(&self) -> [Vec3; 2] {
         let nothing = [Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)];
         // Curved panels are within their radii.
         let is_curved = self.are_curved();
@@ -356,22 +399,7 @@ impl Panels {
                 [low.inf(&(x - out)), high.sup(&(x + out))]
             })
         };
-        let bounds = (0..n).fold(nothing, around);
-        let Some((near, far)) = FarImages::apart(bounds, &self.images, tolerance) else {
-            return self;
-        };
-        let kept = |g: &usize| g * n..(g + 1) * n;
-        self.vertices = near.iter().flat_map(|g| self.vertices[kept(g)].iter().copied()).collect();
-        self.centroids =
-            near.iter().flat_map(|g| self.centroids[kept(g)].iter().copied()).collect();
-        self.factors = near.iter().flat_map(|g| self.factors[kept(g)].iter().copied()).collect();
-        if !self.patches.is_empty() {
-            self.patches =
-                near.iter().flat_map(|g| self.patches[kept(g)].iter().copied()).collect();
-        }
-        self.images = near.iter().map(|&g| self.images[g]).collect();
-        self.far = Some(Arc::new(far));
-        self
+        (0..self.len()).fold(nothing, around)
     }
 
     /// The sum over images far away, if they are summed apart.
@@ -379,16 +407,45 @@ impl Panels {
         self.far.as_deref()
     }
 
-    /// What charges of a panel or an image are multiplied by; 0 for an image that its panel lies
-    /// on.
-    pub(crate) fn factor(&self, i: usize) -> f64 {
-        self.factors.get(i).copied().unwrap_or(1.0)
+    /// Regions of layers that panels are in.
+    pub(crate) fn regions(&self) -> usize {
+        if self.region.is_empty() { 1 } else { self.factors.len() / self.total() }
     }
 
-    /// Whether there is anything in entries of panel `i` and the image `j` of another: `j`, or the
-    /// same image of `i`, has charge.
+    /// In which of these a panel is.
+    pub(crate) fn region(&self, i: usize) -> usize {
+        self.region.get(i).map_or(0, |region| *region as usize)
+    }
+
+    /// What charges of a panel or an image `j` are multiplied by for potentials on panel `i`; 0 for
+    /// an image that its panel lies on.
+    pub(crate) fn factor(&self, i: usize, j: usize) -> f64 {
+        self.factor_in(self.region(i), j)
+    }
+
+    /// The same for potentials in a region.
+    pub(crate) fn factor_in(&self, region: usize, j: usize) -> f64 {
+        self.factors.get(region * self.total() + j).copied().unwrap_or(1.0)
+    }
+
+    /// The same for panel `i` and its image that another panel sees where that panel's image `j` is
+    /// seen by `i`.
+    pub(crate) fn factor_back(&self, i: usize, j: usize) -> f64 {
+        let n = self.len();
+        self.factor(j % n, self.back[j / n] * n + i)
+    }
+
+    /// Whether there is anything in entries of panel `i` and the image `j` of another: one of them
+    /// has charge for the other.
     pub(crate) fn act(&self, i: usize, j: usize) -> bool {
-        self.factor(j) != 0.0 || self.factor(j / self.len() * self.len() + i) != 0.0
+        self.factor(i, j) != 0.0 || self.factor_back(i, j) != 0.0
+    }
+
+    /// What image `g` of charges in region `from` counts for potentials in region `to`.
+    fn weight(&self, g: usize, to: usize, from: usize) -> f64 {
+        let regions = self.regions();
+        let of_pair = self.weights.get((g * regions + to) * regions + from);
+        of_pair.copied().unwrap_or(self.images[g].factor)
     }
 
     /// Whether an image's vertices are run around the other way than its panel's.
@@ -402,10 +459,19 @@ impl Panels {
     }
 
     /// The sum over another point and its images, with their signs, of what `f` makes of the square
-    /// of the distance.
-    pub(crate) fn over_distances(&self, x: &Vec3, y: &Vec3, f: impl Fn(f64) -> f64) -> f64 {
-        let one = |image: &Image| image.factor * f((x - image.place(y)).norm_squared());
-        self.images.iter().map(one).sum()
+    /// of the distance; of points in the regions of panels `i` and `j`.
+    pub(crate) fn over_distances(
+        &self,
+        (x, i): (&Vec3, usize),
+        (y, j): (&Vec3, usize),
+        f: impl Fn(f64) -> f64,
+    ) -> f64 {
+        let (to, from) = (self.region(i), self.region(j));
+        let one = |(g, image): (usize, &Image)| match self.weight(g, to, from) {
+            0.0 => 0.0,
+            weight => weight * f((x - image.place(y)).norm_squared()),
+        };
+        self.images.iter().enumerate().map(one).sum()
     }
 
     /// Distance of a point from the nearest of another and its images.
@@ -439,15 +505,15 @@ impl Panels {
             centre: self.centre,
             scale: self.scale,
             images: self.images.clone(),
+            region: chosen.iter().filter_map(|i| self.region.get(of(i)).copied()).collect(),
+            weights: self.weights.clone(),
+            back: self.back.clone(),
             far: self.far.clone(),
-            factors: if self.factors.is_empty() {
-                Vec::new()
-            } else {
-                let images = 0..self.images.len();
-                images
-                    .flat_map(|g| chosen.iter().map(move |i| self.factors[g * n + of(i)]))
-                    .collect()
-            },
+            factors: self
+                .factors
+                .chunks_exact(n.max(1))
+                .flat_map(|factors| chosen.iter().map(move |i| factors[of(i)]))
+                .collect(),
         }
     }
 

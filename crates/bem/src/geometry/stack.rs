@@ -69,6 +69,11 @@ pub struct LayerImage {
 }
 
 impl LayerImage {
+    /// The image that shows a point what its image shows others.
+    pub fn back(&self) -> Self {
+        Self { shift: if self.is_mirrored { self.shift } else { -self.shift }, ..*self }
+    }
+
     /// The image of a point.
     pub fn of(&self, x: [f64; 3]) -> [f64; 3] {
         let sign = if self.is_mirrored { -1.0 } else { 1.0 };
@@ -116,15 +121,20 @@ impl Stack {
     /// The lowest region, no ground, in which all heights from `low` to `high` are; interfaces
     /// belong to the regions on both sides, to within `tolerance`.
     pub fn region(&self, low: f64, high: f64, tolerance: f64) -> Option<usize> {
-        (0..self.layers.len() + 2).find(|&region| {
-            let [bottom, top] = self.bounds(region);
-            let is_inside = low >= bottom - tolerance && high <= top + tolerance;
-            is_inside && self.permittivity(region).is_some()
-        })
+        self.regions(low, high, tolerance).first().copied()
     }
 
-    /// The images of charges in a region for potentials in it, of a structure of this size. Images
-    /// without a shift, in the interfaces of the region, come first.
+    /// All such regions.
+    pub fn regions(&self, low: f64, high: f64, tolerance: f64) -> Vec<usize> {
+        let has_all = |region: &usize| {
+            let [bottom, top] = self.bounds(*region);
+            let is_inside = low >= bottom - tolerance && high <= top + tolerance;
+            is_inside && self.permittivity(*region).is_some()
+        };
+        (0..self.layers.len() + 2).filter(has_all).collect()
+    }
+
+    /// The images of charges in a region for potentials in it, of a structure of this size. XX
     ///
     /// # Errors
     /// [`TooCoarse`].
@@ -142,62 +152,115 @@ impl Stack {
             [down * all, up * all, down * up * all]
         };
         let adjacent = [Some(thickness), below.first(), above.first()];
-        let finite = |t: &f64| t.is_finite();
-        let nearest = 2.0 * adjacent.into_iter().flatten().filter(finite).fold(size, f64::min);
-        let stack: f64 = self.layers.iter().map(|layer| layer.thickness).sum();
-        // Between grounds the three functions grow together at small k, and cancel.
-        let is_closed = below.is_grounded && above.is_grounded;
-        let fit = Fit { nearest, size, whole: size + stack, tolerance: self.tolerance, is_closed };
-        let mut first = Vec::new();
-        let mut others = Vec::new();
-        let mut of_first: Vec<(f64, f64)> = Vec::new();
-        for (function, mirror) in [Some(low), Some(high), None].into_iter().enumerate() {
-            let has_it = match mirror {
-                Some(at) => at.is_finite(),
-                None => thickness.is_finite(),
-            };
-            if !has_it {
-                continue;
+        let fit = self.fit(size, adjacent.into_iter().flatten());
+        let mut images = Images::new(self.axis);
+        let (down, up) = (low.is_finite(), high.is_finite());
+        if !self.is_closed() {
+            if down {
+                images.mirrored(2.0 * low, -1.0, 1.0, &fit.terms(&|k| reflected(k)[0])?);
             }
-            // Between two grounds the three functions are one but for their signs.
-            let same = |sign: f64| {
-                let is_same = |k: f64| {
-                    let [own, other] = [function, 0].map(|f| reflected(k)[f]);
-                    own == sign * other
-                };
-                fit.numbers().iter().all(|&k| is_same(k))
-            };
-            let known = [1.0, -1.0].into_iter().find(|&sign| function > 0 && same(sign));
-            let terms = match known {
-                Some(sign) if !of_first.is_empty() => {
-                    of_first.iter().map(|&(distance, weight)| (distance, sign * weight)).collect()
-                }
-                _ => fit.terms(&|k| reflected(k)[function])?,
-            };
-            if function == 0 {
-                of_first.clone_from(&terms);
+            if up {
+                images.mirrored(2.0 * high, 1.0, 1.0, &fit.terms(&|k| reflected(k)[1])?);
             }
-            for (distance, weight) in terms {
-                let shifts: &[(bool, f64)] = match function {
-                    0 => &[(true, 2.0 * low - distance)],
-                    1 => &[(true, 2.0 * high + distance)],
-                    _ => {
-                        let shift = 2.0 * thickness + distance;
-                        &[(false, shift), (false, -shift)]
-                    }
-                };
-                let is_in_plane = distance == 0.0 && mirror.is_some();
-                let to = if is_in_plane { &mut first } else { &mut others };
-                to.extend(shifts.iter().map(|&(is_mirrored, shift)| LayerImage {
-                    axis: self.axis,
-                    is_mirrored,
-                    shift,
-                    weight,
-                }));
+            if down && up {
+                images.both_ways(2.0 * thickness, &fit.terms(&|k| reflected(k)[2])?);
             }
+            return Ok(images.found());
         }
-        first.extend(others);
-        Ok(first)
+        // Between grounds d, u and b grow as 1/k, d + b and u + b do not, and of b, in all four
+        // images, potentials see 2 k H times it.
+        let growing = Fit { growing: Some(2.0 * thickness), ..fit };
+        let grown = growing.terms(&|k| reflected(k)[2])?;
+        images.mirrored(2.0 * low, -1.0, 1.0, &fit.terms(&|k| reflected(k)[0] + reflected(k)[2])?);
+        images.mirrored(2.0 * high, 1.0, 1.0, &fit.terms(&|k| reflected(k)[1] + reflected(k)[2])?);
+        images.mirrored(2.0 * low, -1.0, -1.0, &grown);
+        images.mirrored(2.0 * high, 1.0, -1.0, &grown);
+        images.both_ways(2.0 * thickness, &grown);
+        Ok(images.found())
+    }
+
+    /// The images of charges in a region for potentials in one above it, in units of what charges
+    /// make in a medium like theirs: where charges are, in the interface below them, above the
+    /// potentials, and in both.
+    ///
+    /// What leaves the charges' region upward, exp(-k (high - z')) + D exp(-k (H + z' - low)), is
+    /// that over 1 - D U exp(-2 k H); each interface takes 1 + U times it up, U what is reflected
+    /// there, of which 1 / (1 + U' exp(-2 k t)) is not what comes back from the next, t above it.
+    ///
+    /// # Errors
+    /// [`TooCoarse`].
+    pub fn images_above(
+        &self,
+        [from, to]: [usize; 2],
+        size: f64,
+    ) -> Result<Vec<LayerImage>, TooCoarse> {
+        let regions: Option<Vec<f64>> = (from..=to).map(|k| self.permittivity(k)).collect();
+        let Some(permittivities) = regions else { return Ok(Vec::new()) };
+        let thickness = |k: usize| {
+            let [low, high] = self.bounds(k);
+            high - low
+        };
+        let below = self.seen(from, false);
+        let above: Vec<Seen> = (from..=to).map(|k| self.seen(k, true)).collect();
+        let round = |k: f64, region: usize| (-2.0 * k * thickness(region)).exp();
+        // What goes up, and by how much of it more charges below and potentials see.
+        let of = |k: f64| -> [f64; 4] {
+            let down = below.reflect(permittivities[0], k);
+            let up: Vec<f64> = above
+                .iter()
+                .zip(&permittivities)
+                .map(|(seen, own)| seen.reflect(*own, k))
+                .collect();
+            let mut through = 1.0 / (1.0 - down * up[0] * round(k, from)).max(f64::MIN_POSITIVE);
+            for (region, pair) in (from + 1..).zip(up.windows(2)) {
+                let next = 1.0 + pair[1] * round(k, region);
+                through *= (1.0 + pair[0]) / next.max(f64::MIN_POSITIVE);
+            }
+            let last = up.last().copied().unwrap_or(0.0);
+            [through, through * down, through * last, through * down * last]
+        };
+        let nearest = (from..=to).map(&thickness).chain(below.first());
+        let fit = self.fit(size, nearest.chain(above.last().and_then(Seen::first)));
+        let (low, high) = (self.bounds(from)[0], self.bounds(to)[1]);
+        let apart = 2.0 * (high - low);
+        let mut images = Images::new(self.axis);
+        if !self.is_closed() {
+            images.shifted(0.0, -1.0, 1.0, &fit.terms(&|k| of(k)[0])?);
+            if low.is_finite() {
+                images.mirrored(2.0 * low, -1.0, 1.0, &fit.terms(&|k| of(k)[1])?);
+            }
+            if high.is_finite() {
+                images.mirrored(2.0 * high, 1.0, 1.0, &fit.terms(&|k| of(k)[2])?);
+            }
+            if apart.is_finite() {
+                images.shifted(apart, 1.0, 1.0, &fit.terms(&|k| of(k)[3])?);
+            }
+            return Ok(images.found());
+        }
+        // Between grounds, all four grow as 1/k; sums with the first that cancel do not.
+        let grown = Fit { growing: Some(apart), ..fit }.terms(&|k| of(k)[0])?;
+        let sum = |k: f64, function: usize| of(k)[0] + of(k)[function];
+        images.shifted(0.0, -1.0, 1.0, &grown);
+        images.mirrored(2.0 * low, -1.0, -1.0, &grown);
+        images.mirrored(2.0 * high, 1.0, -1.0, &grown);
+        images.shifted(apart, 1.0, 1.0, &grown);
+        images.mirrored(2.0 * low, -1.0, 1.0, &fit.terms(&|k| sum(k, 1))?);
+        images.mirrored(2.0 * high, 1.0, 1.0, &fit.terms(&|k| sum(k, 2))?);
+        images.shifted(apart, 1.0, 1.0, &fit.terms(&|k| of(k)[3] - of(k)[0])?);
+        Ok(images.found())
+    }
+
+    /// How what reflects next to layers of these thicknesses is fitted.
+    fn fit(&self, size: f64, thicknesses: impl Iterator<Item = f64>) -> Fit {
+        let nearest = 2.0 * thicknesses.filter(|t| t.is_finite()).fold(size, f64::min);
+        let stack: f64 = self.layers.iter().map(|layer| layer.thickness).sum();
+        let (tolerance, whole) = (self.tolerance, size + stack);
+        Fit { nearest, size, whole, tolerance, growing: None }
+    }
+
+    /// Whether it is between grounds.
+    fn is_closed(&self) -> bool {
+        [self.below, self.above] == [Beyond::Ground; 2]
     }
 
     /// What is above or below a region, from the nearest on.
@@ -207,11 +270,49 @@ impl Stack {
             if up { (region + 1..=last).collect() } else { (0..region).rev().collect() };
         let beyond = if up { self.above } else { self.below };
         let layers = regions.iter().filter_map(|&k| self.layers.get(k.checked_sub(1)?).copied());
-        Seen {
-            layers: layers.collect(),
-            beyond: (!regions.is_empty()).then_some(beyond),
-            is_grounded: !regions.is_empty() && beyond == Beyond::Ground,
+        Seen { layers: layers.collect(), beyond: (!regions.is_empty()).then_some(beyond) }
+    }
+}
+
+/// Images of the terms of fits: distances, and weights.
+struct Images {
+    axis: usize,
+    all: Vec<LayerImage>,
+}
+
+impl Images {
+    fn new(axis: usize) -> Self {
+        Self { axis, all: Vec::new() }
+    }
+
+    fn push(&mut self, is_mirrored: bool, shift: f64, weight: f64) {
+        let same =
+            |image: &&mut LayerImage| image.is_mirrored == is_mirrored && image.shift == shift;
+        match self.all.iter_mut().find(same) {
+            Some(known) => known.weight += weight,
+            None => self.all.push(LayerImage { axis: self.axis, is_mirrored, shift, weight }),
         }
+    }
+
+    /// Mirrored, twice an interface's height at `shift` and farther away in the direction of
+    /// `sign`, with `factor` times the weights.
+    fn mirrored(&mut self, shift: f64, sign: f64, factor: f64, terms: &[(f64, f64)]) {
+        terms.iter().for_each(|(s, weight)| self.push(true, shift + sign * s, factor * weight));
+    }
+
+    /// The same shifted.
+    fn shifted(&mut self, shift: f64, sign: f64, factor: f64, terms: &[(f64, f64)]) {
+        terms.iter().for_each(|(s, weight)| self.push(false, shift + sign * s, factor * weight));
+    }
+
+    /// Shifted up and down by that and more.
+    fn both_ways(&mut self, shift: f64, terms: &[(f64, f64)]) {
+        self.shifted(shift, 1.0, 1.0, terms);
+        self.shifted(-shift, -1.0, 1.0, terms);
+    }
+
+    fn found(self) -> Vec<LayerImage> {
+        self.all
     }
 }
 
@@ -220,7 +321,6 @@ struct Seen {
     layers: Vec<Layer>,
     /// `None` where the region has no end on this side.
     beyond: Option<Beyond>,
-    is_grounded: bool,
 }
 
 impl Seen {
@@ -375,6 +475,92 @@ mod tests {
         }
     }
 
+    /// What images in all regions make is one potential: 0 on grounds, continuous across
+    /// interfaces, eps times its slope too.
+    #[test]
+    fn potentials_in_all_regions_are_one() {
+        let grounded = Beyond::Ground;
+        let silicon = Beyond::Dielectric(11.7);
+        let layers = [(1.0, 3.9), (0.4, 7.5), (0.8, 2.7)];
+        for (below, layers, above) in [
+            (silicon, &layers[..0], AIR),
+            (silicon, &layers[..1], AIR),
+            (grounded, &layers[..2], AIR),
+            (silicon, &layers[..], AIR),
+            (grounded, &layers[..], grounded),
+        ] {
+            let tolerance = 1e-6;
+            let stack = stack(below, layers, above, tolerance);
+            let size = 3.0;
+            let regions: Vec<usize> =
+                (0..layers.len() + 2).filter(|&k| stack.permittivity(k).is_some()).collect();
+            let middle = |region: usize| {
+                let [low, high] = stack.bounds(region);
+                match (low.is_finite(), high.is_finite()) {
+                    (true, true) => 0.3 * low + 0.7 * high,
+                    (true, false) => low + 0.3,
+                    _ => high - 0.3,
+                }
+            };
+            // Of a charge, in units of what it makes in vacuum.
+            let images = |from: usize, to: usize| -> Vec<LayerImage> {
+                if from == to {
+                    let itself =
+                        LayerImage { axis: 2, is_mirrored: false, shift: 0.0, weight: 1.0 };
+                    let own = stack.images(from, size).unwrap();
+                    return std::iter::once(itself).chain(own).collect();
+                }
+                let upward = stack.images_above([from.min(to), from.max(to)], size).unwrap();
+                if from < to { upward } else { upward.iter().map(LayerImage::back).collect() }
+            };
+            for &from in &regions {
+                let z = middle(from);
+                for across in [0.05, 0.7, 2.5] {
+                    let at = |to: usize, height: f64| -> [f64; 2] {
+                        let eps = stack.permittivity(from.min(to)).unwrap();
+                        let of = |image: &LayerImage| {
+                            let [_, _, y] = image.of([0.0, 0.0, z]);
+                            let r2: f64 = across * across + (height - y).powi(2);
+                            let potential = image.weight / (eps * r2.sqrt());
+                            [potential, (y - height) * potential / r2]
+                        };
+                        images(from, to)
+                            .iter()
+                            .map(of)
+                            .fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
+                    };
+                    let scale = size * stack.permittivity(from).unwrap();
+                    for (below, interface) in stack.interfaces().into_iter().enumerate() {
+                        let sides = [below, below + 1]
+                            .map(|to| stack.permittivity(to).map(|eps| (at(to, interface), eps)));
+                        match sides {
+                            [Some((a, eps_a)), Some((b, eps_b))] => {
+                                let off = (a[0] - b[0]).abs() * scale;
+                                assert!(
+                                    off < 3.0 * tolerance,
+                                    "{layers:?} {from} {below}: {off:e}"
+                                );
+                                let off = (eps_a * a[1] - eps_b * b[1]).abs() * scale;
+                                assert!(
+                                    off < 30.0 * tolerance,
+                                    "{layers:?} {from} {below}: {off:e}"
+                                );
+                            }
+                            [Some((a, _)), None] | [None, Some((a, _))] => {
+                                let off = a[0].abs() * scale;
+                                assert!(
+                                    off < 3.0 * tolerance,
+                                    "{layers:?} {from} {below}: {off:e}"
+                                );
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// Inside a layer: what two charges do to each other does not depend on which is which, and
     /// potentials go over continuously into those next to a thin layer's other side.
     #[test]
@@ -384,7 +570,10 @@ mod tests {
         let images = stack.images(2, 2.0).unwrap();
         let (a, b) = (potential(&images, 0.6, 1.2, 0.4), potential(&images, 1.2, 0.6, 0.4));
         assert!((a - b).abs() < 1e-12, "{a} {b}");
-        assert!(images[0].is_mirrored && (images[0].shift - 1.0).abs() < 1e-12);
-        assert!(images[1].is_mirrored && (images[1].shift - 3.0).abs() < 1e-12);
+        for shift in [1.0, 3.0] {
+            let is_it =
+                |image: &LayerImage| image.is_mirrored && (image.shift - shift).abs() < 1e-12;
+            assert!(images.iter().any(is_it), "{shift}");
+        }
     }
 }

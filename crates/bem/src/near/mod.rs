@@ -116,7 +116,8 @@ pub(crate) fn over_images<E: Entry>(
         if panels.act(first, start + second) {
             let [forth, back] = f(first, start + second);
             // Seen from the image, the first panel is the image.
-            let factors = [panels.factor(start + second), panels.factor(start + first)];
+            let j = start + second;
+            let factors = [panels.factor(first, j), panels.factor_back(first, j)];
             sum = [sum[0].plus(factors[0], forth), sum[1].plus(factors[1], back)];
         }
     }

@@ -183,8 +183,8 @@ fn geometry(
     target: Target,
     diameters: f64,
 ) -> Result<Option<DeviceGeometry>, Error> {
-    // Pairs of curved panels are integrated by processors.
-    if panels.are_curved() {
+    // Pairs of curved panels, and those in several layers, are integrated by processors.
+    if panels.are_curved() || panels.regions() > 1 {
         return Ok(None);
     }
     let open = || DeviceGeometry::new(&device::open(target.gpu)?, panels, kinds, diameters);
@@ -218,7 +218,7 @@ mod tests {
     /// Rows for the density f(x) in linear functions on a mesh with images, by the position of each
     /// coefficient.
     fn rows(mesh: &Mesh, images: &Images, kind: RowKind, test: Test) -> Vec<([f64; 3], f64)> {
-        let panels = Arc::new(Panels::new(mesh, |_| true).with_images(images));
+        let panels = Arc::new(Panels::new(mesh, |_| true).with_images(images, None));
         let corners: Vec<[u32; 3]> =
             panels.triangles().iter().map(|&t| mesh.triangles[t as usize]).collect();
         let vertices = (&corners[..], mesh.vertices.len());

@@ -20,14 +20,15 @@ pub(crate) fn coefficients(
     dofs: &Dofs,
     x: &[f64],
 ) -> Vec<f64> {
-    let zeros = || vec![0.0; far.len()];
+    let zeros = || vec![0.0; far.moments()];
     let chunk = |mut moments: Vec<f64>, first: usize| {
         let mut charges = vec![0.0; rule.len()];
         for i in first..panels.len().min(first + TOGETHER) {
             let put = |k: usize, charge: f64| charges[k] = charge;
             dofs.strengths(rule, (i, false), x, panels.areas()[i], put);
             let points = panels.points(rule, i).zip(&charges);
-            points.for_each(|((y, _), charge)| far.add_charge(&y, *charge, &mut moments));
+            let region = panels.region(i);
+            points.for_each(|((y, _), charge)| far.add_charge((&y, region), *charge, &mut moments));
         }
         moments
     };
@@ -56,11 +57,11 @@ pub(crate) fn add(
         let coefficients = coefficients(far, panels, rules[0], dofs, x);
         let of_panel = |i: usize| {
             let mut sums = [0.0; crate::quadrature::modes::MODES];
-            let normals = panels.normals(rules[1], i);
+            let (normals, region) = (panels.normals(rules[1], i), panels.region(i));
             for (k, ((at, _), normal)) in panels.points(rules[1], i).zip(normals).enumerate() {
                 let value = match kinds[i] {
-                    RowKind::Single => far.potential(&at, &coefficients),
-                    RowKind::Adjoint => far.gradient(&at, &coefficients).dot(&normal),
+                    RowKind::Single => far.potential((&at, region), &coefficients),
+                    RowKind::Adjoint => far.gradient((&at, region), &coefficients).dot(&normal),
                     RowKind::Double | RowKind::None => 0.0,
                 };
                 sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight[k] * value);

@@ -42,7 +42,7 @@ impl FastSum {
         let Sampling { panels, rules, .. } = &self.sampling;
         let options = fmm::Options {
             tolerance,
-            densities: self.columns.max(1),
+            densities: self.columns.max(1) * panels.regions(),
             gradient: self.sampling.has(RowKind::Adjoint),
             dipoles: self.sampling.has(RowKind::Double),
             precision: self.precision(tolerance),

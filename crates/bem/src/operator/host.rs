@@ -105,20 +105,22 @@ impl Host {
 }
 
 impl Product {
-    /// Coefficients to strengths of points, shape (columns, images, panels, nodes): charges, or
-    /// dipoles along the normals.
+    /// Coefficients to strengths of points, shape (columns, regions of targets, images, panels,
+    /// nodes): charges, or dipoles along the normals.
     fn spread(&mut self, x: &[f64], columns: usize) {
         let Sampling { panels, rules: [rule, _], dofs, .. } = &self.sampling;
         let (n, nodes) = (panels.len(), rule.nodes().len());
         let dipoles = self.sampling.has(RowKind::Double);
         let width = nodes * if dipoles { 3 } else { 1 };
-        self.strengths.resize(columns * panels.total() * width, 0.0);
+        let regions = panels.regions();
+        self.strengths.resize(columns * regions * panels.total() * width, 0.0);
         let inputs = self.sampling.len()[0];
-        for (x, all) in
-            x.chunks_exact(inputs).zip(self.strengths.chunks_exact_mut(panels.total() * width))
-        {
+        let densities = self.strengths.chunks_exact_mut(panels.total() * width).enumerate();
+        for (density, all) in densities {
+            let (column, region) = (density / regions, density % regions);
+            let x = &x[column * inputs..(column + 1) * inputs];
             all.par_chunks_exact_mut(width).enumerate().with_min_len(ROWS).for_each(|(i, all)| {
-                let (panel, factor) = (i % n, panels.factor(i));
+                let (panel, factor) = (i % n, panels.factor_in(region, i));
                 let put = |k: usize, charge: f64| {
                     if dipoles {
                         let dipole = panels.normal(i) * (factor * charge);
@@ -135,7 +137,11 @@ impl Product {
     /// Values at points to rows, shape (columns, rows).
     fn gather(&self, y: &mut [f64]) {
         let Sampling { panels, rules: [_, rule], kinds, dofs } = &self.sampling;
-        let (n, nodes) = (panels.len(), rule.nodes().len());
+        let (n, nodes, regions) = (panels.len(), rule.nodes().len(), panels.regions());
+        // The first point of a panel in a column, in the sum for its region.
+        let first = |column: usize, panel: usize| {
+            ((column * regions + panels.region(panel)) * n + panel) * nodes
+        };
         let value = |point: usize, panel: usize| match kinds[panel] {
             RowKind::None => 0.0,
             RowKind::Single | RowKind::Double => self.potential[point],
@@ -150,7 +156,7 @@ impl Product {
                 let (weights, modes) = (rule.modes(), density.modes());
                 y.par_iter_mut().enumerate().with_min_len(ROWS).for_each(|(row, y)| {
                     let (panel, mode) = (row % n, row / n % modes);
-                    let first = (row / (n * modes) * n + panel) * nodes;
+                    let first = first(row / (n * modes), panel);
                     let weighted = |(k, weight): (usize, &f64)| weight * value(first + k, panel);
                     *y = weights[mode].iter().enumerate().map(weighted).sum();
                 });
@@ -158,10 +164,9 @@ impl Product {
             Dofs::Functions(functions) => {
                 y.fill(0.0);
                 for (column, y) in y.chunks_exact_mut(functions.rows.len().max(1)).enumerate() {
-                    let first = column * n;
                     let tested = |panel: usize| {
-                        let points = (first + panel) * nodes..(first + panel + 1) * nodes;
-                        let values = points.map(|point| value(point, panel));
+                        let first = first(column, panel);
+                        let values = (first..first + nodes).map(|point| value(point, panel));
                         space::tested(rule, values, panels.areas()[panel])
                     };
                     let tested: Vec<[f64; 3]> = (0..n).into_par_iter().map(tested).collect();
@@ -182,7 +187,8 @@ impl Product {
         let has = |kind| self.sampling.has(kind);
         let (dipoles, with_gradient) = (has(RowKind::Double), has(RowKind::Adjoint));
         let with_potential = dipoles || has(RowKind::Single);
-        let points = columns * self.sampling.panels.len() * self.sampling.rules[1].len();
+        let panels = &self.sampling.panels;
+        let points = columns * panels.regions() * panels.len() * self.sampling.rules[1].len();
         self.spread(x, columns);
         self.potential.resize(if with_potential { points } else { 0 }, 0.0);
         self.gradient.resize(if with_gradient { 3 * points } else { 0 }, 0.0);
@@ -237,24 +243,38 @@ impl Backend for Host {
         places: &[[f64; 3]],
     ) -> Result<Option<[Vec<f64>; 2]>, Error> {
         let Product { sampling, strengths, potential, gradient, .. } = &self.product;
-        let points = QuadraturePoints::new(&sampling.panels, sampling.rules[0]);
-        let values = if of == Sampled::Potentials { potential } else { gradient };
-        let (true, Some(strengths)) =
-            (!values.is_empty() && !sampling.has(RowKind::Double), strengths.get(..points.total()))
-        else {
+        let panels = &sampling.panels;
+        let points = QuadraturePoints::new(panels, sampling.rules[0]);
+        let targets = QuadraturePoints::new(panels, sampling.rules[1]);
+        let (values, width) = match of {
+            Sampled::Potentials => (potential, 1),
+            Sampled::Gradients => (gradient, 3),
+        };
+        let regions = panels.regions();
+        let (true, Some(strengths)) = (
+            !values.is_empty() && !sampling.has(RowKind::Double),
+            strengths.get(..regions * points.total()),
+        ) else {
             return Ok(None);
         };
-        Ok(Some(match of {
-            Sampled::Potentials => {
-                let fast = chosen.iter().map(|&p| potential[p]).collect();
-                [fast, points.direct_sums(strengths, places)]
+        let [mut fast, mut direct] =
+            [vec![0.0; width * chosen.len()], vec![0.0; width * chosen.len()]];
+        // Each point in the sum for its region.
+        for (region, strengths) in strengths.chunks_exact(points.total().max(1)).enumerate() {
+            let is_there = |k: &usize| panels.region(targets.panel(chosen[*k])) == region;
+            let own: Vec<usize> = (0..chosen.len()).filter(is_there).collect();
+            let at: Vec<[f64; 3]> = own.iter().map(|&k| places[k]).collect();
+            let sums = match of {
+                Sampled::Potentials => points.direct_sums(strengths, &at),
+                Sampled::Gradients => points.direct_gradients(strengths, &at),
+            };
+            for (k, sums) in own.into_iter().zip(sums.chunks_exact(width)) {
+                let of = width * (region * targets.len() + chosen[k]);
+                fast[width * k..width * (k + 1)].copy_from_slice(&values[of..of + width]);
+                direct[width * k..width * (k + 1)].copy_from_slice(sums);
             }
-            Sampled::Gradients => {
-                let gradients = |&p: &usize| gradient[3 * p..3 * p + 3].iter().copied();
-                let fast = chosen.iter().flat_map(gradients).collect();
-                [fast, points.direct_gradients(strengths, places)]
-            }
-        }))
+        }
+        Ok(Some([fast, direct]))
     }
 
     fn solve(

@@ -49,6 +49,11 @@ impl<'a> QuadraturePoints<'a> {
         self.of(panel).nth(node).map_or([f64::NAN; 3], |(x, _)| x.into())
     }
 
+    /// The panel that point `index` is on.
+    pub(crate) fn panel(&self, index: usize) -> usize {
+        index / self.rule.len()
+    }
+
     /// All points.
     pub(crate) fn all(&self) -> Vec<[f64; 3]> {
         self.of_panels(self.panels.len())

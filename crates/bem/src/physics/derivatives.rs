@@ -123,7 +123,8 @@ pub fn works(
     let whole = images.mesh(mesh);
     let mut found = vec![vec![0.0; charges.len()]; charges.len()];
     for (j, of) in charges.iter().enumerate() {
-        let (total, at_corners) = (images.charges(of.total), images.at_corners(of.at_corners));
+        let (total, at_corners) =
+            (images.charges(of.total, 0), images.at_corners(of.at_corners, 0));
         let all = SurfaceCharge::new(&whole, Charges { total: &total, at_corners: &at_corners });
         let potential = all.evaluate(&Excitation::default(), &places.points, false)?.potential;
         for (row, strengths) in found.iter_mut().zip(&strengths) {

@@ -31,6 +31,7 @@ mod reciprocity;
 mod recovery;
 mod rows;
 mod sampled;
+mod seen;
 mod state;
 pub(crate) mod warm_up;
 
@@ -49,6 +50,7 @@ pub use prepared::{Prepared, Refined};
 pub use reciprocal::Replaced;
 pub use reciprocity::{Reciprocity, reciprocity};
 pub use sampled::{SampledResidual, sampled_residual};
+pub use seen::SeenImages;
 pub use state::{Condition, State};
 
 /// Surfaces in piecewise constant media.

@@ -11,10 +11,11 @@ use super::fast::Fast;
 use super::metal::{enforce_totals, totals};
 use super::rows::System;
 use super::sampled::{self, SampledResidual, by_action};
-use super::{Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal};
+use super::{
+    Electrostatics, ErrorEstimate, Excitation, Media, Response, external, reciprocal, rows,
+};
 use crate::constants::BY_WHOLE_ROWS;
 use crate::near::accuracy::Accuracy;
-use crate::near::pairs::RowKind;
 use crate::operator::fast_sum::SampledError;
 use crate::physics::cost;
 use crate::solve::gmres::GmresInfo;
@@ -95,20 +96,19 @@ impl Prepared {
         excitations: usize,
         options: &SolveOptions,
     ) -> Result<Self, Error> {
-        let system = System::new(mesh, media, options.density)?;
+        let (panels, has_gradients) = rows::panels_in(&media);
         let is_dense = match options.method {
             // Without surfaces there is nothing to solve for.
-            _ if system.panels.len() == 0 => true,
+            _ if panels == 0 => true,
             Method::Auto => {
-                let (n, images) = (system.rows.len(), system.images.count());
-                let has_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
+                let (n, images) = (options.density.modes() * panels, media.images.count());
                 cost::dense_is_faster(n, images, excitations, has_gradients)
             }
             Method::Dense => true,
             Method::Fmm => false,
         };
-        let system =
-            if is_dense { system } else { system.with_far_images_apart(options.tolerance) };
+        let tolerance = (!is_dense).then_some(options.tolerance);
+        let system = System::new(mesh, media, options.density, tolerance)?;
         Ok(Self { system, options: options.clone(), is_dense, columns: excitations, work: None })
     }
 

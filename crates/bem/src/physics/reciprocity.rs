@@ -49,7 +49,8 @@ pub fn reciprocity(
     let places: Vec<[f64; 3]> = charges.iter().map(|q| q.position).collect();
     let mut found = Vec::new();
     for (conductor, (unit, &charge)) in units.iter().zip(induced).enumerate() {
-        let (total, at_corners) = (images.charges(unit.total), images.at_corners(unit.at_corners));
+        let (total, at_corners) =
+            (images.charges(unit.total, 0), images.at_corners(unit.at_corners, 0));
         let of_all = Charges { total: &total, at_corners: &at_corners };
         let surface = SurfaceCharge::new(&whole, of_all);
         let potential = surface.evaluate(&Excitation::default(), &places, false)?.potential;

@@ -70,6 +70,16 @@ pub(super) struct Rows {
     pub(super) gauss: Gauss,
 }
 
+/// How many panels media make of triangles, and whether there are interfaces among them.
+pub(super) fn panels_in(media: &Media<'_>) -> (usize, bool) {
+    let is_interface = |sides: &[f64; 2]| factor(*sides) != 0.0;
+    let all = || media.conductor.iter().zip(media.permittivity);
+    let interfaces =
+        all().filter(|(conductor, sides)| conductor.is_none() && is_interface(sides)).count();
+    let metal = all().filter(|(conductor, _)| conductor.is_some()).count();
+    (metal + interfaces, interfaces > 0)
+}
+
 /// Whether media are given for each of so many triangles.
 fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
     let given = [
@@ -83,17 +93,18 @@ fn check_lengths(media: &Media<'_>, triangles: usize) -> Result<(), Error> {
 }
 
 impl System {
-    /// The same with images in layers far away summed apart, for solves to this tolerance.
-    pub(super) fn with_far_images_apart(mut self, tolerance: f64) -> Self {
-        if self.images.has_layers() {
-            let panels = Arc::unwrap_or_clone(self.panels);
-            self.panels = Arc::new(panels.with_far_apart(OF_FAR_IMAGES * tolerance));
-        }
-        self
-    }
-
+    /// The equations of surfaces in media. For solves to a `tolerance` by fast sums, images in
+    /// layers that are far away are summed apart.
+    ///
+    /// # Errors
+    /// [`Error::Length`] and that of conductors without a number.
     #[tracing::instrument(level = "debug", skip_all, name = "equations")]
-    pub(super) fn new(mesh: &Mesh, media: Media<'_>, density: Density) -> Result<Self, Error> {
+    pub(super) fn new(
+        mesh: &Mesh,
+        media: Media<'_>,
+        density: Density,
+        tolerance: Option<f64>,
+    ) -> Result<Self, Error> {
         let triangles = mesh.triangles.len();
         check_lengths(&media, triangles)?;
         check_conductors(media.conductor, media.conductors)?;
@@ -102,7 +113,8 @@ impl System {
         let is_interface = |t: usize| conductor(t).is_none() && factor(t) != 0.0;
         let images = media.images;
         let panels = Panels::without_parts(mesh, |t| conductor(t).is_some() || is_interface(t));
-        let panels = panels.with_images(images);
+        let apart = tolerance.filter(|_| images.has_layers());
+        let panels = panels.with_images(images, apart.map(|tolerance| OF_FAR_IMAGES * tolerance));
         let of = |i: usize| panels.triangles()[i] as usize;
         let n = panels.len();
         let mut panel_of = vec![u32::MAX; triangles];

@@ -89,7 +89,7 @@ pub fn sampled_residual(
 ) -> Result<Vec<SampledResidual>, Error> {
     let is_linear = solved.iter().any(|(_, charges)| !charges.at_corners.is_empty());
     let density = if is_linear { Density::Linear } else { Density::Constant };
-    of_triangles(&System::new(mesh, media, density)?, solved, tolerance)
+    of_triangles(&System::new(mesh, media, density, Some(tolerance))?, solved, tolerance)
 }
 
 /// The same of a system that is there.
@@ -262,7 +262,7 @@ impl<'a> WholeRows<'a> {
             })
         };
         let row = |scratch: &mut (Scratch, WeightedPoints), &i: &usize| {
-            let all = (0..panels.total()).filter(|&j| panels.factor(j) != 0.0);
+            let all = (0..panels.total()).filter(|&j| panels.factor(i, j) != 0.0);
             all.filter_map(|j| correction(scratch, i, j)).collect()
         };
         let scratch = || (Scratch::default(), WeightedPoints::default());
@@ -301,10 +301,10 @@ impl<'a> WholeRows<'a> {
                 far::add(panels, [rule; 2], self.kinds, &self.dofs, x, &mut all);
                 sums.iter_mut().zip(self.chosen).for_each(|(sum, &i)| *sum += all[i]);
             }
-            for (sum, row) in sums.iter_mut().zip(&self.corrections) {
+            for ((sum, row), &i) in sums.iter_mut().zip(&self.corrections).zip(self.chosen) {
                 let of = |&(j, entries): &(usize, [f64; MODES])| -> f64 {
                     let terms = (0..modes).map(|m| entries[m] * x[m * n + j % n]);
-                    panels.factor(j) * terms.sum::<f64>()
+                    panels.factor(i, j) * terms.sum::<f64>()
                 };
                 *sum += row.iter().map(of).sum::<f64>();
             }
@@ -367,7 +367,7 @@ impl<'a> WholeRows<'a> {
                     strengths[usize::from(panels.is_mirrored(j))].iter().enumerate()
                 {
                     let sum: f64 = strengths.iter().zip(of_panel).map(|(q, v)| q * v).sum();
-                    entries[(k * modes + m) * rows + r] = panels.factor(j) * sum;
+                    entries[(k * modes + m) * rows + r] = panels.factor(i, j) * sum;
                 }
             }
         }
@@ -446,7 +446,7 @@ mod tests {
                     bodies: &[],
                     images: &Images::new(&[]),
                 };
-                let system = System::new(&mesh, media, Density::Constant).unwrap();
+                let system = System::new(&mesh, media, Density::Constant, None).unwrap();
                 for rows in [1, 16, 32] {
                     let chosen = chosen(&system, rows);
                     let least = if grade == 1.0 { rows } else { conductors.min(rows) };

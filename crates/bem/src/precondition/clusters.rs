@@ -210,7 +210,9 @@ impl Clusters {
     pub(crate) fn inverse_distance(&self, panels: &Panels, a: usize, b: usize) -> f64 {
         let variance = self.variances[a] + self.variances[b];
         let of_clouds = |r2| of_clouds(r2, variance);
-        panels.over_distances(&self.centres[a], &self.centres[b], of_clouds)
+        let first = |of: usize| self.members[of].first().map_or(0, |&i| i as usize);
+        let (x, y) = ((&self.centres[a], first(a)), (&self.centres[b], first(b)));
+        panels.over_distances(x, y, of_clouds)
     }
 }
 

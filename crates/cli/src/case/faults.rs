@@ -227,8 +227,10 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
             let defect = at(&places.stack, message);
             match problem {
                 StackFault::Through { .. } => defect.help(
-                    "give what reaches through as one with the layers as meshed [[dielectric]] bodies, or move it into one layer",
+                    "put vertices at that height, so that every triangle is in one layer or in an interface",
                 ),
+                StackFault::InSeveral(_) => defect
+                    .help("give layers as meshed [[dielectric]] bodies, or move all into one layer"),
                 StackFault::Shorted { .. } => defect.help("move it off the ground"),
                 StackFault::Plane => {
                     defect.help("write below = \"ground\" or above = \"ground\" in [stack]")

@@ -36,7 +36,7 @@ struct OnMetal {
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
         // In an interface of layers the panel's own image acts with it.
-        let factor = system.panels.factor(i);
+        let factor = system.panels.factor(i, i);
         let matrix =
             between(&children(system.panels.vertices(i))).map(|row| row.map(|v| factor * v));
         let last = CHILDREN - 1;

@@ -149,7 +149,7 @@ struct OnMetal {
 impl OnMetal {
     fn new(system: &System, i: usize) -> Self {
         // In an interface of layers the panel's own image acts with it.
-        let matrix = between(system.panels.vertices(i)) * system.panels.factor(i);
+        let matrix = between(system.panels.vertices(i)) * system.panels.factor(i, i);
         let factor = added().tr_mul(&(&matrix * added())).cholesky();
         Self { matrix, factor, area: system.panels.areas()[i] }
     }

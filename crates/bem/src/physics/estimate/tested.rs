@@ -9,6 +9,7 @@ use super::ChildCharges;
 use super::values::{CURVED, DEGREE, NEAR};
 use crate::Error;
 use crate::geometry::neighbours::Neighbours;
+use crate::geometry::panels::Image;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::Vec3;
 use crate::integrals::curved_potentials::{self, Wanted};
@@ -79,7 +80,10 @@ fn on_curved(patch: &Patch, (kind, area): (RowKind, f64), room: &Room) -> [f64; 
 /// Charges at places, and their images, in scaled coordinates.
 struct Sources {
     places: Vec<Vec3>,
+    /// As potentials in each region see them, shape (regions, places).
     charges: Vec<f64>,
+    /// Coefficients of the potential of images far away, if they are apart.
+    far: Vec<f64>,
 }
 
 /// Room for the charges near a panel.
@@ -91,21 +95,28 @@ struct Room {
 
 impl Sources {
     fn of(system: &System, charges: &[f64]) -> Self {
-        let (panels, images) = (&system.panels, &system.images);
+        let panels = &system.panels;
+        let n = panels.len();
         let at = system.places();
-        let own: Vec<[f64; 3]> = (0..panels.len())
-            .flat_map(|i| at.iter().map(move |&at| panels.unscaled(&panels.point(i, at))))
-            .collect();
-        let image = |g: usize| own.iter().map(move |&x| panels.scaled(images.reflect(g, x)));
-        let each = charges.len() / panels.len().max(1);
-        let of_image = |g: usize| {
-            let triangles = panels.triangles();
-            let factor = move |k: usize| images.factor_of(g, triangles[k / each] as usize);
-            charges.iter().enumerate().map(move |(k, q)| factor(k) * q)
+        let own: Vec<Vec3> =
+            (0..n).flat_map(|i| at.iter().map(move |&at| panels.point(i, at))).collect();
+        let image = |image: &Image| own.iter().map(|x| image.place(x)).collect::<Vec<Vec3>>();
+        let each = charges.len() / n.max(1);
+        let in_region = |to: usize| {
+            let all = (0..panels.total()).flat_map(move |j| (0..each).map(move |k| (j, k)));
+            all.map(move |(j, k)| panels.factor_in(to, j) * charges[j % n * each + k])
         };
+        let far = panels.far().map(|far| {
+            let mut moments = vec![0.0; far.moments()];
+            for (k, (y, q)) in own.iter().zip(charges).enumerate() {
+                far.add_charge((y, panels.region(k / each)), *q, &mut moments);
+            }
+            far.coefficients(&moments)
+        });
         Self {
-            places: (0..images.count()).flat_map(image).collect(),
-            charges: (0..images.count()).flat_map(of_image).collect(),
+            places: panels.images().iter().flat_map(image).collect(),
+            charges: (0..panels.regions()).flat_map(in_region).collect(),
+            far: far.unwrap_or_default(),
         }
     }
 
@@ -114,13 +125,15 @@ impl Sources {
         let with_gradients = system.rows.kinds.contains(&RowKind::Adjoint);
         let sources: Vec<[f64; 3]> = self.places.iter().map(|&x| x.into()).collect();
         let targets = QuadraturePoints::new(&system.panels, rule).all();
+        let regions = system.panels.regions();
         let options = fmm::Options {
             tolerance: TOLERANCE,
+            densities: regions,
             gradient: with_gradients,
             ..fmm::Options::default()
         };
-        let mut potential = vec![0.0; targets.len()];
-        let mut gradient = vec![0.0; if with_gradients { 3 * targets.len() } else { 0 }];
+        let mut potential = vec![0.0; regions * targets.len()];
+        let mut gradient = vec![0.0; if with_gradients { 3 * potential.len() } else { 0 }];
         fmm::Plan::new(&sources, Some(&targets), &options)?.apply(
             fmm::Densities { charges: Some(&self.charges), dipoles: None },
             fmm::Potentials {
@@ -128,6 +141,28 @@ impl Sources {
                 gradient: with_gradients.then_some(&mut gradient[..]),
             },
         )?;
+        if regions > 1 {
+            // Each panel's from the sum for its region.
+            let nodes = rule.len();
+            for i in 0..system.panels.len() {
+                let of = (system.panels.region(i) * system.panels.len() + i) * nodes;
+                potential.copy_within(of..of + nodes, i * nodes);
+                if with_gradients {
+                    gradient.copy_within(3 * of..3 * (of + nodes), 3 * i * nodes);
+                }
+            }
+        }
+        if let Some(far) = system.panels.far() {
+            let region = |k: usize| system.panels.region(k / rule.len());
+            let points = targets.par_iter().map(|x| Vec3::from(*x)).enumerate();
+            potential.par_iter_mut().zip(points.clone()).for_each(|(value, (k, x))| {
+                *value += far.potential((&x, region(k)), &self.far);
+            });
+            gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, (k, x))| {
+                let more = far.gradient((&x, region(k)), &self.far);
+                value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
+            });
+        }
         Ok((potential, gradient))
     }
 
@@ -151,13 +186,14 @@ impl Sources {
         // In its own plane a panel makes no normal derivative.
         let places = system.places().len();
         let own = i * places..(i + 1) * places;
+        let charges = &self.charges[panels.region(i) * self.places.len()..];
         let is_flat_adjoint = kind == RowKind::Adjoint && panels.curved(i).is_none();
         for &k in found.iter() {
             if is_flat_adjoint && own.contains(&(k as usize)) {
                 continue;
             }
-            let (x, q) = (self.places[k as usize], self.charges[k as usize]);
-            if (x - centroid).norm_squared() < reach * reach {
+            let (x, q) = (self.places[k as usize], charges[k as usize]);
+            if q != 0.0 && (x - centroid).norm_squared() < reach * reach {
                 room.near.push(&x, q);
                 room.at.push((x, q));
             }

@@ -164,7 +164,7 @@ fn add_sums(
     values: &mut Values,
 ) -> Result<(), Error> {
     let panels = &system.panels;
-    let (n, places) = (panels.len(), values.places);
+    let (n, places, regions) = (panels.len(), values.places, panels.regions());
     let with_gradients = !values.normal_derivative.is_empty();
     let dofs = Dofs::Charges(system.density);
     let sources = QuadraturePoints::new(panels, rule);
@@ -173,22 +173,26 @@ fn add_sums(
     let options = fmm::Options {
         tolerance,
         precision: (tolerance < DOUBLE).then_some(fmm::Precision::Double),
-        densities: x.len().min(GROUP),
+        densities: x.len().min(GROUP) * regions,
         gradient: with_gradients,
         ..fmm::Options::default()
     };
     let mut plan = fmm::Plan::new(&carriers, Some(points), &options)?;
     let (mut strengths, mut potential, mut gradient) = (Vec::new(), Vec::new(), Vec::new());
     for (first, group) in (0..).step_by(GROUP).zip(x.chunks(GROUP)) {
-        strengths.resize(group.len() * carriers.len(), 0.0);
-        for (strengths, x) in strengths.chunks_exact_mut(carriers.len()).zip(group) {
+        // Once for the points of each region.
+        strengths.resize(group.len() * regions * carriers.len(), 0.0);
+        let densities = strengths.chunks_exact_mut(carriers.len()).enumerate();
+        for (density, strengths) in densities {
+            let (x, region) = (&group[density / regions], density % regions);
             strengths.par_chunks_exact_mut(rule.len()).enumerate().for_each(|(j, of_panel)| {
                 let panel = (j % n, panels.is_mirrored(j));
-                let put = |k: usize, charge: f64| of_panel[k] = panels.factor(j) * charge;
+                let factor = panels.factor_in(region, j);
+                let put = |k: usize, charge: f64| of_panel[k] = factor * charge;
                 dofs.strengths(rule, panel, x, panels.areas()[j % n], put);
             });
         }
-        potential.resize(group.len() * points.len(), 0.0);
+        potential.resize(group.len() * regions * points.len(), 0.0);
         gradient.resize(if with_gradients { 3 * potential.len() } else { 0 }, 0.0);
         plan.apply(
             fmm::Densities { charges: Some(&strengths), dipoles: None },
@@ -200,21 +204,26 @@ fn add_sums(
         if let Some(far) = panels.far() {
             for (p, x) in group.iter().enumerate() {
                 let coefficients = far::coefficients(far, panels, rule, &dofs, x);
-                let own = p * points.len()..(p + 1) * points.len();
-                potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
-                    *value += far.potential(&Vec3::from(*at), &coefficients);
-                });
-                let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
-                gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
-                    let more = far.gradient(&Vec3::from(*at), &coefficients);
-                    value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
-                });
+                for region in 0..regions {
+                    let first = (p * regions + region) * points.len();
+                    let own = first..first + points.len();
+                    potential[own.clone()].par_iter_mut().zip(points).for_each(|(value, at)| {
+                        *value += far.potential((&Vec3::from(*at), region), &coefficients);
+                    });
+                    let gradient = gradient.get_mut(3 * own.start..3 * own.end).unwrap_or_default();
+                    gradient.par_chunks_exact_mut(3).zip(points).for_each(|(value, at)| {
+                        let more = far.gradient((&Vec3::from(*at), region), &coefficients);
+                        value.iter_mut().zip(more.iter()).for_each(|(value, more)| *value += more);
+                    });
+                }
             }
         }
         let of_panel = values.of_panel().max(1);
         let of_group = first * places..(first + group.len()) * places;
         // Of a target in an excitation of the group.
-        let target = |i: usize, k: usize| k / places * points.len() + i * places + k % places;
+        let target = |i: usize, k: usize| {
+            (k / places * regions + panels.region(i)) * points.len() + i * places + k % places
+        };
         let potentials = values.potential.par_chunks_exact_mut(of_panel).enumerate();
         potentials.for_each(|(i, own)| {
             let own = own[of_group.clone()].iter_mut().enumerate();
@@ -358,15 +367,18 @@ impl Near<'_> {
         let mut found = Vec::new();
         self.search.around_box(&low, &high, &mut found);
         let mut room = Differences::default();
-        let found = found.into_iter().map(|j| j as usize);
-        for j in found.filter(|&j| panels.factor(j) != 0.0) {
+        let regions = panels.regions();
+        let found =
+            found.into_iter().flat_map(|j| (0..regions).map(move |region| (j as usize, region)));
+        for (j, region) in found.filter(|&(j, region)| panels.factor_in(region, j) != 0.0) {
             let Differences { near, chosen, places: at, .. } = &mut room;
             let reach = NEAR * panels.radius(j);
             near.clear();
             chosen.clear();
             at.clear();
             for (t, x) in targets.iter().enumerate() {
-                if (x - panels.centroid(j)).norm_squared() < reach * reach {
+                let is_there = regions == 1 || panels.region(own.start + t / places) == region;
+                if is_there && (x - panels.centroid(j)).norm_squared() < reach * reach {
                     near.push(x, 1.0);
                     chosen.push(t);
                     at.push(<[f64; 3]>::from(*x));
@@ -376,7 +388,7 @@ impl Near<'_> {
                 continue;
             }
             for (p, x) in self.x.iter().enumerate() {
-                let of_modes = self.amplitudes(j, panels.factor(j), x);
+                let of_modes = self.amplitudes(j, panels.factor_in(region, j), x);
                 (0..modes).for_each(|m| amplitudes[m * stride + p] = of_modes[m]);
             }
             room.of_curved.clear();

@@ -1,0 +1,124 @@
+//! Images of surfaces in layers as points in one region see them: those near by themselves, those
+//! far away as one smooth potential.
+
+use mesh::Mesh;
+use rayon::prelude::*;
+
+use super::{Charges, Values};
+use crate::Images;
+use crate::geometry::far::FarImages;
+use crate::geometry::panels::{Image, Panels};
+use crate::geometry::triangle::Vec3;
+use crate::quadrature::sums::Rule;
+
+/// Degree of the rule whose points stand for a triangle far away.
+const DEGREE: usize = 4;
+
+/// Images of the surfaces of a mesh for points in a region.
+#[derive(Clone, Debug)]
+pub struct SeenImages {
+    near: Images,
+    far: Option<Far>,
+}
+
+/// In coordinates x' = (x - centre) / scale.
+#[derive(Clone, Debug)]
+struct Far {
+    images: FarImages,
+    centre: Vec3,
+    scale: f64,
+}
+
+impl Far {
+    fn scaled(&self, x: &[f64; 3]) -> Vec3 {
+        (Vec3::from(*x) - self.centre) / self.scale
+    }
+}
+
+impl SeenImages {
+    /// Of these images, as these points in region `to` see them; potentials of unit charges at a
+    /// distance of the structure's size are known to a relative error of `tolerance`.
+    pub fn new(
+        images: &Images,
+        mesh: &Mesh,
+        points: &[[f64; 3]],
+        to: usize,
+        tolerance: f64,
+    ) -> Self {
+        if !images.has_layers() {
+            return Self { near: images.clone(), far: None };
+        }
+        let nodes = mesh.patches.as_ref().map_or(&[][..], |patches| &patches.nodes);
+        let all = mesh.vertices.iter().chain(nodes).chain(points);
+        let nothing = [Vec3::repeat(f64::INFINITY), Vec3::repeat(f64::NEG_INFINITY)];
+        let [low, high] = all.fold(nothing, |[low, high], x| {
+            let x = Vec3::from(*x);
+            [low.inf(&x), high.sup(&x)]
+        });
+        let centre = (low + high) * 0.5;
+        let scale = ((high - low).max() * 0.5).max(f64::MIN_POSITIVE);
+        let from = images.regions();
+        let weight = |g: usize, from: usize| images.factor_between(g, to, from);
+        let is_seen = |g: &usize| *g == 0 || (0..from).any(|from| weight(*g, from) != 0.0);
+        let seen: Vec<usize> = (0..images.count()).filter(is_seen).collect();
+        let image = |&g: &usize| Image::of(images, g, (&centre, scale));
+        let scaled: Vec<Image> = seen.iter().map(image).collect();
+        let bounds = [low, high].map(|x| (x - centre) / scale);
+        let weights = |k: usize, _: usize, from: usize| weight(seen[k], from);
+        // Mirror images of one in layers are near together.
+        let group = |k: usize| images.layer_of(seen[k]);
+        let found = FarImages::apart(bounds, &scaled, ([1, from], &weights), &group, tolerance);
+        let Some((near, far)) = found else {
+            let layers: Vec<usize> = seen.iter().map(|&g| images.layer_of(g)).collect();
+            return Self { near: images.only(&layers), far: None };
+        };
+        let layers: Vec<usize> = near.iter().map(|&k| group(k)).collect();
+        Self { near: images.only(&layers), far: Some(Far { images: far, centre, scale }) }
+    }
+
+    /// Those that are near: values are those of surfaces with these, and [`Self::add_far`].
+    pub fn near(&self) -> &Images {
+        &self.near
+    }
+
+    /// Adds what charges on triangles of the same mesh, over 4 pi eps0, make at points by images
+    /// far away.
+    pub fn add_far(
+        &self,
+        mesh: &Mesh,
+        charges: Charges<'_>,
+        points: &[[f64; 3]],
+        values: &mut Values,
+    ) {
+        let Some(far) = &self.far else { return };
+        let rule = Rule::of_degree(DEGREE);
+        let panels = Panels::without_parts(mesh, |t| t < charges.total.len());
+        let zeros = || vec![0.0; far.images.moments()];
+        let add_panel = |mut moments: Vec<f64>, i: usize| {
+            let t = panels.triangles()[i] as usize;
+            let (corners, region) = (charges.corners(t), self.near.region(t));
+            for ((y, weight), node) in panels.points(rule, i).zip(rule.nodes()) {
+                let density = node.barycentric.iter().zip(corners).map(|(at, q)| at * q);
+                let charge = weight * density.sum::<f64>();
+                let y = far.scaled(&panels.unscaled(&y));
+                far.images.add_charge((&y, region), charge, &mut moments);
+            }
+            moments
+        };
+        let both = |mut a: Vec<f64>, b: Vec<f64>| {
+            a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let moments = (0..panels.len()).into_par_iter().fold(zeros, add_panel).reduce(zeros, both);
+        let coefficients = far.images.coefficients(&moments);
+        let potentials = values.potential.par_iter_mut().zip(points);
+        potentials.for_each(|(value, x)| {
+            *value += far.images.potential((&far.scaled(x), 0), &coefficients) / far.scale;
+        });
+        values.field.par_iter_mut().zip(points).for_each(|(field, x)| {
+            let gradient = far.images.gradient((&far.scaled(x), 0), &coefficients);
+            let per_length = far.scale * far.scale;
+            field.iter_mut().zip(gradient.iter()).for_each(|(e, g)| *e -= g / per_length);
+        });
+    }
+}

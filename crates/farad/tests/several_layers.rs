@@ -1,0 +1,183 @@
+//! Conductors in several layers without end, and potentials there, against what they are the same
+//! as.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
+use farad::mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase};
+use farad::mesh::transform::{Motion, moved};
+use farad::mesh::{Mesh, join};
+use farad::{
+    Conductor, Description, Options, Probe, ProbePoints, Problem, Quiet, Setting, Solution,
+};
+
+/// The solver's tolerance, and what results that are the same by theory may differ by.
+const TOLERANCE: f64 = 1e-6;
+const SAME: f64 = 5e-6;
+
+const AIR: Beyond = Beyond::Dielectric(1.0);
+const SILICON: Beyond = Beyond::Dielectric(11.7);
+
+fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
+    let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
+    let layers = layers.iter().map(layer).collect();
+    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
+}
+
+fn cube(middle: [f64; 3]) -> Mesh {
+    let cube = Cube { edge: 0.6, grade: 2.0, resolution: Resolution::Elements(192) };
+    moved(&cube.build().unwrap(), |_| true, &Motion::along(middle))
+}
+
+/// Octahedra, cut in triangles, have vertices in the plane through their middle.
+fn sphere(middle: [f64; 3], radius: f64) -> Mesh {
+    let resolution = Resolution::Elements(200);
+    let sphere = Sphere { radius, base: SphereBase::Octahedron, resolution };
+    moved(&sphere.build().unwrap(), |_| true, &Motion::along(middle))
+}
+
+fn film(middle: [f64; 3]) -> Mesh {
+    let plate = Plate { width: 0.8, height: 0.5, grade: 2.0, resolution: Resolution::Elements(98) };
+    moved(&plate.build().unwrap(), |_| true, &Motion::along(middle))
+}
+
+/// A cube, a sphere through z = 1, and a film above.
+fn scene() -> Mesh {
+    let parts = [
+        ("cube", cube([0.0, 0.1, 0.45])),
+        ("sphere", sphere([1.0, 0.0, 1.0], 0.4)),
+        ("film", film([0.2, 0.0, 1.5])),
+    ];
+    join::joined(parts.into_iter().map(|(name, mesh)| (name.to_owned(), mesh)).collect())
+}
+
+fn options(method: Method, density: Density) -> Options {
+    Options { method, density, tolerance: TOLERANCE, ..Options::default() }
+}
+
+fn solved(description: Description, mesh: Mesh, options: &Options) -> Solution {
+    let problem = Problem::new(description, mesh).unwrap();
+    let solution = problem.solve(options, &Quiet).unwrap();
+    assert!(solution.converged());
+    assert!(!solution.failed_checks(), "{:?}", solution.warnings);
+    solution
+}
+
+fn in_stack(stack: Stack) -> Description {
+    Description { stack: Some(stack), ..Description::default() }
+}
+
+fn maxwell(solution: &Solution) -> Vec<f64> {
+    solution.matrices().maxwell_farad.concat()
+}
+
+fn bars(solution: &Solution) -> Vec<f64> {
+    solution.matrix_bars().unwrap().maxwell_farad.concat()
+}
+
+fn same(found: &[f64], exact: &[f64], within: f64) {
+    let largest = exact.iter().map(|x| x.abs()).fold(0.0, f64::max);
+    assert_eq!(found.len(), exact.len());
+    for (a, b) in found.iter().zip(exact) {
+        assert!((a - b).abs() < within * largest, "{found:?} is not {exact:?}");
+    }
+}
+
+/// The field of a sphere whose middle is in an interface goes along it: the sphere has the
+/// capacitance in the mean of both media.
+#[test]
+fn a_sphere_through_an_interface_is_in_the_mean_of_both_media() {
+    for density in [Density::Constant, Density::Linear] {
+        let dense = options(Method::Dense, density);
+        let alone = solved(Description::default(), sphere([0.0; 3], 1.0), &dense);
+        for (below, above) in [(11.7, 1.0), (1.0, 4.0)] {
+            for method in [Method::Dense, Method::Fmm] {
+                let stack = stack(Beyond::Dielectric(below), &[], Beyond::Dielectric(above));
+                let options = options(method, density);
+                let found = solved(in_stack(stack), sphere([0.0; 3], 1.0), &options);
+                let mean = 0.5 * (below + above);
+                same(&maxwell(&found), &[mean * maxwell(&alone)[0]], SAME);
+                same(&bars(&found), &[mean * bars(&alone)[0]], 0.05);
+            }
+        }
+    }
+}
+
+/// A layer cut in two changes nothing: matrix, bars, and potentials and fields at probes.
+#[test]
+fn a_layer_cut_in_two_is_one() {
+    let points = vec![[0.4, 0.3, 0.9], [0.4, 0.3, 1.1], [0.1, 0.1, 1.7], [-1.0, 0.4, 0.2]];
+    let described = |stack| Description {
+        conductors: ["cube", "sphere", "plate"]
+            .into_iter()
+            .zip([Setting::Potential(1.0), Setting::Charge(2e-12), Setting::Potential(-0.5)])
+            .map(|(name, setting)| Conductor { setting: Some(setting), ..Conductor::new(name) })
+            .collect(),
+        probes: vec![Probe { name: "p".into(), place: ProbePoints::Points(points.clone()) }],
+        ..in_stack(stack)
+    };
+    for (below, above) in [(SILICON, AIR), (Beyond::Ground, AIR), (Beyond::Ground, Beyond::Ground)]
+    {
+        let whole = stack(below, &[(2.0, 3.9)], above);
+        let cut = stack(below, &[(1.0, 3.9), (0.4, 3.9), (0.6, 3.9)], above);
+        for (method, density) in [
+            (Method::Dense, Density::Constant),
+            (Method::Fmm, Density::Constant),
+            (Method::Fmm, Density::Linear),
+        ] {
+            let options = options(method, density);
+            let [whole, cut] = [&whole, &cut].map(|stack| {
+                let solution = solved(described(stack.clone()), scene(), &options);
+                let state = solution.state.as_ref().unwrap();
+                let probed = &state.probes[0];
+                let charges = state.conductors.iter().map(|c| c.charge_c).collect::<Vec<f64>>();
+                let fields: Vec<f64> = probed.field.concat();
+                (maxwell(&solution), bars(&solution), charges, probed.potential.clone(), fields)
+            });
+            same(&cut.0, &whole.0, SAME);
+            // Bars of close neighbours depend a little on where layers are.
+            same(&cut.1, &whole.1, 0.05);
+            same(&cut.2, &whole.2, SAME);
+            // Densities are recovered on each side of an interface: what that changes is within the
+            // bars.
+            same(&cut.3, &whole.3, 1e-3);
+            same(&cut.4, &whole.4, 0.02);
+        }
+    }
+}
+
+/// The same upside down, and turned: which layer is the lowest, and which way is up, do not matter.
+/// A film is in an interface.
+#[test]
+fn layers_upside_down_are_the_same() {
+    let layers = [(0.9, 3.9), (0.5, 7.5), (0.8, 2.2)];
+    let scene = || {
+        let parts = [
+            ("cube", cube([0.0, 0.1, 0.45])),
+            ("film", film([0.2, 0.0, 0.9])),
+            ("sphere", sphere([1.0, 0.0, 1.8], 0.3)),
+            ("over", cube([0.3, 0.8, 2.6])),
+        ];
+        join::joined(parts.into_iter().map(|(name, mesh)| (name.to_owned(), mesh)).collect())
+    };
+    let up = stack(SILICON, &layers, AIR);
+    let mut turned = layers;
+    turned.reverse();
+    let height: f64 = layers.iter().map(|layer| layer.0).sum();
+    let down = Stack { axis: 0, at: -height, ..stack(AIR, &turned, SILICON) };
+    let mut other = scene();
+    for x in &mut other.vertices {
+        *x = [-x[2], x[0], x[1]];
+    }
+    // Mirrored, triangles run around the other way.
+    other.triangles.iter_mut().for_each(|[_, b, c]| std::mem::swap(b, c));
+    let options = options(Method::Fmm, Density::Constant);
+    let found = solved(in_stack(up.clone()), scene(), &options);
+    same(&maxwell(&solved(in_stack(down), other, &options)), &maxwell(&found), SAME);
+    // A film just above the interface, or just below.
+    for by in [1e-5, -1e-5] {
+        let mut near = scene();
+        near.vertices.iter_mut().filter(|x| x[2] == 0.9).for_each(|x| x[2] += by);
+        same(&maxwell(&solved(in_stack(up.clone()), near, &options)), &maxwell(&found), 2e-4);
+    }
+}
