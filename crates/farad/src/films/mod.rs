@@ -61,7 +61,7 @@ pub struct FilmShare {
     pub relative_permittivity: f64,
     /// The share with each conductor in turn at a potential, the others at 0 V.
     pub participation: Vec<f64>,
-    /// By how much these may be off, as two ways of integrating differ.
+    /// By how much these may be off, as three ways of integrating differ.
     pub bars: Vec<f64>,
 }
 
@@ -158,9 +158,8 @@ pub(crate) fn find(
     let units = &responses[..problem.conductors.names.len().min(responses.len())];
     let mut parts = Vec::new();
     for (film, of) in films.iter().enumerate() {
-        let faulty = |problem| {
-            Error::Faults(vec![Fault::Film { film, name: of.name.clone(), problem }])
-        };
+        let faulty =
+            |problem| Error::Faults(vec![Fault::Film { film, name: of.name.clone(), problem }]);
         parts.push(sides::find(problem, of).map_err(faulty)?);
     }
     let mut shares: Vec<FilmShare> = films
@@ -177,21 +176,23 @@ pub(crate) fn find(
     for (k, unit) in units.iter().enumerate() {
         let fields = sides::Fields::find(problem, unit, &parts)?;
         for ((share, part), film) in shares.iter_mut().zip(&parts).zip(films) {
-            let [value, other] = energy(part, film, &fields);
+            let ways = energy(part, film, &fields);
             // Twice the energy of all fields over 4 pi eps0 at 1 V.
             let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
-            share.participation.push(factor * value);
-            share.bars.push((factor * (value - other)).abs());
+            let [low, high] =
+                [f64::min, f64::max].map(|of| ways[1..].iter().fold(ways[0], |a, b| of(a, *b)));
+            share.participation.push(factor * ways[usize::from(!unit.at_corners.is_empty())]);
+            share.bars.push((factor * (high - low)).abs());
         }
     }
     Ok(shares)
 }
 
-/// The integral of the film's permittivity times the square of its field, over its thickness, by
-/// fits and by the triangles' own charges.
-fn energy(part: &Part, film: &Film, fields: &sides::Fields) -> [f64; 2] {
+/// The integral of the film's permittivity times the square of its field, over its surface, in the
+/// three ways of [`squares::Square::of`].
+fn energy(part: &Part, film: &Film, fields: &sides::Fields<'_>) -> [f64; 3] {
     let normal = part.fluxes(fields);
     let squares = part.squares.par_iter().map(|square| square.of(&normal));
-    let [fitted, own] = squares.reduce(|| [0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
-    [fitted, own].map(|sum| sum / film.relative_permittivity)
+    let sums = squares.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]));
+    sums.map(|sum| sum / film.relative_permittivity)
 }

@@ -5,7 +5,7 @@ use std::f64::consts::{PI, TAU};
 
 use mesh::creases::{self, Creases};
 use mesh::regions::{self, Position};
-use mesh::vector::{Vector, cross, dot, norm, scale, sub};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
 use super::squares::{self, Edge, Square};
 use super::wedge::{self, Face};
@@ -17,6 +17,9 @@ use crate::problem::Problem;
 /// Surfaces that meet at more than so many degrees have an edge; facets of coarse spheres meet at
 /// less.
 const EDGE: f64 = 40.0;
+
+/// The mean field of both sides is that at points so far off a triangle, relative to its size.
+const ASIDE: f64 = 1e-3;
 
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
@@ -81,17 +84,23 @@ impl<'a> Fields<'a> {
         let at_corners = images.at_corners(&unit.at_corners);
         let all = bem::Charges { total: &total, at_corners: &at_corners };
         let conductor = &problem.conductors.of_triangle;
-        let surface =
-            bem::SurfaceCharge::recovered(whole, all, |t| conductor[t % conductor.len()]);
+        let surface = bem::SurfaceCharge::recovered(whole, all, |t| conductor[t % conductor.len()]);
         let corners = |t: u32| problem.mesh.corners(t as usize);
-        let points: Vec<Vector> =
-            triangles.iter().map(|&t| squares::centroid(corners(t))).collect();
+        let points: Vec<Vector> = triangles
+            .iter()
+            .flat_map(|&t| {
+                let (middle, normal) = (squares::centroid(corners(t)), normal(corners(t)));
+                let aside = ASIDE * problem.areas[t as usize].sqrt();
+                [1.0, -1.0].map(|sign| add(middle, scale(sign * aside, normal)))
+            })
+            .collect();
         let field = surface.evaluate(&bem::Excitation::default(), &points, true)?.field;
-        let flux = |(&t, field): (&u32, Vector)| {
-            let area = problem.areas[t as usize];
-            (t, area / (4.0 * PI) * dot(normal(corners(t)), field))
+        let flux = |(&t, both): (&u32, &[Vector])| {
+            let sum = both.iter().map(|field| dot(normal(corners(t)), *field)).sum::<f64>();
+            (t, problem.areas[t as usize] / (8.0 * PI) * sum)
         };
-        Ok(Self { unit, charge, mean: triangles.iter().zip(field).map(flux).collect() })
+        let mean = triangles.iter().zip(field.chunks_exact(2)).map(flux).collect();
+        Ok(Self { unit, charge, mean })
     }
 }
 
@@ -105,9 +114,7 @@ impl Part {
             let mean = fields.mean.get(&side.triangle).copied().unwrap_or(0.0);
             let out = |is_front: bool| if is_front { 0.5 * all + mean } else { 0.5 * all - mean };
             match side.flux {
-                Flux::Charges([of_free, of_all]) => {
-                    of_free * free + of_all * fields.unit.charge[t]
-                }
+                Flux::Charges([of_free, of_all]) => of_free * free + of_all * fields.unit.charge[t],
                 Flux::Mean(permittivity) => permittivity * out(side.is_front),
                 Flux::Beyond(permittivity) => free - permittivity * out(!side.is_front),
             }
@@ -164,9 +171,8 @@ fn part(
     sides: Vec<Side>,
 ) -> Result<Part, FilmFault> {
     let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
-    let is_sheet = |edges: &[Option<Edge>; 3]| {
-        edges.iter().flatten().any(|edge| edge.exponent <= OF_SHEETS)
-    };
+    let is_sheet =
+        |edges: &[Option<Edge>; 3]| edges.iter().flatten().any(|edge| edge.exponent <= OF_SHEETS);
     if film.cutoff.is_none()
         && let Some(k) = edges.iter().position(is_sheet)
     {
@@ -291,9 +297,10 @@ impl<'a> Faces<'a> {
             // Of free = own E - other E', all = E - E'; both point to this side.
             return Flux::Charges([own, -own * other].map(|x| x / (own - other)));
         }
-        let is_beyond = self.problem.in_layers.is_some_and(|place| {
-            self.layers[t][side].is_some_and(|layer| layer != place.region)
-        });
+        let is_beyond = self
+            .problem
+            .in_layers
+            .is_some_and(|place| self.layers[t][side].is_some_and(|layer| layer != place.region));
         if is_beyond { Flux::Beyond(own) } else { Flux::Mean(own) }
     }
 
