@@ -18,7 +18,9 @@ use crate::problem::Problem;
 /// less.
 const EDGE: f64 = 40.0;
 
-/// The mean field of both sides is that at points so far off a triangle, relative to its size.
+/// The mean field of both sides is that at so many points (of the rule of degree 2 for triangles),
+/// so far off the triangle, relative to its size, on either side.
+const AT: usize = 6;
 const ASIDE: f64 = 1e-3;
 
 /// Exponents of edges without thickness are no more than this.
@@ -83,23 +85,26 @@ impl<'a> Fields<'a> {
         let total = images.charges(&unit.charge);
         let at_corners = images.at_corners(&unit.at_corners);
         let all = bem::Charges { total: &total, at_corners: &at_corners };
-        let conductor = &problem.conductors.of_triangle;
-        let surface = bem::SurfaceCharge::recovered(whole, all, |t| conductor[t % conductor.len()]);
+        let surface = bem::SurfaceCharge::new(whole, all);
         let corners = |t: u32| problem.mesh.corners(t as usize);
         let points: Vec<Vector> = triangles
             .iter()
             .flat_map(|&t| {
-                let (middle, normal) = (squares::centroid(corners(t)), normal(corners(t)));
+                let (corners, normal) = (corners(t), normal(corners(t)));
+                let middle = squares::centroid(corners);
                 let aside = ASIDE * problem.areas[t as usize].sqrt();
-                [1.0, -1.0].map(|sign| add(middle, scale(sign * aside, normal)))
+                corners.into_iter().flat_map(move |corner| {
+                    let x = scale(0.5, add(middle, corner));
+                    [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal)))
+                })
             })
             .collect();
         let field = surface.evaluate(&bem::Excitation::default(), &points, true)?.field;
         let flux = |(&t, both): (&u32, &[Vector])| {
             let sum = both.iter().map(|field| dot(normal(corners(t)), *field)).sum::<f64>();
-            (t, problem.areas[t as usize] / (8.0 * PI) * sum)
+            (t, problem.areas[t as usize] / (4.0 * PI * AT as f64) * sum)
         };
-        let mean = triangles.iter().zip(field.chunks_exact(2)).map(flux).collect();
+        let mean = triangles.iter().zip(field.chunks_exact(AT)).map(flux).collect();
         Ok(Self { unit, charge, mean })
     }
 }
