@@ -5,8 +5,9 @@
 use std::f64::consts::PI;
 
 use farad::bem::{Beyond, Density, Stack};
-use farad::mesh::Mesh;
 use farad::mesh::generate::{ConcentricSpheres, Cube, Disk, Resolution, Sphere, SphereBase};
+use farad::mesh::transform::{Motion, moved};
+use farad::mesh::{Mesh, join};
 use farad::{
     Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, LengthUnit,
     Mirror, Options, Place, Plane, Problem, Quiet, SURROUNDINGS, Toward,
@@ -163,6 +164,32 @@ fn films_on_coated_and_coaxial_spheres() {
     let c = 2.0 / (1.0 - 1.0 / 1.5);
     near(found[0].participation[0], THICKNESS / PERMITTIVITY * c, 0.01);
     near(found[1].participation[0], THICKNESS / PERMITTIVITY * c / 1.5f64.powi(2), 0.02);
+}
+
+/// A sphere of glass far from a charged one is in a field that is nearly even: E in it is
+/// 3/(2 + eps) of that field, along its surface too.
+#[test]
+fn films_on_dielectrics_have_the_field_along_them() {
+    let (eps, distance) = (5.0, 40.0);
+    let far = moved(&sphere(320), |_| true, &Motion::along([0.0, 0.0, distance]));
+    let parts = [("far", far), ("glass", sphere(1280))];
+    let mesh = join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec());
+    let groups: Vec<String> = mesh.groups.iter().map(|group| group.label()).collect();
+    let glass = Dielectric { groups: vec![groups[1].clone()], ..Dielectric::new("glass", eps) };
+    let metal = Conductor { groups: vec![groups[0].clone()], ..Conductor::new("far") };
+    let films = vec![film("glass", None, None)];
+    let description = Description {
+        conductors: vec![metal],
+        dielectrics: vec![glass],
+        films,
+        ..Description::default()
+    };
+    let [found] = &shares(&description, &mesh, Density::Constant)[..] else { panic!() };
+    let inside = 3.0 / (2.0 + eps) * 2.0 / distance.powi(2);
+    // Means of cos^2 and sin^2 over a sphere of radius 2.
+    let (normal, along) = ((eps * inside).powi(2) / 3.0, inside.powi(2) * 2.0 / 3.0);
+    let sum = 4.0 * PI * 4.0 * (normal / PERMITTIVITY + along * PERMITTIVITY);
+    near(found.participation[0], THICKNESS * sum / (4.0 * PI * 2.0), 0.02);
 }
 
 fn fault(description: Description, mesh: &Mesh) -> FilmFault {

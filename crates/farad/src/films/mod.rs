@@ -176,7 +176,7 @@ pub(crate) fn find(
     for (k, unit) in units.iter().enumerate() {
         let fields = sides::Fields::find(problem, unit, &parts)?;
         for ((share, part), film) in shares.iter_mut().zip(&parts).zip(films) {
-            let ways = energy(part, film, &fields);
+            let ways = energy(problem, part, film, &fields);
             // Twice the energy of all fields over 4 pi eps0 at 1 V.
             let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
             let [low, high] =
@@ -190,9 +190,18 @@ pub(crate) fn find(
 
 /// The integral of the film's permittivity times the square of its field, over its surface, in the
 /// three ways of [`squares::Square::of`].
-fn energy(part: &Part, film: &Film, fields: &sides::Fields<'_>) -> [f64; 3] {
-    let normal = part.fluxes(fields);
-    let squares = part.squares.par_iter().map(|square| square.of(&normal));
-    let sums = squares.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]));
-    sums.map(|sum| sum / film.relative_permittivity)
+fn energy(problem: &Problem, part: &Part, film: &Film, fields: &sides::Fields<'_>) -> [f64; 3] {
+    let square = |charges: &[f64]| {
+        let squares = part.squares.par_iter().map(|square| square.of(charges));
+        squares.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
+    };
+    let eps = film.relative_permittivity;
+    let mut sums = square(&part.fluxes(problem, fields)).map(|sum| sum / eps);
+    if part.has_along() {
+        for component in part.along(problem, fields) {
+            let along = square(&component);
+            (0..3).for_each(|way| sums[way] += eps * along[way]);
+        }
+    }
+    sums
 }

@@ -18,10 +18,14 @@ use crate::problem::Problem;
 /// less.
 const EDGE: f64 = 40.0;
 
-/// The mean field of both sides is that at so many points (of the rule of degree 2 for triangles),
-/// so far off the triangle, relative to its size, on either side.
+/// The mean field of both sides is that at so many points, [`squares::points`] so far off the
+/// triangle, relative to its size, on either side.
 const AT: usize = 6;
 const ASIDE: f64 = 1e-3;
+
+/// Where permittivities on both sides differ by less than this share of their sum, charge tells
+/// little of the field through an interface.
+const ALIKE: f64 = 0.05;
 
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
@@ -36,6 +40,10 @@ enum Flux {
     Mean(f64),
     /// Free charge without what the other side, of this permittivity, has by [`Flux::Mean`].
     Beyond(f64),
+    /// From all charge of an interface without metal, by this factor.
+    Jump(f64),
+    /// From the mean of the fields on both sides of one, by this factor.
+    Through(f64),
 }
 
 /// One side of a triangle.
@@ -59,8 +67,8 @@ pub(super) struct Fields<'a> {
     unit: &'a bem::Response,
     /// All charge that acts at each triangle's place.
     charge: Vec<f64>,
-    /// The mean field along the normal, times the area over 4 pi, where it is needed.
-    mean: HashMap<u32, f64>,
+    /// The mean field of both sides, where it is needed.
+    mean: HashMap<u32, Vector>,
 }
 
 impl<'a> Fields<'a> {
@@ -90,42 +98,68 @@ impl<'a> Fields<'a> {
         let points: Vec<Vector> = triangles
             .iter()
             .flat_map(|&t| {
-                let (corners, normal) = (corners(t), normal(corners(t)));
-                let middle = squares::centroid(corners);
+                let normal = normal(corners(t));
                 let aside = ASIDE * problem.areas[t as usize].sqrt();
-                corners.into_iter().flat_map(move |corner| {
-                    let x = scale(0.5, add(middle, corner));
-                    [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal)))
-                })
+                squares::points(corners(t))
+                    .into_iter()
+                    .flat_map(move |x| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal))))
             })
             .collect();
         let field = surface.evaluate(&bem::Excitation::default(), &points, true)?.field;
-        let flux = |(&t, both): (&u32, &[Vector])| {
-            let sum = both.iter().map(|field| dot(normal(corners(t)), *field)).sum::<f64>();
-            (t, problem.areas[t as usize] / (4.0 * PI * AT as f64) * sum)
+        let mean = |fields: &[Vector]| {
+            scale(1.0 / AT as f64, fields.iter().fold([0.0; 3], |sum, field| add(sum, *field)))
         };
-        let mean = triangles.iter().zip(field.chunks_exact(AT)).map(flux).collect();
+        let mean = triangles.into_iter().zip(field.chunks_exact(AT).map(mean)).collect();
         Ok(Self { unit, charge, mean })
     }
 }
 
 impl Part {
-    /// The displacement through each triangle that points away from the surface, over 4 pi eps0.
-    pub(super) fn fluxes(&self, fields: &Fields<'_>) -> Vec<f64> {
+    /// The displacement through each triangle that points away from the surface.
+    pub(super) fn fluxes(&self, problem: &Problem, fields: &Fields<'_>) -> Vec<f64> {
         let of = |side: &Side| {
             let t = side.triangle as usize;
-            let (free, all) = (fields.unit.free_charge[t], fields.charge[t]);
-            // Out of the front, and the same of the other side.
-            let mean = fields.mean.get(&side.triangle).copied().unwrap_or(0.0);
-            let out = |is_front: bool| if is_front { 0.5 * all + mean } else { 0.5 * all - mean };
+            // Densities are 4 pi times charges.
+            let [free, own, all] =
+                [fields.unit.free_charge[t], fields.unit.charge[t], fields.charge[t]]
+                    .map(|charge| 4.0 * PI * charge);
+            let mean = || {
+                let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
+                problem.areas[t] * dot(normal(problem.mesh.corners(t)), field)
+            };
+            let out =
+                |is_front: bool| if is_front { 0.5 * all + mean() } else { 0.5 * all - mean() };
             match side.flux {
-                Flux::Charges([of_free, of_all]) => of_free * free + of_all * fields.unit.charge[t],
+                Flux::Charges([of_free, of_all]) => of_free * free + of_all * own,
                 Flux::Mean(permittivity) => permittivity * out(side.is_front),
                 Flux::Beyond(permittivity) => free - permittivity * out(!side.is_front),
+                Flux::Jump(factor) => factor * own,
+                Flux::Through(factor) => factor * mean(),
             }
         };
-        // Densities are 4 pi times these.
-        self.sides.iter().map(|side| 4.0 * PI * of(side)).collect()
+        self.sides.iter().map(of).collect()
+    }
+
+    /// The integrals of the field along the surface over each triangle, by its values at some
+    /// points; nothing on metal.
+    pub(super) fn along(&self, problem: &Problem, fields: &Fields<'_>) -> [Vec<f64>; 3] {
+        let of = |(side, square): (&Side, &Square)| {
+            let t = side.triangle as usize;
+            if problem.conductors.of_triangle[t].is_some() {
+                return [0.0; 3];
+            }
+            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
+            let normal = normal(problem.mesh.corners(t));
+            let along = sub(field, scale(dot(field, normal), normal));
+            scale(problem.areas[t] * square.over_points(), along)
+        };
+        let all: Vec<Vector> = self.sides.iter().zip(&self.squares).map(of).collect();
+        [0, 1, 2].map(|k| all.iter().map(|field| field[k]).collect())
+    }
+
+    /// Whether there is a field along any of the surfaces.
+    pub(super) fn has_along(&self) -> bool {
+        self.sides.iter().any(|side| matches!(side.flux, Flux::Jump(_) | Flux::Through(_)))
     }
 }
 
@@ -283,7 +317,11 @@ impl<'a> Faces<'a> {
         if self.problem.conductors.of_triangle[t].is_none() {
             // The displacement is the same on both sides.
             let is_wanted = front != back && (faces(0) || faces(1));
-            let flux = Flux::Charges([0.0, front * back / (back - front)]);
+            let product = front * back;
+            let flux = match (front - back).abs() < ALIKE * (front + back) {
+                true => Flux::Through(2.0 * product / (front + back)),
+                false => Flux::Jump(product / (back - front)),
+            };
             return is_wanted.then(|| side(0, flux)).into_iter().collect();
         }
         if let Some(outer) = self.outside[t] {

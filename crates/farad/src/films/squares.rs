@@ -68,9 +68,16 @@ pub(super) struct Square {
     form: Matrix3<f64>,
     /// The coefficient that the triangle's own charge makes.
     own: f64,
+    /// The mean of the power of the distance over that at [`points`].
+    over_points: f64,
 }
 
 impl Square {
+    /// What the mean of a density at [`points`] is multiplied by to be that over the triangle.
+    pub(super) fn over_points(&self) -> f64 {
+        self.over_points
+    }
+
     /// The integral, of `charges` of the list of triangles, three ways: by fits with full and with
     /// less trust in triangles at edges, and by the triangle's own charge.
     pub(super) fn of(&self, charges: &[f64]) -> [f64; 3] {
@@ -236,14 +243,17 @@ impl<'a> Surface<'a> {
         self.mesh.corners(self.triangles[k].0 as usize)
     }
 
+    /// Edges that may be nearest to places in a triangle.
+    fn near(&self, k: usize) -> Vec<Edge> {
+        let near = || self.around[k].iter().map(|&k| k as usize);
+        let reached = near().filter_map(|k| self.nearest[k]);
+        reached.chain(near().flat_map(|k| self.edges[k].iter().flatten().copied())).collect()
+    }
+
     /// The parts of a triangle.
     fn pieces(&self, k: usize) -> Vec<Piece> {
         let corners = self.corners(k);
-        let near = || self.around[k].iter().map(|&k| k as usize);
-        let edges: Vec<Edge> = near()
-            .filter_map(|k| self.nearest[k])
-            .chain(near().flat_map(|k| self.edges[k].iter().flatten().copied()))
-            .collect();
+        let edges = self.near(k);
         if edges.is_empty() {
             return vec![Piece { corners, distances: [1.0; 3] }];
         }
@@ -299,7 +309,17 @@ impl<'a> Surface<'a> {
             let trust = |is_at_edge: &bool| if *is_at_edge { trust } else { 1.0 };
             fit(&moments, &at_edge.iter().map(trust).collect::<Vec<f64>>())
         });
-        Square { around: around.clone(), fits, form, own: 1.0 / moments[0][0] }
+        let edges = self.near(k);
+        let distance =
+            |x: Vector| edges.iter().map(|edge| edge.distance(x)).fold(f64::INFINITY, f64::min);
+        let powers = points(corners).map(|x| distance(x).powf(exponent - 1.0));
+        let area: f64 = pieces[k].iter().map(|piece| area(piece.corners)).sum();
+        let over_points = match edges.is_empty() {
+            true => 1.0,
+            false => moments[0][0] / area / (powers.iter().sum::<f64>() / 3.0),
+        };
+        let own = 1.0 / moments[0][0];
+        Square { around: around.clone(), fits, form, own, over_points }
     }
 }
 
@@ -344,8 +364,18 @@ impl Frame {
     }
 }
 
+fn area([a, b, c]: [Vector; 3]) -> f64 {
+    0.5 * norm(cross(sub(b, a), sub(c, a)))
+}
+
 pub(super) fn centroid([a, b, c]: [Vector; 3]) -> Vector {
     scale(1.0 / 3.0, add(add(a, b), c))
+}
+
+/// Points whose mean is that of a quadratic function on the triangle.
+pub(super) fn points(corners: [Vector; 3]) -> [Vector; 3] {
+    let middle = centroid(corners);
+    corners.map(|corner| scale(0.5, add(middle, corner)))
 }
 
 /// Points and weights for integrals with r^(power - 1), r beyond `from`.
@@ -354,7 +384,7 @@ fn nodes(piece: &Piece, power: f64, from: f64) -> Vec<(f64, Vector)> {
     order.sort_by(|&a, &b| piece.distances[a].total_cmp(&piece.distances[b]));
     let [x0, x1, x2] = order.map(|k| piece.corners[k]);
     let [r0, r1, r2] = order.map(|k| piece.distances[k]);
-    let area = 0.5 * norm(cross(sub(x1, x0), sub(x2, x0)));
+    let area = area([x0, x1, x2]);
     let between = |a: Vector, b: Vector, share: f64| add(scale(1.0 - share, a), scale(share, b));
     let mut found = Vec::new();
     if r2 - r0 <= 1e-9 * r2 {
