@@ -4,13 +4,14 @@
 
 use std::f64::consts::PI;
 
-use farad::bem::{Beyond, Density, Stack};
+use farad::bem::{Beyond, Density, Stack, StackLayer};
 use farad::mesh::generate::{ConcentricSpheres, Cube, Disk, Resolution, Sphere, SphereBase};
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, join};
 use farad::{
     Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, LengthUnit,
-    Mirror, Options, Place, Plane, Problem, Quiet, SURROUNDINGS, Toward,
+    Mirror, Options, Place, Plane, Probe, ProbePoints, Problem, Quiet, SURROUNDINGS, Setting,
+    Toward,
 };
 
 const THICKNESS: f64 = 1e-3;
@@ -121,6 +122,71 @@ fn metal_on_a_substrate_has_a_film_above_and_one_below() {
     near(ma, of_disk(cutoff) / mean, 0.015);
     near(ms, eps * eps * ma, 1e-6);
     near(both, ms + ma, 1e-9);
+}
+
+/// Outward of the disk's rim the field along the plane is 2/pi over r sqrt(r^2 - 1).
+#[test]
+fn a_film_in_the_interface_around_metal() {
+    let (eps, cutoff) = (11.7, 1e-3);
+    let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let place = Place::Interface(0);
+    let films = vec![Film { place, ..film("disk", None, Some(cutoff)) }];
+    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let [found] = &shares(&description, &disk(2000), Density::Linear)[..] else { panic!() };
+    let rim: f64 = (1.0 + cutoff).powi(2);
+    let square = 4.0 / PI * (rim / (rim - 1.0)).ln();
+    let c = 2.0 / PI * 0.5 * (1.0 + eps);
+    near(found.participation[0], THICKNESS * PERMITTIVITY * square / (4.0 * PI * c), 0.015);
+}
+
+/// Over a ground the field goes through the plane beside the disk, too: against sums of its square
+/// at points, outside of a cutoff that triangles resolve.
+#[test]
+fn a_film_in_an_interface_over_a_ground() {
+    let cutoff = 0.03;
+    let layer = StackLayer { thickness: 0.6, permittivity: 3.0 };
+    let (below, above) = (Beyond::Ground, Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: -0.6, below, layers: vec![layer], above, tolerance: 1e-6 };
+    // Midpoints, equally spaced in the fourth root of what r is beyond the cutoff.
+    let (rings, spokes, far) = (200, 16, 30.0f64);
+    let mut points = Vec::new();
+    let mut areas = Vec::new();
+    for ring in 0..rings {
+        let (s, step) = ((f64::from(ring) + 0.5) / 200.0, far.powf(0.25) / 200.0);
+        let y = s * far.powf(0.25);
+        let r = 1.0 + cutoff + y.powi(4);
+        for spoke in 0..spokes {
+            let (sin, cos) = (f64::from(spoke) * 2.0 * PI / 16.0 + 0.1).sin_cos();
+            points.push([r * cos, r * sin, 0.0]);
+            areas.push(r * 2.0 * PI / 16.0 * 4.0 * y.powi(3) * step);
+        }
+    }
+    let probe = Probe { name: "plane".to_owned(), place: ProbePoints::Points(points) };
+    let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(cutoff)) }];
+    let description = Description {
+        conductors: vec![Conductor::new("disk").with(Setting::Potential(1.0))],
+        stack: Some(stack),
+        films,
+        probes: vec![probe],
+        ..Description::default()
+    };
+    let problem = Problem::new(description, disk(4000)).unwrap();
+    let options = Options { density: Density::Linear, ..Options::default() };
+    let solution = problem.solve(&options, &Quiet).unwrap();
+    let c = solution.matrices().maxwell_length[0][0];
+    let probed = &solution.state.as_ref().unwrap().probes[0].field;
+    let [mut sum, mut normal] = [0.0; 2];
+    for ([x, y, z], area) in probed.iter().zip(areas) {
+        // The field in the layer.
+        let through = area * (3.0 * z).powi(2) / PERMITTIVITY;
+        normal += through;
+        sum += through + area * PERMITTIVITY * (x * x + y * y);
+    }
+    let expected = THICKNESS * sum / (4.0 * PI * c);
+    near(solution.films[0].participation[0], expected, 0.02);
+    let (along, through) = ((sum - normal) / PERMITTIVITY, normal * PERMITTIVITY);
+    assert!(through > 0.1 * along, "the tension needs the field through the plane");
 }
 
 /// A metal sphere in a coat: D at the coat's outside is the charge over its area.

@@ -1,11 +1,11 @@
 //! Shares of the energy in thin films on surfaces: what dielectric loss at interfaces is weighted
 //! with (docs/math.md, "Films").
 
+mod gap;
 mod sides;
 mod squares;
 mod wedge;
 
-use rayon::prelude::*;
 use std::f64::consts::PI;
 
 use crate::fault::{Error, Fault};
@@ -175,8 +175,9 @@ pub(crate) fn find(
     let copies = problem.symmetry.images.copies() as f64;
     for (k, unit) in units.iter().enumerate() {
         let fields = sides::Fields::find(problem, unit, &parts)?;
-        for ((share, part), film) in shares.iter_mut().zip(&parts).zip(films) {
-            let ways = energy(problem, part, film, &fields);
+        for (index, (share, part)) in shares.iter_mut().zip(&parts).enumerate() {
+            let film = &films[index];
+            let ways = energy(problem, part, (film, fields.gaps[index]), &fields);
             // Twice the energy of all fields over 4 pi eps0 at 1 V.
             let factor = copies * film.thickness / (4.0 * PI * unit.conductor_charge[k]);
             let [low, high] =
@@ -190,16 +191,29 @@ pub(crate) fn find(
 
 /// The integral of the film's permittivity times the square of its field, over its surface, in the
 /// three ways of [`squares::Square::of`].
-fn energy(problem: &Problem, part: &Part, film: &Film, fields: &sides::Fields<'_>) -> [f64; 3] {
-    let square = |charges: &[f64]| {
-        let squares = part.squares.par_iter().map(|square| square.of(charges));
-        squares.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
-    };
+fn energy(
+    problem: &Problem,
+    part: &Part,
+    (film, [through, roughly]): (&Film, [f64; 2]),
+    fields: &sides::Fields<'_>,
+) -> [f64; 3] {
     let eps = film.relative_permittivity;
-    let mut sums = square(&part.fluxes(problem, fields)).map(|sum| sum / eps);
+    let [charges, even] = part.fluxes(problem, fields);
+    let mut sums = part.square([&charges, &even]);
+    if let Some(gap) = &part.gap {
+        // Near edges the square is as large on metal as beside it but for what is bounded.
+        let at_edges = part.at_edges(&charges).map(|sum| sum / 10f64.ln());
+        let between = [through, through, roughly];
+        return [0, 1, 2].map(|way| {
+            let on_metal = sums[way] + at_edges[way] * sides::NEARER.ln();
+            eps * (on_metal + between[way]) / gap.half_space.powi(2) + between[way] / eps
+        });
+    }
+    sums = sums.map(|sum| sum / eps);
     if part.has_along() {
+        let none = vec![0.0; charges.len()];
         for component in part.along(problem, fields) {
-            let along = square(&component);
+            let along = part.square([&component, &none]);
             (0..3).for_each(|way| sums[way] += eps * along[way]);
         }
     }

@@ -6,7 +6,9 @@ use std::f64::consts::{PI, TAU};
 use mesh::creases::{self, Creases};
 use mesh::regions::{self, Position};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
 
+use super::gap::Gap;
 use super::squares::{self, Edge, Square};
 use super::wedge::{self, Face};
 use super::{Film, FilmFault, Place, Toward};
@@ -26,6 +28,9 @@ const ASIDE: f64 = 1e-3;
 /// Where permittivities on both sides differ by less than this share of their sum, charge tells
 /// little of the field through an interface.
 const ALIKE: f64 = 0.05;
+
+/// Where tensions cancel, they do so up to this share of the cutoff.
+pub(super) const NEARER: f64 = 1e-6;
 
 /// Exponents of edges without thickness are no more than this.
 const OF_SHEETS: f64 = 0.5 + 1e-6;
@@ -59,7 +64,12 @@ struct Side {
 #[derive(Debug)]
 pub(super) struct Part {
     sides: Vec<Side>,
-    pub(super) squares: Vec<Square>,
+    squares: Vec<Square>,
+    /// For a film in an interface of layers: the sides are those of all metal that face the
+    /// half-space.
+    pub(super) gap: Option<Gap>,
+    /// Then the integrals from [`NEARER`] of the cutoff on, and from ten times that.
+    farther: Vec<Square>,
 }
 
 /// What fluxes are made of.
@@ -69,6 +79,8 @@ pub(super) struct Fields<'a> {
     charge: Vec<f64>,
     /// The mean field of both sides, where it is needed.
     mean: HashMap<u32, Vector>,
+    /// For each part the integrals of [`Gap::integral`].
+    pub(super) gaps: Vec<[f64; 2]>,
 }
 
 impl<'a> Fields<'a> {
@@ -86,8 +98,11 @@ impl<'a> Fields<'a> {
         let mut triangles: Vec<u32> = needing.map(|side| side.triangle).collect();
         triangles.sort_unstable();
         triangles.dedup();
-        if triangles.is_empty() {
-            return Ok(Self { unit, charge, mean: HashMap::new() });
+        let of_gap = |part: &Part| part.gap.as_ref().map_or_else(Vec::new, Gap::points);
+        let in_gaps: Vec<Vec<Vector>> = parts.iter().map(of_gap).collect();
+        if triangles.is_empty() && in_gaps.iter().all(Vec::is_empty) {
+            let gaps = vec![[0.0; 2]; parts.len()];
+            return Ok(Self { unit, charge, mean: HashMap::new(), gaps });
         }
         let whole = problem.symmetry.sources(&problem.mesh);
         let total = images.charges(&unit.charge);
@@ -110,34 +125,42 @@ impl<'a> Fields<'a> {
             scale(1.0 / AT as f64, fields.iter().fold([0.0; 3], |sum, field| add(sum, *field)))
         };
         let mean = triangles.into_iter().zip(field.chunks_exact(AT).map(mean)).collect();
-        Ok(Self { unit, charge, mean })
+        let own = problem.description.relative_permittivity;
+        let integral = |(part, points): (&Part, &Vec<Vector>)| {
+            let Some(gap) = part.gap.as_ref().filter(|_| !points.is_empty()) else {
+                return Ok([0.0; 2]);
+            };
+            let field = surface.evaluate(&bem::Excitation::default(), points, true)?.field;
+            Ok(gap.integral(&field, own))
+        };
+        let gaps = parts.iter().zip(&in_gaps).map(integral).collect::<Result<_, bem::Error>>()?;
+        Ok(Self { unit, charge, mean, gaps })
     }
 }
 
 impl Part {
-    /// The displacement through each triangle that points away from the surface.
-    pub(super) fn fluxes(&self, problem: &Problem, fields: &Fields<'_>) -> Vec<f64> {
+    /// The displacement through each triangle that points away from the surface: by charges, which
+    /// grow toward edges, and the density of what is even there.
+    pub(super) fn fluxes(&self, problem: &Problem, fields: &Fields<'_>) -> [Vec<f64>; 2] {
         let of = |side: &Side| {
             let t = side.triangle as usize;
             // Densities are 4 pi times charges.
             let [free, own, all] =
                 [fields.unit.free_charge[t], fields.unit.charge[t], fields.charge[t]]
                     .map(|charge| 4.0 * PI * charge);
-            let mean = || {
-                let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
-                problem.areas[t] * dot(normal(problem.mesh.corners(t)), field)
-            };
-            let out =
-                |is_front: bool| if is_front { 0.5 * all + mean() } else { 0.5 * all - mean() };
+            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
+            let mean = dot(normal(problem.mesh.corners(t)), field);
+            let sign = if side.is_front { 1.0 } else { -1.0 };
             match side.flux {
-                Flux::Charges([of_free, of_all]) => of_free * free + of_all * own,
-                Flux::Mean(permittivity) => permittivity * out(side.is_front),
-                Flux::Beyond(permittivity) => free - permittivity * out(!side.is_front),
-                Flux::Jump(factor) => factor * own,
-                Flux::Through(factor) => factor * mean(),
+                Flux::Charges([of_free, of_all]) => [of_free * free + of_all * own, 0.0],
+                Flux::Mean(eps) => [0.5 * eps * all, eps * sign * mean],
+                Flux::Beyond(eps) => [free - 0.5 * eps * all, eps * sign * mean],
+                Flux::Jump(factor) => [factor * own, 0.0],
+                Flux::Through(factor) => [0.0, factor * mean],
             }
         };
-        self.sides.iter().map(of).collect()
+        let both: Vec<[f64; 2]> = self.sides.iter().map(of).collect();
+        [0, 1].map(|k| both.iter().map(|flux| flux[k]).collect())
     }
 
     /// The integrals of the field along the surface over each triangle, by its values at some
@@ -157,10 +180,28 @@ impl Part {
         [0, 1, 2].map(|k| all.iter().map(|field| field[k]).collect())
     }
 
+    /// Three ways of integrating the square of these densities.
+    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> [f64; 3] {
+        sums(&self.squares, [charges, even])
+    }
+
+    /// How much of it there is within ten times a small distance from edges, in the limit.
+    pub(super) fn at_edges(&self, charges: &[f64]) -> [f64; 3] {
+        let even = vec![0.0; charges.len()];
+        let [all, beyond] =
+            [&self.squares, &self.farther].map(|squares| sums(squares, [charges, &even]));
+        [0, 1, 2].map(|way| all[way] - beyond[way])
+    }
+
     /// Whether there is a field along any of the surfaces.
     pub(super) fn has_along(&self) -> bool {
         self.sides.iter().any(|side| matches!(side.flux, Flux::Jump(_) | Flux::Through(_)))
     }
+}
+
+fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> [f64; 3] {
+    let each = squares.par_iter().map(|square| square.of(charges, even));
+    each.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
 }
 
 fn normal([a, b, c]: [Vector; 3]) -> Vector {
@@ -170,7 +211,10 @@ fn normal([a, b, c]: [Vector; 3]) -> Vector {
 
 /// The sides that a film is on.
 pub(super) fn find(problem: &Problem, film: &Film) -> Result<Part, FilmFault> {
-    let Place::On { names, toward } = &film.place else { return Err(FilmFault::Nothing) };
+    let (names, toward) = match &film.place {
+        Place::On { names, toward } => (names, toward),
+        Place::Interface(interface) => return in_interface(problem, film, *interface),
+    };
     if names.is_empty() {
         return Err(FilmFault::Nothing);
     }
@@ -199,7 +243,33 @@ pub(super) fn find(problem: &Problem, film: &Film) -> Result<Part, FilmFault> {
     if sides.is_empty() {
         return Err(FilmFault::Nowhere);
     }
-    part(problem, film, &faces, sides)
+    part(problem, film, &faces, (sides, None))
+}
+
+/// The sides of all metal that face a half-space on one side of an interface.
+fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Part, FilmFault> {
+    let stack = problem.description.stack.as_ref().ok_or(FilmFault::NoStack)?;
+    let unknown = FilmFault::NoInterface { interface };
+    let interfaces = stack.interfaces();
+    let Some(&height) = interfaces.get(interface) else { return Err(unknown) };
+    let is_last = interface + 1 == interfaces.len();
+    let half_spaces = [(is_last, interface + 1), (interface == 0, 0)];
+    let half_space = half_spaces
+        .into_iter()
+        .filter(|(is_there, _)| *is_there)
+        .find_map(|(_, layer)| Some((layer, stack.permittivity(layer)?)));
+    let owner = &problem.conductors.of_triangle;
+    let metal: Vec<usize> = (0..owner.len()).filter(|&t| owner[t].is_some()).collect();
+    let lies_there = |&t: &usize| problem.mesh.corners(t).iter().all(|x| x[stack.axis] == height);
+    let Some((layer, permittivity)) = half_space else { return Err(unknown) };
+    if problem.media.is_some() || metal.is_empty() || !metal.iter().all(lies_there) {
+        return Err(unknown);
+    }
+    let faces = Faces::new(problem);
+    let wanted = Facing::Layer(layer);
+    let sides = metal.into_iter().flat_map(|t| faces.sides(t, &wanted)).collect();
+    let gap = Gap::new(problem, stack.axis, height, permittivity);
+    part(problem, film, &faces, (sides, Some(gap)))
 }
 
 /// The integrals over these sides.
@@ -207,7 +277,7 @@ fn part(
     problem: &Problem,
     film: &Film,
     faces: &Faces<'_>,
-    sides: Vec<Side>,
+    (sides, gap): (Vec<Side>, Option<Gap>),
 ) -> Result<Part, FilmFault> {
     let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
     let is_sheet =
@@ -221,9 +291,13 @@ fn part(
     }
     let triangles: Vec<(u32, bool)> =
         sides.iter().map(|side| (side.triangle, side.is_front)).collect();
+    let beyond = |from| squares::find(&problem.mesh, &triangles, &edges, from);
     let from = film.cutoff.unwrap_or(0.0);
-    let squares = squares::find(&problem.mesh, &triangles, &edges, from);
-    Ok(Part { sides, squares })
+    let (squares, farther) = match gap {
+        None => (beyond(from), Vec::new()),
+        Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from)),
+    };
+    Ok(Part { sides, squares, farther, gap })
 }
 
 /// What is known of the sides of a problem's surfaces.

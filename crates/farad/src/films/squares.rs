@@ -64,8 +64,10 @@ pub(super) struct Square {
     /// Rows that make the coefficients of the function next to the triangle of these charges, with
     /// full and with [`LESS`] trust in triangles at edges.
     fits: [Vec<Vector3<f64>>; 2],
-    /// The integral of the square of the density of these coefficients.
+    /// The integrals of the square of the density of these coefficients, of the density, and of 1.
     form: Matrix3<f64>,
+    first: Vector3<f64>,
+    area: f64,
     /// The coefficient that the triangle's own charge makes.
     own: f64,
     /// The mean of the power of the distance over that at [`points`].
@@ -78,16 +80,21 @@ impl Square {
         self.over_points
     }
 
-    /// The integral, of `charges` of the list of triangles, three ways: by fits with full and with
-    /// less trust in triangles at edges, and by the triangle's own charge.
-    pub(super) fn of(&self, charges: &[f64]) -> [f64; 3] {
+    /// The integral, of `charges` of the list of triangles and a density next to them that is even
+    /// on each, three ways: by fits with full and with less trust in triangles at edges, and by the
+    /// triangle's own charge.
+    pub(super) fn of(&self, charges: &[f64], even: &[f64]) -> [f64; 3] {
+        let own = self.around.first().map_or(0, |&k| k as usize);
+        let even = even[own];
+        let square = |fitted: Vector3<f64>| {
+            let mixed = 2.0 * even * fitted.dot(&self.first);
+            fitted.dot(&(self.form * fitted)) + mixed + even * even * self.area
+        };
         let fitted = self.fits.each_ref().map(|fit| {
             let pairs = self.around.iter().zip(fit);
-            let fitted: Vector3<f64> = pairs.map(|(&k, row)| row * charges[k as usize]).sum();
-            fitted.dot(&(self.form * fitted))
+            pairs.map(|(&k, row)| row * charges[k as usize]).sum()
         });
-        let own = self.around.first().map_or(0.0, |&k| charges[k as usize] * self.own);
-        [fitted[0], fitted[1], own * own * self.form[(0, 0)]]
+        [fitted[0], fitted[1], Vector3::new(charges[own] * self.own, 0.0, 0.0)].map(square)
     }
 }
 
@@ -292,13 +299,14 @@ impl<'a> Surface<'a> {
                 nodes.map(|(weight, x)| weight * frame.functions(x)).sum()
             })
             .collect();
+        let beyond = |power: f64| pieces[k].iter().flat_map(move |piece| nodes(piece, power, from));
         let mut form = Matrix3::zeros();
-        for (weight, x) in
-            pieces[k].iter().flat_map(|piece| nodes(piece, 2.0 * exponent - 1.0, from))
-        {
+        for (weight, x) in beyond(2.0 * exponent - 1.0) {
             let functions = frame.functions(x);
             form += weight * functions * functions.transpose();
         }
+        let first = beyond(exponent).map(|(weight, x)| weight * frame.functions(x)).sum();
+        let beyond_area = beyond(1.0).map(|(weight, _)| weight).sum();
         let is_at_edge = |k: &u32| {
             let distances = || pieces[*k as usize].iter().flat_map(|piece| piece.distances);
             let low = distances().fold(f64::INFINITY, f64::min);
@@ -319,7 +327,7 @@ impl<'a> Surface<'a> {
             false => moments[0][0] / area / (powers.iter().sum::<f64>() / 3.0),
         };
         let own = 1.0 / moments[0][0];
-        Square { around: around.clone(), fits, form, own, over_points }
+        Square { around: around.clone(), fits, form, first, area: beyond_area, own, over_points }
     }
 }
 
