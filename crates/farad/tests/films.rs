@@ -124,6 +124,24 @@ fn metal_on_a_substrate_has_a_film_above_and_one_below() {
     near(both, ms + ma, 1e-9);
 }
 
+/// A cube that stands in an interface which is none: its foot, one of six faces, faces the layer
+/// below.
+#[test]
+fn solid_metal_has_its_foot_in_the_layer_below() {
+    let resolution = Resolution::Elements(1200);
+    let mesh = Cube { edge: 1.0, grade: 2.0, resolution }.build().unwrap();
+    let eps = Beyond::Dielectric(2.0);
+    let stack =
+        Stack { axis: 2, at: -0.5, below: eps, layers: vec![], above: eps, tolerance: 1e-6 };
+    let films = [Some(0), Some(1), None].map(|layer| film("cube", layer.map(Toward::Layer), None));
+    let description =
+        Description { stack: Some(stack), films: films.to_vec(), ..Description::default() };
+    let found = shares(&description, &mesh, Density::Constant);
+    let [foot, others, all] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
+    near(foot, others / 5.0, 5e-3);
+    near(foot + others, all, 1e-9);
+}
+
 /// Outward of the disk's rim the field along the plane is 2/pi over r sqrt(r^2 - 1).
 #[test]
 fn a_film_in_the_interface_around_metal() {

@@ -160,7 +160,7 @@ pub(crate) fn find(
     for (film, of) in films.iter().enumerate() {
         let faulty =
             |problem| Error::Faults(vec![Fault::Film { film, name: of.name.clone(), problem }]);
-        parts.push(sides::find(problem, of).map_err(faulty)?);
+        parts.push(Part::new(problem, of, sides::find(problem, of).map_err(faulty)?));
     }
     let mut shares: Vec<FilmShare> = films
         .iter()

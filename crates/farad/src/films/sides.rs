@@ -70,6 +70,7 @@ pub(super) struct Part {
     pub(super) gap: Option<Gap>,
     /// Then the integrals from [`NEARER`] of the cutoff on, and from ten times that.
     farther: Vec<Square>,
+    mean_is_zero: bool,
 }
 
 /// What fluxes are made of.
@@ -93,7 +94,8 @@ impl<'a> Fields<'a> {
         let images = &problem.symmetry.images;
         let on_itself = |(t, q): (usize, &f64)| q * images.factor_of(0, t);
         let charge = unit.charge.iter().enumerate().map(on_itself).collect();
-        let sides = parts.iter().flat_map(|part| &part.sides);
+        let parts_with = parts.iter().filter(|part| !part.mean_is_zero);
+        let sides = parts_with.flat_map(|part| &part.sides);
         let needing = sides.filter(|side| !matches!(side.flux, Flux::Charges(_)));
         let mut triangles: Vec<u32> = needing.map(|side| side.triangle).collect();
         triangles.sort_unstable();
@@ -209,8 +211,16 @@ fn normal([a, b, c]: [Vector; 3]) -> Vector {
     scale(1.0 / norm(area), area)
 }
 
+/// The sides that a film is on, and their edges.
+pub(super) struct Selected {
+    sides: Vec<Side>,
+    edges: Vec<[Option<Edge>; 3]>,
+    /// Height of an interface, and the permittivity of the half-space next to it.
+    interface: Option<[f64; 2]>,
+}
+
 /// The sides that a film is on.
-pub(super) fn find(problem: &Problem, film: &Film) -> Result<Part, FilmFault> {
+pub(super) fn find(problem: &Problem, film: &Film) -> Result<Selected, FilmFault> {
     let (names, toward) = match &film.place {
         Place::On { names, toward } => (names, toward),
         Place::Interface(interface) => return in_interface(problem, film, *interface),
@@ -243,11 +253,11 @@ pub(super) fn find(problem: &Problem, film: &Film) -> Result<Part, FilmFault> {
     if sides.is_empty() {
         return Err(FilmFault::Nowhere);
     }
-    part(problem, film, &faces, (sides, None))
+    selected(problem, film, &faces, (sides, None))
 }
 
 /// The sides of all metal that face a half-space on one side of an interface.
-fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Part, FilmFault> {
+fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Selected, FilmFault> {
     let stack = problem.description.stack.as_ref().ok_or(FilmFault::NoStack)?;
     let unknown = FilmFault::NoInterface { interface };
     let interfaces = stack.interfaces();
@@ -268,17 +278,15 @@ fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Part
     let faces = Faces::new(problem);
     let wanted = Facing::Layer(layer);
     let sides = metal.into_iter().flat_map(|t| faces.sides(t, &wanted)).collect();
-    let gap = Gap::new(problem, stack.axis, height, permittivity);
-    part(problem, film, &faces, (sides, Some(gap)))
+    selected(problem, film, &faces, (sides, Some([height, permittivity])))
 }
 
-/// The integrals over these sides.
-fn part(
+fn selected(
     problem: &Problem,
     film: &Film,
     faces: &Faces<'_>,
-    (sides, gap): (Vec<Side>, Option<Gap>),
-) -> Result<Part, FilmFault> {
+    (sides, interface): (Vec<Side>, Option<[f64; 2]>),
+) -> Result<Selected, FilmFault> {
     let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
     let is_sheet =
         |edges: &[Option<Edge>; 3]| edges.iter().flatten().any(|edge| edge.exponent <= OF_SHEETS);
@@ -286,18 +294,42 @@ fn part(
         && let Some(k) = edges.iter().position(is_sheet)
     {
         let owner = problem.conductors.of_triangle[sides[k].triangle as usize];
-        let name = owner.map_or_else(String::new, |k| problem.conductors.names[k as usize].clone());
-        return Err(FilmFault::Sheet(name));
+        let beside = || match &film.place {
+            Place::On { names, .. } => names.join(", "),
+            Place::Interface(_) => String::new(),
+        };
+        let name = owner.map(|k| problem.conductors.names[k as usize].clone());
+        return Err(FilmFault::Sheet(name.unwrap_or_else(beside)));
     }
-    let triangles: Vec<(u32, bool)> =
-        sides.iter().map(|side| (side.triangle, side.is_front)).collect();
-    let beyond = |from| squares::find(&problem.mesh, &triangles, &edges, from);
-    let from = film.cutoff.unwrap_or(0.0);
-    let (squares, farther) = match gap {
-        None => (beyond(from), Vec::new()),
-        Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from)),
-    };
-    Ok(Part { sides, squares, farther, gap })
+    Ok(Selected { sides, edges, interface })
+}
+
+impl Part {
+    /// The integrals over these sides.
+    pub(super) fn new(problem: &Problem, film: &Film, selected: Selected) -> Self {
+        let Selected { sides, edges, interface } = selected;
+        let triangles: Vec<(u32, bool)> =
+            sides.iter().map(|side| (side.triangle, side.is_front)).collect();
+        let beyond = |from| squares::find(&problem.mesh, &triangles, &edges, from);
+        let from = film.cutoff.unwrap_or(0.0);
+        let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
+        let gap = interface.map(|[height, eps]| Gap::new(problem, axis, height, eps));
+        let (squares, farther) = match gap {
+            None => (beyond(from), Vec::new()),
+            Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from)),
+        };
+        let mean_is_zero = is_even(problem);
+        Self { sides, squares, farther, gap, mean_is_zero }
+    }
+}
+
+/// Whether all metal lies in the interface of two half-spaces, so that no field of the other
+/// charges goes through it.
+fn is_even(problem: &Problem) -> bool {
+    let stack = problem.description.stack.as_ref();
+    let has_two = stack.is_some_and(|stack| stack.layers.is_empty());
+    let is_flat = problem.in_layers.is_some_and(|place| place.low == place.high);
+    has_two && is_flat && problem.media.is_none()
 }
 
 /// What is known of the sides of a problem's surfaces.
