@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
         let total = images.charges(&unit.charge);
         let at_corners = images.at_corners(&unit.at_corners);
         let all = bem::Charges { total: &total, at_corners: &at_corners };
-        let surface = bem::SurfaceCharge::new(whole, all);
+        let surface = bem::SurfaceCharge::new(whole, all).roughly();
         let corners = |t: u32| problem.mesh.corners(t as usize);
         let points: Vec<Vector> = triangles
             .iter()
