@@ -10,6 +10,7 @@ mod exit_codes;
 mod fastcap;
 mod fastercap;
 mod fields;
+mod films;
 mod fmm_commands;
 #[path = "../crates/farad/src/layout/gds/testing.rs"]
 mod gds_writer;

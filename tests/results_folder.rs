@@ -142,7 +142,7 @@ fn results_json_has_every_key_of_its_schema() {
             ("/memory_bytes", "peak"),
             (
                 "",
-                "accuracy backend capacitance case charges files forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s warnings",
+                "accuracy backend capacitance case charges files films forces hydrodynamics media memory_bytes mesh polarisability probes program reductions refinement schema sensitivities solvation solver solves status timings_s warnings",
             ),
         ];
         for (pointer, names) in expected {

@@ -29,7 +29,7 @@ METRES = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "nm": 1e-9, "angstrom": 
 EPSILON_0 = 8.8541878188e-12  # F/m, CODATA 2022
 
 KEYS = {
-    "": "schema status warnings program case files backend mesh media refinement capacitance reductions sensitivities charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
+    "": "schema status warnings program case files backend mesh media refinement capacitance reductions sensitivities films charges solvation forces probes polarisability hydrodynamics solves solver accuracy timings_s memory_bytes",
     "backend": "requested used fallback device threads",
     "mesh": "triangles unit conductors",
     "capacitance": "conductors columns maxwell_farad mutual_farad maxwell_over_4pi_eps0 relative_asymmetry maxwell_farad_error mutual_farad_error maxwell_over_4pi_eps0_error",
@@ -193,6 +193,10 @@ def check_folder(folder):
             names, table = read_matrix(folder / file)
             check(names == results["capacitance"]["conductors"], f"{file}: names")
             check(np.array_equal(table, derivative), f"{file}: not the matrix of results.json")
+    for film in results["films"] or []:
+        check(set(film) == set("name thickness_m relative_permittivity participation participation_error".split()), f"keys of the film: {sorted(film)}")
+        shares = film["participation"]
+        check(len(shares) == len(results["capacitance"]["conductors"]) and all(0 < share < 1 for share in shares), f"shares of the film {film['name']}")
     check_formats(folder, "maxwell", results["capacitance"]["conductors"], maxwell)
     if "surface.vtu" not in results["files"]:
         return "no surface"

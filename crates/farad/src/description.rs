@@ -4,6 +4,7 @@
 use mesh::mirror::Plane;
 
 use crate::fault::Fault;
+use crate::films::Film;
 use crate::layers;
 use crate::reduction::Reduction;
 use crate::sensitivity::Sensitivity;
@@ -62,6 +63,8 @@ pub struct Description {
     pub reductions: Vec<Reduction>,
     /// Derivatives of the capacitance matrix that are wanted: [`crate::Solution::derivatives`].
     pub sensitivities: Vec<Sensitivity>,
+    /// Films whose shares of the energy are wanted: [`crate::Solution::films`].
+    pub films: Vec<Film>,
 }
 
 impl Default for Description {
@@ -87,6 +90,7 @@ impl Default for Description {
             nets: Vec::new(),
             reductions: Vec::new(),
             sensitivities: Vec::new(),
+            films: Vec::new(),
         }
     }
 }
@@ -380,6 +384,7 @@ impl Description {
                 (self.diffusion.is_some(), "diffusion"),
                 (!self.reductions.is_empty(), "a reduction"),
                 (!self.sensitivities.is_empty(), "a sensitivity"),
+                (!self.films.is_empty(), "a film"),
             ];
             let needs = needs.into_iter().filter(|(is_wanted, _)| *is_wanted);
             faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));

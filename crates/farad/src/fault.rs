@@ -3,6 +3,7 @@
 use mesh::{InvalidMesh, check, conductors, mirror, refine, regions};
 use thiserror::Error;
 
+use crate::films::FilmFault;
 use crate::reduction::ReductionFault;
 use crate::sensitivity::SensitivityFault;
 use crate::units::{count, shortest};
@@ -339,6 +340,16 @@ pub enum Fault {
         name: String,
         /// What.
         problem: SensitivityFault,
+    },
+    /// What is wrong with a film whose share of the energy is wanted.
+    #[error("in the film \"{name}\": {problem}")]
+    Film {
+        /// Which.
+        film: usize,
+        /// Its name.
+        name: String,
+        /// What.
+        problem: FilmFault,
     },
     /// A surface that bounds nothing.
     #[error("the surface of dielectric \"{name}\" bounds no space: {problem}")]

@@ -43,6 +43,7 @@ mod description;
 mod edges;
 pub mod fastcap;
 mod fault;
+mod films;
 mod forces;
 mod fringes;
 mod goal;
@@ -84,6 +85,7 @@ pub use description::{
     Setting, SurfaceMedia, axis_name,
 };
 pub use fault::{ChargeFault, Error, Fault, Misplaced, Note, PlaneFault, StackFault, Touching};
+pub use films::{Film, FilmFault, FilmShare, Place, Toward};
 pub use forces::{Balance, Force};
 pub use goal::Of;
 pub use media::{Media, SURROUNDINGS, Summary as Medium};

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::conductors::{self, Conductors};
 use crate::description::Description;
 use crate::fault::{Error, Fault, Note};
+use crate::films;
 use crate::layers;
 use crate::media::{self, Media};
 use crate::meetings;
@@ -261,7 +262,8 @@ impl Problem {
             reducers,
             given: None,
         };
-        let faults = sensitivity::faults(&problem);
+        let mut faults = sensitivity::faults(&problem);
+        faults.extend(films::faults(&problem));
         if faults.is_empty() { Ok(problem) } else { Err(faults) }
     }
 }

@@ -3,6 +3,7 @@
 use crate::bars::Bars;
 use crate::checks::Warning;
 use crate::fault::Error;
+use crate::films::{self, FilmShare};
 use crate::forces::{Balance, Force};
 use crate::probes::Probed;
 use crate::problem::Problem;
@@ -51,6 +52,8 @@ pub struct Solution {
     pub all_charge: Vec<Vec<f64>>,
     /// What the description's sensitivities ask for.
     pub derivatives: Vec<Derivative>,
+    /// What the description's films ask for.
+    pub films: Vec<FilmShare>,
     /// Whether surfaces are in layers.
     pub(crate) is_in_layers: bool,
     /// The answers to each conductor in turn at 1 V, if the former are wanted.
@@ -97,9 +100,10 @@ impl Solution {
         Some(Matrices { mutual_farad, ..of })
     }
 
-    /// Finds the derivatives that the description of its problem wants.
+    /// Finds the derivatives and the shares of films that the description of its problem wants.
     pub(crate) fn find_derivatives(&mut self, problem: &Problem) -> Result<(), Error> {
         self.derivatives = sensitivity::find(problem, &self.units)?;
+        self.films = films::find(problem, &self.units)?;
         Ok(())
     }
 

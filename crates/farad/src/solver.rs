@@ -269,7 +269,7 @@ fn found(
     let state = if description.has_state() { state::find(problem, &answer)? } else { None };
     let polarisability =
         if description.polarisability { state::polarised(problem, &answer) } else { None };
-    let units = match description.sensitivities.is_empty() {
+    let units = match description.sensitivities.is_empty() && description.films.is_empty() {
         true => Vec::new(),
         false => answer.responses[..problem.conductors.names.len()].to_vec(),
     };
@@ -305,6 +305,7 @@ fn found(
         columns: problem.excited.clone(),
         reducers: problem.reducers.clone(),
         derivatives: Vec::new(),
+        films: Vec::new(),
         is_in_layers: description.stack.is_some(),
         units,
         bars: None,

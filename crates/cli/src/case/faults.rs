@@ -180,6 +180,7 @@ pub(super) fn defect(
             reduce::defect(&places.reductions[*reduction], problem, message, is_shown)
         }
         Fault::Sensitivity { sensitivity, .. } => at(&places.sensitivities[*sensitivity], message),
+        Fault::Film { film, .. } => at(&places.films[*film], message),
         Fault::Atoms { dielectric, atoms, why, .. } => {
             let all = &description.dielectrics[*dielectric].atoms;
             of_atoms(&places.dielectrics[*dielectric], all, atoms, *why, &message)

@@ -7,6 +7,7 @@ mod diagnostics;
 mod document;
 mod faults;
 mod file_names;
+mod film;
 mod foreign;
 mod goal;
 mod places;

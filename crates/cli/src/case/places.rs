@@ -24,6 +24,7 @@ pub(crate) struct Places {
     pub(super) diffusion: Range<usize>,
     pub(super) reductions: Vec<Listing>,
     pub(super) sensitivities: Vec<Range<usize>>,
+    pub(super) films: Vec<Range<usize>>,
     /// Those of the case file; on the command line they have none.
     pub(super) nets: Vec<Range<usize>>,
 }

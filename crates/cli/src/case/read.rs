@@ -17,8 +17,8 @@ use super::diagnostics::{self, Defect, Located, Sort};
 use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
-    Case, Format, Overrides, SourceText, VtkMode, described, faults, foreign, goal, plane, probe,
-    reduce, sensitivity, stack, surface, sweep,
+    Case, Format, Overrides, SourceText, VtkMode, described, faults, film, foreign, goal, plane,
+    probe, reduce, sensitivity, stack, surface, sweep,
 };
 use crate::files;
 use crate::report::units::LengthUnit;
@@ -180,6 +180,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let (probes, of_probes) = probe::read(top, base).into_iter().unzip();
     let (reductions, of_reductions) = reduce::read(top).into_iter().unzip();
     let (sensitivities, of_sensitivities) = sensitivity::read(top).into_iter().unzip();
+    let (films, of_films) = film::read(top).into_iter().unzip();
     let (output, diffusion) = (top.section("output"), top.section("diffusion"));
     let vtk = match output.choice("vtk").as_ref().map(|choice| choice.value.as_str()) {
         Some("plain") => VtkMode::Plain,
@@ -224,6 +225,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         nets,
         reductions,
         sensitivities,
+        films,
     };
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
@@ -238,6 +240,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         diffusion: diffusion.span(),
         reductions: of_reductions,
         sensitivities: of_sensitivities,
+        films: of_films,
         nets: of_nets,
     };
     // Atoms are read later.

@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 
 use farad::{
-    Amount, Conductor, Description, Diffusion, Parameter, ProbePoints, Problem, Reduction,
-    Sensitivity, Setting, SurfaceMedia, axis_name,
+    Amount, Conductor, Description, Diffusion, Film, Parameter, Place, ProbePoints, Problem,
+    Reduction, Sensitivity, Setting, SurfaceMedia, Toward, axis_name,
 };
 
 use super::schema::OF_LAYERS;
@@ -105,6 +105,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     );
     reductions(&mut document, description);
     sensitivities(&mut document, description);
+    films(&mut document, description);
     document.0.join("\n")
 }
 
@@ -133,6 +134,26 @@ fn sensitivities(document: &mut Document, description: &Description) {
         };
         let entries = [("name", string(name)), by].into_iter().chain(of);
         document.table("[[sensitivity]]", entries);
+    }
+}
+
+fn films(document: &mut Document, description: &Description) {
+    for Film { name, place, thickness, relative_permittivity, cutoff } in &description.films {
+        let (place, toward) = match place {
+            Place::On { names, toward } => (("on", list(names)), toward.as_ref()),
+            Place::Interface(interface) => (("interface", interface.to_string()), None),
+        };
+        let toward = toward.map(|toward| match toward {
+            Toward::Medium(name) => ("medium", string(name)),
+            Toward::Layer(layer) => ("layer", layer.to_string()),
+        });
+        let film = [
+            ("thickness", number(*thickness)),
+            ("relative_permittivity", number(*relative_permittivity)),
+        ];
+        let cutoff = cutoff.map(|cutoff| ("cutoff", number(cutoff)));
+        let entries = [("name", string(name)), place].into_iter().chain(toward);
+        document.table("[[film]]", entries.chain(film).chain(cutoff));
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Key {
 pub(crate) const FORMAT: i64 = 1;
 
 /// The tables, in the order of the documentation.
-pub(crate) const TABLES: [&str; 18] = [
+pub(crate) const TABLES: [&str; 19] = [
     "mesh",
     "medium",
     "stack",
@@ -71,11 +71,12 @@ pub(crate) const TABLES: [&str; 18] = [
     "output",
     "reduce",
     "sensitivity",
+    "film",
     "sweep",
 ];
 
 /// Those of them that are arrays of tables.
-const ARRAYS: [&str; 10] = [
+const ARRAYS: [&str; 11] = [
     "layer",
     "dielectric",
     "surface",
@@ -85,6 +86,7 @@ const ARRAYS: [&str; 10] = [
     "probe",
     "reduce",
     "sensitivity",
+    "film",
     "sweep",
 ];
 
@@ -125,7 +127,7 @@ const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
 /// Every key.
-pub(crate) const KEYS: [Key; 80] = [
+pub(crate) const KEYS: [Key; 88] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -227,6 +229,14 @@ pub(crate) const KEYS: [Key; 80] = [
     key("sensitivity", "permittivity", ValueKind::Text, Absent::Default("none")),
     key("sensitivity", "layer", ValueKind::Integer { low: 0, high: 1000 }, Absent::Default("none")),
     key("sensitivity", "of", ValueKind::Choice(&OF_LAYERS), Absent::Default("permittivity")),
+    key("film", "name", ValueKind::Text, Absent::Error),
+    key("film", "on", ValueKind::Names, Absent::Default("none")),
+    key("film", "medium", ValueKind::Text, Absent::Default("none")),
+    key("film", "layer", ValueKind::Integer { low: 0, high: 1001 }, Absent::Default("none")),
+    key("film", "interface", ValueKind::Integer { low: 0, high: 1000 }, Absent::Default("none")),
+    key("film", "thickness", POSITIVE, Absent::Error),
+    key("film", "relative_permittivity", PERMITTIVITY, Absent::Error),
+    key("film", "cutoff", POSITIVE, Absent::Default("none")),
     key("sweep", "name", ValueKind::Text, Absent::Error),
     key("sweep", "values", ValueKind::Numbers, Absent::Default("required unless")),
     key("sweep", "set", ValueKind::Text, Absent::Default("-")),

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use farad::{Derivative, Energies, Matrices, Parameter, Reduced};
+use farad::{Derivative, Energies, FilmShare, Matrices, Parameter, Reduced};
 
 use super::Run;
 use crate::case::probe_file;
@@ -30,6 +30,7 @@ pub(crate) struct Document {
     capacitance: Capacitance,
     reductions: Option<Vec<Reduction>>,
     sensitivities: Option<Vec<Sensitivity>>,
+    films: Option<Vec<Film>>,
     charges: Option<Vec<ConductorCharge>>,
     solvation: Option<Solvation>,
     forces: Option<Vec<Force>>,
@@ -114,6 +115,17 @@ struct Sensitivity {
     /// One matrix, or three for shifts along x, y and z.
     derivatives: Vec<Vec<Vec<f64>>>,
     participation: Option<Vec<f64>>,
+}
+
+/// What share of the energy is in a film.
+#[derive(Clone, Debug, Serialize)]
+struct Film {
+    name: String,
+    thickness_m: f64,
+    relative_permittivity: f64,
+    /// With each conductor in turn at a potential, the others at 0 V.
+    participation: Vec<f64>,
+    participation_error: Vec<f64>,
 }
 
 /// How the mesh came about, if an accuracy was asked for.
@@ -313,6 +325,8 @@ impl Document {
                 let of = |found| sensitivity(found, &matrices.maxwell_farad);
                 run.solution.derivatives.iter().map(of).collect()
             }),
+            films: (!run.solution.films.is_empty())
+                .then(|| run.solution.films.iter().map(film).collect()),
             charges: state.map(|state| charged(&state.conductors, run.solution.bars())),
             solvation: state
                 .and_then(|state| state.solvation.as_ref())
@@ -377,6 +391,16 @@ fn sensitivity(found: &Derivative, maxwell_farad: &[Vec<f64>]) -> Sensitivity {
         unit: super::per_unit(&found.by),
         derivatives: found.matrices.clone(),
         participation: super::participation(found, maxwell_farad),
+    }
+}
+
+fn film(found: &FilmShare) -> Film {
+    Film {
+        name: found.name.clone(),
+        thickness_m: found.thickness,
+        relative_permittivity: found.relative_permittivity,
+        participation: found.participation.clone(),
+        participation_error: found.bars.clone(),
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn text(
     };
     text.extend(reduced.iter().map(reduction));
     text.extend(run.solution.derivatives.iter().map(|of| sensitivity(run, matrices, of)));
+    text += &films(run);
     text += &state(run);
     text += &bodies(run);
     text += &solves(run);
@@ -255,6 +256,21 @@ fn sensitivity(run: &Run<'_>, matrices: &Matrices, found: &Derivative) -> String
         let _ = writeln!(text, "  in {}", files.join(", "));
     }
     text
+}
+
+/// Shares of the energy in films, a column for each.
+fn films(run: &Run<'_>) -> String {
+    let (names, films) = (&run.problem.conductors().names, &run.solution.films);
+    if films.is_empty() || names.len() > LARGEST_SHOWN {
+        return String::new();
+    }
+    let row = |(k, name): (usize, &String)| {
+        let shares = films.iter().map(|film| with_bar(film.participation[k], Some(film.bars[k])));
+        std::iter::once(name.clone()).chain(shares).collect()
+    };
+    let header = std::iter::once("participation of".to_owned());
+    let header = header.chain(films.iter().map(|film| film.name.clone())).collect();
+    format!("\n{}", aligned_table(header, names.iter().enumerate().map(row)))
 }
 
 /// What the case's potentials, charges and field lead to.

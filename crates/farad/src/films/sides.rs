@@ -1,0 +1,603 @@
+//! The sides of surfaces that films are on, and the fields there.
+
+use std::collections::HashMap;
+use std::f64::consts::{PI, TAU};
+
+use mesh::creases::{self, Creases};
+use mesh::regions::{self, Position};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
+
+use super::gap::Gap;
+use super::squares::{self, Edge, Square};
+use super::wedge::{self, Face};
+use super::{Film, FilmFault, Place, Toward};
+use crate::edges;
+use crate::media::{self, SURROUNDINGS};
+use crate::problem::Problem;
+
+/// Surfaces that meet at more than so many degrees have an edge; facets of coarse spheres meet at
+/// less.
+const EDGE: f64 = 40.0;
+
+/// The mean field of both sides is that at so many points, [`squares::points`] so far off the
+/// triangle, relative to its size, on either side.
+const AT: usize = 6;
+const ASIDE: f64 = 1e-3;
+
+/// Where permittivities on both sides differ by less than this share of their sum, charge tells
+/// little of the field through an interface.
+const ALIKE: f64 = 0.05;
+
+/// Where tensions cancel, they do so up to this share of the cutoff.
+pub(super) const NEARER: f64 = 1e-6;
+
+/// Exponents of edges without thickness are no more than this.
+const OF_SHEETS: f64 = 0.5 + 1e-6;
+
+/// Where the normal displacement of a side comes from, per charge of a triangle over 4 pi eps0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flux {
+    /// From free charge and all charge, by these factors.
+    Charges([f64; 2]),
+    /// From the mean of the fields on both sides along the normal that points to this one, whose
+    /// permittivity is this, and all charge.
+    Mean(f64),
+    /// Free charge without what the other side, of this permittivity, has by [`Flux::Mean`].
+    Beyond(f64),
+    /// From all charge of an interface without metal, by this factor.
+    Jump(f64),
+    /// From the mean of the fields on both sides of one, by this factor.
+    Through(f64),
+}
+
+/// One side of a triangle.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    triangle: u32,
+    /// Whether it is the one that the normal points to.
+    is_front: bool,
+    flux: Flux,
+}
+
+/// The sides that a film is on.
+#[derive(Debug)]
+pub(super) struct Part {
+    sides: Vec<Side>,
+    squares: Vec<Square>,
+    /// For a film in an interface of layers: the sides are those of all metal that face the
+    /// half-space.
+    pub(super) gap: Option<Gap>,
+    /// Then the integrals from [`NEARER`] of the cutoff on, and from ten times that.
+    farther: Vec<Square>,
+    mean_is_zero: bool,
+}
+
+/// What fluxes are made of.
+pub(super) struct Fields<'a> {
+    unit: &'a bem::Response,
+    /// All charge that acts at each triangle's place.
+    charge: Vec<f64>,
+    /// The mean field of both sides, where it is needed.
+    mean: HashMap<u32, Vector>,
+    /// For each part the integrals of [`Gap::integral`].
+    pub(super) gaps: Vec<[f64; 2]>,
+}
+
+impl<'a> Fields<'a> {
+    /// Those that these parts need.
+    pub(super) fn find(
+        problem: &Problem,
+        unit: &'a bem::Response,
+        parts: &[Part],
+    ) -> Result<Self, bem::Error> {
+        let images = &problem.symmetry.images;
+        let on_itself = |(t, q): (usize, &f64)| q * images.factor_of(0, t);
+        let charge = unit.charge.iter().enumerate().map(on_itself).collect();
+        let parts_with = parts.iter().filter(|part| !part.mean_is_zero);
+        let sides = parts_with.flat_map(|part| &part.sides);
+        let needing = sides.filter(|side| !matches!(side.flux, Flux::Charges(_)));
+        let mut triangles: Vec<u32> = needing.map(|side| side.triangle).collect();
+        triangles.sort_unstable();
+        triangles.dedup();
+        let of_gap = |part: &Part| part.gap.as_ref().map_or_else(Vec::new, Gap::points);
+        let in_gaps: Vec<Vec<Vector>> = parts.iter().map(of_gap).collect();
+        if triangles.is_empty() && in_gaps.iter().all(Vec::is_empty) {
+            let gaps = vec![[0.0; 2]; parts.len()];
+            return Ok(Self { unit, charge, mean: HashMap::new(), gaps });
+        }
+        let whole = problem.symmetry.sources(&problem.mesh);
+        let total = images.charges(&unit.charge);
+        let at_corners = images.at_corners(&unit.at_corners);
+        let all = bem::Charges { total: &total, at_corners: &at_corners };
+        let surface = bem::SurfaceCharge::new(whole, all).roughly();
+        let corners = |t: u32| problem.mesh.corners(t as usize);
+        let points: Vec<Vector> = triangles
+            .iter()
+            .flat_map(|&t| {
+                let normal = normal(corners(t));
+                let aside = ASIDE * problem.areas[t as usize].sqrt();
+                squares::points(corners(t))
+                    .into_iter()
+                    .flat_map(move |x| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal))))
+            })
+            .collect();
+        let field = surface.evaluate(&bem::Excitation::default(), &points, true)?.field;
+        let mean = |fields: &[Vector]| {
+            scale(1.0 / AT as f64, fields.iter().fold([0.0; 3], |sum, field| add(sum, *field)))
+        };
+        let mean = triangles.into_iter().zip(field.chunks_exact(AT).map(mean)).collect();
+        let own = problem.description.relative_permittivity;
+        let integral = |(part, points): (&Part, &Vec<Vector>)| {
+            let Some(gap) = part.gap.as_ref().filter(|_| !points.is_empty()) else {
+                return Ok([0.0; 2]);
+            };
+            let field = surface.evaluate(&bem::Excitation::default(), points, true)?.field;
+            Ok(gap.integral(&field, own))
+        };
+        let gaps = parts.iter().zip(&in_gaps).map(integral).collect::<Result<_, bem::Error>>()?;
+        Ok(Self { unit, charge, mean, gaps })
+    }
+}
+
+impl Part {
+    /// The displacement through each triangle that points away from the surface: by charges, which
+    /// grow toward edges, and the density of what is even there.
+    pub(super) fn fluxes(&self, problem: &Problem, fields: &Fields<'_>) -> [Vec<f64>; 2] {
+        let of = |side: &Side| {
+            let t = side.triangle as usize;
+            // Densities are 4 pi times charges.
+            let [free, own, all] =
+                [fields.unit.free_charge[t], fields.unit.charge[t], fields.charge[t]]
+                    .map(|charge| 4.0 * PI * charge);
+            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
+            let mean = dot(normal(problem.mesh.corners(t)), field);
+            let sign = if side.is_front { 1.0 } else { -1.0 };
+            match side.flux {
+                Flux::Charges([of_free, of_all]) => [of_free * free + of_all * own, 0.0],
+                Flux::Mean(eps) => [0.5 * eps * all, eps * sign * mean],
+                Flux::Beyond(eps) => [free - 0.5 * eps * all, eps * sign * mean],
+                Flux::Jump(factor) => [factor * own, 0.0],
+                Flux::Through(factor) => [0.0, factor * mean],
+            }
+        };
+        let both: Vec<[f64; 2]> = self.sides.iter().map(of).collect();
+        [0, 1].map(|k| both.iter().map(|flux| flux[k]).collect())
+    }
+
+    /// The integrals of the field along the surface over each triangle, by its values at some
+    /// points; nothing on metal.
+    pub(super) fn along(&self, problem: &Problem, fields: &Fields<'_>) -> [Vec<f64>; 3] {
+        let of = |(side, square): (&Side, &Square)| {
+            let t = side.triangle as usize;
+            if problem.conductors.of_triangle[t].is_some() {
+                return [0.0; 3];
+            }
+            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
+            let normal = normal(problem.mesh.corners(t));
+            let along = sub(field, scale(dot(field, normal), normal));
+            scale(problem.areas[t] * square.over_points(), along)
+        };
+        let all: Vec<Vector> = self.sides.iter().zip(&self.squares).map(of).collect();
+        [0, 1, 2].map(|k| all.iter().map(|field| field[k]).collect())
+    }
+
+    /// Three ways of integrating the square of these densities.
+    pub(super) fn square(&self, [charges, even]: [&[f64]; 2]) -> [f64; 3] {
+        sums(&self.squares, [charges, even])
+    }
+
+    /// How much of it there is within ten times a small distance from edges, in the limit.
+    pub(super) fn at_edges(&self, charges: &[f64]) -> [f64; 3] {
+        let even = vec![0.0; charges.len()];
+        let [all, beyond] =
+            [&self.squares, &self.farther].map(|squares| sums(squares, [charges, &even]));
+        [0, 1, 2].map(|way| all[way] - beyond[way])
+    }
+
+    /// Whether there is a field along any of the surfaces.
+    pub(super) fn has_along(&self) -> bool {
+        self.sides.iter().any(|side| matches!(side.flux, Flux::Jump(_) | Flux::Through(_)))
+    }
+}
+
+fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> [f64; 3] {
+    let each = squares.par_iter().map(|square| square.of(charges, even));
+    each.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
+}
+
+fn normal([a, b, c]: [Vector; 3]) -> Vector {
+    let area = cross(sub(b, a), sub(c, a));
+    scale(1.0 / norm(area), area)
+}
+
+/// The sides that a film is on, and their edges.
+pub(super) struct Selected {
+    sides: Vec<Side>,
+    edges: Vec<[Option<Edge>; 3]>,
+    /// Height of an interface, and the permittivity of the half-space next to it.
+    interface: Option<[f64; 2]>,
+}
+
+/// The sides that a film is on.
+pub(super) fn find(problem: &Problem, film: &Film) -> Result<Selected, FilmFault> {
+    let (names, toward) = match &film.place {
+        Place::On { names, toward } => (names, toward),
+        Place::Interface(interface) => return in_interface(problem, film, *interface),
+    };
+    if names.is_empty() {
+        return Err(FilmFault::Nothing);
+    }
+    let known = &problem.conductors.names;
+    let dielectrics = &problem.description.dielectrics;
+    for name in names {
+        if !known.contains(name) && !dielectrics.iter().any(|body| body.name == *name) {
+            let others = dielectrics.iter().map(|body| body.name.clone());
+            let available = known.iter().cloned().chain(others).collect();
+            return Err(FilmFault::Unknown { name: name.clone(), available });
+        }
+    }
+    let faces = Faces::new(problem);
+    let wanted = faces.wanted(toward.as_ref())?;
+    let is_of = |t: usize| match problem.conductors.of_triangle[t] {
+        Some(owner) => names.contains(&known[owner as usize]),
+        None => {
+            let bodies = dielectrics.iter().filter(|body| names.contains(&body.name));
+            bodies.into_iter().any(|body| media::is_in(&problem.mesh, &body.groups, t))
+        }
+    };
+    let mut sides = Vec::new();
+    for t in (0..problem.mesh.triangles.len()).filter(|&t| is_of(t)) {
+        sides.extend(faces.sides(t, &wanted));
+    }
+    if sides.is_empty() {
+        return Err(FilmFault::Nowhere);
+    }
+    selected(problem, film, &faces, (sides, None))
+}
+
+/// The sides of all metal that face a half-space on one side of an interface.
+fn in_interface(problem: &Problem, film: &Film, interface: usize) -> Result<Selected, FilmFault> {
+    let stack = problem.description.stack.as_ref().ok_or(FilmFault::NoStack)?;
+    let unknown = FilmFault::NoInterface { interface };
+    let interfaces = stack.interfaces();
+    let Some(&height) = interfaces.get(interface) else { return Err(unknown) };
+    let is_last = interface + 1 == interfaces.len();
+    let half_spaces = [(is_last, interface + 1), (interface == 0, 0)];
+    let half_space = half_spaces
+        .into_iter()
+        .filter(|(is_there, _)| *is_there)
+        .find_map(|(_, layer)| Some((layer, stack.permittivity(layer)?)));
+    let owner = &problem.conductors.of_triangle;
+    let metal: Vec<usize> = (0..owner.len()).filter(|&t| owner[t].is_some()).collect();
+    let lies_there = |&t: &usize| problem.mesh.corners(t).iter().all(|x| x[stack.axis] == height);
+    let Some((layer, permittivity)) = half_space else { return Err(unknown) };
+    if problem.media.is_some() || metal.is_empty() || !metal.iter().all(lies_there) {
+        return Err(unknown);
+    }
+    let faces = Faces::new(problem);
+    let wanted = Facing::Layer(layer);
+    let sides = metal.into_iter().flat_map(|t| faces.sides(t, &wanted)).collect();
+    selected(problem, film, &faces, (sides, Some([height, permittivity])))
+}
+
+fn selected(
+    problem: &Problem,
+    film: &Film,
+    faces: &Faces<'_>,
+    (sides, interface): (Vec<Side>, Option<[f64; 2]>),
+) -> Result<Selected, FilmFault> {
+    let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
+    let is_sheet =
+        |edges: &[Option<Edge>; 3]| edges.iter().flatten().any(|edge| edge.exponent <= OF_SHEETS);
+    if film.cutoff.is_none()
+        && let Some(k) = edges.iter().position(is_sheet)
+    {
+        let owner = problem.conductors.of_triangle[sides[k].triangle as usize];
+        let beside = || match &film.place {
+            Place::On { names, .. } => names.join(", "),
+            Place::Interface(_) => String::new(),
+        };
+        let name = owner.map(|k| problem.conductors.names[k as usize].clone());
+        return Err(FilmFault::Sheet(name.unwrap_or_else(beside)));
+    }
+    Ok(Selected { sides, edges, interface })
+}
+
+impl Part {
+    /// The integrals over these sides.
+    pub(super) fn new(problem: &Problem, film: &Film, selected: Selected) -> Self {
+        let Selected { sides, edges, interface } = selected;
+        let triangles: Vec<(u32, bool)> =
+            sides.iter().map(|side| (side.triangle, side.is_front)).collect();
+        let beyond = |from| squares::find(&problem.mesh, &triangles, &edges, from);
+        let from = film.cutoff.unwrap_or(0.0);
+        let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
+        let gap = interface.map(|[height, eps]| Gap::new(problem, axis, height, eps));
+        let (squares, farther) = match gap {
+            None => (beyond(from), Vec::new()),
+            Some(_) => (beyond(NEARER * from), beyond(10.0 * NEARER * from)),
+        };
+        let mean_is_zero = is_even(problem);
+        Self { sides, squares, farther, gap, mean_is_zero }
+    }
+}
+
+/// Whether all metal lies in the interface of two half-spaces, so that no field of the other
+/// charges goes through it.
+fn is_even(problem: &Problem) -> bool {
+    let stack = problem.description.stack.as_ref();
+    let has_two = stack.is_some_and(|stack| stack.layers.is_empty());
+    let is_flat = problem.in_layers.is_some_and(|place| place.low == place.high);
+    has_two && is_flat && problem.media.is_none()
+}
+
+/// What is known of the sides of a problem's surfaces.
+struct Faces<'a> {
+    problem: &'a Problem,
+    /// The side of solid metal that is outside, for each triangle of some.
+    outside: Vec<Option<usize>>,
+    /// The dielectric on both sides.
+    media: Vec<[Option<u32>; 2]>,
+    /// The layer on both sides; none in dielectrics.
+    layers: Vec<[Option<usize>; 2]>,
+    /// Of the mesh with its mirror images.
+    creases: Creases,
+    /// The triangles at each of those edges.
+    at_edge: HashMap<(u32, u32), Vec<u32>>,
+}
+
+/// What a film faces.
+enum Facing {
+    Anything,
+    Medium(Option<u32>),
+    Layer(usize),
+}
+
+impl<'a> Faces<'a> {
+    fn new(problem: &'a Problem) -> Self {
+        let whole = problem.symmetry.whole(&problem.mesh);
+        let count = problem.mesh.triangles.len();
+        let surfaces = edges::surfaces(problem);
+        let creases = creases::find(whole, |t| surfaces[t % count], EDGE);
+        let mut at_edge: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
+        for (t, &[a, b, c]) in whole.triangles.iter().enumerate() {
+            if surfaces[t % count].is_some() {
+                for (p, q) in [(a, b), (b, c), (c, a)] {
+                    if creases.is_sharp((p, q)) {
+                        at_edge.entry((p.min(q), p.max(q))).or_default().push(t as u32);
+                    }
+                }
+            }
+        }
+        let media: Vec<[Option<u32>; 2]> = match &problem.media {
+            Some(media) => regions::on_both_sides(whole, &media.regions)[..count].to_vec(),
+            None => vec![[None; 2]; count],
+        };
+        let layers = layers(problem, &media);
+        Self { problem, outside: outside(problem), media, layers, creases, at_edge }
+    }
+
+    fn wanted(&self, toward: Option<&Toward>) -> Result<Facing, FilmFault> {
+        let description = &self.problem.description;
+        match toward {
+            None => Ok(Facing::Anything),
+            Some(Toward::Layer(layer)) => {
+                let stack = description.stack.as_ref().ok_or(FilmFault::NoStack)?;
+                let last = stack.layers.len() + 1;
+                match *layer <= last {
+                    true => Ok(Facing::Layer(*layer)),
+                    false => Err(FilmFault::NoLayer { layer: *layer, last }),
+                }
+            }
+            Some(Toward::Medium(_)) if !description.surfaces.is_empty() => {
+                Err(FilmFault::BySurfaces)
+            }
+            Some(Toward::Medium(name)) => {
+                let all = &description.dielectrics;
+                let index = all.iter().position(|body| body.name == *name);
+                if index.is_none() && name != SURROUNDINGS {
+                    let available = all.iter().map(|body| body.name.clone());
+                    let available = available.chain([SURROUNDINGS.to_owned()]).collect();
+                    return Err(FilmFault::NoMedium { name: name.clone(), available });
+                }
+                Ok(Facing::Medium(index.map(|k| k as u32)))
+            }
+        }
+    }
+
+    fn permittivity(&self, t: usize) -> [f64; 2] {
+        let own = self.problem.description.relative_permittivity;
+        self.problem.media.as_ref().map_or([own; 2], |media| media.permittivity[t])
+    }
+
+    /// The sides of a triangle that a film is on.
+    fn sides(&self, t: usize, wanted: &Facing) -> Vec<Side> {
+        let faces = |side: usize| match wanted {
+            Facing::Anything => true,
+            Facing::Medium(medium) => self.media[t][side] == *medium,
+            Facing::Layer(layer) => self.layers[t][side] == Some(*layer),
+        };
+        let side = |side: usize, flux: Flux| Side { triangle: t as u32, is_front: side == 0, flux };
+        let [front, back] = self.permittivity(t);
+        if self.problem.conductors.of_triangle[t].is_none() {
+            // The displacement is the same on both sides.
+            let is_wanted = front != back && (faces(0) || faces(1));
+            let product = front * back;
+            let flux = match (front - back).abs() < ALIKE * (front + back) {
+                true => Flux::Through(2.0 * product / (front + back)),
+                false => Flux::Jump(product / (back - front)),
+            };
+            return is_wanted.then(|| side(0, flux)).into_iter().collect();
+        }
+        if let Some(outer) = self.outside[t] {
+            let flux = Flux::Charges([1.0, 0.0]);
+            return faces(outer).then(|| side(outer, flux)).into_iter().collect();
+        }
+        let sides = [0, 1].into_iter().filter(|&k| faces(k));
+        sides.map(|k| side(k, self.flux(t, k))).collect()
+    }
+
+    /// Where the displacement on one side of a sheet comes from.
+    fn flux(&self, t: usize, side: usize) -> Flux {
+        let permittivity = self.permittivity(t);
+        let (own, other) = (permittivity[side], permittivity[1 - side]);
+        if own != other {
+            // Of free = own E - other E', all = E - E'; both point to this side.
+            return Flux::Charges([own, -own * other].map(|x| x / (own - other)));
+        }
+        let is_beyond = self
+            .problem
+            .in_layers
+            .is_some_and(|place| self.layers[t][side].is_some_and(|layer| layer != place.region));
+        if is_beyond { Flux::Beyond(own) } else { Flux::Mean(own) }
+    }
+
+    /// The edges at a triangle's sides, and how fields on one side of it grow toward them.
+    fn edges(&self, side: &Side) -> [Option<Edge>; 3] {
+        let t = side.triangle as usize;
+        let [a, b, c] = self.problem.mesh.triangles[t];
+        [(a, b), (b, c), (c, a)].map(|(p, q)| {
+            if !self.creases.is_sharp((p, q)) {
+                return None;
+            }
+            let ends = [p, q].map(|v| self.problem.mesh.vertices[v as usize]);
+            Some(Edge { ends, exponent: self.exponent(side, (p, q)) })
+        })
+    }
+
+    fn exponent(&self, side: &Side, (p, q): (u32, u32)) -> f64 {
+        let problem = self.problem;
+        let whole = problem.symmetry.whole(&problem.mesh);
+        let count = problem.mesh.triangles.len();
+        let is_metal = |t: usize| problem.conductors.of_triangle[t % count].is_some();
+        let first = side.triangle as usize;
+        let [from, to] = [p, q].map(|v| whole.vertices[v as usize]);
+        let along = scale(1.0 / norm(sub(to, from)), sub(to, from));
+        // From the edge into a triangle.
+        let into = |t: usize| {
+            let off = sub(squares::centroid(whole.corners(t)), from);
+            let off = sub(off, scale(dot(off, along), along));
+            scale(1.0 / norm(off), off)
+        };
+        let x = into(first);
+        let up = cross(along, x);
+        let own = normal(whole.corners(first));
+        let sign = if (dot(own, up) > 0.0) == side.is_front { 1.0 } else { -1.0 };
+        let y = scale(sign, up);
+        let angle = |v: Vector| {
+            let angle = dot(v, y).atan2(dot(v, x));
+            if angle < -1e-9 { angle + TAU } else { angle.max(0.0) }
+        };
+        // The permittivity on the side of a triangle that a direction points to.
+        let at = |t: usize, direction: Vector| {
+            let is_front = dot(normal(whole.corners(t)), direction) > 0.0;
+            self.permittivity(t % count)[usize::from(!is_front)]
+        };
+        let in_layers = |middle: f64| -> Option<f64> {
+            let stack = problem.description.stack.as_ref()?;
+            let axis = stack.axis;
+            let near = |height: &f64| {
+                (from[axis] - height).abs() + (to[axis] - height).abs()
+                    <= 1e-9 * norm(sub(to, from))
+            };
+            let interface = stack.interfaces().iter().position(near)?;
+            let height = middle.cos() * x[axis] + middle.sin() * y[axis];
+            stack.permittivity(if height > 0.0 { interface + 1 } else { interface })
+        };
+        let mut faces: Vec<Face> = Vec::new();
+        let others = self.at_edge.get(&(p.min(q), p.max(q))).into_iter().flatten();
+        for t in others.map(|&t| t as usize).filter(|&t| t != first) {
+            let direction = into(t);
+            // Behind it, as seen from the first.
+            let onward = scale(sign, cross(along, direction));
+            let permittivity = at(t, onward);
+            faces.push(Face { angle: angle(direction), is_metal: is_metal(t), permittivity });
+        }
+        let mut start = at(first, y);
+        if let Some(stack) = &problem.description.stack {
+            let vertical: Vector = std::array::from_fn(|k| f64::from(u8::from(k == stack.axis)));
+            let level = cross(along, vertical);
+            if in_layers(0.1).is_some() && norm(level) > 0.5 {
+                for direction in [level, scale(-1.0, level)] {
+                    let angle = angle(direction);
+                    let permittivity = in_layers(angle + 1e-3).unwrap_or(1.0);
+                    faces.push(Face { angle, is_metal: false, permittivity });
+                }
+                start = in_layers(1e-3).unwrap_or(start);
+                for face in faces.iter_mut().filter(|face| face.is_metal) {
+                    face.permittivity = in_layers(face.angle + 1e-3).unwrap_or(1.0);
+                }
+            }
+        }
+        faces.retain(|face| face.angle > 1e-6);
+        if !is_metal(first) && !faces.iter().any(|face| face.is_metal) {
+            return 1.0;
+        }
+        if !is_metal(first) {
+            return self.between_metal(start, faces);
+        }
+        wedge::around(start, faces)
+    }
+
+    /// The exponent where the first face, at angle 0, is none of metal.
+    fn between_metal(&self, start: f64, mut faces: Vec<Face>) -> f64 {
+        faces.sort_by(|a, b| a.angle.total_cmp(&b.angle));
+        // Counted from the last face of metal instead.
+        let Some(last) = faces.iter().rposition(|face| face.is_metal) else { return 1.0 };
+        let shift = TAU - faces[last].angle;
+        let first = faces[last].permittivity;
+        let here = Face { angle: shift, is_metal: false, permittivity: start };
+        let turned = faces.iter().enumerate().filter(|(k, _)| *k != last).map(|(k, face)| {
+            let angle = if k > last { face.angle - faces[last].angle } else { face.angle + shift };
+            Face { angle, ..*face }
+        });
+        let all: Vec<Face> = turned.chain([here]).collect();
+        wedge::around(first, all)
+    }
+}
+
+/// The outer side of each triangle of solid metal, without anything inside.
+fn outside(problem: &Problem) -> Vec<Option<usize>> {
+    let whole = problem.symmetry.whole(&problem.mesh);
+    let count = problem.mesh.triangles.len();
+    let mut found = vec![None; count];
+    let surfaces = edges::surfaces(problem);
+    let is_metal = |t: usize| problem.conductors.of_triangle[t % count].is_some();
+    for region in regions::parts(whole, is_metal, &[]).into_iter().filter_map(|(_, part)| part) {
+        let positions = region.positions(whole);
+        let has_surfaces = (0..positions.len())
+            .any(|t| positions[t] == Position::Inside && surfaces[t % count].is_some());
+        let has_charges = problem.sources.iter().any(|source| region.contains(source.position));
+        if has_surfaces || has_charges {
+            continue;
+        }
+        for &(t, inward) in region.boundary.iter().filter(|(t, _)| (*t as usize) < count) {
+            found[t as usize] = Some(usize::from(inward));
+        }
+    }
+    found
+}
+
+/// The layer on both sides of each triangle.
+fn layers(problem: &Problem, media: &[[Option<u32>; 2]]) -> Vec<[Option<usize>; 2]> {
+    let (Some(stack), Some(place)) = (&problem.description.stack, problem.in_layers) else {
+        return vec![[None; 2]; media.len()];
+    };
+    let [low, high] = stack.bounds(place.region);
+    let of = |(t, media): (usize, &[Option<u32>; 2])| {
+        let corners = problem.mesh.corners(t);
+        let lies_at = |height: f64| corners.iter().all(|x| x[stack.axis] == height);
+        let is_up = usize::from(normal(corners)[stack.axis] < 0.0);
+        // Above and below.
+        let [above, below] = match (lies_at(low), lies_at(high)) {
+            (true, _) => [Some(place.region), place.region.checked_sub(1)],
+            (_, true) => [Some(place.region + 1), Some(place.region)],
+            _ => [Some(place.region); 2],
+        };
+        let mut both = [above, below];
+        both.rotate_left(is_up);
+        [0, 1].map(|side| if media[side].is_some() { None } else { both[side] })
+    };
+    media.iter().enumerate().map(of).collect()
+}

@@ -1,0 +1,306 @@
+//! Shares of the energy in thin films against closed forms.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+
+use std::f64::consts::PI;
+
+use farad::bem::{Beyond, Density, Stack, StackLayer};
+use farad::mesh::generate::{ConcentricSpheres, Cube, Disk, Resolution, Sphere, SphereBase};
+use farad::mesh::transform::{Motion, moved};
+use farad::mesh::{Mesh, join};
+use farad::{
+    Conductor, Description, Dielectric, Error, Fault, Film, FilmFault, FilmShare, LengthUnit,
+    Mirror, Options, Place, Plane, Probe, ProbePoints, Problem, Quiet, SURROUNDINGS, Setting,
+    Toward,
+};
+
+const THICKNESS: f64 = 1e-3;
+const PERMITTIVITY: f64 = 4.0;
+
+fn film(on: &str, toward: Option<Toward>, cutoff: Option<f64>) -> Film {
+    let place = Place::On { names: vec![on.to_owned()], toward };
+    let (thickness, relative_permittivity) = (THICKNESS, PERMITTIVITY);
+    Film { name: "film".to_owned(), place, thickness, relative_permittivity, cutoff }
+}
+
+fn shares(description: &Description, mesh: &Mesh, density: Density) -> Vec<FilmShare> {
+    let problem = Problem::new(description.clone(), mesh.clone()).unwrap();
+    let options = Options { density, ..Options::default() };
+    let solution = problem.solve(&options, &Quiet).unwrap();
+    assert!(solution.converged() && !solution.failed_checks(), "{:?}", solution.warnings);
+    solution.films
+}
+
+#[track_caller]
+fn near(found: f64, exact: f64, share: f64) {
+    assert!((found / exact - 1.0).abs() < share, "{found:e}, not {exact:e}");
+}
+
+fn sphere(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Sphere { radius: 2.0, base: SphereBase::Icosahedron, resolution }.build().unwrap()
+}
+
+fn disk(elements: usize) -> Mesh {
+    let resolution = Resolution::Elements(elements);
+    Disk { radius: 1.0, grade: 2.0, resolution }.build().unwrap()
+}
+
+/// Of a disk of radius 1 in a medium of permittivity 1, one side of it: E is 2/pi over
+/// sqrt(1 - r^2), the capacitance over 4 pi eps0 is 2/pi.
+fn of_disk(cutoff: f64) -> f64 {
+    let edge: f64 = 1.0 - cutoff;
+    let square = PI * (2.0 / PI).powi(2) * (1.0 / (1.0 - edge * edge)).ln();
+    THICKNESS / PERMITTIVITY * square / (4.0 * PI * (2.0 / PI))
+}
+
+/// In the medium of a sphere E is V/R at its surface, and C is 4 pi eps R.
+#[test]
+fn a_sphere_has_the_share_of_a_shell() {
+    for (density, eps) in [(Density::Constant, 1.0), (Density::Linear, 3.0)] {
+        let description = Description {
+            unit: LengthUnit::Micrometre,
+            relative_permittivity: eps,
+            films: vec![film("sphere", None, None)],
+            ..Description::default()
+        };
+        let [found] = &shares(&description, &sphere(1280), density)[..] else { panic!() };
+        near(found.participation[0], THICKNESS / 2.0 * eps / PERMITTIVITY, 5e-3);
+        assert_eq!((found.thickness, found.relative_permittivity), (1e-9, PERMITTIVITY));
+        assert!(found.bars[0] < 0.01 * found.participation[0]);
+    }
+}
+
+/// Part of the sphere over planes of symmetry is all of it.
+#[test]
+fn images_in_planes_of_symmetry_count() {
+    let resolution = Resolution::Elements(1200);
+    let whole = Cube { edge: 1.0, grade: 2.0, resolution }.build().unwrap();
+    let films = vec![film("cube", None, None)];
+    let description = Description { films, ..Description::default() };
+    let all = shares(&description, &whole, Density::Constant);
+    let mut half = whole;
+    let keep: Vec<usize> = (0..half.triangles.len())
+        .filter(|&t| half.corners(t).iter().all(|x| x[2] > -1e-9))
+        .collect();
+    half.triangles = keep.iter().map(|&t| half.triangles[t]).collect();
+    half.membership = keep.iter().map(|&t| half.membership[t]).collect();
+    let planes = vec![Mirror { plane: Plane { axis: 2, at: 0.0 }, odd: false }];
+    let part = shares(&Description { planes, ..description }, &half, Density::Constant);
+    near(part[0].participation[0], all[0].participation[0], 0.02);
+}
+
+/// Both sides of a disk, the energy in whose film grows with the logarithm of the cutoff.
+#[test]
+fn disks_are_integrated_up_to_their_rim() {
+    for (density, share) in [(Density::Constant, 0.03), (Density::Linear, 0.015)] {
+        for cutoff in [1e-2, 1e-4] {
+            let films = vec![film("disk", None, Some(cutoff))];
+            let description = Description { films, ..Description::default() };
+            let [found] = &shares(&description, &disk(2000), density)[..] else { panic!() };
+            near(found.participation[0], 2.0 * of_disk(cutoff), share);
+            let off = (found.participation[0] - 2.0 * of_disk(cutoff)).abs();
+            assert!(off < found.bars[0] && found.bars[0] < 0.08 * found.participation[0]);
+        }
+    }
+}
+
+/// Metal on silicon: E is that of the disk alone, D in silicon is as many times as large as its
+/// permittivity, and so the energy in the film the square of that.
+#[test]
+fn metal_on_a_substrate_has_a_film_above_and_one_below() {
+    let (eps, cutoff) = (11.7, 1e-3);
+    let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let toward = |layer| film("disk", Some(Toward::Layer(layer)), Some(cutoff));
+    let films = vec![toward(0), toward(1), film("disk", None, Some(cutoff))];
+    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let found = shares(&description, &disk(2000), Density::Linear);
+    let [ms, ma, both] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
+    // The capacitance is that of the mean of both permittivities.
+    let mean = 0.5 * (1.0 + eps);
+    near(ma, of_disk(cutoff) / mean, 0.015);
+    near(ms, eps * eps * ma, 1e-6);
+    near(both, ms + ma, 1e-9);
+}
+
+/// A cube that stands in an interface which is none: its foot, one of six faces, faces the layer
+/// below.
+#[test]
+fn solid_metal_has_its_foot_in_the_layer_below() {
+    let resolution = Resolution::Elements(1200);
+    let mesh = Cube { edge: 1.0, grade: 2.0, resolution }.build().unwrap();
+    let eps = Beyond::Dielectric(2.0);
+    let stack =
+        Stack { axis: 2, at: -0.5, below: eps, layers: vec![], above: eps, tolerance: 1e-6 };
+    let films = [Some(0), Some(1), None].map(|layer| film("cube", layer.map(Toward::Layer), None));
+    let description =
+        Description { stack: Some(stack), films: films.to_vec(), ..Description::default() };
+    let found = shares(&description, &mesh, Density::Constant);
+    let [foot, others, all] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
+    near(foot, others / 5.0, 5e-3);
+    near(foot + others, all, 1e-9);
+}
+
+/// Outward of the disk's rim the field along the plane is 2/pi over r sqrt(r^2 - 1).
+#[test]
+fn a_film_in_the_interface_around_metal() {
+    let (eps, cutoff) = (11.7, 1e-3);
+    let (below, above) = (Beyond::Dielectric(eps), Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: 0.0, below, layers: vec![], above, tolerance: 1e-6 };
+    let place = Place::Interface(0);
+    let films = vec![Film { place, ..film("disk", None, Some(cutoff)) }];
+    let description = Description { stack: Some(stack), films, ..Description::default() };
+    let [found] = &shares(&description, &disk(2000), Density::Linear)[..] else { panic!() };
+    let rim: f64 = (1.0 + cutoff).powi(2);
+    let square = 4.0 / PI * (rim / (rim - 1.0)).ln();
+    let c = 2.0 / PI * 0.5 * (1.0 + eps);
+    near(found.participation[0], THICKNESS * PERMITTIVITY * square / (4.0 * PI * c), 0.015);
+}
+
+/// Over a ground the field goes through the plane beside the disk, too: against sums of its square
+/// at points, outside of a cutoff that triangles resolve.
+#[test]
+fn a_film_in_an_interface_over_a_ground() {
+    let cutoff = 0.03;
+    let layer = StackLayer { thickness: 0.6, permittivity: 3.0 };
+    let (below, above) = (Beyond::Ground, Beyond::Dielectric(1.0));
+    let stack = Stack { axis: 2, at: -0.6, below, layers: vec![layer], above, tolerance: 1e-6 };
+    // Midpoints, equally spaced in the fourth root of what r is beyond the cutoff.
+    let (rings, spokes, far) = (200, 16, 30.0f64);
+    let mut points = Vec::new();
+    let mut areas = Vec::new();
+    for ring in 0..rings {
+        let (s, step) = ((f64::from(ring) + 0.5) / 200.0, far.powf(0.25) / 200.0);
+        let y = s * far.powf(0.25);
+        let r = 1.0 + cutoff + y.powi(4);
+        for spoke in 0..spokes {
+            let (sin, cos) = (f64::from(spoke) * 2.0 * PI / 16.0 + 0.1).sin_cos();
+            points.push([r * cos, r * sin, 0.0]);
+            areas.push(r * 2.0 * PI / 16.0 * 4.0 * y.powi(3) * step);
+        }
+    }
+    let probe = Probe { name: "plane".to_owned(), place: ProbePoints::Points(points) };
+    let films = vec![Film { place: Place::Interface(1), ..film("disk", None, Some(cutoff)) }];
+    let description = Description {
+        conductors: vec![Conductor::new("disk").with(Setting::Potential(1.0))],
+        stack: Some(stack),
+        films,
+        probes: vec![probe],
+        ..Description::default()
+    };
+    let problem = Problem::new(description, disk(4000)).unwrap();
+    let options = Options { density: Density::Linear, ..Options::default() };
+    let solution = problem.solve(&options, &Quiet).unwrap();
+    let c = solution.matrices().maxwell_length[0][0];
+    let probed = &solution.state.as_ref().unwrap().probes[0].field;
+    let [mut sum, mut normal] = [0.0; 2];
+    for ([x, y, z], area) in probed.iter().zip(areas) {
+        // The field in the layer.
+        let through = area * (3.0 * z).powi(2) / PERMITTIVITY;
+        normal += through;
+        sum += through + area * PERMITTIVITY * (x * x + y * y);
+    }
+    let expected = THICKNESS * sum / (4.0 * PI * c);
+    near(solution.films[0].participation[0], expected, 0.02);
+    let (along, through) = ((sum - normal) / PERMITTIVITY, normal * PERMITTIVITY);
+    assert!(through > 0.1 * along, "the tension needs the field through the plane");
+}
+
+/// A metal sphere in a coat: D at the coat's outside is the charge over its area.
+#[test]
+fn films_on_coated_and_coaxial_spheres() {
+    let shells = ConcentricSpheres {
+        inner_radius: 1.0,
+        outer_radius: 1.5,
+        base: SphereBase::Icosahedron,
+        resolution: Resolution::Elements(2560),
+    };
+    let mesh = shells.build().unwrap();
+    let inside = Some(Toward::Medium("outer".to_owned()));
+    let outside = Some(Toward::Medium(SURROUNDINGS.to_owned()));
+    let coat = Dielectric::new("outer", 3.0);
+    let description = Description {
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![coat],
+        films: vec![
+            film("inner", inside, None),
+            film("outer", None, None),
+            film("outer", outside.clone(), None),
+        ],
+        ..Description::default()
+    };
+    let found = shares(&description, &mesh, Density::Constant);
+    let [metal, coat, same] = [0, 1, 2].map(|k: usize| found[k].participation[0]);
+    // q^2/r^4 over 4 pi eps0 and C = q, per eps_f.
+    let c = 1.0 / ((1.0 - 1.0 / 1.5) / 3.0 + 1.0 / 1.5);
+    near(metal, THICKNESS / PERMITTIVITY * c, 0.01);
+    near(coat, THICKNESS / PERMITTIVITY * c / 1.5f64.powi(2), 0.02);
+    near(same, coat, 1e-9);
+    let missing = Description { films: vec![film("inner", outside, None)], ..description };
+    let fault = fault(missing, &mesh);
+    assert_eq!(fault, FilmFault::Nowhere);
+    // Between two spheres of metal, of which the outer one is hollow.
+    let mesh = shells.build().unwrap();
+    let films = vec![film("inner", None, None), film("outer", None, None)];
+    let description = Description { films, relative_permittivity: 2.0, ..Description::default() };
+    let found = shares(&description, &mesh, Density::Constant);
+    let c = 2.0 / (1.0 - 1.0 / 1.5);
+    near(found[0].participation[0], THICKNESS / PERMITTIVITY * c, 0.01);
+    near(found[1].participation[0], THICKNESS / PERMITTIVITY * c / 1.5f64.powi(2), 0.02);
+}
+
+/// A sphere of glass far from a charged one is in a field that is nearly even: E in it is
+/// 3/(2 + eps) of that field, along its surface too.
+#[test]
+fn films_on_dielectrics_have_the_field_along_them() {
+    let (eps, distance) = (5.0, 40.0);
+    let far = moved(&sphere(320), |_| true, &Motion::along([0.0, 0.0, distance]));
+    let parts = [("far", far), ("glass", sphere(1280))];
+    let mesh = join::joined(parts.map(|(name, mesh)| (name.to_owned(), mesh)).to_vec());
+    let groups: Vec<String> = mesh.groups.iter().map(|group| group.label()).collect();
+    let glass = Dielectric { groups: vec![groups[1].clone()], ..Dielectric::new("glass", eps) };
+    let metal = Conductor { groups: vec![groups[0].clone()], ..Conductor::new("far") };
+    let films = vec![film("glass", None, None)];
+    let description = Description {
+        conductors: vec![metal],
+        dielectrics: vec![glass],
+        films,
+        ..Description::default()
+    };
+    let [found] = &shares(&description, &mesh, Density::Constant)[..] else { panic!() };
+    let inside = 3.0 / (2.0 + eps) * 2.0 / distance.powi(2);
+    // Means of cos^2 and sin^2 over a sphere of radius 2.
+    let (normal, along) = ((eps * inside).powi(2) / 3.0, inside.powi(2) * 2.0 / 3.0);
+    let sum = 4.0 * PI * 4.0 * (normal / PERMITTIVITY + along * PERMITTIVITY);
+    near(found.participation[0], THICKNESS * sum / (4.0 * PI * 2.0), 0.02);
+}
+
+fn fault(description: Description, mesh: &Mesh) -> FilmFault {
+    match Problem::new(description, mesh.clone()) {
+        Err(Error::Faults(faults)) => match &faults[..] {
+            [Fault::Film { film: 0, problem, .. }] => problem.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn films_that_cannot_be_are_told() {
+    let with =
+        |film: Film| fault(Description { films: vec![film], ..Description::default() }, &disk(200));
+    let cutoff = Some(0.01);
+    assert_eq!(with(film("disk", None, None)), FilmFault::Sheet("disk".to_owned()));
+    let FilmFault::Unknown { name, available } = with(film("disc", None, cutoff)) else { panic!() };
+    assert_eq!((name.as_str(), available), ("disc", vec!["disk".to_owned()]));
+    assert_eq!(with(film("disk", Some(Toward::Layer(1)), cutoff)), FilmFault::NoStack);
+    let toward = Some(Toward::Medium("oxide".to_owned()));
+    assert!(matches!(with(film("disk", toward, cutoff)), FilmFault::NoMedium { .. }));
+    let thin = Film { thickness: 0.0, ..film("disk", None, cutoff) };
+    assert!(matches!(with(thin), FilmFault::Number { what: "its thickness", .. }));
+    assert!(matches!(with(film("disk", None, Some(-1.0))), FilmFault::Number { .. }));
+    let nowhere =
+        Film { place: Place::On { names: Vec::new(), toward: None }, ..film("disk", None, cutoff) };
+    assert_eq!(with(nowhere), FilmFault::Nothing);
+}
