@@ -224,6 +224,7 @@ pub(crate) fn check_places(
             ((0..mesh.triangles.len()).any(is_interface), "dielectric bodies"),
             (description.forces, "forces"),
             (!description.sensitivities.is_empty(), "sensitivities"),
+            (!description.films.is_empty(), "films"),
         ];
         let refused = refused.iter().filter(|(has, _)| *has);
         faults.extend(refused.map(|(_, what)| fault(stack, StackFault::InSeveral(what))));

@@ -13,6 +13,7 @@ use super::squares::{self, Edge, Square};
 use super::wedge::{self, Face};
 use super::{Film, FilmFault, Place, Toward};
 use crate::edges;
+use crate::layers;
 use crate::media::{self, SURROUNDINGS};
 use crate::problem::Problem;
 
@@ -20,9 +21,8 @@ use crate::problem::Problem;
 /// less.
 const EDGE: f64 = 40.0;
 
-/// The mean field of both sides is that at so many points, [`squares::points`] so far off the
-/// triangle, relative to its size, on either side.
-const AT: usize = 6;
+/// The mean field of both sides is that at points so far off a triangle, relative to its size, on
+/// either side.
 const ASIDE: f64 = 1e-3;
 
 /// Where permittivities on both sides differ by less than this share of their sum, charge tells
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
         parts: &[Part],
     ) -> Result<Self, bem::Error> {
         let images = &problem.symmetry.images;
-        let on_itself = |(t, q): (usize, &f64)| q * images.factor_of(0, t);
+        let on_itself = |(t, q): (usize, &f64)| q * images.factor_of(0, t, 0);
         let charge = unit.charge.iter().enumerate().map(on_itself).collect();
         let parts_with = parts.iter().filter(|part| !part.mean_is_zero);
         let sides = parts_with.flat_map(|part| &part.sides);
@@ -107,26 +107,34 @@ impl<'a> Fields<'a> {
             return Ok(Self { unit, charge, mean: HashMap::new(), gaps });
         }
         let whole = problem.symmetry.sources(&problem.mesh);
-        let total = images.charges(&unit.charge);
-        let at_corners = images.at_corners(&unit.at_corners);
+        let total = images.charges(&unit.charge, 0);
+        let at_corners = images.at_corners(&unit.at_corners, 0);
         let all = bem::Charges { total: &total, at_corners: &at_corners };
         let surface = bem::SurfaceCharge::new(whole, all).roughly();
         let corners = |t: u32| problem.mesh.corners(t as usize);
-        let points: Vec<Vector> = triangles
-            .iter()
-            .flat_map(|&t| {
-                let normal = normal(corners(t));
-                let aside = ASIDE * problem.areas[t as usize].sqrt();
-                squares::points(corners(t))
-                    .into_iter()
-                    .flat_map(move |x| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal))))
-            })
-            .collect();
-        let field = surface.evaluate(&bem::Excitation::default(), &points, true)?.field;
-        let mean = |fields: &[Vector]| {
-            scale(1.0 / AT as f64, fields.iter().fold([0.0; 3], |sum, field| add(sum, *field)))
+        let is_metal = |t: u32| problem.conductors.of_triangle[t as usize].is_some();
+        let first = normal(corners(triangles.first().copied().unwrap_or(0)));
+        let is_level = |t: &u32| dot(normal(corners(*t)), first).abs() > 1.0 - 1e-9;
+        let is_flat = triangles.iter().all(|t| is_metal(*t) && is_level(t));
+        let places = |&t: &u32| -> Vec<Vector> {
+            let normal = normal(corners(t));
+            let aside = ASIDE * problem.areas[t as usize].sqrt();
+            // Next to flat metal the mean of both sides is even, next to facets it is not.
+            let points = match is_flat {
+                true => vec![squares::centroid(corners(t))],
+                false => squares::points(corners(t)).to_vec(),
+            };
+            let both = |x| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal)));
+            points.into_iter().flat_map(both).collect()
         };
-        let mean = triangles.into_iter().zip(field.chunks_exact(AT).map(mean)).collect();
+        let places: Vec<Vec<Vector>> = triangles.iter().map(places).collect();
+        let found = surface.evaluate(&bem::Excitation::default(), &places.concat(), true)?.field;
+        let mut found = found.into_iter();
+        let mut mean = HashMap::new();
+        for (t, places) in triangles.into_iter().zip(&places) {
+            let sum = found.by_ref().take(places.len()).fold([0.0; 3], add);
+            mean.insert(t, scale(1.0 / places.len() as f64, sum));
+        }
         let own = problem.description.relative_permittivity;
         let integral = |(part, points): (&Part, &Vec<Vector>)| {
             let Some(gap) = part.gap.as_ref().filter(|_| !points.is_empty()) else {
@@ -328,7 +336,7 @@ impl Part {
 fn is_even(problem: &Problem) -> bool {
     let stack = problem.description.stack.as_ref();
     let has_two = stack.is_some_and(|stack| stack.layers.is_empty());
-    let is_flat = problem.in_layers.is_some_and(|place| place.low == place.high);
+    let is_flat = problem.in_layers.as_ref().is_some_and(|place| place.low == place.high);
     has_two && is_flat && problem.media.is_none()
 }
 
@@ -449,7 +457,9 @@ impl<'a> Faces<'a> {
         let is_beyond = self
             .problem
             .in_layers
-            .is_some_and(|place| self.layers[t][side].is_some_and(|layer| layer != place.region));
+            .as_ref()
+            .and_then(layers::Place::region)
+            .is_some_and(|own| self.layers[t][side].is_some_and(|layer| layer != own));
         if is_beyond { Flux::Beyond(own) } else { Flux::Mean(own) }
     }
 
@@ -581,19 +591,20 @@ fn outside(problem: &Problem) -> Vec<Option<usize>> {
 
 /// The layer on both sides of each triangle.
 fn layers(problem: &Problem, media: &[[Option<u32>; 2]]) -> Vec<[Option<usize>; 2]> {
-    let (Some(stack), Some(place)) = (&problem.description.stack, problem.in_layers) else {
+    let region = problem.in_layers.as_ref().and_then(layers::Place::region);
+    let (Some(stack), Some(region)) = (&problem.description.stack, region) else {
         return vec![[None; 2]; media.len()];
     };
-    let [low, high] = stack.bounds(place.region);
+    let [low, high] = stack.bounds(region);
     let of = |(t, media): (usize, &[Option<u32>; 2])| {
         let corners = problem.mesh.corners(t);
         let lies_at = |height: f64| corners.iter().all(|x| x[stack.axis] == height);
         let is_up = usize::from(normal(corners)[stack.axis] < 0.0);
         // Above and below.
         let [above, below] = match (lies_at(low), lies_at(high)) {
-            (true, _) => [Some(place.region), place.region.checked_sub(1)],
-            (_, true) => [Some(place.region + 1), Some(place.region)],
-            _ => [Some(place.region); 2],
+            (true, _) => [Some(region), region.checked_sub(1)],
+            (_, true) => [Some(region + 1), Some(region)],
+            _ => [Some(region); 2],
         };
         let mut both = [above, below];
         both.rotate_left(is_up);

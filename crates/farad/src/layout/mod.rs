@@ -27,6 +27,10 @@ use crate::roles::{self, Role, Roles};
 use crate::units::LengthUnit;
 use scene::{Claim, Place, Scene};
 
+/// Images of metal in so many layers at most: each layer sees others by images of its own, and what
+/// these cost grows as the square of their number.
+const LAYERS_OF_METAL: usize = 3;
+
 /// Layers' images are as exact as the first of these for which there are few enough.
 const IMAGES: [f64; 3] = [1e-6, 1e-5, 1e-4];
 
@@ -259,7 +263,7 @@ impl Model {
     }
 }
 
-/// The layers without end, in grid units, if there is nothing but these and metal in one of them.
+/// The layers without end, in grid units, if there is nothing but these and metal in some of them.
 fn stack(scene: &Scene) -> Option<Stack> {
     if scene.claims.iter().any(|claim| !matches!(claim.place, Place::Field)) {
         return None;
@@ -291,10 +295,10 @@ fn stack(scene: &Scene) -> Option<Stack> {
     }
     let at = layers.first().map_or(top, |(low, _)| *low);
     let bounds: Vec<f64> = layers.iter().map(|(low, _)| *low).chain([top]).collect();
-    // An interface inside of metal, or metal on both sides of one.
-    let [low, high] = scene.metal.map(|corner| corner[UP]);
+    // An interface inside of metal.
     let inner = if layers.is_empty() { &[][..] } else { &bounds };
-    if inner.iter().any(|bound| low < *bound && high > *bound) {
+    let is_cut = |[low, high]: [f64; 2]| inner.iter().any(|bound| low < *bound && high > *bound);
+    if scene.metals.iter().any(|metal| is_cut(metal.heights)) {
         return None;
     }
     let layers = layers.iter().zip(&bounds[1..]).map(|((low, permittivity), high)| StackLayer {
@@ -319,9 +323,24 @@ fn with_images(stack: Stack, scene: &Scene) -> Option<Stack> {
     }
     let [low, high] = scene.metal;
     let size = (0..3).map(|k| (high[k] - low[k]).powi(2)).sum::<f64>().sqrt();
-    let region = stack.region(low[UP], high[UP], 0.0)?;
+    let mut regions = match stack.region(low[UP], high[UP], 0.0) {
+        Some(region) => vec![region],
+        None => {
+            let of = |[low, high]: [f64; 2]| stack.region(low, high, 0.0);
+            let each = scene.metals.iter().map(|metal| of(metal.heights));
+            each.collect::<Option<Vec<usize>>>()?
+        }
+    };
+    regions.sort_unstable();
+    regions.dedup();
+    if regions.len() > LAYERS_OF_METAL {
+        return None;
+    }
     let all = IMAGES.into_iter().map(|tolerance| Stack { tolerance, ..stack.clone() });
-    all.into_iter().find(|stack| stack.images(region, size).is_ok())
+    all.into_iter().find(|stack| match regions[..] {
+        [region] => stack.images(region, size).is_ok(),
+        _ => bem::Between::new(stack, &regions, size).is_ok(),
+    })
 }
 
 fn ground(scene: &Scene, height: impl Fn(f64) -> f64) -> Vec<Mirror> {
