@@ -144,7 +144,7 @@ fn everything(images: &Images, n: usize, density: Density, method: Method) -> Fo
     let driven = &answer.responses[2];
     let whole = images.mesh(&mesh);
     let (total, at_corners) =
-        (images.charges(&driven.charge), images.at_corners(&driven.at_corners));
+        (images.charges(&driven.charge, 0), images.at_corners(&driven.at_corners, 0));
     let charges = Charges { total: &total, at_corners: &at_corners };
     let surface = SurfaceCharge::new(&whole, charges);
     let places: Vec<[f64; 3]> = excitations[2].charges.iter().map(|q| q.position).collect();

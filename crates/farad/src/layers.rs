@@ -56,6 +56,11 @@ impl Place {
         if let [region] = self.regions[..] { Some(region) } else { None }
     }
 
+    /// The regions with surfaces, and their relative permittivities.
+    pub(crate) fn media(&self) -> Vec<(usize, f64)> {
+        self.regions.iter().copied().zip(self.permittivities.iter().copied()).collect()
+    }
+
     /// Relative permittivity that potentials are relative to: that of the lowest region.
     pub(crate) fn reference(&self) -> f64 {
         self.permittivities.first().copied().unwrap_or(1.0)
@@ -295,7 +300,7 @@ mod tests {
 
     fn found(stack: &bem::Stack) -> Result<f64, StackFault> {
         let found = find(stack, &testing::sphere(), |_| true, |_| true);
-        found.map(|found| found.permittivity).map_err(|faults| match faults[..] {
+        found.map(|found| found.reference()).map_err(|faults| match faults[..] {
             [Fault::Stack { problem, .. }] => problem,
             _ => panic!("{faults:?}"),
         })
@@ -307,10 +312,9 @@ mod tests {
         // From -1 to 1, in what is above, through an interface, at and in the ground.
         let at = |at: f64| bem::Stack { at, ..stack() };
         assert_eq!(found(&at(-5.0)), Ok(2.0));
-        let through = StackFault::Through { low: -1.0, high: 1.0, at: -0.5 };
-        assert_eq!(found(&at(-4.5)), Err(through));
+        assert!(matches!(found(&at(-4.5)), Err(StackFault::Through { at: -0.5, .. })));
         assert!(matches!(found(&at(-1.0)), Err(StackFault::Shorted { at: -1.0, .. })));
-        assert_eq!(found(&at(5.0)), Err(StackFault::InGround { low: -1.0, high: 1.0 }));
+        assert!(matches!(found(&at(5.0)), Err(StackFault::InGround { .. })));
     }
 
     #[test]

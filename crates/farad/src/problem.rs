@@ -269,6 +269,12 @@ impl Problem {
 }
 
 impl Problem {
+    /// The layers that surfaces are in, from the lowest on, and their relative permittivities: 0 is
+    /// what is below all layers. Empty without layers.
+    pub fn layers(&self) -> Vec<(usize, f64)> {
+        self.in_layers.as_ref().map_or_else(Vec::new, layers::Place::media)
+    }
+
     /// Relative permittivity of the medium around all bodies where a triangle is.
     pub(crate) fn surroundings(&self, triangle: usize) -> f64 {
         match &self.in_layers {

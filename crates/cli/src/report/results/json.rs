@@ -428,8 +428,17 @@ fn conductors(run: &Run<'_>) -> Vec<Conductor> {
         .collect()
 }
 
-/// The surrounding medium, then the dielectrics.
+/// The surrounding medium, then the dielectrics; layers where surfaces are in several.
 fn media(run: &Run<'_>) -> Vec<Medium> {
+    let layers = run.problem.layers();
+    if layers.len() > 1 {
+        let medium = |(layer, relative_permittivity)| Medium {
+            name: format!("layer {layer}"),
+            relative_permittivity,
+            triangles: 0,
+        };
+        return layers.into_iter().map(medium).collect();
+    }
     let Some(media) = &run.problem.media() else {
         return vec![Medium {
             name: farad::SURROUNDINGS.to_owned(),

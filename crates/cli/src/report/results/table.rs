@@ -102,6 +102,10 @@ fn conductors(run: &Run<'_>) -> String {
         });
         let header = ["medium", "eps_r", "triangles of its boundary"].map(str::to_owned);
         let _ = write!(text, "\n{}", aligned_table(header.to_vec(), rows));
+    } else if let [_, _, ..] = run.problem.layers()[..] {
+        let layers = run.problem.layers();
+        let media: Vec<String> = layers.iter().map(|(_, eps)| eps.to_string()).collect();
+        let _ = writeln!(text, "  in layers of eps_r = {}", media.join(", "));
     } else if run.problem.description().relative_permittivity != 1.0 {
         let _ = writeln!(
             text,
