@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Layers without end ([stack], [[layer]]) against conformal mapping and against meshed layers.
+"""Layers without end ([stack], [[layer]]) against conformal mapping, lines in two dimensions and meshed layers.
 
     cargo build --release
     python3 benches/layers.py [FARAD]
@@ -33,6 +33,37 @@ def elliptic(k):
 
 def ratio(k):
     return elliptic(math.sqrt(1 - k * k)) / elliptic(k)
+
+
+def microstrip(width, height, eps, terms=24):
+    """C/eps0 per length of a strip without thickness on a grounded slab, by Chebyshev polynomials over
+    the root of 1 - t^2 and the slab's images."""
+    a, r = width / 2, (1 - eps) / (1 + eps)
+    images, factor, n = [], -(1 - r * r), 1
+    while abs(factor) > 1e-15:
+        images.append((2 * n * height, factor))
+        factor, n = factor * r, n + 1
+    angles = [math.pi * (k + 0.5) / terms for k in range(terms)]
+    t = [math.cos(angle) for angle in angles]
+    rows = []
+    for x, angle in zip(t, angles):
+        smooth = [sum(0.5 * w * math.log((a * (x - s)) ** 2 + d * d) for d, w in images) for s in t]
+        row = []
+        for m in range(terms):
+            own = math.log(a / 2) * math.pi if m == 0 else -math.pi / m * math.cos(m * angle)
+            others = math.pi / terms * sum(f * math.cos(m * other) for f, other in zip(smooth, angles))
+            row.append(-a / (2 * math.pi) * ((1 + r) * own + others))
+        rows.append(row + [1.0])
+    for i in range(terms):
+        pivot = max(range(i, terms), key=lambda k: abs(rows[k][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for k in range(i + 1, terms):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [u - factor * v for u, v in zip(rows[k], rows[i])]
+    x = [0.0] * terms
+    for i in reversed(range(terms)):
+        x[i] = (rows[i][-1] - sum(rows[i][k] * x[k] for k in range(i + 1, terms))) / rows[i][i]
+    return a * math.pi * x[0]
 
 
 class Geometry:
@@ -134,10 +165,18 @@ def main(arguments):
     program = Path(arguments[0] if arguments else ROOT / "target/release/farad").resolve()
     with tempfile.TemporaryDirectory() as folder:
         farad = Farad(program, Path(folder))
-        print("| line | triangles | C/(eps0 length) | conformal mapping | off by | s |\n|---|---|---|---|---|---|")
+        print("| line | triangles | C/(eps0 length) | exact | off by | s |\n|---|---|---|---|---|---|")
         stack = '[stack]\nat = -0.5\nbelow = "ground"\nabove = "ground"\n[[layer]]\nthickness = 1\nrelative_permittivity = 4'
         k = 1 / math.cosh(math.pi / 2)
         line(farad, "stripline", [("s", -0.5, 1.0)], stack, 16 * ratio(k), maxwell)
+        # A strip in the interface between two layers of the same thickness is in their mean.
+        two = stack.replace("thickness = 1\n", "thickness = 0.5\n")
+        two += "\n[[layer]]\nthickness = 0.5\nrelative_permittivity = 2"
+        line(farad, "stripline, two layers", [("s", -0.5, 1.0)], two, 12 * ratio(k), maxwell)
+        slab = '[stack]\nat = -1\nbelow = "ground"\n[[layer]]\nthickness = 1\nrelative_permittivity = '
+        for eps in (1.0, 11.7):
+            name = f"microstrip, eps {eps:g}"
+            line(farad, name, [("s", -0.5, 1.0)], slab + str(eps), microstrip(1.0, 1.0, eps), maxwell)
         # A centre strip of half width a between grounds from b to c: Q on it, -Q on both of them.
         a, b, c = 0.5, 1.1, 3.0
         strips = [("s", -a, 2 * a), ("g", -c, c - b), ("g", b, c - b)]
