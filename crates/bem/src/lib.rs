@@ -30,8 +30,8 @@ mod testing;
 
 pub use constants::OF_ACTION;
 pub use error::Error;
+pub use geometry::between::Between;
 pub use geometry::exponentials::TooCoarse;
-pub use geometry::images::Between;
 pub use geometry::images::{Images, Mirror};
 pub use geometry::stack::{Beyond, Layer as StackLayer, LayerImage, Stack};
 pub use geometry::triangle::Triangle;

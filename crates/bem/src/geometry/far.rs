@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use simd::{Elementary, Real, Simd, Task};
 
-use crate::geometry::panels::Image;
+use crate::geometry::image::Image;
 use crate::geometry::triangle::Vec3;
 
 /// Images nearer than this, in half the longest sides of the box, are sources like the surface

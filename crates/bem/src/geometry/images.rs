@@ -17,8 +17,8 @@ use std::sync::Arc;
 use mesh::Mesh;
 use mesh::mirror::{self, Plane};
 
-use crate::geometry::exponentials::TooCoarse;
-use crate::geometry::stack::{LayerImage, Stack};
+use crate::geometry::between::Between;
+use crate::geometry::stack::LayerImage;
 
 /// Corners this near to an interface, relative to the largest coordinate, lie in it.
 const IN_PLANE: f64 = 1e-12;
@@ -30,70 +30,6 @@ pub struct Mirror {
     pub plane: Plane,
     /// Whether images have the opposite charge, so that the potential in the plane is 0.
     pub odd: bool,
-}
-
-/// Images in layers of charges in some regions, for potentials in each of these.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Between {
-    regions: usize,
-    /// What charges count, shape (images, regions of potentials, regions of charges); image 0 is
-    /// what is there.
-    weights: Vec<f64>,
-    /// Places of all others.
-    images: Vec<LayerImage>,
-}
-
-impl Between {
-    /// For these regions of a stack, with surfaces of this size; potentials are relative to those
-    /// in a medium like the first region.
-    ///
-    /// # Errors
-    /// [`TooCoarse`].
-    pub fn new(stack: &Stack, regions: &[usize], size: f64) -> Result<Self, TooCoarse> {
-        let count = regions.len();
-        let mut found = Self { regions: count, weights: vec![0.0; count * count], images: vec![] };
-        let relative = |region: &usize| stack.permittivity(*region).unwrap_or(f64::NAN);
-        let reference = regions.first().map_or(1.0, relative);
-        for (s, from) in regions.iter().enumerate() {
-            let unit = reference / relative(from);
-            found.weights[s * count + s] = unit;
-            for image in stack.images(*from, size)? {
-                found.add(&image, [s, s], unit);
-            }
-            let above = regions.iter().enumerate().filter(|(_, to)| *to > from);
-            for (t, to) in above {
-                // What a charge does there a charge there does here.
-                for image in stack.images_above([*from, *to], size)? {
-                    found.add(&image, [t, s], unit);
-                    found.add(&image.back(), [s, t], unit);
-                }
-            }
-        }
-        Ok(found)
-    }
-
-    /// Adds an image of charges in the second region for potentials in the first.
-    fn add(&mut self, image: &LayerImage, [to, from]: [usize; 2], factor: f64) {
-        let is_same = |other: &LayerImage| {
-            other.is_mirrored == image.is_mirrored && other.shift == image.shift
-        };
-        let is_itself = !image.is_mirrored && image.shift == 0.0;
-        let index = match self.images.iter().position(is_same) {
-            _ if is_itself => 0,
-            Some(known) => known + 1,
-            None => {
-                self.images.push(LayerImage { weight: 0.0, ..*image });
-                let more = self.regions * self.regions;
-                self.weights.resize(self.weights.len() + more, 0.0);
-                self.images.len()
-            }
-        };
-        self.weights[(index * self.regions + to) * self.regions + from] += factor * image.weight;
-    }
-
-    fn weight(&self, layer: usize, to: usize, from: usize) -> f64 {
-        self.weights.get((layer * self.regions + to) * self.regions + from).copied().unwrap_or(0.0)
-    }
 }
 
 /// All images in planes that are perpendicular to each other, and in layers.
@@ -141,7 +77,7 @@ impl Images {
     /// The same with images in layers of surfaces of this mesh that are in several regions: that
     /// of each triangle, as an index of [`Between::new`]'s; none where all are in the first.
     pub fn with_regions(self, between: Between, region: Vec<u32>, mesh: &Mesh) -> Self {
-        let with_layers = self.with_layers(between.images.clone(), mesh);
+        let with_layers = self.with_layers(between.images().to_vec(), mesh);
         Self { between: Some(Arc::new((between, region))), ..with_layers }
     }
 
@@ -201,14 +137,9 @@ impl Images {
             Ok(index) if on > 0 => index as u32 + 1,
             _ => 0,
         };
-        let between = self.between.as_deref().map(|(between, region)| {
-            let images = kept.iter().map(|&layer| between.images[layer - 1]).collect();
-            let pairs = between.regions * between.regions;
-            let weights = |&layer: &usize| &between.weights[layer * pairs..(layer + 1) * pairs];
-            let weights = [0].iter().chain(&kept).flat_map(weights).copied().collect();
-            let between = Between { images, weights, ..*between };
-            Arc::new((between, region.clone()))
-        });
+        let between = self.between.as_deref();
+        let between =
+            between.map(|(between, region)| Arc::new((between.only(&kept), region.clone())));
         Self {
             mirrors: self.mirrors.clone(),
             layers: kept.iter().map(|&layer| self.layers[layer - 1]).collect(),

@@ -1,7 +1,9 @@
 //! Panels, their images in planes, and who is near whom.
 
+pub(crate) mod between;
 pub(crate) mod exponentials;
 pub(crate) mod far;
+pub(crate) mod image;
 pub(crate) mod images;
 pub(crate) mod neighbours;
 pub(crate) mod panels;

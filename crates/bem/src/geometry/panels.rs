@@ -7,6 +7,7 @@ use mesh::Mesh;
 use rayon::prelude::*;
 
 use crate::geometry::far::{FarImages, Weight};
+use crate::geometry::image::{ITSELF, Image};
 use crate::geometry::images::Images;
 use crate::geometry::patch::Patch;
 use crate::geometry::triangle::{self, Triangle, Vec3};
@@ -70,56 +71,6 @@ pub(crate) struct Panels {
     factors: Vec<f64>,
     /// Images that are not among these.
     far: Option<Arc<FarImages>>,
-}
-
-/// An image in scaled coordinates: x_k becomes `scale[k]` x_k + `shift[k]`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Image {
-    /// 1, or -1 where it is mirrored.
-    pub(crate) scale: [f64; 3],
-    pub(crate) shift: [f64; 3],
-    /// What charges are multiplied by, with one region, unless a panel lies on its own image.
-    pub(crate) factor: f64,
-}
-
-/// What is there itself.
-const ITSELF: Image = Image { scale: [1.0; 3], shift: [0.0; 3], factor: 1.0 };
-
-impl Image {
-    /// Image `g` in coordinates (x - centre) / scale.
-    pub(crate) fn of(images: &Images, g: usize, (centre, scale): (&Vec3, f64)) -> Self {
-        // What becomes of the centre, the origin here, tells the shift.
-        let moved = Vec3::from(images.reflect(g, (*centre).into()));
-        Self {
-            scale: images.flips(g).map(|flip| if flip { -1.0 } else { 1.0 }),
-            shift: ((moved - centre) / scale).into(),
-            factor: images.factor(g),
-        }
-    }
-
-    pub(crate) fn place(&self, x: &Vec3) -> Vec3 {
-        Vec3::from_fn(|k, _| self.scale[k] * x[k] + self.shift[k])
-    }
-
-    /// x_k becomes `map[k]` x_k + `map[3 + k]`; charges are multiplied by `map[6]`.
-    pub(crate) fn map(&self) -> [f64; 7] {
-        let ([a, b, c], [s, t, u]) = (self.scale, self.shift);
-        [a, b, c, s, t, u, self.factor]
-    }
-
-    fn is_mirrored(&self) -> bool {
-        self.scale.iter().product::<f64>() < 0.0
-    }
-
-    fn of_patch(&self, patch: &Patch) -> Patch {
-        patch.moved_to(&self.scale, &self.shift, self.is_mirrored())
-    }
-
-    fn of_panel(&self, corners: &[Vec3; 3]) -> [Vec3; 3] {
-        let [a, b, c] = corners.each_ref().map(|v| self.place(v));
-        // One that is mirrored is run around the other way.
-        if self.is_mirrored() { [a, c, b] } else { [a, b, c] }
-    }
 }
 
 impl Panels {
@@ -346,7 +297,9 @@ impl Panels {
             let weight =
                 |k: usize, to: usize, from: usize| images.factor_between(seen[k], to, from);
             let weights: ([usize; 2], Weight<'_>) = ([regions; 2], &weight);
-            let found = FarImages::apart(self.bounds(), &all, weights, &|k| k, tolerance);
+            // An image and the one that shows it are near together.
+            let group = |k: usize| seen[k].min(images.back(seen[k]));
+            let found = FarImages::apart(self.bounds(), &all, weights, &group, tolerance);
             if let Some((near, far)) = found {
                 seen = near.into_iter().map(|k| seen[k]).collect();
                 self.far = Some(Arc::new(far));
@@ -365,7 +318,6 @@ impl Panels {
             self.region = triangle.iter().map(|&t| images.region(t as usize) as u32).collect();
             self.weights = seen.iter().flat_map(|&g| weights(g)).collect();
         }
-        // An image and the one that shows it are as far away.
         let back = |&g: &usize| seen.binary_search(&images.back(g)).unwrap_or(0);
         self.back = seen.iter().map(back).collect();
         for image in &self.images[1..] {

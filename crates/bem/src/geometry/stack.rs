@@ -134,7 +134,7 @@ impl Stack {
         (0..self.layers.len() + 2).filter(has_all).collect()
     }
 
-    /// The images of charges in a region for potentials in it, of a structure of this size. XX
+    /// The images of charges in a region for potentials in it, of a structure of this size.
     ///
     /// # Errors
     /// [`TooCoarse`].
@@ -153,7 +153,7 @@ impl Stack {
         };
         let adjacent = [Some(thickness), below.first(), above.first()];
         let fit = self.fit(size, adjacent.into_iter().flatten());
-        let mut images = Images::new(self.axis);
+        let mut images = Fitted::new(self.axis);
         let (down, up) = (low.is_finite(), high.is_finite());
         if !self.is_closed() {
             if down {
@@ -165,7 +165,7 @@ impl Stack {
             if down && up {
                 images.both_ways(2.0 * thickness, &fit.terms(&|k| reflected(k)[2])?);
             }
-            return Ok(images.found());
+            return Ok(images.all);
         }
         // Between grounds d, u and b grow as 1/k, d + b and u + b do not, and of b, in all four
         // images, potentials see 2 k H times it.
@@ -176,7 +176,7 @@ impl Stack {
         images.mirrored(2.0 * low, -1.0, -1.0, &grown);
         images.mirrored(2.0 * high, 1.0, -1.0, &grown);
         images.both_ways(2.0 * thickness, &grown);
-        Ok(images.found())
+        Ok(images.all)
     }
 
     /// The images of charges in a region for potentials in one above it, in units of what charges
@@ -223,7 +223,7 @@ impl Stack {
         let fit = self.fit(size, nearest.chain(above.last().and_then(Seen::first)));
         let (low, high) = (self.bounds(from)[0], self.bounds(to)[1]);
         let apart = 2.0 * (high - low);
-        let mut images = Images::new(self.axis);
+        let mut images = Fitted::new(self.axis);
         if !self.is_closed() {
             images.shifted(0.0, -1.0, 1.0, &fit.terms(&|k| of(k)[0])?);
             if low.is_finite() {
@@ -235,7 +235,7 @@ impl Stack {
             if apart.is_finite() {
                 images.shifted(apart, 1.0, 1.0, &fit.terms(&|k| of(k)[3])?);
             }
-            return Ok(images.found());
+            return Ok(images.all);
         }
         // Between grounds, all four grow as 1/k; sums with the first that cancel do not.
         let grown = Fit { growing: Some(apart), ..fit }.terms(&|k| of(k)[0])?;
@@ -247,7 +247,7 @@ impl Stack {
         images.mirrored(2.0 * low, -1.0, 1.0, &fit.terms(&|k| sum(k, 1))?);
         images.mirrored(2.0 * high, 1.0, 1.0, &fit.terms(&|k| sum(k, 2))?);
         images.shifted(apart, 1.0, 1.0, &fit.terms(&|k| of(k)[3] - of(k)[0])?);
-        Ok(images.found())
+        Ok(images.all)
     }
 
     /// How what reflects next to layers of these thicknesses is fitted.
@@ -274,13 +274,13 @@ impl Stack {
     }
 }
 
-/// Images of the terms of fits: distances, and weights.
-struct Images {
+/// Images made of the terms of fits, distances and weights; those at one place are one.
+struct Fitted {
     axis: usize,
     all: Vec<LayerImage>,
 }
 
-impl Images {
+impl Fitted {
     fn new(axis: usize) -> Self {
         Self { axis, all: Vec::new() }
     }
@@ -309,10 +309,6 @@ impl Images {
     fn both_ways(&mut self, shift: f64, terms: &[(f64, f64)]) {
         self.shifted(shift, 1.0, 1.0, terms);
         self.shifted(-shift, -1.0, 1.0, terms);
-    }
-
-    fn found(self) -> Vec<LayerImage> {
-        self.all
     }
 }
 

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use super::{Charges, Values};
 use crate::Images;
 use crate::geometry::far::FarImages;
-use crate::geometry::panels::{Image, Panels};
+use crate::geometry::image::Image;
+use crate::geometry::panels::Panels;
 use crate::geometry::triangle::Vec3;
 use crate::quadrature::sums::Rule;
 

@@ -2,7 +2,7 @@
 
 use simd::Elementary;
 
-use crate::geometry::panels::Image;
+use crate::geometry::image::Image;
 
 /// As many symmetric matrices as there are lanes, all of one size, and the last column of each
 /// one's inverse.

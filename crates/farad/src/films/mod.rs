@@ -1,6 +1,7 @@
 //! Shares of the energy in thin films on surfaces: what dielectric loss at interfaces is weighted
 //! with (docs/math.md, "Films").
 
+mod faces;
 mod gap;
 mod sides;
 mod squares;

@@ -1,29 +1,27 @@
-//! Conductors in several layers without end, and potentials there, against what they are the same
-//! as.
-
-#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
+//! Conductors in several layers, and potentials there.
 
 use std::f64::consts::PI;
 
-use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
+use farad::bem::{Beyond, Density, Method, Stack};
 use farad::mesh::generate::{Cube, Plate, Resolution, Sphere, SphereBase};
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, join};
-use farad::{
-    Conductor, Description, Options, Probe, ProbePoints, Problem, Quiet, Setting, Solution,
-};
+use farad::{Conductor, Description, Options, Probe, ProbePoints, Setting, Solution};
 
-/// The solver's tolerance, and what results that are the same by theory may differ by.
+use super::{AIR, in_stack, maxwell, same, solved};
+
+/// What costs more than in one layer is solved to this.
 const TOLERANCE: f64 = 1e-5;
-const SAME: f64 = 5e-5;
+const SAME: f64 = 5.0 * TOLERANCE;
 
-const AIR: Beyond = Beyond::Dielectric(1.0);
 const SILICON: Beyond = Beyond::Dielectric(11.7);
 
 fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
-    let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
-    let layers = layers.iter().map(layer).collect();
-    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
+    Stack { tolerance: 0.1 * TOLERANCE, ..super::stack(below, layers, above) }
+}
+
+fn options(method: Method, density: Density) -> Options {
+    Options { tolerance: TOLERANCE, ..super::options(method, density) }
 }
 
 fn cube(middle: [f64; 3]) -> Mesh {
@@ -53,36 +51,8 @@ fn scene() -> Mesh {
     join::joined(parts.into_iter().map(|(name, mesh)| (name.to_owned(), mesh)).collect())
 }
 
-fn options(method: Method, density: Density) -> Options {
-    Options { method, density, tolerance: TOLERANCE, ..Options::default() }
-}
-
-fn solved(description: Description, mesh: Mesh, options: &Options) -> Solution {
-    let problem = Problem::new(description, mesh).unwrap();
-    let solution = problem.solve(options, &Quiet).unwrap();
-    assert!(solution.converged());
-    assert!(!solution.failed_checks(), "{:?}", solution.warnings);
-    solution
-}
-
-fn in_stack(stack: Stack) -> Description {
-    Description { stack: Some(stack), ..Description::default() }
-}
-
-fn maxwell(solution: &Solution) -> Vec<f64> {
-    solution.matrices().maxwell_farad.concat()
-}
-
 fn bars(solution: &Solution) -> Vec<f64> {
     solution.matrix_bars().unwrap().maxwell_farad.concat()
-}
-
-fn same(found: &[f64], exact: &[f64], within: f64) {
-    let largest = exact.iter().map(|x| x.abs()).fold(0.0, f64::max);
-    assert_eq!(found.len(), exact.len());
-    for (a, b) in found.iter().zip(exact) {
-        assert!((a - b).abs() < within * largest, "{found:?} is not {exact:?}");
-    }
 }
 
 /// The field of a sphere whose middle is in an interface goes along it: the sphere has the

@@ -1,27 +1,17 @@
-//! Problems in layers without end, against what they are the same as.
+//! Surfaces that are all in one layer.
 
-#![allow(clippy::unwrap_used)] // helpers of tests are not seen as tests
-
-use farad::bem::{Beyond, Density, Method, Stack, StackLayer};
+use farad::bem::{Beyond, Density, Method, Stack};
 use farad::mesh::generate::{Cube, Disk, Plate, Resolution, Sphere, SphereBase};
 use farad::mesh::transform::{Motion, moved};
 use farad::mesh::{Mesh, join};
 use farad::{
-    Conductor, Description, Fault, Mirror, Options, Plane, Probe, ProbePoints, Problem, Quiet,
-    Setting, Solution, StackFault,
+    Conductor, Description, Fault, Mirror, Plane, Probe, ProbePoints, Problem, Setting, StackFault,
 };
 
-/// The solver's tolerance, and what results that are the same by theory may differ by.
-const TOLERANCE: f64 = 1e-6;
-const SAME: f64 = 5e-6;
+use super::{AIR, TOLERANCE, in_stack, maxwell, options, same, solved, stack};
 
-fn stack(below: Beyond, layers: &[(f64, f64)], above: Beyond) -> Stack {
-    let layer = |&(thickness, permittivity): &(f64, f64)| StackLayer { thickness, permittivity };
-    let layers = layers.iter().map(layer).collect();
-    Stack { axis: 2, at: 0.0, below, layers, above, tolerance: 0.1 * TOLERANCE }
-}
-
-const AIR: Beyond = Beyond::Dielectric(1.0);
+/// What results that are the same by theory may differ by.
+const SAME: f64 = 5.0 * TOLERANCE;
 
 /// Two films in the plane z = 0, 1 x 1 with a gap of 0.3.
 fn films() -> Mesh {
@@ -42,34 +32,6 @@ fn standing(above: f64) -> Mesh {
         Sphere { radius: 0.5, base: SphereBase::Octahedron, resolution: Resolution::Elements(200) };
     let sphere = moved(&sphere.build().unwrap(), |_| true, &Motion::along([1.6, 0.2, above + 0.7]));
     join::joined(vec![("a".into(), cube), ("b".into(), sphere)])
-}
-
-fn options(method: Method, density: Density) -> Options {
-    Options { method, density, tolerance: TOLERANCE, ..Options::default() }
-}
-
-fn solved(description: Description, mesh: Mesh, options: &Options) -> Solution {
-    let problem = Problem::new(description, mesh).unwrap();
-    let solution = problem.solve(options, &Quiet).unwrap();
-    assert!(solution.converged());
-    assert!(!solution.failed_checks(), "{:?}", solution.warnings);
-    solution
-}
-
-fn maxwell(solution: &Solution) -> Vec<f64> {
-    solution.matrices().maxwell_farad.concat()
-}
-
-fn in_stack(stack: Stack) -> Description {
-    Description { stack: Some(stack), ..Description::default() }
-}
-
-fn same(found: &[f64], exact: &[f64], within: f64) {
-    let largest = exact.iter().map(|x| x.abs()).fold(0.0, f64::max);
-    assert_eq!(found.len(), exact.len());
-    for (a, b) in found.iter().zip(exact) {
-        assert!((a - b).abs() < within * largest, "{found:?} is not {exact:?}");
-    }
 }
 
 /// Films between two half-spaces are those in their mean: values and bars, by all methods.
