@@ -25,19 +25,19 @@ fn options(method: Method, density: Density) -> Options {
 }
 
 fn cube(middle: [f64; 3]) -> Mesh {
-    let cube = Cube { edge: 0.6, grade: 2.0, resolution: Resolution::Elements(108) };
+    let cube = Cube { edge: 0.6, grade: 2.0, resolution: Resolution::Elements(48) };
     moved(&cube.build().unwrap(), |_| true, &Motion::along(middle))
 }
 
 /// Octahedra, cut in triangles, have vertices in the plane through their middle.
 fn sphere(middle: [f64; 3], radius: f64) -> Mesh {
-    let resolution = Resolution::Elements(200);
+    let resolution = Resolution::Elements(128);
     let sphere = Sphere { radius, base: SphereBase::Octahedron, resolution };
     moved(&sphere.build().unwrap(), |_| true, &Motion::along(middle))
 }
 
 fn film(middle: [f64; 3]) -> Mesh {
-    let plate = Plate { width: 0.8, height: 0.5, grade: 2.0, resolution: Resolution::Elements(98) };
+    let plate = Plate { width: 0.8, height: 0.5, grade: 2.0, resolution: Resolution::Elements(32) };
     moved(&plate.build().unwrap(), |_| true, &Motion::along(middle))
 }
 
