@@ -127,6 +127,11 @@ unsafe impl<T: Real, const N: usize> Simd for Array<T, N> {
         self.zip(other, |a, b| a.exponent() - b.exponent())
     }
 
+    #[inline(always)]
+    fn shift_into_exponent(self) -> Self {
+        self.map(T::shift_into_exponent)
+    }
+
     #[inline(never)]
     fn call<C: Call>(call: C) -> C::Output {
         call.call()

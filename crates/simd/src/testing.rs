@@ -71,6 +71,8 @@ mod tests {
             assert_eq!(columns[0].quick_sum().to_f64(), total);
             let counted: Vec<T> = (0..n).map(|i| T::of(1.0 + i as f64)).collect();
             let (v, of) = (V::load(&counted), |value| V::splat(T::of(value)));
+            let origin = if T::IS_SINGLE { 2f64.powi(23) + 127.0 } else { 2f64.powi(52) + 1023.0 };
+            let origin = of(origin);
             let results = [
                 v.add(of(0.5)),
                 v.sub(of(0.5)),
@@ -86,6 +88,7 @@ mod tests {
                 v.zero_unless_above(v, of(1.5)),
                 v.mantissa(),
                 v.exponent_less(of(0.5)),
+                v.sub(of(1.0)).add(origin).shift_into_exponent(),
             ];
             for (i, x) in counted.iter().map(|x| x.to_f64()).enumerate() {
                 let exponent = x.log2().floor();
@@ -104,6 +107,7 @@ mod tests {
                     if x > 1.5 { x } else { 0.0 },
                     x / exponent.exp2(),
                     exponent + 1.0,
+                    (x - 1.0).exp2(),
                 ];
                 for (found, exact) in results.iter().zip(exact) {
                     assert_eq!(found.lanes()[i].to_f64(), exact);
@@ -168,6 +172,44 @@ mod tests {
             assert!(rough < 1.3e-10 && full < 1e-13, "{level:?} {rough:e} {full:e}");
             let [rough, full] = dispatch::<f32, _>(level, Roots);
             assert!(rough < 3e-7 && full < 1.2e-7, "{level:?} {rough:e} {full:e}");
+        }
+    }
+
+    /// The largest relative errors of exponentials that are not full, and of those that are.
+    struct Exponentials;
+
+    impl<T: Real> Task<T> for Exponentials {
+        type Output = [f64; 2];
+
+        #[inline(always)]
+        fn run<V: Simd<Scalar = T>>(self) -> [f64; 2] {
+            let mut worst = [0.0f64; 2];
+            let range = if T::IS_SINGLE { 87.0 } else { 708.0 };
+            for i in -40_000..=40_000 {
+                let x = T::of(range * (f64::from(i) / 40_000.0).powi(3));
+                let exact = x.to_f64().exp();
+                let [rough] = V::exponentials::<1, false>([V::splat(x)]);
+                let [full] = V::exponentials::<1, true>([V::splat(x)]);
+                for (worst, found) in worst.iter_mut().zip([rough, full]) {
+                    *worst = worst.max((found.lanes()[V::LANES - 1].to_f64() / exact - 1.0).abs());
+                }
+            }
+            let least = V::splat(T::of(-1e30));
+            for value in [V::exponentials::<1, true>([least]), V::exponentials::<1, false>([least])]
+            {
+                assert!((0.0..1e-37).contains(&value[0].lanes()[0].to_f64()));
+            }
+            worst
+        }
+    }
+
+    #[test]
+    fn exponentials_are_as_good_as_they_say() {
+        for level in Level::available() {
+            let [rough, full] = dispatch::<f64, _>(level, Exponentials);
+            assert!(rough < 6e-11 && full < 6e-16, "{level:?} {rough:e} {full:e}");
+            let [rough, full] = dispatch::<f32, _>(level, Exponentials);
+            assert!(rough < 3e-7 && full < 2e-7, "{level:?} {rough:e} {full:e}");
         }
     }
 
