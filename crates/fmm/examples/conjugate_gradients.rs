@@ -57,6 +57,7 @@ fn main() -> Result<(), Error> {
     let places: Vec<[f64; 3]> = some.iter().map(|&i| balls[i]).collect();
     let mut sums = vec![0.0; some.len()];
     direct::sum(
+        fmm::Kernel::Laplace,
         &balls,
         &places,
         Densities { charges: Some(&q), ..Densities::default() },

@@ -16,6 +16,7 @@ use crate::geometry::{Geometry, Points};
 use crate::near::{NearLeaf, TargetLeaf, close_sides};
 use crate::p2p::{displacements, square, squares};
 use crate::particles::{Particles, Strengths};
+use crate::screened::Screening;
 use crate::simd::{Level, MAX_LANES, Real, Simd, Task, dispatch};
 use crate::sums::Sums;
 use crate::tree::{Cell, MortonOrder, Tree};
@@ -332,6 +333,7 @@ fn beyond<V: Simd>([x, y, z]: [V; 3], middle: [V; 3], half: [V; 3]) -> V {
 /// # Safety
 /// No other job has part in these targets.
 pub(crate) unsafe fn add_close<T: Real>(
+    screening: Screening,
     pairs: &[UnresolvedPair<T>],
     strengths: &Strengths<T>,
     first: usize,
@@ -341,20 +343,20 @@ pub(crate) unsafe fn add_close<T: Real>(
     for pair in pairs {
         let r = pair.displacement.map(Real::to_f64);
         let (target, source) = (first + pair.target as usize, pair.source as usize);
-        let inverse = 1.0 / (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
-        let inverse3 = inverse * inverse * inverse;
+        let [inverse, inverse3, inverse5] =
+            screening.slopes((r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt());
         for density in 0..k {
             let q = strengths.charges.get(density).map_or(0.0, |q| q[source].to_f64());
             let d = strengths
                 .dipoles
                 .get(density)
                 .map_or([0.0; 3], |d| d.each_ref().map(|d| d[source].to_f64()));
-            let along = (d[0] * r[0] + d[1] * r[1] + d[2] * r[2]) * inverse3;
+            let along = d[0] * r[0] + d[1] * r[1] + d[2] * r[2];
             // SAFETY: the caller's.
             let potential = unsafe { sums.potential(density, target..target + 1) };
-            potential[0] += T::of(q * inverse + along);
+            potential[0] += T::of(q * inverse + along * inverse3);
             if sums.has_gradient() {
-                let factor = q * inverse3 + 3.0 * along * inverse * inverse;
+                let factor = q * inverse3 + along * inverse5;
                 for axis in 0..3 {
                     // SAFETY: the caller's.
                     let gradient = unsafe { sums.gradient(density, axis, target..target + 1) };

@@ -60,7 +60,8 @@ impl<T: Real> Coaxial<T> {
         })
     }
 
-    fn build(p: usize, entry: impl Fn(usize, usize, usize) -> f64) -> Self {
+    /// Of the entries `(m, n, n')`.
+    pub(crate) fn build(p: usize, entry: impl Fn(usize, usize, usize) -> f64) -> Self {
         let mut matrices = Vec::with_capacity(p * (p + 1) * (2 * p + 1) / 6);
         for m in 0..p {
             for n in m..p {

@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::{Densities, Error, Potentials};
+use crate::screened::Screening;
+use crate::{Densities, Error, Kernel, Potentials};
 
 /// Sums `densities` over all `sources` at `targets` in double precision, O(n m).
 ///
@@ -12,6 +13,7 @@ use crate::{Densities, Error, Potentials};
 /// # Errors
 /// [`Error::Length`] when an array does not fit.
 pub fn sum(
+    kernel: Kernel,
     sources: &[[f64; 3]],
     targets: &[[f64; 3]],
     densities: Densities<'_>,
@@ -22,7 +24,8 @@ pub fn sum(
     for density in 0..k {
         let charges = densities.charges.map(|q| &q[density * n..(density + 1) * n]);
         let dipoles = densities.dipoles.map(|d| &d[density * 3 * n..(density + 1) * 3 * n]);
-        let evaluate = |x: &[f64; 3]| at(x, sources, charges, dipoles);
+        let screening = Screening::new(kernel, 1.0);
+        let evaluate = |x: &[f64; 3]| at(screening, x, sources, charges, dipoles);
         let values: Vec<[f64; 4]> = targets.par_iter().with_min_len(16).map(evaluate).collect();
         if let Some(potential) = potentials.potential.as_deref_mut() {
             for (out, value) in potential[density * m..(density + 1) * m].iter_mut().zip(&values) {
@@ -41,6 +44,7 @@ pub fn sum(
 
 /// Potential and gradient at one target.
 fn at(
+    screening: Screening,
     x: &[f64; 3],
     sources: &[[f64; 3]],
     charges: Option<&[f64]>,
@@ -53,8 +57,7 @@ fn at(
         if r2 == 0.0 {
             continue;
         }
-        let inverse = 1.0 / r2.sqrt();
-        let inverse3 = inverse / r2;
+        let [inverse, inverse3, inverse5] = screening.slopes(r2.sqrt());
         if let Some(q) = charges {
             sum[0] += q[j] * inverse;
             for axis in 0..3 {
@@ -66,7 +69,7 @@ fn at(
             let along = d[0] * r[0] + d[1] * r[1] + d[2] * r[2];
             sum[0] += along * inverse3;
             for axis in 0..3 {
-                sum[1 + axis] += (d[axis] - 3.0 * along * r[axis] / r2) * inverse3;
+                sum[1 + axis] += d[axis] * inverse3 - along * r[axis] * inverse5;
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::p2p::{NearPairs, NearSums};
 use crate::parent_child::JOB_CELLS;
 use crate::particles::{Particles, Strengths};
 use crate::plan::{Densities, Potentials, StageSeconds};
+use crate::radial::ScreenedTables;
 use crate::simd::{Level, Real, dispatch};
 use crate::sums::Sums;
 use crate::translations::{Translations, timed};
@@ -40,6 +41,7 @@ pub(crate) struct Engine<T> {
     close: Vec<CloseRows<T>>,
     harmonics: Harmonics<T>,
     gradient: Gradient<T>,
+    screened: Option<ScreenedTables<T>>,
     translations: Translations<T>,
     strengths: Strengths<T>,
     /// Potentials in Morton order, in units of the root's side, shape (k, m).
@@ -87,6 +89,7 @@ impl<T: Real> Engine<T> {
             close,
             harmonics: Harmonics::new(p),
             gradient: Gradient::new(p),
+            screened: ScreenedTables::new(geometry.screening, &geometry.numbers),
             translations: Translations::new(simd, &geometry),
             strengths: Strengths::default(),
             potential: Vec::new(),
@@ -149,9 +152,10 @@ impl<T: Real> Engine<T> {
     }
 
     fn p2m(&mut self, k: usize) {
-        let Self { simd, harmonics, gradient, sources, strengths, translations, .. } = self;
+        let Self { simd, harmonics, gradient, screened, sources, strengths, translations, .. } =
+            self;
         let Geometry { tree, numbers, .. } = &self.geometry;
-        let tables = p2m::Tables { harmonics, gradient };
+        let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
         let levels = translations.multipoles.share();
         for (level, &p) in numbers.multipole.iter().enumerate() {
             if p == 0 {
@@ -161,16 +165,25 @@ impl<T: Real> Engine<T> {
             let multipoles = &levels[level];
             cells.par_chunks(JOB_CELLS).enumerate().for_each(|(i, cells)| {
                 let first = i * JOB_CELLS;
-                let job =
-                    p2m::P2mJob { tables, p, cells, first, k, sources, strengths, multipoles };
+                let job = p2m::P2mJob {
+                    tables,
+                    p,
+                    level,
+                    cells,
+                    first,
+                    k,
+                    sources,
+                    strengths,
+                    multipoles,
+                };
                 dispatch(*simd, job);
             });
         }
     }
 
     fn l2p(&mut self, k: usize) {
-        let Self { simd, geometry, harmonics, gradient, .. } = self;
-        let tables = p2m::Tables { harmonics, gradient };
+        let Self { simd, geometry, harmonics, gradient, screened, .. } = self;
+        let tables = p2m::Tables { harmonics, gradient, screened: screened.as_ref() };
         let locals = &self.translations.locals;
         let particles = self.targets.as_ref().unwrap_or(&self.sources);
         let sums = Sums::new(&mut self.potential, &mut self.gradients, self.places.len());

@@ -4,6 +4,7 @@
 use crate::lists::Lists;
 use crate::morton::Sample;
 use crate::plan::Info;
+use crate::screened::Screening;
 use crate::simd::Level;
 use crate::tree::{MortonOrder, Root, Tree};
 use crate::truncation::{self, PointSets, TruncationNumbers};
@@ -32,6 +33,8 @@ pub(crate) struct OrderedPoints {
 #[derive(Debug)]
 pub(crate) struct Geometry {
     pub root: Root,
+    /// How much the kernel is screened in units of the root.
+    pub screening: Screening,
     pub tree: Tree,
     pub lists: Lists,
     pub numbers: TruncationNumbers,
@@ -83,13 +86,14 @@ impl Geometry {
         let mut lists = Lists::new(&tree, tuning::stencil(options, precision), direct, block_size);
         let sources = (&source_order, points.sources);
         let targets = target_order.as_ref().zip(points.targets).unwrap_or(sources);
-        let sets = PointSets { root: &root, tree: &tree, sources, targets };
+        let screening = Screening::new(options.kernel, root.side);
+        let sets = PointSets { root: &root, screening, tree: &tree, sources, targets };
         let numbers = truncation::choose(&sets, &mut lists, options, simd);
         for order in std::iter::once(&mut source_order).chain(&mut target_order) {
             order.keys = Vec::new();
         }
         info.leaf_size = leaf_size;
-        let geometry = Self { root, tree, lists, numbers, source_order, target_order };
+        let geometry = Self { root, screening, tree, lists, numbers, source_order, target_order };
         geometry.describe(info);
         geometry
     }

@@ -16,12 +16,14 @@
 //! a degree the sines `S(n,1) ... S(n,n)` first, then the cosines `C(n,0) ... C(n,n)`; so a lower
 //! truncation number is a prefix.
 
+use crate::radial::Radial;
 use crate::simd::{Real, Simd};
 
 /// Takes harmonics one after another, of `B` vectors of points.
 pub(crate) trait Visit<V, const B: usize> {
-    /// Implementations are `#[inline(always)]`.
-    fn visit(&mut self, place: usize, harmonics: [V; B]);
+    /// The harmonics of degree `n` whose coefficients are at `place`. Implementations are
+    /// `#[inline(always)]`.
+    fn visit(&mut self, n: usize, place: usize, harmonics: [V; B]);
 }
 
 /// Place of `S(n,m)`, `1 <= m <= n`, in an expansion.
@@ -97,7 +99,7 @@ impl<T: Real> Harmonics<T> {
         }
         let mut c = [V::splat(T::of(1.0)); B];
         let mut s = [V::zero(); B];
-        visitor.visit(cosine(0, 0), c);
+        visitor.visit(0, cosine(0, 0), c);
         let (mut c1, mut c2) = (c, s);
         for (i, &[factor, previous]) in self.columns[..p - 1].iter().enumerate() {
             let (factor, previous) = (V::splat(factor), V::splat(previous));
@@ -105,7 +107,7 @@ impl<T: Real> Harmonics<T> {
                 let below = previous.mul(r2[b]).mul(c2[b]);
                 (c1[b], c2[b]) = (factor.mul(z[b]).mul_add(c1[b], below), c1[b]);
             }
-            visitor.visit(cosine(i + 1, 0), c1);
+            visitor.visit(i + 1, cosine(i + 1, 0), c1);
         }
         let mut offset = self.p - 1;
         for m in 1..p {
@@ -114,8 +116,8 @@ impl<T: Real> Harmonics<T> {
                 let (x, y) = (x[b].mul(factor), y[b].mul(factor));
                 (c[b], s[b]) = (y.neg_mul_add(s[b], x.mul(c[b])), x.mul_add(s[b], y.mul(c[b])));
             }
-            visitor.visit(sine(m, m), s);
-            visitor.visit(cosine(m, m), c);
+            visitor.visit(m, sine(m, m), s);
+            visitor.visit(m, cosine(m, m), c);
             let (mut c1, mut s1) = (c, s);
             let (mut c2, mut s2) = ([V::zero(); B], [V::zero(); B]);
             for (i, &[factor, previous]) in
@@ -128,8 +130,8 @@ impl<T: Real> Harmonics<T> {
                     (s1[b], s2[b]) = (az.mul_add(s1[b], br2.mul(s2[b])), s1[b]);
                 }
                 let n = m + 1 + i;
-                visitor.visit(sine(n, m), s1);
-                visitor.visit(cosine(n, m), c1);
+                visitor.visit(n, sine(n, m), s1);
+                visitor.visit(n, cosine(n, m), c1);
             }
             offset += self.p - m - 1;
         }
@@ -140,7 +142,7 @@ impl<T: Real> Harmonics<T> {
     pub(crate) fn regular<V: Simd<Scalar = T>>(&self, p: usize, [x, y, z]: [V; 3], out: &mut [V]) {
         struct Keep<'a, V>(&'a mut [V]);
         impl<V: Simd> Visit<V, 1> for Keep<'_, V> {
-            fn visit(&mut self, place: usize, [harmonic]: [V; 1]) {
+            fn visit(&mut self, _: usize, place: usize, [harmonic]: [V; 1]) {
                 self.0[place] = harmonic;
             }
         }
@@ -163,12 +165,91 @@ impl<T: Real> Harmonics<T> {
 }
 
 /// The gradient of the regular harmonics as three sparse operators: each derivative of a harmonic
-/// of degree n is a sum of at most two harmonics of degree n - 1 (docs/math.md, "Gradients").
+/// of degree n is a sum of at most two harmonics of degree n - 1 (docs/math.md, "Gradients"), and,
+/// with screening, of two of degree n + 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient<T> {
     /// For x, y, z: `(row, column, factor)` with
     /// `d(harmonic row)/d(axis) = sum of factor * (harmonic column)`; rows ascend.
     entries: [Vec<(u32, u32, T)>; 3],
+}
+
+/// The gradient of harmonics with screening (docs/math.md, "Screened sums"): [`Gradient`], and
+/// `(kappa s)^2 / ((2n+1)(2n+3))` times its transpose from degree n + 1 to degree n.
+#[derive(Clone, Debug)]
+pub(crate) struct ScreenedGradient {
+    /// For x, y, z; rows ascend.
+    entries: [Vec<Entry>; 3],
+}
+
+/// What one derivative of a harmonic, the row, has of another, the column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) row: usize,
+    pub(crate) column: usize,
+    /// Of row and column.
+    pub(crate) degrees: [usize; 2],
+    /// Without screening, and without `(kappa s)^2`.
+    pub(crate) factor: f64,
+}
+
+impl ScreenedGradient {
+    /// Of expansions up to truncation number `p`.
+    pub(crate) fn new(p: usize) -> Self {
+        let entries = Gradient::<f64>::new(p).entries.map(|of_axis| {
+            let lower = of_axis.iter().map(|&(row, column, factor)| {
+                let (row, column) = (row as usize, column as usize);
+                Entry { row, column, degrees: [row.isqrt(), column.isqrt()], factor }
+            });
+            let upper = lower.clone().map(|Entry { row, column, degrees: [above, n], factor }| {
+                let factor = factor / ((2 * n + 1) * (2 * n + 3)) as f64;
+                Entry { row: column, column: row, degrees: [n, above], factor }
+            });
+            let mut entries: Vec<_> = lower.clone().chain(upper).collect();
+            entries.sort_by_key(|entry| (entry.row, entry.column));
+            entries
+        });
+        Self { entries }
+    }
+
+    /// The entries of the derivative along `axis` between harmonics below truncation number `p`:
+    /// what leads out of an expansion is left out, as is what would come into it from outside.
+    pub(crate) fn within(&self, p: usize, axis: usize) -> impl Iterator<Item = &Entry> {
+        let entries = self.entries[axis].iter().take_while(move |entry| entry.row < p * p);
+        entries.filter(move |entry| entry.column < p * p)
+    }
+
+    /// As [`Gradient::differentiate`], in a box with `radial` functions.
+    pub(crate) fn differentiate<T: Real>(
+        &self,
+        (p, radial): (usize, &Radial<T>),
+        local: &[T],
+        derivatives: &mut [T],
+        step: usize,
+    ) {
+        for axis in 0..3 {
+            for entry in self.within(p, axis) {
+                let factor = T::of(radial.scaled(entry));
+                derivatives[entry.column * step + axis] += factor * local[entry.row];
+            }
+        }
+    }
+
+    /// As [`Gradient::accumulate`], in a box with `radial` functions.
+    pub(crate) fn accumulate<T: Real>(
+        &self,
+        (p, radial): (usize, &Radial<T>),
+        moments: &[T],
+        step: usize,
+        multipole: &mut [T],
+    ) {
+        for axis in 0..3 {
+            for entry in self.within(p, axis) {
+                let factor = T::of(radial.scaled(entry));
+                multipole[entry.row] += factor * moments[entry.column * step + axis];
+            }
+        }
+    }
 }
 
 impl<T: Real> Gradient<T> {

@@ -6,6 +6,7 @@ use crate::geometry::Geometry;
 use crate::harmonics::Visit;
 use crate::p2m::{Tables, together};
 use crate::particles::{PADDING, Particles};
+use crate::radial::walk;
 use crate::scratch::Scratch;
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::sums::Sums;
@@ -21,7 +22,7 @@ struct Values<'a, V: Simd, const B: usize, const C: usize> {
 
 impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Values<'_, V, B, C> {
     #[inline(always)]
-    fn visit(&mut self, place: usize, harmonics: [V; B]) {
+    fn visit(&mut self, _: usize, place: usize, harmonics: [V; B]) {
         let coefficients = &self.coefficients[place * self.step..][..C];
         for c in 0..C {
             let coefficient = V::splat(coefficients[c]);
@@ -93,7 +94,9 @@ impl<T: Real> L2pJob<'_, T> {
                 step: leaf.step,
                 sums: [[V::zero(); B]; C],
             };
-            self.tables.harmonics.walk(leaf.p, &points, &mut visitor);
+            let level = usize::from(leaf.cell.level);
+            let radial = self.tables.screened.map(|tables| &tables.local[level]);
+            walk(self.tables.harmonics, radial, leaf.p, &points, &mut visitor);
             for c in 0..C.min(leaf.components - first) {
                 for b in 0..B {
                     let begin = at + b * V::LANES;
@@ -155,7 +158,13 @@ impl<T: Real> Task<T> for L2pJob<'_, T> {
                     }
                     if self.sums.has_gradient() {
                         let of_axes = &mut rows[first + 1..];
-                        self.tables.gradient.differentiate(p, local(density), of_axes, step);
+                        if let Some(screened) = self.tables.screened {
+                            let of_level = (p, &screened.local[usize::from(cell.level)]);
+                            let gradient = &screened.gradient;
+                            gradient.differentiate(of_level, local(density), of_axes, step);
+                        } else {
+                            self.tables.gradient.differentiate(p, local(density), of_axes, step);
+                        }
                     }
                 }
             }

@@ -1,5 +1,5 @@
-//! Fast sums over points in space: `phi(x) = sum_j q_j / |x - y_j|`, its gradient, charges and
-//! dipoles.
+//! Fast sums over points in space: `phi(x) = sum_j q_j / |x - y_j|`, or
+//! `sum_j q_j exp(-kappa |x - y_j|) / |x - y_j|`, its gradient, charges and dipoles.
 //!
 //! No factor 1/(4 pi); a source that coincides with a target contributes nothing.
 //! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]).
@@ -29,11 +29,13 @@ mod parent_child;
 mod particles;
 mod plan;
 mod product;
+mod radial;
 mod random;
 mod rotation;
 pub mod samples;
 mod scale;
 mod scratch;
+mod screened;
 mod simd;
 mod sums;
 mod translate;
@@ -45,5 +47,5 @@ mod vectors;
 
 pub use error::Error;
 pub use gpu::{DeviceInfo, Error as GpuError, GpuInfo, Span, check_gpu, gpus};
-pub use options::{Backend, Mode, Options, Precision, Stencil, Truncation};
+pub use options::{Backend, Kernel, Mode, Options, Precision, Stencil, Truncation};
 pub use plan::{Densities, Info, Plan, Potentials, StageSeconds};

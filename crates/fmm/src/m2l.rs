@@ -36,7 +36,12 @@ pub(crate) unsafe fn m2l<T: Real>(
         let b = &block.batches[i];
         let order = b.order as usize;
         Batch {
-            translation: tables.translation(b.vector as usize, order, order),
+            translation: tables.translation(
+                b.vector as usize,
+                usize::from(block.level),
+                order,
+                order,
+            ),
             pairs: &block.pairs[b.pairs.start as usize..b.pairs.end as usize],
             sources: multipoles.level(b.source_level as usize),
         }

@@ -1,5 +1,29 @@
 //! What a caller may choose about a sum.
 
+/// What a source adds at distance r.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Kernel {
+    /// 1/r.
+    #[default]
+    Laplace,
+    /// exp(-kappa r) / r, kappa in units of the inverse of the coordinates'; with kappa = 0 that is
+    /// [`Kernel::Laplace`].
+    Yukawa {
+        /// Inverse of the screening length, finite and not negative.
+        kappa: f64,
+    },
+}
+
+impl Kernel {
+    /// Inverse of the screening length; 0 without screening.
+    pub fn kappa(self) -> f64 {
+        match self {
+            Self::Laplace => 0.0,
+            Self::Yukawa { kappa } => kappa,
+        }
+    }
+}
+
 /// How the sum is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -64,6 +88,8 @@ pub enum Truncation {
 /// model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
+    /// What is summed.
+    pub kernel: Kernel,
     /// Relative L2 error of the potential (and of the gradient, if planned) for charges of random
     /// sign, 1e-13 ..= 0.5. Below about 1e-11 strongly clustered points may miss it: truncation
     /// numbers end at 60. A lone charge, or a few, at the corner of a box may miss it by a fifth,
@@ -99,6 +125,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
+            kernel: Kernel::default(),
             tolerance: 1e-6,
             precision: None,
             mode: Mode::default(),
@@ -122,6 +149,10 @@ impl Options {
             |option, value: String, allowed| Err(crate::Error::Option { option, value, allowed });
         if !(1e-13..=0.5).contains(&self.tolerance) {
             return bad("tolerance", self.tolerance.to_string(), "1e-13 to 0.5");
+        }
+        let kappa = self.kernel.kappa();
+        if !kappa.is_finite() || kappa < 0.0 {
+            return bad("kernel", format!("Yukawa with kappa = {kappa}"), "0 or more, finite");
         }
         if self.leaf_size == Some(0) {
             return bad("leaf_size", "0".into(), "1 or more");

@@ -7,6 +7,7 @@ use crate::disjoint::DisjointSlice;
 use crate::expansions::Level;
 use crate::harmonics::{Gradient, Harmonics, Visit};
 use crate::particles::{PADDING, Particles, Strengths};
+use crate::radial::{ScreenedTables, walk};
 use crate::scratch::Scratch;
 use crate::simd::{Real, Simd, Task, scalars_mut};
 use crate::tree::{Cell, side};
@@ -16,6 +17,8 @@ use crate::tree::{Cell, side};
 pub(crate) struct Tables<'a, T> {
     pub harmonics: &'a Harmonics<T>,
     pub gradient: &'a Gradient<T>,
+    /// None: the kernel is not screened.
+    pub screened: Option<&'a ScreenedTables<T>>,
 }
 
 /// How many of the components that are left (densities, axes of dipoles, derivatives) share the
@@ -37,7 +40,7 @@ struct Moments<'a, V, const B: usize, const C: usize> {
 
 impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Moments<'_, V, B, C> {
     #[inline(always)]
-    fn visit(&mut self, place: usize, harmonics: [V; B]) {
+    fn visit(&mut self, _: usize, place: usize, harmonics: [V; B]) {
         let sums = &mut self.sums[place];
         for c in 0..C {
             for b in 0..B {
@@ -52,6 +55,7 @@ impl<V: Simd, const B: usize, const C: usize> Visit<V, B> for Moments<'_, V, B, 
 pub(crate) struct P2mJob<'a, T> {
     pub(crate) tables: Tables<'a, T>,
     pub(crate) p: usize,
+    pub(crate) level: usize,
     pub(crate) cells: &'a [Cell],
     /// Place of the first of `cells` within its level.
     pub(crate) first: usize,
@@ -109,7 +113,8 @@ impl<T: Real> P2mJob<'_, T> {
                 }
             }
             let mut visitor = Moments { strengths, sums: &mut *sums };
-            self.tables.harmonics.walk(self.p, &points, &mut visitor);
+            let radial = self.tables.screened.map(|tables| &tables.multipole[self.level]);
+            walk(self.tables.harmonics, radial, self.p, &points, &mut visitor);
         }
         for (moments, sums) in moments.chunks_exact_mut(components).zip(sums) {
             for c in 0..count {
@@ -173,7 +178,13 @@ impl<T: Real> Task<T> for P2mJob<'_, T> {
                 }
                 if !self.strengths.dipoles.is_empty() {
                     let of_density = &moments[charges + 3 * density..];
-                    self.tables.gradient.accumulate(self.p, of_density, components, multipole);
+                    if let Some(screened) = self.tables.screened {
+                        let of_level = (self.p, &screened.multipole[self.level]);
+                        let gradient = &screened.gradient;
+                        gradient.accumulate(of_level, of_density, components, multipole);
+                    } else {
+                        self.tables.gradient.accumulate(self.p, of_density, components, multipole);
+                    }
                 }
             }
         }

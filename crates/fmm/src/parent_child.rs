@@ -48,6 +48,8 @@ pub(crate) fn octant(cell: &Cell) -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct ParentChildJob<'a, T> {
     pub(crate) tables: &'a Tables<T>,
+    /// Level of the boxes that are written.
+    pub(crate) level: usize,
     pub(crate) order_in: usize,
     pub(crate) order_out: usize,
     pub(crate) k: usize,
@@ -65,10 +67,10 @@ pub(crate) fn translate_batches<T: Real>(
     if batches.is_empty() || job.order_in == 0 || job.order_out == 0 {
         return;
     }
-    let ParentChildJob { tables, order_in, order_out, k, first } = job;
+    let ParentChildJob { tables, level, order_in, order_out, k, first } = job;
     batches.par_iter().for_each(|own| {
         let batch = |octant| Batch {
-            translation: tables.translation(octant, order_in, order_out),
+            translation: tables.translation(octant, level, order_in, order_out),
             pairs: &own.octants[octant],
             sources: from,
         };

@@ -7,7 +7,9 @@ use rayon::prelude::*;
 use crate::geometry::{Geometry, OrderedPoints, Points};
 use crate::p2p::NearSums;
 use crate::simd::{self, Level};
-use crate::{Backend, Error, GpuInfo, Mode, Options, Precision, Span, direct, engine, gpu, tuning};
+use crate::{
+    Backend, Error, GpuInfo, Kernel, Mode, Options, Precision, Span, direct, engine, gpu, tuning,
+};
 
 /// Source strengths of one `apply`: k densities over n sources, in the caller's order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +104,7 @@ enum Engine {
     Single(Box<engine::Engine<f32>>),
     Double(Box<engine::Engine<f64>>),
     Gpu(Box<gpu::Engine>),
-    Direct { sources: Vec<[f64; 3]>, targets: Option<Vec<[f64; 3]>> },
+    Direct { kernel: Kernel, sources: Vec<[f64; 3]>, targets: Option<Vec<[f64; 3]>> },
 }
 
 impl Plan {
@@ -119,8 +121,19 @@ impl Plan {
         let gpu = match options.backend {
             Backend::Cpu => false,
             Backend::Cuda | Backend::Hybrid => true,
-            Backend::Auto => options.mode == Mode::Fmm && gpu::pays(sources, targets),
+            Backend::Auto => {
+                let on_gpu = options.mode == Mode::Fmm && options.kernel.kappa() == 0.0;
+                on_gpu && gpu::pays(sources, targets)
+            }
         };
+        if gpu && options.kernel.kappa() > 0.0 {
+            options.check()?;
+            return Err(Error::Option {
+                option: "backend",
+                value: format!("{:?}", options.backend),
+                allowed: "Cpu or Auto for screened sums",
+            });
+        }
         if !gpu {
             return Self::at_level(sources, targets, options, simd::check()?);
         }
@@ -186,7 +199,8 @@ impl Plan {
             info.near_precision = Some(Precision::Double);
             info.p2p_pairs = sources.len() as u64 * m as u64;
             info.memory_bytes = 24 * (sources.len() + targets.map_or(0, <[_]>::len)) as u64;
-            Engine::Direct { sources: sources.to_vec(), targets: targets.map(<[_]>::to_vec) }
+            let (sources, targets) = (sources.to_vec(), targets.map(<[_]>::to_vec));
+            Engine::Direct { kernel: options.kernel, sources, targets }
         } else {
             let precision = tuning::precision(options);
             info.precision = Some(precision);
@@ -241,10 +255,10 @@ impl Plan {
             Engine::Single(engine) => engine.apply(k, densities, potentials),
             Engine::Double(engine) => engine.apply(k, densities, potentials),
             Engine::Gpu(engine) => engine.apply(k, densities, potentials)?,
-            Engine::Direct { sources, targets } => {
+            Engine::Direct { kernel, sources, targets } => {
                 let started = Instant::now();
                 let targets = targets.as_deref().unwrap_or(sources);
-                direct::sum(sources, targets, densities, &mut potentials)?;
+                direct::sum(*kernel, sources, targets, densities, &mut potentials)?;
                 let seconds = started.elapsed().as_secs_f64();
                 StageSeconds { p2p: seconds, total: seconds, ..StageSeconds::default() }
             }

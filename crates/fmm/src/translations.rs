@@ -15,7 +15,8 @@ use crate::lists::Lists;
 use crate::parent_child::{ParentChildBatch, ParentChildJob, translate_batches};
 use crate::plan::StageSeconds;
 use crate::simd::{Level, Real};
-use crate::translate::{Kind, Tables, Vector};
+use crate::translate::{Kind, Tables, Use, Vector};
+use crate::truncation::TruncationNumbers;
 use crate::{l2l, m2l, m2m};
 
 /// Expansions of all boxes, and what translates them.
@@ -36,7 +37,7 @@ pub(crate) struct Translations<T> {
 impl<T: Real> Translations<T> {
     /// Tables and room for the expansions of one density.
     pub(crate) fn new(simd: Level, geometry: &Geometry) -> Self {
-        let Geometry { tree, lists, numbers, .. } = geometry;
+        let Geometry { screening, tree, lists, numbers, .. } = geometry;
         let levels = tree.levels.len();
         let upward = (0..levels.saturating_sub(1))
             .rev()
@@ -51,12 +52,12 @@ impl<T: Real> Translations<T> {
                 _ => l2l::children(tree, level),
             })
             .collect();
-        let p = numbers.max().max(1);
+        let between = |kind| Tables::new(&octants(kind), octant_uses(levels, numbers), *screening);
         let mut translations = Self {
             simd,
-            m2l: Tables::new(&far_vectors(lists)),
-            m2m: Tables::new(&octants(Kind::M2m, p)),
-            l2l: Tables::new(&octants(Kind::L2l, p)),
+            m2l: Tables::new(&lists.vectors, far_uses(lists), *screening),
+            m2m: between(Kind::M2m),
+            l2l: between(Kind::L2l),
             upward,
             downward,
             multipoles: Expansions::new(tree, &numbers.multipole),
@@ -86,7 +87,7 @@ impl<T: Real> Translations<T> {
             let level = levels - 2 - i;
             let (order_in, order_out) = (numbers.multipole[level + 1], numbers.multipole[level]);
             let first = tree.levels[level].start;
-            let job = ParentChildJob { tables: &self.m2m, order_in, order_out, k, first };
+            let job = ParentChildJob { tables: &self.m2m, level, order_in, order_out, k, first };
             translate_batches(self.simd, job, batches, self.multipoles.neighbours(level, false));
         }
     }
@@ -115,7 +116,8 @@ impl<T: Real> Translations<T> {
         for (level, batches) in self.downward.iter().enumerate() {
             let (order_in, order_out) = (numbers.local[level], numbers.local[level + 1]);
             let first = tree.levels[level + 1].start;
-            let job = ParentChildJob { tables: &self.l2l, order_in, order_out, k, first };
+            let tables = &self.l2l;
+            let job = ParentChildJob { tables, level: level + 1, order_in, order_out, k, first };
             translate_batches(self.simd, job, batches, self.locals.neighbours(level, true));
         }
     }
@@ -126,21 +128,28 @@ impl<T: Real> Translations<T> {
     }
 }
 
-/// The vectors of M2L, each with its largest truncation number.
-fn far_vectors(lists: &Lists) -> Vec<(Vector, usize)> {
-    let mut vectors: Vec<_> = lists.vectors.iter().map(|&vector| (vector, 1)).collect();
-    for batch in lists.target_blocks.iter().flat_map(|block| &block.batches) {
-        let (_, p) = &mut vectors[batch.vector as usize];
-        *p = usize::from(batch.order).max(*p);
-    }
-    vectors
+/// Where M2L uses its vectors.
+fn far_uses(lists: &Lists) -> impl Iterator<Item = Use> {
+    lists.target_blocks.iter().flat_map(|block| {
+        block.batches.iter().map(|batch| Use {
+            vector: batch.vector as usize,
+            level: usize::from(block.level),
+            order: usize::from(batch.order),
+        })
+    })
+}
+
+/// Where M2M and L2L use theirs: all levels, whatever is there.
+fn octant_uses(levels: usize, numbers: &TruncationNumbers) -> impl Iterator<Item = Use> {
+    let order = numbers.max().max(1);
+    (0..levels).flat_map(move |level| (0..8).map(move |vector| Use { vector, level, order }))
 }
 
 /// The vectors from a box's centre to its children's, in half sides of a child.
-fn octants(kind: Kind, p: usize) -> Vec<(Vector, usize)> {
+fn octants(kind: Kind) -> Vec<Vector> {
     let sign = |octant: usize, axis: usize| if octant >> axis & 1 == 1 { 1 } else { -1 };
     let vector = |octant| Vector { kind, offset: std::array::from_fn(|axis| sign(octant, axis)) };
-    (0..8).map(|octant| (vector(octant), p)).collect()
+    (0..8).map(vector).collect()
 }
 
 /// Adds the seconds that `work` takes.

@@ -59,7 +59,14 @@ fn measure(case: &Case<'_>, options: &Options) -> (f64, f64) {
         let mut exact_gradient = vec![0.0; 3 * at.len()];
         let mut potentials =
             Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
-        direct::sum(case.sources, &at, Densities { charges, dipoles }, &mut potentials).unwrap();
+        direct::sum(
+            options.kernel,
+            case.sources,
+            &at,
+            Densities { charges, dipoles },
+            &mut potentials,
+        )
+        .unwrap();
         let found: Vec<f64> = picked.iter().map(|&i| potential[density * m + i]).collect();
         worst.0 = worst.0.max(error(&found, &exact));
         if case.gradient {
@@ -240,7 +247,8 @@ fn charges_that_lie_together_keep_the_tolerance() {
             let mut exact = vec![f64::NAN; n];
             let mut potentials = Potentials { potential: Some(&mut exact), gradient: None };
             let densities = Densities { charges: Some(&strengths), dipoles: None };
-            direct::sum(&sources, &points, densities, &mut potentials).unwrap();
+            direct::sum(fmm::Kernel::Laplace, &sources, &points, densities, &mut potentials)
+                .unwrap();
             let error = error(&found, &exact);
             assert_at_most(&format!("{} charges", here.len()), &[error], tolerance);
         }

@@ -18,7 +18,14 @@ fn at(
     let (mut potential, mut gradient) = ([f64::NAN], [f64::NAN; 3]);
     let mut potentials =
         Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
-    direct::sum(sources, &[x], Densities { charges, dipoles }, &mut potentials).unwrap();
+    direct::sum(
+        fmm::Kernel::Laplace,
+        sources,
+        &[x],
+        Densities { charges, dipoles },
+        &mut potentials,
+    )
+    .unwrap();
     [potential[0], gradient[0], gradient[1], gradient[2]]
 }
 
@@ -144,7 +151,7 @@ fn another_order_of_summation_gives_the_same() {
         let mut potentials =
             Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
         let densities = Densities { charges: Some(&charges), dipoles: Some(&dipoles) };
-        direct::sum(&points, &points, densities, &mut potentials).unwrap();
+        direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut potentials).unwrap();
         for (i, x) in points.iter().enumerate().step_by(37) {
             // The terms once more, from tensors, last source first.
             let terms = |component: usize| {

@@ -94,7 +94,7 @@ fn strengths_and_sides_of_any_size_go_together() {
         let (mut exact, mut exact_gradient) =
             (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
         let mut sums = potentials(&mut exact, &mut exact_gradient);
-        direct::sum(&points, &points, densities, &mut sums).unwrap();
+        direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut sums).unwrap();
         assert!(error(&potential, &exact) < 1e-4, "{size:e} {moment:e}");
         assert!(error(&gradient, &exact_gradient) < 1e-4, "{size:e} {moment:e}");
     }
@@ -116,7 +116,7 @@ fn clusters_however_far_apart_keep_every_tolerance() {
         let (mut exact, mut exact_gradient) =
             (vec![0.0; points.len()], vec![0.0; 3 * points.len()]);
         let mut sums = potentials(&mut exact, &mut exact_gradient);
-        direct::sum(&points, &points, densities, &mut sums).unwrap();
+        direct::sum(fmm::Kernel::Laplace, &points, &points, densities, &mut sums).unwrap();
         for tolerance in [1e-4, 1e-6, 1e-8, 1e-10, 1e-12] {
             for gradient in [false, true] {
                 let options = Options { tolerance, gradient, ..Options::default() };

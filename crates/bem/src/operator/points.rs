@@ -140,6 +140,7 @@ mod tests {
         let (mut potential, mut gradient) =
             (vec![0.0; targets.len()], vec![0.0; 3 * targets.len()]);
         fmm::direct::sum(
+            fmm::Kernel::Laplace,
             &points.all(),
             &targets,
             fmm::Densities { charges: Some(&charges), dipoles: None },

@@ -6,7 +6,7 @@ use crate::near::NearLeaf;
 use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
-use super::distances::square;
+use super::distances::{self, Screen, square};
 use super::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials, and gradients if `GRADIENT`, of charges, dipoles or both: one density.
@@ -18,6 +18,7 @@ pub(super) struct General<
     const DIPOLES: bool,
     const GRADIENT: bool,
     const FULL: bool,
+    const SCREENED: bool,
 > {
     pub(super) group: &'a Group<'a, N>,
     pub(super) sums: &'a Sums<'a, T>,
@@ -30,7 +31,8 @@ impl<
     const DIPOLES: bool,
     const GRADIENT: bool,
     const FULL: bool,
-> Task<N> for General<'_, N, T, CHARGES, DIPOLES, GRADIENT, FULL>
+    const SCREENED: bool,
+> Task<N> for General<'_, N, T, CHARGES, DIPOLES, GRADIENT, FULL, SCREENED>
 {
     type Output = ();
 
@@ -38,7 +40,7 @@ impl<
     fn run<V: Simd<Scalar = N>>(self) {
         let Self { group, sums } = self;
         for first in group.range.clone().step_by(PAIR * V::LANES) {
-            general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL>(group, first, sums);
+            general_block::<V, T, CHARGES, DIPOLES, GRADIENT, FULL, SCREENED>(group, first, sums);
         }
     }
 }
@@ -51,6 +53,7 @@ fn general_block<
     const DIPOLES: bool,
     const GRADIENT: bool,
     const FULL: bool,
+    const SCREENED: bool,
 >(
     group: &Group<'_, V::Scalar>,
     first: usize,
@@ -64,6 +67,8 @@ fn general_block<
     let mut doubles = [[[0.0; MAX_LANES]; PAIR]; 4];
     let mut pairs =
         [Pairs { displacement: [[V::zero(); PAIR]; 3], inverse: [V::zero(); PAIR] }; GENERAL_RUN];
+    let mut screens =
+        [Screen { argument: [V::zero(); PAIR], decay: [V::zero(); PAIR] }; GENERAL_RUN];
     let components = if GRADIENT { 4 } else { 1 };
     for near in group.near {
         let points = block.seen_from(near);
@@ -79,16 +84,22 @@ fn general_block<
                 displace::<V, false>(group, run.clone(), seen, pairs);
             }
             if near.masked {
-                invert::<V, FULL, true>(near, pairs);
+                invert::<V, FULL, true, SCREENED>((near, group.kappa), pairs, &mut screens);
             } else {
-                invert::<V, FULL, false>(near, pairs);
+                invert::<V, FULL, false, SCREENED>((near, group.kappa), pairs, &mut screens);
             }
             // Less error is asked of potentials than of gradients.
             let few = if mixed { POTENTIAL_RUN } else { GENERAL_RUN };
             for (i, pairs) in pairs.chunks(few).enumerate() {
                 let first = run.start + i * few;
                 let run = first..first + pairs.len();
-                add_general::<V, CHARGES, DIPOLES, GRADIENT>(group, run, pairs, &mut totals);
+                let pairs = (pairs, &screens[if SCREENED { i * few } else { 0 }..]);
+                add_general::<V, CHARGES, DIPOLES, GRADIENT, SCREENED>(
+                    group,
+                    run,
+                    pairs,
+                    &mut totals,
+                );
                 if mixed {
                     move_to_doubles(&mut totals[0], &mut doubles[0]);
                 }
@@ -163,15 +174,16 @@ fn displace<V: Simd, const FINE: bool>(
     }
 }
 
-/// Squared distances to inverse distances, 0 for pairs to leave out.
+/// Squared distances to inverse distances, 0 for pairs to leave out, and how they are screened.
 #[inline(always)]
-fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
-    near: &NearLeaf<V::Scalar>,
+fn invert<V: Simd, const FULL: bool, const MASKED: bool, const SCREENED: bool>(
+    (near, kappa): (&NearLeaf<V::Scalar>, f64),
     pairs: &mut [Pairs<V>],
+    screens: &mut [Screen<V, PAIR>],
 ) {
     let scale = V::splat(V::Scalar::of(1.0 / V::ROOT_SCALE));
     let threshold = V::splat(near.threshold);
-    for pairs in pairs {
+    for (pairs, screen) in pairs.iter_mut().zip(screens) {
         let r2 = pairs.inverse;
         let mut inverse = V::inverse_roots::<PAIR, FULL>(r2);
         for b in 0..PAIR {
@@ -182,16 +194,25 @@ fn invert<V: Simd, const FULL: bool, const MASKED: bool>(
                 inverse[b] = inverse[b].zero_unless_above(r2[b], threshold);
             }
         }
+        if SCREENED {
+            *screen = distances::screen::<V, PAIR, FULL>(kappa, r2, inverse);
+        }
         pairs.inverse = inverse;
     }
 }
 
 /// Adds the terms of a run of sources.
 #[inline(always)]
-fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT: bool>(
+fn add_general<
+    V: Simd,
+    const CHARGES: bool,
+    const DIPOLES: bool,
+    const GRADIENT: bool,
+    const SCREENED: bool,
+>(
     group: &Group<'_, V::Scalar>,
     run: Range<usize>,
-    pairs: &[Pairs<V>],
+    (pairs, screens): (&[Pairs<V>], &[Screen<V, PAIR>]),
     totals: &mut [[V; PAIR]; 4],
 ) {
     let density = group.density;
@@ -204,19 +225,32 @@ fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT
         [none; 3]
     };
     let [mut potential, mut gx, mut gy, mut gz] = *totals;
+    let one = V::splat(V::Scalar::of(1.0));
     for (j, Pairs { displacement: d, inverse }) in pairs.iter().enumerate() {
-        // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3.
+        // The gradient is -(q/r^3 + 3 (d.r)/r^5) r + d/r^3. With screening 1/r becomes
+        // exp(-t) / r, t being kappa r, 1/r^3 also gets a factor 1 + t, and 3/r^5 one of
+        // 3 + 3t + t^2 = (1 + t) (3 + t^2 / (1 + t)).
         let mut inverse2 = [V::zero(); PAIR];
         let mut along_r = [V::zero(); PAIR];
         for b in 0..PAIR {
             inverse2[b] = inverse[b].mul(inverse[b]);
         }
+        let (mut first, mut slope, mut three) = (*inverse, inverse2, [three; PAIR]);
+        if SCREENED {
+            let Screen { argument, decay } = &screens[j];
+            for b in 0..PAIR {
+                let more = argument[b].add(one);
+                first[b] = inverse[b].mul(decay[b]);
+                slope[b] = inverse2[b].mul(more);
+                three[b] = three[b].add(argument[b].mul(argument[b]).div(more));
+            }
+        }
         if CHARGES {
             let charge = V::splat(charges[j]);
             for b in 0..PAIR {
-                let value = charge.mul(inverse[b]);
-                potential[b] = charge.mul_add(inverse[b], potential[b]);
-                along_r[b] = value.mul(inverse2[b]);
+                let value = charge.mul(first[b]);
+                potential[b] = charge.mul_add(first[b], potential[b]);
+                along_r[b] = value.mul(slope[b]);
             }
         }
         if DIPOLES {
@@ -225,11 +259,11 @@ fn add_general<V: Simd, const CHARGES: bool, const DIPOLES: bool, const GRADIENT
                 let projection = dipole[0].mul(d[0][b]);
                 let projection = dipole[1].mul_add(d[1][b], projection);
                 let projection = dipole[2].mul_add(d[2][b], projection);
-                let inverse3 = inverse2[b].mul(inverse[b]);
+                let inverse3 = slope[b].mul(first[b]);
                 let value = projection.mul(inverse3);
                 potential[b] = potential[b].add(value);
                 if GRADIENT {
-                    along_r[b] = three.mul(value).mul_add(inverse2[b], along_r[b]);
+                    along_r[b] = three[b].mul(value).mul_add(inverse2[b], along_r[b]);
                     gx[b] = dipole[0].mul_add(inverse3, gx[b]);
                     gy[b] = dipole[1].mul_add(inverse3, gy[b]);
                     gz[b] = dipole[2].mul_add(inverse3, gz[b]);

@@ -1,6 +1,6 @@
 //! Distances of a block of points from one source.
 
-use crate::simd::Simd;
+use crate::simd::{Real, Simd};
 
 /// Squared distances of a block of points from one source.
 #[inline(always)]
@@ -41,6 +41,32 @@ pub(crate) fn displacements<V: Simd, const B: usize>(
         }
     }
     displacements
+}
+
+/// `kappa r` and `exp(-kappa r)` of squared distances and inverse ones, which may be 0, or a
+/// multiple by which kappa is divided then.
+#[inline(always)]
+pub(crate) fn screen<V: Simd, const B: usize, const FULL: bool>(
+    kappa: f64,
+    r2: [V; B],
+    inverse: [V; B],
+) -> Screen<V, B> {
+    let kappa = V::splat(V::Scalar::of(kappa));
+    let (mut argument, mut exponent) = (r2, r2);
+    for b in 0..B {
+        argument[b] = r2[b].mul(inverse[b]).mul(kappa);
+        exponent[b] = V::zero().sub(argument[b]);
+    }
+    Screen { argument, decay: V::exponentials::<B, FULL>(exponent) }
+}
+
+/// How pairs are screened.
+#[derive(Clone, Copy)]
+pub(crate) struct Screen<V, const B: usize> {
+    /// `kappa r`.
+    pub(crate) argument: [V; B],
+    /// `exp(-kappa r)`.
+    pub(crate) decay: [V; B],
 }
 
 /// Squared lengths.

@@ -107,8 +107,8 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) {
         let Self { sources, targets, strengths, .. } = self;
-        let NearPairs { geometry: Geometry { root, tree, lists, .. }, near_sums, sums, .. } =
-            *self.all;
+        let NearPairs { geometry, near_sums, sums, .. } = *self.all;
+        let Geometry { root, screening, tree, lists, .. } = geometry;
         let NearSums { full, derivatives, .. } = near_sums;
         let close = close_sides::<N, T>(derivatives);
         let (mut begin, mut entry) = (0, 0);
@@ -127,17 +127,24 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
                         entry += 1;
                     }
                 }
+                let range = range.clone();
+                let kappa = screening.root;
+                let group = Group { range, targets, near, sources, strengths, kappa, density: 0 };
                 // SAFETY: a target is in one leaf, and each leaf is in one job.
                 unsafe {
                     // In single precision inverse distances are good to working precision if they
                     // are a part of sums in double precision, to whose errors they must not add.
                     // Each combination is code of its own: no more than are used.
-                    if N::IS_SINGLE && T::IS_SINGLE {
-                        p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
-                    } else if N::IS_SINGLE || full {
-                        p2p::<V, T, true>(range.clone(), targets, near, sources, strengths, sums);
-                    } else {
-                        p2p::<V, T, false>(range.clone(), targets, near, sources, strengths, sums);
+                    match (screening.is_some(), !T::IS_SINGLE && (N::IS_SINGLE || full)) {
+                        (false, false) if N::IS_SINGLE == T::IS_SINGLE => {
+                            p2p::<V, T, false, false>(&group, sums);
+                        }
+                        (true, false) if N::IS_SINGLE == T::IS_SINGLE => {
+                            p2p::<V, T, false, true>(&group, sums);
+                        }
+                        (false, _) if !T::IS_SINGLE => p2p::<V, T, true, false>(&group, sums),
+                        (true, _) if !T::IS_SINGLE => p2p::<V, T, true, true>(&group, sums),
+                        _ => {}
                     }
                 }
             }
@@ -145,67 +152,72 @@ impl<N: Real, T: Real> Task<N> for P2pJob<'_, N, T> {
                 let end = close.ends[i] as usize;
                 let pairs = &close.pairs[begin..end];
                 // SAFETY: as above.
-                unsafe { add_close(pairs, self.all.strengths, range.start, sums) };
+                unsafe { add_close(*screening, pairs, self.all.strengths, range.start, sums) };
                 begin = end;
             }
         }
     }
 }
 
-/// Adds the sums over all `near` sources at the targets `range`, without their close pairs.
+/// Adds the sums over all near sources of all densities at the targets of `group`, without their
+/// close pairs.
 ///
 /// # Safety
 /// No other job has part in these targets.
 #[inline(always)]
-unsafe fn p2p<V: Simd, T: Real, const FULL: bool>(
-    range: Range<usize>,
-    targets: &Particles<V::Scalar>,
-    near: &[NearLeaf<V::Scalar>],
-    sources: &Particles<V::Scalar>,
-    strengths: &Strengths<V::Scalar>,
+unsafe fn p2p<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
+    group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, T>,
 ) {
+    let strengths = group.strengths;
     let k = strengths.charges.len().max(strengths.dipoles.len());
     let gradient = sums.has_gradient();
-    let group =
-        |density| Group { range: range.clone(), targets, near, sources, strengths, density };
     if strengths.dipoles.is_empty() && !gradient {
         // Blocks of targets x densities that fit the registers.
         let mut density = 0;
         while density < k {
-            let group = group(density);
+            let group = Group { density, ..group.clone() };
             density += match k - density {
-                8.. => charges_of_eight::<V, T, FULL>(&group, sums),
-                4.. => charges_of_four::<V, T, FULL>(&group, sums),
-                _ => charges::<V, T, FULL>(&group, sums),
+                8.. if !SCREENED => charges_of_eight::<V, T, FULL>(&group, sums),
+                4.. => charges_of_four::<V, T, FULL, SCREENED>(&group, sums),
+                _ => charges::<V, T, FULL, SCREENED>(&group, sums),
             };
         }
         return;
     }
     for density in 0..k {
-        let group = &group(density);
+        let group = &Group { density, ..group.clone() };
         match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
-            (false, true, _) => V::run(General::<_, _, true, false, true, FULL> { group, sums }),
+            (false, true, _) => {
+                V::run(General::<_, _, true, false, true, FULL, SCREENED> { group, sums })
+            }
             (true, false, false) => {
-                V::run(General::<_, _, false, true, false, FULL> { group, sums })
+                V::run(General::<_, _, false, true, false, FULL, SCREENED> { group, sums })
             }
-            (true, false, true) => V::run(General::<_, _, false, true, true, FULL> { group, sums }),
+            (true, false, true) => {
+                V::run(General::<_, _, false, true, true, FULL, SCREENED> { group, sums })
+            }
             (false, false, false) => {
-                V::run(General::<_, _, true, true, false, FULL> { group, sums })
+                V::run(General::<_, _, true, true, false, FULL, SCREENED> { group, sums })
             }
-            (false, false, true) => V::run(General::<_, _, true, true, true, FULL> { group, sums }),
+            (false, false, true) => {
+                V::run(General::<_, _, true, true, true, FULL, SCREENED> { group, sums })
+            }
             (true, true, _) => {}
         }
     }
 }
 
 /// One target leaf, its near leaves and one density or more.
+#[derive(Clone)]
 struct Group<'a, T> {
     range: Range<usize>,
     targets: &'a Particles<T>,
     near: &'a [NearLeaf<T>],
     sources: &'a Particles<T>,
     strengths: &'a Strengths<T>,
+    /// In units of the inverse of the root's side; 0 without screening.
+    kappa: f64,
     density: usize,
 }
 

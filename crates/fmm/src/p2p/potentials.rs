@@ -6,17 +6,24 @@ use crate::near::NearLeaf;
 use crate::simd::{MAX_LANES, Real, Simd, Task};
 use crate::sums::Sums;
 
-use super::distances::{displacements, square, squares};
+use super::distances::{Screen, displacements, screen, square, squares};
 use super::{Block, Group, PAIR, move_to_doubles};
 
 /// Potentials of one density: the targets in blocks of up to four vectors. Returns the number of
 /// densities.
 #[inline(always)]
-pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
+pub(super) fn charges<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
     group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, T>,
 ) -> usize {
     let Range { start: mut first, end } = group.range;
+    if SCREENED {
+        // Exponentials are most of the time, whatever the block.
+        for first in group.range.clone().step_by(PAIR * V::LANES) {
+            V::run(Charges::<_, _, PAIR, 1, FULL, true> { group, first, sums });
+        }
+        return 1;
+    }
     while first < end {
         let block = match (end - first).div_ceil(V::LANES) {
             1 => 1,
@@ -25,10 +32,10 @@ pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
             _ => 4,
         };
         match block {
-            1 => V::run(Charges::<_, _, 1, 1, FULL> { group, first, sums }),
-            2 => V::run(Charges::<_, _, 2, 1, FULL> { group, first, sums }),
-            3 => V::run(Charges::<_, _, 3, 1, FULL> { group, first, sums }),
-            _ => V::run(Charges::<_, _, 4, 1, FULL> { group, first, sums }),
+            1 => V::run(Charges::<_, _, 1, 1, FULL, false> { group, first, sums }),
+            2 => V::run(Charges::<_, _, 2, 1, FULL, false> { group, first, sums }),
+            3 => V::run(Charges::<_, _, 3, 1, FULL, false> { group, first, sums }),
+            _ => V::run(Charges::<_, _, 4, 1, FULL, false> { group, first, sums }),
         }
         first += block * V::LANES;
     }
@@ -37,12 +44,12 @@ pub(super) fn charges<V: Simd, T: Real, const FULL: bool>(
 
 /// As [`charges`], four densities, two vectors of targets at a time.
 #[inline(always)]
-pub(super) fn charges_of_four<V: Simd, T: Real, const FULL: bool>(
+pub(super) fn charges_of_four<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
     group: &Group<'_, V::Scalar>,
     sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(PAIR * V::LANES) {
-        V::run(Charges::<_, _, PAIR, 4, FULL> { group, first, sums });
+        V::run(Charges::<_, _, PAIR, 4, FULL, SCREENED> { group, first, sums });
     }
     4
 }
@@ -54,31 +61,38 @@ pub(super) fn charges_of_eight<V: Simd, T: Real, const FULL: bool>(
     sums: &Sums<'_, T>,
 ) -> usize {
     for first in group.range.clone().step_by(V::LANES) {
-        V::run(Charges::<_, _, 1, 8, FULL> { group, first, sums });
+        V::run(Charges::<_, _, 1, 8, FULL, false> { group, first, sums });
     }
     8
 }
 
 /// `K` densities at a block of `B` vectors of targets from `first` on.
-struct Charges<'a, N, T, const B: usize, const K: usize, const FULL: bool> {
+struct Charges<'a, N, T, const B: usize, const K: usize, const FULL: bool, const SCREENED: bool> {
     group: &'a Group<'a, N>,
     first: usize,
     sums: &'a Sums<'a, T>,
 }
 
-impl<N: Real, T: Real, const B: usize, const K: usize, const FULL: bool> Task<N>
-    for Charges<'_, N, T, B, K, FULL>
+impl<N: Real, T: Real, const B: usize, const K: usize, const FULL: bool, const SCREENED: bool>
+    Task<N> for Charges<'_, N, T, B, K, FULL, SCREENED>
 {
     type Output = ();
 
     #[inline(always)]
     fn run<V: Simd<Scalar = N>>(self) {
-        charges_block::<V, T, B, K, FULL>(self.group, self.first, self.sums);
+        charges_block::<V, T, B, K, FULL, SCREENED>(self.group, self.first, self.sums);
     }
 }
 
 #[inline(always)]
-fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: bool>(
+fn charges_block<
+    V: Simd,
+    T: Real,
+    const B: usize,
+    const K: usize,
+    const FULL: bool,
+    const SCREENED: bool,
+>(
     group: &Group<'_, V::Scalar>,
     first: usize,
     sums: &Sums<'_, T>,
@@ -96,15 +110,29 @@ fn charges_block<V: Simd, T: Real, const B: usize, const K: usize, const FULL: b
             rest.start = run.end;
             let seen = (&points, &block.rests);
             match (near.masked, near.touching) {
-                (true, _) => {
-                    add_charges::<V, B, K, FULL, true, true>(group, near, run, seen, &mut totals)
-                }
+                (true, _) => add_charges::<V, B, K, FULL, true, true, SCREENED>(
+                    group,
+                    near,
+                    run,
+                    seen,
+                    &mut totals,
+                ),
                 (_, true) if V::Scalar::IS_SINGLE && FULL => {
-                    add_charges::<V, B, K, FULL, true, false>(group, near, run, seen, &mut totals);
+                    add_charges::<V, B, K, FULL, true, false, SCREENED>(
+                        group,
+                        near,
+                        run,
+                        seen,
+                        &mut totals,
+                    );
                 }
-                _ => {
-                    add_charges::<V, B, K, FULL, false, false>(group, near, run, seen, &mut totals)
-                }
+                _ => add_charges::<V, B, K, FULL, false, false, SCREENED>(
+                    group,
+                    near,
+                    run,
+                    seen,
+                    &mut totals,
+                ),
             }
             if mixed {
                 for (totals, doubles) in totals.iter_mut().zip(&mut doubles) {
@@ -136,6 +164,7 @@ fn add_charges<
     const FULL: bool,
     const TOUCHING: bool,
     const MASKED: bool,
+    const SCREENED: bool,
 >(
     group: &Group<'_, V::Scalar>,
     near: &NearLeaf<V::Scalar>,
@@ -153,7 +182,7 @@ fn add_charges<
     }
     let mut sums = *totals;
     let mut begin = 0;
-    if K >= 8 && B == 1 {
+    if K >= 8 && B == 1 && !SCREENED {
         // Eight sums fill the registers: four sources take the place of four vectors of targets.
         const SOURCES: usize = 4;
         while begin + SOURCES <= x.len() {
@@ -193,6 +222,13 @@ fn add_charges<
         if MASKED {
             for b in 0..B {
                 inverse[b] = inverse[b].zero_unless_above(r2[b], threshold);
+            }
+        }
+        if SCREENED {
+            let scale = if FULL { 1.0 } else { V::ROOT_SCALE };
+            let Screen { decay, .. } = screen::<V, B, FULL>(group.kappa / scale, r2, inverse);
+            for b in 0..B {
+                inverse[b] = inverse[b].mul(decay[b]);
             }
         }
         for k in 0..K {

@@ -20,7 +20,7 @@ use crate::simd::{self, MAX_LANES, Real, Simd, Task};
 
 use block::Block;
 use tables::Translation;
-pub(crate) use tables::{Kind, Tables, Vector};
+pub(crate) use tables::{Kind, Tables, Use, Vector};
 
 /// Expansions of one job in the rotated frame, before and after the coaxial translation.
 ///

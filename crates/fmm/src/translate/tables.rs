@@ -3,6 +3,7 @@
 use crate::coaxial::Coaxial;
 use crate::kept::KeptCoefficients;
 use crate::rotation::{Azimuth, Polar};
+use crate::screened::{self, Screening};
 use crate::simd::Real;
 
 /// One translation vector, resolved to its matrices.
@@ -40,6 +41,9 @@ pub(crate) struct Tables<T> {
     polars: Vec<Polar<T>>,
     coaxials: Vec<Coaxial<T>>,
     vectors: Vec<Indices>,
+    /// Which coaxial translation vector i is on scale s, at `s * vectors.len() + i`.
+    of_scale: Vec<u32>,
+    screening: Screening,
     /// For each truncation number of M2L.
     reaches: Vec<KeptCoefficients>,
 }
@@ -49,7 +53,6 @@ pub(crate) struct Tables<T> {
 struct Indices {
     azimuth: u32,
     polar: u32,
-    coaxial: u32,
     is_m2l: bool,
 }
 
@@ -71,49 +74,83 @@ pub(crate) struct Vector {
     pub offset: [i32; 3],
 }
 
+/// Where a vector is used.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    /// Which vector.
+    pub vector: usize,
+    /// Level of the box that is written.
+    pub level: usize,
+    /// Largest truncation number of both expansions.
+    pub order: usize,
+}
+
 impl<T: Real> Tables<T> {
-    /// The tables of `vectors` for truncation numbers up to `orders[i]`; index i of
-    /// [`Self::translation`] is that of `vectors`.
-    pub(crate) fn new(vectors: &[(Vector, usize)]) -> Self {
+    /// The tables of `vectors` where they are used; index i of [`Self::translation`] is that of
+    /// `vectors`.
+    pub(crate) fn new(
+        vectors: &[Vector],
+        uses: impl IntoIterator<Item = Use>,
+        screening: Screening,
+    ) -> Self {
         use rayon::prelude::*;
         use std::collections::BTreeMap;
 
-        let p_max = vectors.iter().map(|v| v.1).max().unwrap_or(1);
+        let mut orders = vec![1; vectors.len()];
+        let mut scales = BTreeMap::<(usize, usize), usize>::new();
+        for Use { vector, level, order } in uses {
+            orders[vector] = order.max(orders[vector]);
+            let scale = scales.entry((screening.scale(level), vector)).or_default();
+            *scale = order.max(*scale);
+        }
+        let p_max = orders.iter().copied().max().unwrap_or(1);
         let gradient = crate::harmonics::Gradient::<f64>::new(p_max + 1);
         // Highest truncation number for each distinct azimuth, polar angle and coaxial translation.
         let mut azimuths = BTreeMap::<[i64; 2], usize>::new();
         let mut polars = BTreeMap::<[i64; 2], usize>::new();
-        let mut coaxials = BTreeMap::<(Kind, i64), usize>::new();
+        let mut coaxials = BTreeMap::<(usize, Kind, i64), usize>::new();
+        let raise = |entry: &mut usize, p: usize| *entry = (*entry).max(p);
         let keys: Vec<_> = vectors
             .iter()
-            .map(|&(vector, p)| {
+            .zip(&orders)
+            .map(|(vector, &p)| {
                 let [x, y, z] = vector.offset.map(i64::from);
                 let (rho2, r2) = (x * x + y * y, x * x + y * y + z * z);
                 let divisor = gcd(x, y).max(1);
                 let azimuth = [x / divisor, y / divisor];
                 let divisor = gcd(z * z, r2).max(1);
                 let polar = [z.signum() * z * z / divisor, r2 / divisor];
-                let coaxial = (vector.kind, r2);
-                let raise = |entry: &mut usize| *entry = (*entry).max(p);
-                raise(azimuths.entry(azimuth).or_default());
-                raise(polars.entry(polar).or_default());
-                raise(coaxials.entry(coaxial).or_default());
+                raise(azimuths.entry(azimuth).or_default(), p);
+                raise(polars.entry(polar).or_default(), p);
                 debug_assert!(rho2 <= r2);
-                (azimuth, polar, coaxial)
+                (azimuth, polar)
             })
             .collect();
+        let coaxial = |scale: usize, vector: usize| {
+            let Vector { kind, offset } = vectors[vector];
+            let r2: i64 = offset.iter().map(|&o| i64::from(o) * i64::from(o)).sum();
+            (scale, kind, r2)
+        };
+        for (&(scale, vector), &p) in &scales {
+            raise(coaxials.entry(coaxial(scale, vector)).or_default(), p);
+        }
         fn index<K: Ord>(map: &BTreeMap<K, usize>) -> BTreeMap<&K, u32> {
             map.keys().enumerate().map(|(i, k)| (k, i as u32)).collect()
         }
         let (of_azimuth, of_polar, of_coaxial) =
             (index(&azimuths), index(&polars), index(&coaxials));
-        let vectors = keys
+        let last_scale = scales.keys().map(|key| key.0).max().unwrap_or(0);
+        let mut of_scale = vec![0; (last_scale + 1) * vectors.len()];
+        for &(scale, vector) in scales.keys() {
+            of_scale[scale * vectors.len() + vector] = of_coaxial[&coaxial(scale, vector)];
+        }
+        let indices = keys
             .iter()
-            .map(|(azimuth, polar, coaxial)| Indices {
+            .zip(vectors)
+            .map(|((azimuth, polar), vector)| Indices {
                 azimuth: of_azimuth[azimuth],
                 polar: of_polar[polar],
-                coaxial: of_coaxial[coaxial],
-                is_m2l: matches!(coaxial.0, Kind::M2l { .. }),
+                is_m2l: matches!(vector.kind, Kind::M2l { .. }),
             })
             .collect();
         let azimuths =
@@ -130,34 +167,45 @@ impl<T: Real> Tables<T> {
         let coaxials: Vec<_> = coaxials.iter().collect();
         let coaxials = coaxials
             .into_par_iter()
-            .map(|(&(kind, r2), &p)| {
+            .map(|(&(level, kind, r2), &p)| {
                 let distance = 0.5 * (r2 as f64).sqrt();
+                // kappa times the side of the box that is written.
+                let kappa = screening.at(level as u8);
                 match kind {
                     // The child is the smaller box: in units of the parent half of that.
-                    Kind::M2m => Coaxial::m2m(p, 0.5 * distance),
-                    Kind::L2l => Coaxial::l2l(p, 0.5 * distance),
+                    Kind::M2m if kappa == 0.0 => Coaxial::m2m(p, 0.5 * distance),
+                    Kind::M2m => screened::m2m(p, kappa, 0.5 * distance),
+                    Kind::L2l if kappa == 0.0 => Coaxial::l2l(p, 0.5 * distance),
+                    Kind::L2l => screened::l2l(p, 2.0 * kappa, 0.5 * distance),
                     Kind::M2l { finer_target } => {
                         let ratio = f64::from(finer_target).exp2();
                         let (source, target) =
                             if finer_target >= 0 { (ratio, 1.0) } else { (1.0, 1.0 / ratio) };
-                        Coaxial::m2l(p, source, target, distance)
+                        if kappa == 0.0 {
+                            Coaxial::m2l(p, source, target, distance)
+                        } else {
+                            screened::m2l(p, kappa / target, (source, target), distance)
+                        }
                     }
                 }
             })
             .collect();
         let reaches = (0..=p_max).map(KeptCoefficients::new).collect();
-        Self { azimuths, polars, coaxials, vectors, reaches }
+        Self { azimuths, polars, coaxials, vectors: indices, of_scale, screening, reaches }
     }
 
-    /// The translation by vector `index`.
+    /// The translation by vector `index` to a box of `level`.
     #[inline]
     pub(crate) fn translation(
         &self,
         index: usize,
+        level: usize,
         order_in: usize,
         order_out: usize,
     ) -> Translation<'_, T> {
-        let Indices { azimuth, polar, coaxial, is_m2l } = self.vectors[index];
+        let Indices { azimuth, polar, is_m2l } = self.vectors[index];
+        let scale = self.screening.scale(level);
+        let coaxial = self.of_scale[scale * self.vectors.len() + index];
         Translation {
             azimuth: &self.azimuths[azimuth as usize],
             polar: &self.polars[polar as usize],

@@ -3,6 +3,7 @@
 use super::*;
 use crate::harmonics::Harmonics;
 use crate::samples::Random;
+use crate::screened::Screening;
 use crate::simd::{One, scalars_mut};
 
 const P: usize = 26;
@@ -21,7 +22,11 @@ fn expand(singular: bool, point: [f64; 3]) -> Vec<f64> {
 
 /// Translates the expansion `from` by `vector` with every vector width, in batches of odd lengths.
 fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
-    let tables = Tables::<f64>::new(&[(vector, P)]);
+    let tables = Tables::<f64>::new(
+        &[vector],
+        [Use { vector: 0, level: 0, order: P }],
+        Screening::default(),
+    );
     let stride = crate::harmonics::stride::<f64>(P);
     let count = 21;
     let mut sources = vec![0.0; stride * count];
@@ -41,7 +46,7 @@ fn translate(vector: Vector, from: &[f64]) -> Vec<f64> {
             found.fill(0.0);
             let targets = Level { values: DisjointSlice::new(&mut found), stride, step };
             let batch = |_| Batch {
-                translation: tables.translation(0, P, P),
+                translation: tables.translation(0, 0, P, P),
                 pairs: &pairs,
                 sources: Level { values: &sources[..], stride, step },
             };
@@ -108,7 +113,11 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
     let mut point = || -> [f64; 3] { std::array::from_fn(|_| random.uniform() - 0.5) };
     let pairs: Vec<_> = (0..PAIRS).map(|_| (point(), point())).collect();
     let vector = Vector { kind: Kind::M2l { finer_target: 0 }, offset: offset.map(|o| 2 * o) };
-    let tables = Tables::<f64>::new(&[(vector, p)]);
+    let tables = Tables::<f64>::new(
+        &[vector],
+        [Use { vector: 0, level: 0, order: p }],
+        Screening::default(),
+    );
     let stride = crate::harmonics::stride::<f64>(p);
     let harmonics = Harmonics::<f64>::new(p);
     let regular = |point: [f64; 3]| {
@@ -123,7 +132,7 @@ fn error_of_m2l(offset: [i32; 3], p: usize, keep_all: bool) -> f64 {
     let mut locals = vec![0.0; stride * PAIRS];
     let same: Vec<_> = (0..PAIRS as u32).map(|i| [i, i]).collect();
     let batch = |_| {
-        let mut translation = tables.translation(0, p, p);
+        let mut translation = tables.translation(0, 0, p, p);
         if keep_all {
             translation.reach = None;
         }

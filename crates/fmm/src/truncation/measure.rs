@@ -10,9 +10,10 @@ use super::norms::Measures;
 use super::optimise::{Goal, Statistics};
 use super::sampling::{self, Point, Pool, mix};
 use super::series::{Errors, Sample};
-use super::{Class, class_of};
+use super::{Class, class_of, screened};
 use crate::Options;
 use crate::lists::{Lists, TargetBlock};
+use crate::screened::Screening;
 use crate::simd::{Level, dispatch};
 use crate::tree::{Cell, MortonOrder, Root, Tree, side};
 
@@ -43,6 +44,7 @@ const NEGLIGIBLE: f64 = 0.02;
 #[derive(Clone, Copy)]
 pub(crate) struct PointSets<'a> {
     pub root: &'a Root,
+    pub screening: Screening,
     pub tree: &'a Tree,
     pub sources: (&'a MortonOrder, &'a [[f64; 3]]),
     pub targets: (&'a MortonOrder, &'a [[f64; 3]]),
@@ -115,7 +117,7 @@ pub(super) fn measure(
     options: &Options,
     simd: Level,
 ) -> BTreeMap<Class, Statistics> {
-    let PointSets { root, tree, sources, targets } = points;
+    let PointSets { root, tree, sources, targets, .. } = points;
     let draw = |order, range: fn(&Cell) -> Range<u32>| -> Vec<Pool> {
         let of = |level| sampling::draw(root, tree, level, order, range);
         (0..tree.levels.len()).into_par_iter().map(of).collect()
@@ -163,9 +165,21 @@ impl Measurement<'_> {
         let unit = side(class.level.max(class.levels()[0] as u8));
         let alone = self.measures.alone(class.distance2());
         // Shares of the squared error in the whole sum, and of the class alone.
+        let kappa = self.points.screening.root * unit;
+        let screened = (kappa > 0.0).then(|| {
+            let (source, target) = class.sides();
+            let distance = class.distance2().sqrt() / unit;
+            screened::Translation::new(self.p_max, kappa, [source, target], distance)
+        });
         let errors = |pairs: &[Sample], p_max: usize| {
             let Measures { gradient, dipoles, .. } = self.measures;
-            let error2 = dispatch(self.simd, Errors { pairs, p_max, gradient, dipoles });
+            let error2 = match &screened {
+                None => dispatch(self.simd, Errors { pairs, p_max, gradient, dipoles }),
+                Some(translation) => {
+                    let errors = screened::Errors { translation, pairs, p_max, gradient, dipoles };
+                    dispatch(self.simd, errors)
+                }
+            };
             let doubt = 1.0 + DOUBT / samples as f64;
             let of = |error2: &[f64; 4]| {
                 let relative = [&self.measures, &alone].map(|m| doubt * m.relative(error2, unit));
@@ -200,7 +214,7 @@ impl Measurement<'_> {
     /// best, and points of the very boxes, which show on which side of a box its points crowd. The
     /// larger error of the two counts.
     fn samples(&self, class: &Class, candidates: &Candidates, samples: usize) -> [Vec<Sample>; 2] {
-        let PointSets { root, tree, sources, targets } = *self.points;
+        let PointSets { root, tree, sources, targets, .. } = *self.points;
         let (source_side, target_side) = class.sides();
         let salt = class.offset.iter().fold(u64::from(class.level), |salt, &o| mix(salt, o as u64));
         let [from, to] = class.levels();

@@ -17,6 +17,7 @@ mod measure;
 mod norms;
 mod optimise;
 mod sampling;
+mod screened;
 mod series;
 
 use std::collections::BTreeMap;

@@ -10,26 +10,27 @@ use super::measure::{Candidates, PointSets};
 use super::sampling::{Point, mix};
 use crate::Options;
 use crate::lists::Lists;
+use crate::screened::Screening;
 use crate::tree::{MortonOrder, side};
 
 /// Sums over all pairs of points, in units of the root's side: what charges +1 and -1 at random
-/// give for the sum of squares.
+/// give for the sum of squares ([`Screening::squares`]).
 #[derive(Clone, Copy, Debug, Default)]
 struct Norms {
-    /// `sum 1/r^2`: potentials.
+    /// Potentials.
     potential: f64,
-    /// `sum 1/r^4`: gradients; with a third of it on both sides, potentials of dipoles of random
-    /// directions.
+    /// Gradients; with a third of it on both sides, potentials of dipoles of random directions.
     gradient: f64,
-    /// `sum 6/r^6`: likewise gradients of dipoles.
+    /// Likewise gradients of dipoles.
     second: f64,
 }
 
 impl Norms {
-    fn add(&mut self, weight: f64, r2: f64) {
-        self.potential += weight / r2;
-        self.gradient += weight / (r2 * r2);
-        self.second += 6.0 * weight / (r2 * r2 * r2);
+    fn add(&mut self, screening: Screening, weight: f64, r2: f64) {
+        let [potential, gradient, second] = screening.squares(r2);
+        self.potential += weight * potential;
+        self.gradient += weight * gradient;
+        self.second += weight * second;
     }
 
     /// Adds the near pairs, estimated from a sample of targets. Close encounters are rare, so the
@@ -82,26 +83,19 @@ fn near_leaf(points: &PointSets<'_>, lists: &Lists, row: usize, seed: u64) -> (N
     let sources: Vec<Point> = sources.map(|j| at(&points.sources, j as usize)).collect();
     let scale2 = points.root.side.powi(-2);
     let taken = TARGETS.min(count);
-    let cap = (ENCOUNTER * side(leaf.level)).powi(-2);
-    let mut sums = [0.0; 3];
+    let least = (ENCOUNTER * side(leaf.level)).powi(2);
+    // Each target stands for its share of the leaf.
+    let share = count as f64 / taken as f64;
     for k in 0..taken {
         let skip = (mix(seed, 3) as usize + k * count / taken) % count;
         let x = at(&points.targets, leaf.targets.start as usize + skip);
         for y in &sources {
             let r2: f64 = (0..3).map(|k| (x[k] - y[k]) * (x[k] - y[k])).sum();
             if r2 > 0.0 {
-                let capped = (1.0 / (r2 * scale2)).min(cap);
-                sums[0] += capped;
-                sums[1] += capped * capped;
-                sums[2] += capped * capped * capped;
+                near.add(points.screening, share, (r2 * scale2).max(least));
             }
         }
     }
-    // Each target stands for its share of the leaf.
-    let share = count as f64 / taken as f64;
-    near.potential = share * sums[0];
-    near.gradient = share * sums[1];
-    near.second = 6.0 * share * sums[2];
     (near, count as f64)
 }
 
@@ -111,6 +105,9 @@ pub(super) struct Measures {
     norms: Norms,
     /// The part of `norms` that translations serve.
     far: Norms,
+    screening: Screening,
+    /// Least squared distance of the boxes of any translation.
+    closest2: f64,
     pub(super) gradient: bool,
     pub(super) dipoles: bool,
 }
@@ -123,24 +120,30 @@ impl Measures {
         classes: &BTreeMap<Class, Candidates>,
         options: &Options,
     ) -> Self {
-        let mut far = Norms::default();
+        let (mut far, mut closest2) = (Norms::default(), f64::INFINITY);
+        let screening = points.screening;
         for (class, candidates) in classes {
-            far.add(candidates.weight, class.distance2());
+            far.add(screening, candidates.weight, class.distance2());
+            closest2 = closest2.min(class.distance2());
         }
         let mut norms = far;
         norms.add_near(points, lists);
         let Options { gradient, dipoles, .. } = *options;
-        Self { norms, far, gradient, dipoles }
+        Self { norms, far, screening, closest2, gradient, dipoles }
     }
 
     /// For charges whose far pairs are all in boxes with this squared distance. Where points are
     /// sparse, that is all of their potential; of derivatives, the near part is at least as large
     /// as on average.
+    ///
+    /// With screening the closest boxes count, for which all others are negligible sooner or later.
     pub(super) fn alone(&self, d2: f64) -> Self {
         let mut norms = Norms::default();
-        norms.add(1.0, d2);
-        norms.gradient *= self.norms.gradient / self.far.gradient;
-        norms.second *= self.norms.second / self.far.second;
+        let d2 = if self.screening.is_some() { self.closest2 } else { d2 };
+        norms.add(self.screening, 1.0, d2);
+        let more = |all: f64, far: f64| all / far.max(f64::MIN_POSITIVE);
+        norms.gradient *= more(self.norms.gradient, self.far.gradient);
+        norms.second *= more(self.norms.second, self.far.second);
         Self { norms, ..*self }
     }
 
@@ -149,14 +152,16 @@ impl Measures {
     /// has a third of the gradient's square.
     pub(super) fn relative(&self, error2: &[f64; 4], unit: f64) -> f64 {
         let unit2 = unit * unit;
-        let mut worst = error2[0] / (unit2 * self.norms.potential);
+        // Sums that are screened so strongly that they vanish have no errors either.
+        let over = |error2: f64, norm: f64| error2 / norm.max(f64::MIN_POSITIVE);
+        let mut worst = over(error2[0], unit2 * self.norms.potential);
         for (asked, of) in [(self.gradient, error2[1]), (self.dipoles, error2[2])] {
             if asked {
-                worst = worst.max(3.0 * of / (unit2 * unit2 * self.norms.gradient));
+                worst = worst.max(over(3.0 * of, unit2 * unit2 * self.norms.gradient));
             }
         }
         if self.gradient && self.dipoles {
-            worst = worst.max(9.0 * error2[3] / (unit2 * unit2 * unit2 * self.norms.second));
+            worst = worst.max(over(9.0 * error2[3], unit2 * unit2 * unit2 * self.norms.second));
         }
         worst
     }

@@ -360,7 +360,7 @@ impl Errors {
             potential: Some(&mut exact),
             gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
         };
-        direct::sum(input.sources, &places, input.densities, &mut outputs)?;
+        direct::sum(fmm::Kernel::Laplace, input.sources, &places, input.densities, &mut outputs)?;
 
         let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
             let rows = values.chunks_exact((width * targets.len()).max(1));

@@ -28,7 +28,7 @@ pub(super) fn against_direct(
     let (mut exact, mut exact_gradient) = (vec![0.0; k * m], vec![0.0; 3 * k * m]);
     let mut outputs =
         Potentials { potential: Some(&mut exact), gradient: Some(&mut exact_gradient) };
-    direct::sum(sources, places, densities, &mut outputs).unwrap();
+    direct::sum(crate::Kernel::Laplace, sources, places, densities, &mut outputs).unwrap();
     // Twice: the stages alone come before the recorded graph, and must leave nothing behind.
     for _ in 0..2 {
         let mut potential = vec![f64::NAN; k * m];
@@ -180,7 +180,7 @@ fn sources_next_to_others_without_charge_keep_their_tolerance() {
     let [potential, gradient] = &mut exact;
     let mut outputs = Potentials { potential: Some(potential), gradient: Some(gradient) };
     let own = Densities { charges: Some(&charges), dipoles: None };
-    direct::sum(&targets, &targets, own, &mut outputs).unwrap();
+    direct::sum(crate::Kernel::Laplace, &targets, &targets, own, &mut outputs).unwrap();
     let mut strengths = charges.clone();
     strengths.resize(sources.len(), 0.0);
     for (backend, with_gradient) in

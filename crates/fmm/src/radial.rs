@@ -1,0 +1,183 @@
+//! Radial functions of one box's expansions at its points: what screening multiplies harmonics by
+//! (module `screened`).
+
+use crate::harmonics::{Entry, Harmonics, ScreenedGradient, Visit};
+use crate::p2p::square;
+use crate::screened::{DEAF, HALF_DIAGONAL, Screening, corner};
+use crate::simd::{Real, Simd};
+use crate::truncation::{P_MAX, TruncationNumbers};
+
+/// `i^(n)(kappa s u) / i^(n)(kappa h)` for `n < p` at points `u` sides `s` from the centre of a
+/// box, whose corners are h from it.
+#[derive(Clone, Debug)]
+pub(crate) struct Radial<T> {
+    /// Power series of degrees p - 1 and p in `u^2`.
+    series: [Vec<T>; 2],
+    /// What degree n - 1 has of degree n, and of degree n + 1 over `u^2`, for n = 1 .. p.
+    ratios: Vec<[T; 2]>,
+    /// `(kappa s)^2`.
+    square: f64,
+    /// [`corner`] for `n < p`.
+    corner: Vec<f64>,
+}
+
+/// Terms of a series that are smaller than this part of the largest, at the corner of a box, add
+/// nothing.
+const NOTHING: f64 = 1e-18;
+
+impl<T: Real> Radial<T> {
+    /// For truncation number `p`, kappa times the box's side being `kappa`.
+    pub(crate) fn new(p: usize, kappa: f64) -> Self {
+        let square = kappa * kappa;
+        let mut corner = corner(p + 1, kappa);
+        let series = [p.saturating_sub(1), p].map(|n| series(n, kappa, corner[n]));
+        let ratio = |n: usize| {
+            let above = square / ((2 * n + 1) * (2 * n + 3)) as f64;
+            [corner[n] / corner[n - 1], above * corner[n + 1] / corner[n - 1]].map(T::of)
+        };
+        let ratios = (1..p).map(ratio).collect();
+        corner.truncate(p);
+        Self { series, ratios, square, corner }
+    }
+
+    /// The factor of `entry`, between functions in units of what they are at the corners.
+    pub(crate) fn scaled(&self, entry: &Entry) -> f64 {
+        let units = self.corner[entry.degrees[1]] / self.corner[entry.degrees[0]];
+        let screening = if entry.degrees[1] > entry.degrees[0] { self.square } else { 1.0 };
+        screening * units * entry.factor
+    }
+
+    /// The functions at `u2`, squared distances from the centre in units of the side; `values` has
+    /// room for p.
+    #[inline(always)]
+    fn at<V: Simd<Scalar = T>, const B: usize>(&self, u2: [V; B], values: &mut [[V; B]]) {
+        let [mut here, mut above] = self.series.each_ref().map(|series| {
+            let mut sums = [V::zero(); B];
+            for &c in series.iter().rev() {
+                for b in 0..B {
+                    sums[b] = sums[b].mul_add(u2[b], V::splat(c));
+                }
+            }
+            sums
+        });
+        values[self.ratios.len()] = here;
+        for (n, ratios) in self.ratios.iter().enumerate().rev() {
+            let [first, second] = ratios.map(V::splat);
+            for b in 0..B {
+                let below = u2[b].mul(second).mul_add(above[b], first.mul(here[b]));
+                (above[b], here[b]) = (here[b], below);
+            }
+            values[n] = here;
+        }
+    }
+}
+
+/// Coefficients of `exp(-kappa h) i^(n)(kappa u) / corner` in powers of `u^2`.
+fn series<T: Real>(n: usize, kappa: f64, corner: f64) -> Vec<T> {
+    if kappa > DEAF {
+        return Vec::new();
+    }
+    let corner2 = HALF_DIAGONAL * HALF_DIAGONAL;
+    let mut coefficient = (-HALF_DIAGONAL * kappa).exp() / corner;
+    let (mut term, mut most) = (coefficient, coefficient);
+    let mut coefficients = vec![T::of(coefficient)];
+    for j in 1.. {
+        let ratio = 0.5 * kappa * kappa / (j * (2 * (n + j) + 1)) as f64;
+        (coefficient, term) = (coefficient * ratio, term * ratio * corner2);
+        most = f64::max(most, term);
+        // Not of numbers that are none either.
+        let counts = term > NOTHING * most;
+        if !counts {
+            break;
+        }
+        coefficients.push(T::of(coefficient));
+    }
+    coefficients
+}
+
+/// Hands harmonics on, times radial functions.
+struct Scaled<'a, V, W, const B: usize> {
+    factors: &'a [[V; B]],
+    visitor: &'a mut W,
+}
+
+impl<V: Simd, W: Visit<V, B>, const B: usize> Visit<V, B> for Scaled<'_, V, W, B> {
+    #[inline(always)]
+    fn visit(&mut self, n: usize, place: usize, mut harmonics: [V; B]) {
+        for b in 0..B {
+            harmonics[b] = harmonics[b].mul(self.factors[n][b]);
+        }
+        self.visitor.visit(n, place, harmonics);
+    }
+}
+
+/// As [`Harmonics::walk`], times radial functions if there are any.
+#[inline(always)]
+pub(crate) fn walk<V: Simd, const B: usize>(
+    harmonics: &Harmonics<V::Scalar>,
+    radial: Option<&Radial<V::Scalar>>,
+    p: usize,
+    points: &[[V; B]; 3],
+    visitor: &mut impl Visit<V, B>,
+) {
+    let Some(radial) = radial else {
+        return harmonics.walk(p, points, visitor);
+    };
+    let mut factors = [[V::zero(); B]; P_MAX];
+    radial.at(square(points), &mut factors);
+    harmonics.walk(p, points, &mut Scaled { factors: &factors, visitor });
+}
+
+/// What screened expansions of leaves need besides harmonics.
+#[derive(Clone, Debug)]
+pub(crate) struct ScreenedTables<T> {
+    pub(crate) gradient: ScreenedGradient,
+    /// For the multipole expansions of each level.
+    pub(crate) multipole: Vec<Radial<T>>,
+    /// For the local expansions of each level.
+    pub(crate) local: Vec<Radial<T>>,
+}
+
+impl<T: Real> ScreenedTables<T> {
+    /// Those of a plan; none without screening.
+    pub(crate) fn new(screening: Screening, numbers: &TruncationNumbers) -> Option<Self> {
+        if !screening.is_some() {
+            return None;
+        }
+        let of = |orders: &[usize]| {
+            let of_level = |(level, &p): (usize, &usize)| Radial::new(p, screening.at(level as u8));
+            orders.iter().enumerate().map(of_level).collect()
+        };
+        Some(Self {
+            gradient: ScreenedGradient::new(numbers.max()),
+            multipole: of(&numbers.multipole),
+            local: of(&numbers.local),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::screened::regular;
+    use crate::simd::One;
+
+    #[test]
+    fn series_and_recurrence_are_bessel_functions() {
+        for kappa in [1e-6, 0.1, 1.0, 8.0, 50.0] {
+            for p in [1, 2, 7, 30] {
+                let radial = Radial::<f64>::new(p, kappa);
+                for u in [0.0, 0.3, HALF_DIAGONAL] {
+                    let mut values = vec![[One::splat(0.0)]; p];
+                    radial.at([One::splat(u * u)], &mut values);
+                    let exact = regular(p, kappa * u, (-HALF_DIAGONAL * kappa).exp());
+                    for ((value, exact), corner) in values.iter().zip(exact).zip(corner(p, kappa)) {
+                        let exact = exact / corner;
+                        let error = (value[0].lanes()[0] - exact).abs();
+                        assert!(error < 2e-14 * exact, "{kappa} {p} {u}: {error:e}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! Expansions of the Yukawa kernel `exp(-kappa r) / r`: radial functions and coaxial translations
+//! (docs/math.md, "Screened sums").
+//!
+//! Harmonics are those of the Laplace kernel times radial functions that are 1 without screening:
+//!
+//! ```text
+//! R(n,m)(y) = i^(n)(kappa |y|) C(n,m)(y),              i^(n)(t) = (2n+1)!! t^-n i(n)(t)
+//! O(n,m)(x) = k^(n)(kappa |x|) C(n,m)(x) / |x|^(2n+1), k^(n)(t) = t^(n+1) k(n)(t) / (2n-1)!!
+//! exp(-kappa |x-y|) / |x-y| = sum(n) sum(m) R(n,m)(y) O(n,m)(x)
+//! ```
+//!
+//! with the modified spherical Bessel functions i(n) and k(n), i(0) = sinh(t) / t and
+//! k(0) = exp(-t) / t. So everything that mixes harmonics of one degree alone, all rotations, is
+//! as for the Laplace kernel, and whatever depends on kappa tends to the Laplace kernel's without
+//! a loss of digits.
+//!
+//! Radial functions grow and decay exponentially. Expansions of a box of side s are therefore in
+//! units of what their functions are at its corners, h from the centre: multipoles hold
+//! `sum q i^(n)(kappa |y|) / i^(n)(kappa h) C(n,m)(y / s)`, local expansions stand for
+//! `(1 / s) sum L i^(n)(kappa |x|) / i^(n)(kappa h) C(n,m)(x / s)`. All numbers are then at most
+//! about those of the Laplace kernel, and translations as small as the interaction of the boxes.
+
+use crate::Kernel;
+use crate::coaxial::Coaxial;
+use crate::harmonics::parity;
+use crate::simd::Real;
+use crate::tree::side;
+
+/// Half the diagonal of a box, in sides.
+pub(crate) const HALF_DIAGONAL: f64 = 0.866_025_403_784_438_6;
+
+/// Screening lengths in the side of a box from which on it does not feel others: what it would feel
+/// of a unit charge is below 1e-80.
+pub(crate) const DEAF: f64 = 700.0;
+
+/// How strongly a sum is screened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Screening {
+    /// kappa times the root's side; 0: the Laplace kernel.
+    pub root: f64,
+}
+
+impl Screening {
+    /// That of `kernel` in a root cube of so long a side.
+    pub(crate) fn new(kernel: Kernel, side: f64) -> Self {
+        Self { root: kernel.kappa() * side }
+    }
+
+    /// `exp(-t) / r`, and what is left of its first and second derivative along a direction after
+    /// the directions' products: `exp(-t) (1 + t) / r^3` and `exp(-t) (3 + 3 t + t^2) / r^5`, t
+    /// being kappa r; r in units of the root's side.
+    pub(crate) fn slopes(self, r: f64) -> [f64; 3] {
+        let inverse = 1.0 / r;
+        let t = self.root * r;
+        let potential = (-t).exp() * inverse;
+        let cube = potential * inverse * inverse;
+        [potential, cube * (1.0 + t), cube * inverse * inverse * (3.0 + 3.0 * t + t * t)]
+    }
+
+    /// Squares of potential and gradient of a unit charge, and of all second derivatives together,
+    /// at a squared distance in units of the root: `1/r^2`, `1/r^4` and `6/r^6` without screening.
+    pub(crate) fn squares(self, r2: f64) -> [f64; 3] {
+        let inverse = 1.0 / r2;
+        if !self.is_some() {
+            return [inverse, inverse * inverse, 6.0 * inverse * inverse * inverse];
+        }
+        let t = self.root * r2.sqrt();
+        let potential = (-2.0 * t).exp() * inverse;
+        let slope = (1.0 + t) * (1.0 + t);
+        // Along the distance, and twice across it.
+        let along = 2.0 + 2.0 * t + t * t;
+        let second = along * along + 2.0 * slope;
+        [potential, potential * slope * inverse, potential * second * inverse * inverse]
+    }
+    /// Whether the kernel is that of Yukawa.
+    pub(crate) fn is_some(self) -> bool {
+        self.root > 0.0
+    }
+
+    /// kappa times the side of a box of `level`.
+    pub(crate) fn at(self, level: u8) -> f64 {
+        self.root * side(level)
+    }
+
+    /// Which of the tables of a plan a level needs: the Laplace kernel's serve all of them.
+    pub(crate) fn scale(self, level: usize) -> usize {
+        if self.is_some() { level } else { 0 }
+    }
+}
+
+/// `i^(n)(t)` for `n < count`, times `factor`.
+///
+/// By the recurrence `i^(n-1) = i^(n) + t^2 i^(n+1) / ((2n+1)(2n+3))` downward, all of whose terms
+/// are positive, from two power series.
+pub(crate) fn regular(count: usize, t: f64, factor: f64) -> Vec<f64> {
+    let mut values = vec![0.0; count];
+    let mut above = factor * series(count + 1, t);
+    let mut here = factor * series(count, t);
+    for n in (0..count).rev() {
+        // i^(n) from i^(n+1) and i^(n+2).
+        let k = (n + 1) as f64;
+        let value = here + t * t * above / ((2.0 * k + 1.0) * (2.0 * k + 3.0));
+        values[n] = value;
+        (above, here) = (here, value);
+    }
+    values
+}
+
+/// `i^(n)(t) = sum (t^2/2)^j / (j! (2n+3)(2n+5) ... (2n+2j+1))`.
+fn series(n: usize, t: f64) -> f64 {
+    let (mut term, mut sum, mut j) = (1.0, 1.0, 1.0);
+    while term > 1e-17 * sum {
+        term *= 0.5 * t * t / (j * (2.0 * (n as f64 + j) + 1.0));
+        sum += term;
+        j += 1.0;
+    }
+    sum
+}
+
+/// `exp(-kappa h) i^(n)(kappa h)` for `n < p`: what expansions of a box are in units of, kappa
+/// times its side being `kappa`.
+pub(crate) fn corner(p: usize, kappa: f64) -> Vec<f64> {
+    let t = HALF_DIAGONAL * kappa;
+    if t > HALF_DIAGONAL * DEAF { vec![1.0; p] } else { regular(p, t, (-t).exp()) }
+}
+
+/// `k^(n)(t) exp(shift)` for `n < count`, by the recurrence
+/// `k^(n+1) = k^(n) + t^2 k^(n-1) / ((2n+1)(2n-1))`, all of whose terms are positive.
+pub(crate) fn singular(count: usize, t: f64, shift: f64) -> Vec<f64> {
+    let first = (shift - t).exp();
+    let mut values = vec![first, first * (1.0 + t)];
+    for n in 1..count.max(1) {
+        let k = n as f64;
+        let more = t * t * values[n - 1] / ((2.0 * k + 1.0) * (2.0 * k - 1.0));
+        values.push(values[n] + more);
+    }
+    values.truncate(count);
+    values
+}
+
+/// Factors of the recurrences: `sqrt(n^2 - m^2)`.
+fn alpha(n: usize, m: usize) -> f64 {
+    ((n * n) as f64 - (m * m) as f64).max(0.0).sqrt()
+}
+
+/// What d/dz of a harmonic of degree n has of degree n + 1, over kappa^2.
+fn beta(n: usize, m: usize) -> f64 {
+    alpha(n + 1, m) / ((2 * n + 1) * (2 * n + 3)) as f64
+}
+
+/// Coefficients `(n, k)` of one coaxial translation for all m, `m <= n, k < p`.
+struct Coefficients {
+    p: usize,
+    values: Vec<f64>,
+}
+
+impl Coefficients {
+    /// Of `R(n)(x + t z) = sum(l) T(l,n) R(l)(x)` at the place `(l, n)`; lengths in any unit.
+    ///
+    /// The derivative in z of both sides relates neighbours (docs/math.md): rows upward from l = m,
+    /// for l <= n, where terms fall; T(l,n) for l > n follows by symmetry.
+    fn regular(p: usize, kappa: f64, t: f64) -> Self {
+        let kappa2 = kappa * kappa;
+        let mut values = vec![0.0; p * p * p];
+        // First rows l = m: of m = 0 the function on the axis.
+        let length = 2 * p + 1;
+        let radial = regular(length + 1, kappa * t, 1.0);
+        let mut first: Vec<f64> =
+            radial.iter().enumerate().map(|(n, i)| i * t.powi(n as i32)).collect();
+        for m in 0..p {
+            if m > 0 {
+                let k = (m - 1) as f64;
+                let root = ((2.0 * k + 1.0) * (2.0 * k + 2.0)).sqrt();
+                let next = |n: usize| {
+                    let l = n as f64;
+                    let below = ((l + k) * (l + k + 1.0)).sqrt() * first[n - 1];
+                    let above = ((l + 1.0 - k) * (l - k)).sqrt() * first[n + 1];
+                    (below - kappa2 * above / ((2.0 * l + 1.0) * (2.0 * l + 3.0))) / root
+                };
+                let mut row = vec![0.0; first.len() - 1];
+                for (n, value) in row.iter_mut().enumerate().skip(m) {
+                    *value = next(n);
+                }
+                first = row;
+            }
+            let mut below = vec![0.0; first.len()];
+            let mut here = first.clone();
+            for l in m..p {
+                for n in l..p {
+                    values[(m * p + l) * p + n] = here[n];
+                }
+                let mut above = vec![0.0; here.len() - 1];
+                for n in l + 1..above.len() {
+                    let mut sum = alpha(n, m) * here[n - 1] + kappa2 * beta(n, m) * here[n + 1];
+                    if l > m {
+                        sum -= kappa2 * beta(l - 1, m) * below[n];
+                    }
+                    above[n] = sum / alpha(l + 1, m);
+                }
+                (below, here) = (here, above);
+            }
+            // T(l,n) = T(n,l) (N(l) / N(n))^2, N being the norms of the harmonics.
+            for n in m..p {
+                let mut ratio = 1.0;
+                for l in n + 1..p {
+                    ratio *= kappa2 / ((2 * l + 1) * (2 * l - 1)) as f64;
+                    values[(m * p + l) * p + n] = ratio * values[(m * p + n) * p + l];
+                }
+            }
+        }
+        Self { p, values }
+    }
+
+    /// Of `O(k)(x + t z) = sum(n) T(n,k) R(n)(x)` at the place `(n, k)`, times `exp(shift)`.
+    ///
+    /// Likewise, columns upward from k = m; T(n,k) for k > n is `(-1)^(n+k) T(k,n)`.
+    fn singular(p: usize, kappa: f64, t: f64, shift: f64) -> Self {
+        let kappa2 = kappa * kappa;
+        let mut values = vec![0.0; p * p * p];
+        let length = 2 * p + 1;
+        let radial = singular(length + 1, kappa * t, shift);
+        // Without the signs (-1)^(n+m), which leave the recurrences without them too.
+        let mut first: Vec<f64> =
+            radial.iter().enumerate().map(|(n, k)| k * t.powi(-(n as i32) - 1)).collect();
+        for m in 0..p {
+            if m > 0 {
+                let k = (m - 1) as f64;
+                let root = ((2.0 * k + 1.0) * (2.0 * k + 2.0)).sqrt();
+                let next = |n: usize| {
+                    let l = n as f64;
+                    let above = ((l + 1.0 - k) * (l - k)).sqrt() * first[n + 1];
+                    let below = ((l + k) * (l + k + 1.0)).sqrt() * first[n - 1];
+                    (above - kappa2 * below / ((2.0 * l - 1.0) * (2.0 * l + 1.0))) / root
+                };
+                let mut column = vec![0.0; first.len() - 1];
+                for (n, value) in column.iter_mut().enumerate().skip(m) {
+                    *value = next(n);
+                }
+                first = column;
+            }
+            let mut before = vec![0.0; first.len()];
+            let mut here = first.clone();
+            for k in m..p {
+                for n in k..p {
+                    values[(m * p + n) * p + k] = parity(n + m) * here[n];
+                    values[(m * p + k) * p + n] = parity(k + m) * here[n];
+                }
+                let mut next = vec![0.0; here.len() - 1];
+                for n in m..next.len() {
+                    let mut sum = alpha(n + 1, m) * here[n + 1];
+                    if n > m {
+                        sum += kappa2 * beta(n - 1, m) * here[n - 1];
+                    }
+                    if k > m {
+                        sum -= kappa2 * beta(k - 1, m) * before[n];
+                    }
+                    next[n] = sum / alpha(k + 1, m);
+                }
+                (before, here) = (here, next);
+            }
+        }
+        Self { p, values }
+    }
+
+    fn at(&self, m: usize, n: usize, k: usize) -> f64 {
+        self.values[(m * self.p + n) * self.p + k]
+    }
+}
+
+/// As [`Coaxial::m2l`], kappa times the unit of length being `kappa`.
+pub(crate) fn m2l<T: Real>(
+    p: usize,
+    kappa: f64,
+    (source, target): (f64, f64),
+    distance: f64,
+) -> Coaxial<T> {
+    if kappa * source.max(target) > DEAF {
+        return Coaxial::build(p, |_, _, _| 0.0);
+    }
+    let shift = HALF_DIAGONAL * kappa * (source + target);
+    let coefficients = Coefficients::singular(p, kappa, distance, shift);
+    let (from, to) = (corner(p, kappa * source), corner(p, kappa * target));
+    Coaxial::build(p, |m, n, k| {
+        let units = target.powi(n as i32 + 1) * source.powi(k as i32);
+        parity(m) * units * (to[n] * coefficients.at(m, n, k) * from[k])
+    })
+}
+
+/// As [`Coaxial::m2m`], kappa times the parent's side being `kappa`.
+pub(crate) fn m2m<T: Real>(p: usize, kappa: f64, distance: f64) -> Coaxial<T> {
+    if kappa > DEAF {
+        return Coaxial::build(p, |_, _, _| 0.0);
+    }
+    let shift = (-0.5 * HALF_DIAGONAL * kappa).exp();
+    let coefficients = Coefficients::regular(p, kappa, distance);
+    let (child, parent) = (corner(p, 0.5 * kappa), corner(p, kappa));
+    Coaxial::build(p, |m, n, k| {
+        let units = shift * child[k] / parent[n];
+        parity(m) * units * 0.5f64.powi(k as i32) * coefficients.at(m, k, n)
+    })
+}
+
+/// As [`Coaxial::l2l`], kappa times the parent's side being `kappa`.
+pub(crate) fn l2l<T: Real>(p: usize, kappa: f64, distance: f64) -> Coaxial<T> {
+    if kappa > DEAF {
+        return Coaxial::build(p, |_, _, _| 0.0);
+    }
+    let shift = (-0.5 * HALF_DIAGONAL * kappa).exp();
+    let coefficients = Coefficients::regular(p, kappa, distance);
+    let (child, parent) = (corner(p, 0.5 * kappa), corner(p, kappa));
+    Coaxial::build(p, |m, n, k| {
+        let units = shift * child[n] / parent[k];
+        parity(m) * units * 0.5f64.powi(n as i32 + 1) * coefficients.at(m, n, k)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harmonics::{Harmonics, cosine, sine};
+    use crate::simd::{One, Simd, scalars_mut};
+
+    const P: usize = 30;
+
+    /// From nearly none to exponentials of 1e-60.
+    const KAPPAS: [f64; 6] = [1e-9, 1e-2, 1.0, 6.0, 20.0, 60.0];
+
+    fn length(x: [f64; 3]) -> f64 {
+        x.iter().map(|c| c * c).sum::<f64>().sqrt()
+    }
+
+    /// The functions that expansions are sums of, kappa times the box's side being `kappa`.
+    fn expand(kappa: f64, y: [f64; 3]) -> Vec<f64> {
+        let mut out = vec![One::<f64>::splat(0.0); P * P];
+        Harmonics::<f64>::new(P).regular(P, y.map(One::splat), &mut out);
+        let radial = regular(P, kappa * length(y), (-HALF_DIAGONAL * kappa).exp());
+        let corner = corner(P, kappa);
+        let values = scalars_mut(&mut out).iter().enumerate();
+        values.map(|(i, value)| value * radial[i.isqrt()] / corner[i.isqrt()]).collect()
+    }
+
+    /// As the translations of a plan do, without the sign of the way back.
+    fn apply(coaxial: &Coaxial<f64>, from: &[f64]) -> Vec<f64> {
+        let mut to = vec![0.0; P * P];
+        for m in 0..P {
+            let (matrix, stride) = coaxial.matrix(m);
+            for n in m..P {
+                for k in m..P {
+                    let entry = parity(m) * matrix[(n - m) * stride + k - m];
+                    to[cosine(n, m)] += entry * from[cosine(k, m)];
+                    if m > 0 {
+                        to[sine(n, m)] += entry * from[sine(k, m)];
+                    }
+                }
+            }
+        }
+        to
+    }
+
+    fn dot(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a * b).sum()
+    }
+
+    #[test]
+    fn radial_functions_are_bessel_functions() {
+        for t in [1e-3, 0.3, 2.0, 11.0, 40.0] {
+            let (i, k) = (regular(3, t, 1.0), singular(3, t, 0.0));
+            // In closed form, of which small arguments leave few digits.
+            let (sinh, cosh) = (t.sinh(), t.cosh());
+            let closed = [
+                (i[0], sinh / t, 1.0),
+                (i[1], 3.0 * (cosh / t - sinh / (t * t)) / t, cosh / t / t),
+                (k[0], (-t).exp(), 1.0),
+                (k[1], (-t).exp() * (1.0 + t), 1.0),
+                (k[2], (-t).exp() * (1.0 + t + t * t / 3.0), 1.0),
+            ];
+            for (found, exact, lost) in closed {
+                assert!(
+                    (found - exact).abs() < 1e-14 * exact + 1e-15 * lost,
+                    "{t}: {found} {exact}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_screening_they_are_translations_of_the_laplace_kernel() {
+        let pairs = [
+            (m2l::<f64>(P, 1e-9, (1.0, 2.0), 3.5), Coaxial::m2l(P, 1.0, 2.0, 3.5)),
+            (m2m(P, 1e-9, 0.4), Coaxial::m2m(P, 0.4)),
+            (l2l(P, 1e-9, 0.4), Coaxial::l2l(P, 0.4)),
+        ];
+        for (screened, laplace) in pairs {
+            for m in 0..P {
+                for (a, b) in screened.matrix(m).0.iter().zip(laplace.matrix(m).0) {
+                    // exp(-1e-9 ...) itself is other than 1.
+                    assert!((a - b).abs() <= 1e-8 * b.abs() + 1e-16, "{m}: {a} {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn m2l_gives_the_yukawa_potential() {
+        let (y, x) = ([0.2, -0.1, 0.25], [-0.25, 0.3, -0.1]);
+        for kappa in KAPPAS {
+            for (source, target, distance) in
+                [(1.0, 1.0, 2.0), (1.0, 1.0, 4.0), (2.0, 1.0, 3.5), (1.0, 2.0, 3.1)]
+            {
+                let multipole = expand(kappa * source, y);
+                let local = apply(&m2l(P, kappa, (source, target), distance), &multipole);
+                let there = expand(kappa * target, x);
+                let potential = dot(&local, &there) / target;
+                let r = length(std::array::from_fn(|i| {
+                    target * x[i] - source * y[i] + if i == 2 { distance } else { 0.0 }
+                }));
+                let exact = (-kappa * r).exp() / r;
+                // Of what the closest corners would feel, truncation leaves as much as of 1/r:
+                // below (0.75 / 2)^30.
+                let gap = distance - HALF_DIAGONAL * (source + target);
+                let error = (potential - exact).abs();
+                assert!(error < 1e-12 * (-kappa * gap).exp(), "{kappa} {distance}: {error:e}");
+                if kappa < 2.0 {
+                    assert!(error < 1e-12 * exact, "{kappa} {distance}: {error:e}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn m2m_and_l2l_move_centres() {
+        let y = [0.2, -0.45, 0.15];
+        for kappa in KAPPAS {
+            let distance = 0.25 * 3f64.sqrt();
+            // In units of the parent, whose half the child is.
+            let child = expand(0.5 * kappa, y);
+            let moved = apply(&m2m(P, kappa, distance), &child);
+            let place = [0.5 * y[0], 0.5 * y[1], 0.5 * y[2] + distance];
+            let exact = expand(kappa, place);
+            // Degrees above P are missing in the child's expansion: far from P they do not matter.
+            for n in 0..P / 2 {
+                let degree = n * n..(n + 1) * (n + 1);
+                let most = exact[degree.clone()].iter().fold(0f64, |m, v| m.max(v.abs()));
+                for i in degree {
+                    let error = (moved[i] - exact[i]).abs();
+                    assert!(error < 1e-8 * most + 1e-16, "{kappa} {n}: {error:e} of {most:e}");
+                    if kappa <= 20.0 {
+                        assert!(error < 1e-13 * most, "{kappa} {n}: {error:e} of {most:e}");
+                    }
+                }
+            }
+            let local: Vec<f64> = (0..P * P)
+                .map(|i| 0.3f64.powi(i.isqrt() as i32) * ((i * 7919 % 101) as f64 - 50.0))
+                .collect();
+            let of_parent = dot(&local, &exact);
+            let of_child = 2.0 * dot(&apply(&l2l(P, kappa, distance), &local), &child);
+            assert!((of_child - of_parent).abs() < 1e-12 * of_parent.abs(), "{kappa}");
+        }
+    }
+}

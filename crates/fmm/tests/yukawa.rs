@@ -1,0 +1,146 @@
+//! Screened sums: the promise of the tolerance, from hardly any screening to boxes that do not feel
+//! each other.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use fmm::samples::{ChargeKind, Distribution, Random};
+use fmm::{Backend, Densities, Error, Kernel, Options, Plan, Potentials, Precision, direct};
+
+/// Relative L2 error.
+fn error(found: &[f64], exact: &[f64]) -> f64 {
+    let difference: f64 = found.iter().zip(exact).map(|(a, b)| (a - b) * (a - b)).sum();
+    let norm: f64 = exact.iter().map(|b| b * b).sum();
+    (difference / norm).sqrt()
+}
+
+/// Errors of potential and gradient of charges, with dipoles if asked for, at some 500 points.
+fn measure(points: &[[f64; 3]], dipoles: bool, options: &Options) -> [f64; 2] {
+    let n = points.len();
+    let mut random = Random::new(11);
+    let charges = ChargeKind::Mixed.charges(points, &mut random);
+    let moments: Vec<f64> = (0..3 * n).map(|_| 0.01 * (random.uniform() - 0.5)).collect();
+    let moments = dipoles.then_some(&moments[..]);
+    let densities = Densities { charges: Some(&charges), dipoles: moments };
+    let options = Options { gradient: true, dipoles, ..options.clone() };
+    let mut plan = Plan::new(points, None, &options).unwrap();
+    let (mut potential, mut gradient) = (vec![0.0; n], vec![0.0; 3 * n]);
+    let potentials = Potentials { potential: Some(&mut potential), gradient: Some(&mut gradient) };
+    plan.apply(densities, potentials).unwrap();
+    let step = n.div_ceil(500);
+    let at: Vec<[f64; 3]> = points.iter().copied().step_by(step).collect();
+    let (mut exact, mut slopes) = (vec![0.0; at.len()], vec![0.0; 3 * at.len()]);
+    let mut potentials = Potentials { potential: Some(&mut exact), gradient: Some(&mut slopes) };
+    direct::sum(options.kernel, points, &at, densities, &mut potentials).unwrap();
+    let found: Vec<f64> = potential.iter().copied().step_by(step).collect();
+    let found_slopes: Vec<f64> = gradient.chunks(3).step_by(step).flatten().copied().collect();
+    [error(&found, &exact), error(&found_slopes, &slopes)]
+}
+
+#[test]
+fn errors_stay_below_the_tolerance() {
+    for (i, distribution) in Distribution::ALL.into_iter().enumerate() {
+        let points = distribution.points(10_000, &mut Random::new(5));
+        for (j, kappa) in [1e-3, 2.0, 30.0, 500.0].into_iter().enumerate() {
+            for (k, tolerance) in [1e-2, 1e-5, 1e-7, 1e-10].into_iter().enumerate() {
+                let kernel = Kernel::Yukawa { kappa };
+                let options = Options { tolerance, kernel, ..Options::default() };
+                let dipoles = (i + j + k) % 2 == 0;
+                for error in measure(&points, dipoles, &options) {
+                    assert!(error < tolerance, "{distribution:?} {kappa} {tolerance:e}: {error:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn expansions_alone_are_exact_to_their_truncation() {
+    // One point a leaf and no pairs of far boxes summed directly: translations of many levels.
+    let points = Distribution::Cube.points(3000, &mut Random::new(6));
+    for kappa in [0.5, 10.0] {
+        let kernel = Kernel::Yukawa { kappa };
+        for precision in [Precision::Single, Precision::Double] {
+            let tolerance = if precision == Precision::Single { 1e-4 } else { 1e-9 };
+            let options = Options {
+                tolerance,
+                kernel,
+                precision: Some(precision),
+                leaf_size: Some(1),
+                ..Options::default()
+            };
+            for error in measure(&points, true, &options) {
+                assert!(error < tolerance, "{kappa} {precision:?}: {error:e}");
+            }
+        }
+    }
+}
+
+#[test]
+fn without_screening_it_is_the_laplace_kernel() {
+    let points = Distribution::Sphere.points(4000, &mut Random::new(7));
+    let charges = ChargeKind::Mixed.charges(&points, &mut Random::new(8));
+    let sums = |kernel| {
+        let options = Options { tolerance: 1e-9, kernel, ..Options::default() };
+        let mut plan = Plan::new(&points, None, &options).unwrap();
+        let mut potential = vec![0.0; points.len()];
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        let potentials = Potentials { potential: Some(&mut potential), gradient: None };
+        plan.apply(densities, potentials).unwrap();
+        potential
+    };
+    let laplace = sums(Kernel::Laplace);
+    assert_eq!(sums(Kernel::Yukawa { kappa: 0.0 }), laplace);
+    // exp(-kappa r) / r - 1 / r is -kappa, and charges add up to about 20.
+    assert!(error(&sums(Kernel::Yukawa { kappa: 1e-13 }), &laplace) < 1e-9);
+}
+
+#[test]
+fn lengths_have_no_unit() {
+    let points = Distribution::Plummer.points(3000, &mut Random::new(9));
+    for unit in [1e-9, 1.0, 1e12] {
+        let scaled: Vec<_> = points.iter().map(|x| x.map(|c| c * unit)).collect();
+        let kernel = Kernel::Yukawa { kappa: 2.0 / unit };
+        let options = Options { tolerance: 1e-6, kernel, ..Options::default() };
+        let [potential, gradient] = measure(&scaled, false, &options);
+        assert!(potential < 1e-6 && gradient < 1e-6, "{unit}: {potential:e} {gradient:e}");
+    }
+}
+
+#[test]
+fn several_densities_are_one_by_one() {
+    let points = Distribution::Cube.points(3000, &mut Random::new(12));
+    let n = points.len();
+    let mut random = Random::new(13);
+    const K: usize = 13;
+    let charges: Vec<f64> = (0..K * n).map(|_| random.uniform() - 0.5).collect();
+    let kernel = Kernel::Yukawa { kappa: 3.0 };
+    for tolerance in [1e-4, 1e-10] {
+        let options = Options { tolerance, kernel, densities: K, ..Options::default() };
+        let mut plan = Plan::new(&points, None, &options).unwrap();
+        let mut all = vec![0.0; K * n];
+        let densities = Densities { charges: Some(&charges), dipoles: None };
+        plan.apply(densities, Potentials { potential: Some(&mut all), gradient: None }).unwrap();
+        for k in 0..K {
+            let of = k * n..(k + 1) * n;
+            let mut exact = vec![0.0; n];
+            let densities = Densities { charges: Some(&charges[of.clone()]), dipoles: None };
+            let mut potentials = Potentials { potential: Some(&mut exact), gradient: None };
+            direct::sum(kernel, &points, &points, densities, &mut potentials).unwrap();
+            let error = error(&all[of], &exact);
+            assert!(error < tolerance, "{tolerance:e} {k}: {error:e}");
+        }
+    }
+}
+
+#[test]
+fn kappa_is_checked() {
+    for kappa in [-1.0, f64::NAN, f64::INFINITY] {
+        let options = Options { kernel: Kernel::Yukawa { kappa }, ..Options::default() };
+        let refused = Plan::new(&[[0.0; 3]], None, &options);
+        assert!(matches!(refused, Err(Error::Option { option: "kernel", .. })), "{kappa}");
+    }
+    let kernel = Kernel::Yukawa { kappa: 1.0 };
+    let options = Options { kernel, backend: Backend::Cuda, ..Options::default() };
+    let refused = Plan::new(&[[0.0; 3]], None, &options);
+    assert!(matches!(refused, Err(Error::Option { option: "backend", .. })));
+}
