@@ -125,7 +125,7 @@ pub fn solve_to(
 ) -> Result<Attained, Error> {
     let mut attained = refine_to(problem, goal, options, progress, each)?;
     let Attained { problem, solution, .. } = &mut attained;
-    solution.find_derivatives(problem)?;
+    solution.find_derivatives(problem, progress)?;
     Ok(attained)
 }
 

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use bem::checks::{Finding, Law, capacitance_matrix, ratio, replaced_entries};
 
 use crate::fault::{Fault, Note};
+use crate::films::FilmShare;
 use crate::forces::Balance;
 use crate::problem::Problem;
 use crate::state;
@@ -38,6 +39,9 @@ const INDUCED_BY_MESH: f64 = 0.1;
 /// Share of the forces that may be left of their sum where action is reaction: quadrature of the
 /// field of close bodies, well below what the mesh leaves.
 const BALANCE: f64 = 1e-3;
+
+/// Share of the energy up to which a film is so thin that it leaves the field as it is.
+const THIN: f64 = 0.1;
 
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +120,21 @@ impl Measured {
             (a, b) => a.or(b),
         };
     }
+}
+
+/// Films whose share of the energy says that they are not thin.
+pub(crate) fn films(films: &[FilmShare]) -> impl Iterator<Item = Warning> {
+    films.iter().filter_map(|film| {
+        let share = film.participation.iter().copied().fold(0.0, f64::max);
+        let message = format!(
+            "the film \"{}\" would have {:.0} % of the energy, and is to be so thin that it leaves the \
+             field as it is: mesh it as a dielectric",
+            film.name,
+            100.0 * share
+        );
+        let name = film.name.clone();
+        (share > THIN).then(|| Warning::new("film", name, [share, THIN], message))
+    })
 }
 
 /// Measures a solve, of what was `prepared` if it still is: the first excitations of a problem are

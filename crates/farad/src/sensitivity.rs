@@ -105,14 +105,21 @@ pub enum SensitivityFault {
     Alike(String),
     /// No such layer.
     #[error(
-        "there is no layer {layer} with {what}; layers are counted from 1, the lowest, to {last}"
+        "there is no layer {layer} with {what}; there {}",
+        match (first, last) {
+            (_, 0) => "are no layers".to_owned(),
+            (0, last) => format!("is 0, what is below all layers, to {last}, what is above"),
+            (first, last) => format!("is {first}, the lowest, to {last}"),
+        }
     )]
     NoLayer {
         /// Which.
         layer: usize,
         /// What it should have.
         what: &'static str,
-        /// The highest.
+        /// The lowest that may have it.
+        first: usize,
+        /// The highest; 0: there are none.
         last: usize,
     },
     /// A layer with surfaces in the interfaces on both sides of it.
@@ -220,10 +227,11 @@ fn shifted(problem: &Problem, names: &[String]) -> Result<Plan, SensitivityFault
 fn changed(problem: &Problem, layer: usize, is_thickness: bool) -> Result<Plan, SensitivityFault> {
     let Some(stack) = &problem.description.stack else {
         let what = "a stack";
-        return Err(SensitivityFault::NoLayer { layer, what, last: 0 });
+        return Err(SensitivityFault::NoLayer { layer, what, first: 0, last: 0 });
     };
     let last = stack.layers.len();
-    let missing = |what| SensitivityFault::NoLayer { layer, what, last };
+    let (first, highest) = if is_thickness { (1, last) } else { (0, last + 1) };
+    let missing = |what| SensitivityFault::NoLayer { layer, what, first, last: highest };
     let at = if is_thickness {
         let of = layer.checked_sub(1).and_then(|k| stack.layers.get(k));
         of.ok_or(missing("a thickness"))?.thickness
@@ -319,6 +327,7 @@ fn permittivity(problem: &Problem, name: &str) -> Result<Plan, SensitivityFault>
 pub(crate) fn find(
     problem: &Problem,
     responses: &[bem::Response],
+    progress: &dyn bem::Progress,
 ) -> Result<Vec<Derivative>, Error> {
     let count = problem.conductors.names.len();
     let units = &responses[..count.min(responses.len())];
@@ -342,7 +351,7 @@ pub(crate) fn find(
                 let (Some(less), Some(more)) = (less, more) else {
                     return Err(faulty(SensitivityFault::TooCoarse));
                 };
-                let matrix = by_images(problem, units, &[less, more], step * per)?;
+                let matrix = by_images(problem, units, &[less, more], (step * per, progress))?;
                 (Some(change.at * per), vec![matrix])
             }
         };
@@ -415,7 +424,7 @@ fn by_images(
     problem: &Problem,
     units: &[bem::Response],
     changed: &[(bem::Images, f64); 2],
-    step: f64,
+    (step, progress): (f64, &dyn bem::Progress),
 ) -> Result<Vec<Vec<f64>>, bem::Error> {
     let own = problem.description.relative_permittivity;
     let count = problem.mesh.triangles.len();
@@ -434,7 +443,7 @@ fn by_images(
             bodies: &[],
         };
         let prepared = bem::Prepared::new(&problem.mesh, media, units.len(), &options)?;
-        let mut found = prepared.works(&charges(units), &bem::Quiet)?;
+        let mut found = prepared.works(&charges(units), progress)?;
         // Free charges, which stay, are own times these; the potential is that over the
         // permittivity.
         let factor = own * own / permittivity;

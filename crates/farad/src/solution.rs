@@ -1,7 +1,7 @@
 //! The results of a problem, in SI units except for lengths, which are in the problem's unit.
 
 use crate::bars::Bars;
-use crate::checks::Warning;
+use crate::checks::{self, Warning};
 use crate::fault::Error;
 use crate::films::{self, FilmShare};
 use crate::forces::{Balance, Force};
@@ -101,9 +101,14 @@ impl Solution {
     }
 
     /// Finds the derivatives and the shares of films that the description of its problem wants.
-    pub(crate) fn find_derivatives(&mut self, problem: &Problem) -> Result<(), Error> {
-        self.derivatives = sensitivity::find(problem, &self.units)?;
+    pub(crate) fn find_derivatives(
+        &mut self,
+        problem: &Problem,
+        progress: &dyn bem::Progress,
+    ) -> Result<(), Error> {
+        self.derivatives = sensitivity::find(problem, &self.units, progress)?;
         self.films = films::find(problem, &self.units)?;
+        self.warnings.extend(checks::films(&self.films));
         Ok(())
     }
 

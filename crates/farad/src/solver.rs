@@ -201,7 +201,7 @@ impl Solver {
         let tolerance = options.tolerance;
         solution.bars = bars.map(|bars| bars.with_solver(reaction_j, polarisability, tolerance));
         if !self.refines {
-            solution.find_derivatives(problem)?;
+            solution.find_derivatives(problem, progress)?;
         }
         Ok(solution)
     }

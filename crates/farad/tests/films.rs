@@ -303,4 +303,54 @@ fn films_that_cannot_be_are_told() {
     let nowhere =
         Film { place: Place::On { names: Vec::new(), toward: None }, ..film("disk", None, cutoff) };
     assert_eq!(with(nowhere), FilmFault::Nothing);
+    assert_eq!(with(film("disk", None, Some(1.5))), FilmFault::Within(1.5));
+}
+
+/// A film that has a tenth of the energy is none.
+#[test]
+fn a_film_that_is_not_thin_is_a_warning() {
+    let thick = |thickness: f64| {
+        let films = vec![Film { thickness, ..film("sphere", None, None) }];
+        let description = Description { films, ..Description::default() };
+        let problem = Problem::new(description, sphere(320)).unwrap();
+        problem.solve(&Options::default(), &Quiet).unwrap().warnings
+    };
+    // Of a sphere of radius 2 the share is an eighth of the thickness.
+    assert_eq!(thick(0.7), []);
+    let [warning] = &thick(0.9)[..] else { panic!() };
+    assert_eq!((warning.check, warning.is_error), ("film", false));
+    let [warning] = &thick(9.0)[..] else { panic!() };
+    assert!(warning.is_error && warning.message.contains("mesh it"));
+}
+
+/// Charges of curved triangles are spread over their own areas: a film has the share that it has on
+/// a sphere, not on facets, whose area is 5 % less here; and with a coat around the metal, whose
+/// fields are those at points of the curved surface.
+#[test]
+fn curved_triangles_have_films_on_their_own_areas() {
+    let resolution = Resolution::Elements(128);
+    let base = SphereBase::Octahedron;
+    let of = |radius: f64| Sphere { radius, base, resolution }.build_curved(4).unwrap();
+    for density in [Density::Constant, Density::Linear] {
+        let films = vec![film("sphere", None, None)];
+        let description = Description { films, ..Description::default() };
+        let [found] = &shares(&description, &of(2.0), density)[..] else { panic!() };
+        near(found.participation[0], THICKNESS / 2.0 / PERMITTIVITY, 1e-3);
+    }
+    let resolution = Resolution::Elements(512);
+    let shells = ConcentricSpheres { inner_radius: 1.0, outer_radius: 1.7, base, resolution };
+    let mesh = shells.build_curved(4).unwrap();
+    let description = Description {
+        relative_permittivity: 2.2,
+        conductors: vec![Conductor::new("inner")],
+        dielectrics: vec![Dielectric::new("outer", 4.3)],
+        films: vec![film("inner", None, None), film("outer", None, None)],
+        ..Description::default()
+    };
+    let [core, coat] = &shares(&description, &mesh, Density::Linear)[..] else { panic!() };
+    // Twice the energy at 1 V over 4 pi eps0 is the capacitance; D is that over r^2.
+    let capacitance = 1.0 / ((1.0 - 1.0 / 1.7) / 4.3 + 1.0 / 1.7 / 2.2);
+    let share = |r: f64| THICKNESS / PERMITTIVITY * capacitance / (r * r);
+    near(core.participation[0], share(1.0), 1e-3);
+    near(coat.participation[0], share(1.7), 1e-3);
 }

@@ -12,12 +12,14 @@ const NUMBERS: usize = 600;
 const LAST: f64 = 40.0;
 
 /// Numbers of images that are tried for one function, from few on.
-const TRIED: [usize; 11] = [2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 44];
+const TRIED: [usize; 13] = [2, 3, 4, 6, 8, 11, 14, 18, 24, 32, 44, 60, 80];
 /// The same between grounds, where they go on farther.
 const TRIED_BETWEEN: [usize; 5] = [32, 48, 64, 96, 140];
 
 /// Largest distances that are tried, in sizes of structure and stack.
 const FARTHEST: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 30.0, 100.0, 300.0];
+/// Likewise in units of the distance to which layers of other permittivities guide a field.
+const GUIDED: [f64; 4] = [1.0, 4.0, 12.0, 40.0];
 
 /// What weights of images count beside errors, relative to the tolerance: without it they are large
 /// and cancel.
@@ -51,6 +53,9 @@ pub(super) struct Fit {
     pub(super) size: f64,
     /// Size of structure and stack together.
     pub(super) whole: f64,
+    /// How far a field goes along a layer before it leaves it: its thickness times the ratio of
+    /// permittivities.
+    pub(super) guided: f64,
     pub(super) tolerance: f64,
     /// Of a function that grows as 1/k at small k: the length L for which potentials see k L times
     /// it.
@@ -75,14 +80,18 @@ impl Fit {
         if near != 0.0 {
             terms.push((0.0, near));
         }
-        // Errors count by k d ln k, less where potentials see less of them.
+        // The potential's error r away is the integral of J0(k r) times the fit's over k: what is
+        // below 1/r counts by k r d ln k of what the charge itself makes there, what is above
+        // hardly. Less where potentials see less of it.
         let counts: Vec<f64> = numbers
             .iter()
-            .map(|&k| self.growing.map_or(1.0, |length| (k * length).min(1.0)) * k * step)
+            .map(|&k| {
+                let seen = self.growing.map_or(1.0, |length| (k * length).min(1.0));
+                seen * (k * self.size).min(1.0) * step
+            })
             .collect();
         let error = |left: &DVector<f64>| -> f64 {
-            self.size
-                * left.iter().zip(&counts).map(|(left, count)| left.abs() * count).sum::<f64>()
+            left.iter().zip(&counts).map(|(left, count)| left.abs() * count).sum::<f64>()
         };
         let left = DVector::from_vec(left);
         let mut best = error(&left);
@@ -131,7 +140,9 @@ impl Fit {
         // Between grounds images go on until they are of no account.
         let scale = if self.growing.is_some() { self.size / self.tolerance } else { self.whole };
         let factors: &[f64] = if self.growing.is_some() { &[3.0, 10.0, 30.0] } else { &FARTHEST };
-        factors.iter().map(|factor| factor * scale).collect()
+        let last = scale * factors[factors.len() - 1];
+        let guided = GUIDED.iter().map(|factor| factor * self.guided).filter(|far| *far > last);
+        factors.iter().map(|factor| factor * scale).chain(guided).collect()
     }
 }
 

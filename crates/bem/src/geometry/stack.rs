@@ -14,7 +14,8 @@
 //! static limit). A sum of terms w exp(-k s) in d, u or b is one of image charges w at a distance s
 //! farther away: its largest coefficient belongs to s = 0, and the others are fitted by least
 //! squares at real distances s, in which these functions are as smooth as sums of exponentials are.
-//! The error of a potential is at most the integral over k of the fit's.
+//! The error of a potential is the integral over k of the fit's times J0(k r), r being the distance
+//! along the layers.
 
 use super::exponentials::{Fit, TooCoarse};
 
@@ -49,8 +50,8 @@ pub struct Stack {
     pub layers: Vec<Layer>,
     /// Above all layers.
     pub above: Beyond,
-    /// Largest error of the images' potentials, relative to those of the same charges at a distance
-    /// of the structure's size.
+    /// Largest error of the images' potentials, relative to those that the same charges themselves
+    /// make: as far away, up to a distance of the structure's size.
     pub tolerance: f64,
 }
 
@@ -255,7 +256,11 @@ impl Stack {
         let nearest = 2.0 * thicknesses.filter(|t| t.is_finite()).fold(size, f64::min);
         let stack: f64 = self.layers.iter().map(|layer| layer.thickness).sum();
         let (tolerance, whole) = (self.tolerance, size + stack);
-        Fit { nearest, size, whole, tolerance, growing: None }
+        let known = (0..self.layers.len() + 2).filter_map(|region| self.permittivity(region));
+        let (least, most) =
+            known.fold((f64::INFINITY, 0.0f64), |(a, b), eps| (a.min(eps), b.max(eps)));
+        let guided = if most > least { stack * most / least } else { 0.0 };
+        Fit { nearest, size, whole, guided, tolerance, growing: None }
     }
 
     /// Whether it is between grounds.
@@ -409,9 +414,62 @@ mod tests {
                         }
                     }
                     let found = potential(&images, from, to, across);
-                    let error = (found - exact).abs() * size;
+                    let away = across.hypot(to - from).min(size);
+                    let error = (found - exact).abs() * away;
                     assert!(error < tolerance, "{thickness} {eps} {tolerance}: {error:e}");
                 }
+            }
+        }
+    }
+
+    /// Thin layers and those of much higher or lower permittivity than what is around them, by the
+    /// integral over k of what they reflect straight back.
+    #[test]
+    fn thin_layers_and_strong_contrasts_have_images_too() {
+        let silicon = Beyond::Dielectric(11.7);
+        let stacks = [
+            stack(AIR, &[(1.0, 1e4)], AIR, 1e-6),
+            stack(Beyond::Ground, &[(1.0, 1e-3)], AIR, 1e-6),
+            stack(AIR, &[(1.0, 1e-3)], AIR, 1e-6),
+            stack(AIR, &[(1e-4, 10.0)], AIR, 1e-6),
+            stack(Beyond::Ground, &[(500.0, 11.7), (1e-3, 3.9)], AIR, 1e-6),
+            stack(silicon, &[(1e-6, 3.9)], AIR, 1e-6),
+            stack(AIR, &[(0.3, 700.0), (2.0, 0.01), (0.01, 50.0), (1.0, 3.0)], silicon, 1e-6),
+        ];
+        for stack in stacks {
+            let region = stack.layers.len() + 1;
+            let images = stack.images(region, 2.0).unwrap();
+            let Some(own) = stack.permittivity(region) else { panic!() };
+            let below = stack.seen(region, false);
+            for height in [1e-3f64, 0.1, 2.0] {
+                // By Simpson's rule in ln k.
+                let step = 1e-3;
+                let (low, high) = ((1e-12f64).ln(), (60.0 / height).ln());
+                let count = 2 * (0.5 * (high - low) / step) as usize;
+                let step = (high - low) / count as f64;
+                let term = |i: usize| {
+                    let k = (low + step * i as f64).exp();
+                    k * below.reflect(own, k) * (-k * height).exp()
+                };
+                let factor = |i: usize| match i {
+                    0 => 1.0,
+                    i if i == count => 1.0,
+                    i if i % 2 == 1 => 4.0,
+                    _ => 2.0,
+                };
+                let exact: f64 = (0..=count).map(|i| factor(i) * term(i)).sum::<f64>() * step / 3.0;
+                let of = |image: &LayerImage| {
+                    let z = image.of([0.0, 0.0, stack.top() + 0.5 * height])[2];
+                    image.weight / (stack.top() + 0.5 * height - z)
+                };
+                let found: f64 = images.iter().map(of).sum();
+                let error = (found - exact).abs() * height;
+                let tolerance = stack.tolerance;
+                assert!(
+                    error < tolerance,
+                    "{stack:?} {height}: {error:e}, {} images",
+                    images.len()
+                );
             }
         }
     }
@@ -466,7 +524,8 @@ mod tests {
             {
                 let (a, b) =
                     (potential(&whole, from, to, across), potential(&cut, from, to, across));
-                assert!((a - b).abs() * 40.0 < 2.0 * tolerance, "{tolerance}: {a} {b}");
+                let away = across.hypot(to - from).min(40.0);
+                assert!((a - b).abs() * away < 2.0 * tolerance, "{tolerance}: {a} {b}");
             }
         }
     }
@@ -525,10 +584,13 @@ mod tests {
                             .map(of)
                             .fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]])
                     };
-                    let scale = size * stack.permittivity(from).unwrap();
+                    let own = stack.permittivity(from).unwrap();
                     for (below, interface) in stack.interfaces().into_iter().enumerate() {
                         let sides = [below, below + 1]
                             .map(|to| stack.permittivity(to).map(|eps| (at(to, interface), eps)));
+                        // Relative to what the charge itself makes there.
+                        let away = across.hypot(interface - z).min(size);
+                        let scale = own * away;
                         match sides {
                             [Some((a, eps_a)), Some((b, eps_b))] => {
                                 let off = (a[0] - b[0]).abs() * scale;
@@ -536,7 +598,7 @@ mod tests {
                                     off < 3.0 * tolerance,
                                     "{layers:?} {from} {below}: {off:e}"
                                 );
-                                let off = (eps_a * a[1] - eps_b * b[1]).abs() * scale;
+                                let off = (eps_a * a[1] - eps_b * b[1]).abs() * scale * away;
                                 assert!(
                                     off < 30.0 * tolerance,
                                     "{layers:?} {from} {below}: {off:e}"

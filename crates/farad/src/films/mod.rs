@@ -121,6 +121,9 @@ pub enum FilmFault {
     /// Nothing of the surfaces faces the medium.
     #[error("no part of its surfaces faces that medium")]
     Nowhere,
+    /// A cutoff that leaves nothing.
+    #[error("no part of it is farther than its cutoff, {0}, from an edge")]
+    Within(f64),
     /// Metal without thickness.
     #[error(
         "\"{0}\" has an edge without thickness, toward which the energy in a film grows without bound: give a cutoff, such as half the metal's thickness"
@@ -199,15 +202,16 @@ fn energy(
     fields: &sides::Fields<'_>,
 ) -> [f64; 3] {
     let eps = film.relative_permittivity;
-    let [charges, even] = part.fluxes(problem, fields);
+    let [charges, even] = part.fluxes(fields);
     let mut sums = part.square([&charges, &even]);
     if let Some(gap) = &part.gap {
         // Near edges the square is as large on metal as beside it but for what is bounded.
         let at_edges = part.at_edges(&charges).map(|sum| sum / 10f64.ln());
-        let between = [through, through, roughly];
-        return [0, 1, 2].map(|way| {
+        // The charges of single triangles at edges say little of what is left where tensions
+        // cancel: both fits, and fewer points between metal.
+        return [(0, through), (1, through), (0, roughly)].map(|(way, between)| {
             let on_metal = sums[way] + at_edges[way] * sides::NEARER.ln();
-            eps * (on_metal + between[way]) / gap.half_space.powi(2) + between[way] / eps
+            eps * (on_metal + between) / gap.half_space.powi(2) + between / eps
         });
     }
     sums = sums.map(|sum| sum / eps);

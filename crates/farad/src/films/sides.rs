@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::f64::consts::PI;
 
 use mesh::Mesh;
+use mesh::curved::{self, Barycentric};
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use rayon::prelude::*;
 
@@ -70,8 +71,8 @@ pub(super) struct Fields<'a> {
     unit: &'a bem::Response,
     /// All charge that acts at each triangle's place.
     charge: Vec<f64>,
-    /// The mean field of both sides, where it is needed.
-    mean: HashMap<u32, Vector>,
+    /// The mean field of both sides, where it is needed: along the normal, and along the surface.
+    mean: HashMap<u32, (f64, Vector)>,
     /// For each part the integrals of [`Gap::integral`].
     pub(super) gaps: Vec<[f64; 2]>,
 }
@@ -111,23 +112,31 @@ impl<'a> Fields<'a> {
         let first = normal(corners(triangles.first().copied().unwrap_or(0)));
         let is_level = |t: &u32| dot(normal(corners(*t)), first).abs() > 1.0 - 1e-9;
         let is_flat = triangles.iter().all(|t| is_metal(*t) && is_level(t));
-        let places = |&t: &u32| -> Vec<Vector> {
-            let normal = normal(corners(t));
-            let aside = ASIDE * problem.areas[t as usize].sqrt();
+        // Points on the surface, with the normal there.
+        let places = |&t: &u32| -> Vec<(Vector, Vector)> {
             // Next to flat metal the mean of both sides is even, next to facets it is not.
-            let points = match is_flat {
-                true => vec![squares::centroid(corners(t))],
-                false => squares::points(corners(t)).to_vec(),
-            };
-            let both = |x| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal)));
-            points.into_iter().flat_map(both).collect()
+            let points = if is_flat { &[[1.0 / 3.0; 3]][..] } else { &squares::POINTS };
+            points.iter().map(|&at| place(&problem.mesh, t as usize, at)).collect()
         };
-        let places: Vec<Vec<Vector>> = triangles.iter().map(places).collect();
-        let mut found = field(&places.concat())?.into_iter();
+        let places: Vec<Vec<(Vector, Vector)>> = triangles.iter().map(places).collect();
+        let of_triangle = |(&t, places): (&u32, &Vec<(Vector, Vector)>)| -> Vec<Vector> {
+            let aside = ASIDE * problem.areas[t as usize].sqrt();
+            let both = |&(x, normal)| [1.0, -1.0].map(|sign| add(x, scale(sign * aside, normal)));
+            places.iter().flat_map(both).collect()
+        };
+        let both_sides: Vec<Vec<Vector>> = triangles.iter().zip(&places).map(of_triangle).collect();
+        let found = field(&both_sides.concat())?;
+        let mut found = found.chunks_exact(2).map(|both| scale(0.5, add(both[0], both[1])));
         let mut mean = HashMap::new();
         for (t, places) in triangles.into_iter().zip(&places) {
-            let sum = found.by_ref().take(places.len()).fold([0.0; 3], add);
-            mean.insert(t, scale(1.0 / places.len() as f64, sum));
+            let share = 1.0 / places.len() as f64;
+            let mut sum = (0.0, [0.0; 3]);
+            for (&(_, normal), field) in places.iter().zip(&mut found) {
+                let through = dot(normal, field);
+                sum.0 += share * through;
+                sum.1 = add(sum.1, scale(share, sub(field, scale(through, normal))));
+            }
+            mean.insert(t, sum);
         }
         let own = problem.description.relative_permittivity;
         let integral = |(part, points): (&Part, &Vec<Vector>)| {
@@ -144,15 +153,14 @@ impl<'a> Fields<'a> {
 impl Part {
     /// The displacement through each triangle that points away from the surface: by charges, which
     /// grow toward edges, and the density of what is even there.
-    pub(super) fn fluxes(&self, problem: &Problem, fields: &Fields<'_>) -> [Vec<f64>; 2] {
+    pub(super) fn fluxes(&self, fields: &Fields<'_>) -> [Vec<f64>; 2] {
         let of = |side: &Side| {
             let t = side.triangle as usize;
             // Densities are 4 pi times charges.
             let [free, own, all] =
                 [fields.unit.free_charge[t], fields.unit.charge[t], fields.charge[t]]
                     .map(|charge| 4.0 * PI * charge);
-            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
-            let mean = dot(normal(problem.mesh.corners(t)), field);
+            let (mean, _) = fields.mean.get(&side.triangle).copied().unwrap_or_default();
             let sign = if side.is_front { 1.0 } else { -1.0 };
             match side.flux {
                 Flux::Charges([of_free, of_all]) => [of_free * free + of_all * own, 0.0],
@@ -174,9 +182,7 @@ impl Part {
             if problem.conductors.of_triangle[t].is_some() {
                 return [0.0; 3];
             }
-            let field = fields.mean.get(&side.triangle).copied().unwrap_or_default();
-            let normal = normal(problem.mesh.corners(t));
-            let along = sub(field, scale(dot(field, normal), normal));
+            let (_, along) = fields.mean.get(&side.triangle).copied().unwrap_or_default();
             scale(problem.areas[t] * square.over_points(), along)
         };
         let all: Vec<Vector> = self.sides.iter().zip(&self.squares).map(of).collect();
@@ -205,6 +211,18 @@ impl Part {
 fn sums(squares: &[Square], [charges, even]: [&[f64]; 2]) -> [f64; 3] {
     let each = squares.par_iter().map(|square| square.of(charges, even));
     each.reduce(|| [0.0; 3], |a, b| [0, 1, 2].map(|k| a[k] + b[k]))
+}
+
+/// A point of a triangle, and the normal there.
+fn place(mesh: &Mesh, t: usize, at: Barycentric) -> (Vector, Vector) {
+    let normal = match &mesh.patches {
+        Some(patches) => {
+            let normal = curved::area_normal(patches.order, patches.of(t), at);
+            scale(1.0 / norm(normal), normal)
+        }
+        None => normal(mesh.corners(t)),
+    };
+    (mesh.point(t, at), normal)
 }
 
 pub(super) fn normal([a, b, c]: [Vector; 3]) -> Vector {
@@ -289,6 +307,12 @@ fn selected(
     (sides, interface): (Vec<Side>, Option<[f64; 2]>),
 ) -> Result<Selected, FilmFault> {
     let edges: Vec<[Option<Edge>; 3]> = sides.iter().map(|side| faces.edges(side)).collect();
+    if let Some(cutoff) = film.cutoff
+        && edges.iter().flatten().any(Option::is_some)
+        && sides.iter().all(|side| is_within(problem, side, cutoff, &edges))
+    {
+        return Err(FilmFault::Within(cutoff));
+    }
     let is_sheet =
         |edges: &[Option<Edge>; 3]| edges.iter().flatten().any(|edge| edge.exponent <= OF_SHEETS);
     if film.cutoff.is_none()
@@ -305,13 +329,22 @@ fn selected(
     Ok(Selected { sides, edges, interface })
 }
 
+/// Whether a triangle is nearer to edges than that as a whole.
+fn is_within(problem: &Problem, side: &Side, cutoff: f64, edges: &[[Option<Edge>; 3]]) -> bool {
+    let near =
+        |x: &Vector| edges.iter().flatten().flatten().any(|edge| edge.distance(*x) <= cutoff);
+    let corners = problem.mesh.corners(side.triangle as usize);
+    corners.iter().all(near) && near(&squares::centroid(corners))
+}
+
 impl Part {
     /// The integrals over these sides.
     pub(super) fn new(problem: &Problem, film: &Film, selected: Selected) -> Self {
         let Selected { sides, edges, interface } = selected;
         let triangles: Vec<(u32, bool)> =
             sides.iter().map(|side| (side.triangle, side.is_front)).collect();
-        let beyond = |from| squares::find(&problem.mesh, &triangles, &edges, from);
+        let beyond =
+            |from| squares::find((&problem.mesh, &problem.areas), &triangles, &edges, from);
         let from = film.cutoff.unwrap_or(0.0);
         let axis = problem.description.stack.as_ref().map_or(2, |stack| stack.axis);
         let gap = interface.map(|[height, eps]| Gap::new(problem, axis, height, eps));

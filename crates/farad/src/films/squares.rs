@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use mesh::Mesh;
+use mesh::curved::Barycentric;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 use nalgebra::{Matrix3, Vector3};
 use rayon::prelude::*;
@@ -41,7 +42,7 @@ pub(super) struct Edge {
 }
 
 impl Edge {
-    fn distance(&self, x: Vector) -> f64 {
+    pub(super) fn distance(&self, x: Vector) -> f64 {
         let [a, b] = self.ends;
         let (along, from) = (sub(b, a), sub(x, a));
         let share = (dot(along, from) / dot(along, along)).clamp(0.0, 1.0);
@@ -70,12 +71,12 @@ pub(super) struct Square {
     area: f64,
     /// The coefficient that the triangle's own charge makes.
     own: f64,
-    /// The mean of the power of the distance over that at [`points`].
+    /// The mean of the power of the distance over that at [`POINTS`].
     over_points: f64,
 }
 
 impl Square {
-    /// What the mean of a density at [`points`] is multiplied by to be that over the triangle.
+    /// What the mean of a density at [`POINTS`] is multiplied by to be that over the triangle.
     pub(super) fn over_points(&self) -> f64 {
         self.over_points
     }
@@ -100,14 +101,14 @@ impl Square {
 
 /// Those of `triangles`, each with whether the side that its normal points to is meant, and with
 /// those of its sides, from each corner to the next, that are edges; where they are farther than
-/// `from` from these.
+/// `from` from these. `areas` are those of all triangles of the mesh, curved ones as they are.
 pub(super) fn find(
-    mesh: &Mesh,
+    (mesh, areas): (&Mesh, &[f64]),
     triangles: &[(u32, bool)],
     edges: &[[Option<Edge>; 3]],
     from: f64,
 ) -> Vec<Square> {
-    let surface = Surface::new(mesh, triangles, edges);
+    let surface = Surface::new((mesh, areas), triangles, edges);
     let pieces: Vec<Vec<Piece>> =
         (0..triangles.len()).into_par_iter().map(|k| surface.pieces(k)).collect();
     (0..triangles.len()).into_par_iter().map(|k| surface.square(k, &pieces, from)).collect()
@@ -117,6 +118,8 @@ struct Surface<'a> {
     mesh: &'a Mesh,
     triangles: &'a [(u32, bool)],
     edges: &'a [[Option<Edge>; 3]],
+    /// Areas over those of the flat triangles, on which integrals are computed.
+    stretch: Vec<f64>,
     /// The nearest edge that can be reached without crossing another one.
     nearest: Vec<Option<Edge>>,
     /// The triangles that share a corner, and are not beyond an edge.
@@ -151,7 +154,11 @@ impl PartialEq for Reached {
 impl Eq for Reached {}
 
 impl<'a> Surface<'a> {
-    fn new(mesh: &'a Mesh, triangles: &'a [(u32, bool)], edges: &'a [[Option<Edge>; 3]]) -> Self {
+    fn new(
+        (mesh, areas): (&'a Mesh, &[f64]),
+        triangles: &'a [(u32, bool)],
+        edges: &'a [[Option<Edge>; 3]],
+    ) -> Self {
         let corners = |k: usize| mesh.triangles[triangles[k].0 as usize];
         // With the corners in the order that they have as seen from the side that is meant.
         let side = |k: usize, s: usize| {
@@ -243,7 +250,9 @@ impl<'a> Surface<'a> {
             all
         };
         let around = (0..triangles.len()).into_par_iter().map(wider).collect();
-        Self { mesh, triangles, edges, nearest, around }
+        let stretch = |&(t, _): &(u32, bool)| areas[t as usize] / area(mesh.corners(t as usize));
+        let stretch = triangles.iter().map(stretch).collect();
+        Self { mesh, triangles, edges, stretch, nearest, around }
     }
 
     fn corners(&self, k: usize) -> [Vector; 3] {
@@ -305,8 +314,9 @@ impl<'a> Surface<'a> {
             let functions = frame.functions(x);
             form += weight * functions * functions.transpose();
         }
-        let first = beyond(exponent).map(|(weight, x)| weight * frame.functions(x)).sum();
-        let beyond_area = beyond(1.0).map(|(weight, _)| weight).sum();
+        let first: Vector3<f64> =
+            beyond(exponent).map(|(weight, x)| weight * frame.functions(x)).sum();
+        let beyond_area: f64 = beyond(1.0).map(|(weight, _)| weight).sum();
         let is_at_edge = |k: &u32| {
             let distances = || pieces[*k as usize].iter().flat_map(|piece| piece.distances);
             let low = distances().fold(f64::INFINITY, f64::min);
@@ -315,7 +325,10 @@ impl<'a> Surface<'a> {
         let at_edge: Vec<bool> = around.iter().map(is_at_edge).collect();
         let fits = [1.0, LESS].map(|trust| {
             let trust = |is_at_edge: &bool| if *is_at_edge { trust } else { 1.0 };
-            fit(&moments, &at_edge.iter().map(trust).collect::<Vec<f64>>())
+            let rows = fit(&moments, &at_edge.iter().map(trust).collect::<Vec<f64>>());
+            // Densities of curved triangles are smaller than their charges make on flat ones.
+            let rows = rows.into_iter().zip(around);
+            rows.map(|(row, &k)| row / self.stretch[k as usize]).collect()
         });
         let edges = self.near(k);
         let distance =
@@ -326,8 +339,16 @@ impl<'a> Surface<'a> {
             true => 1.0,
             false => moments[0][0] / area / (powers.iter().sum::<f64>() / 3.0),
         };
-        let own = 1.0 / moments[0][0];
-        Square { around: around.clone(), fits, form, first, area: beyond_area, own, over_points }
+        let stretch = self.stretch[k];
+        Square {
+            around: around.clone(),
+            fits,
+            form: form * stretch,
+            first: stretch * first,
+            area: stretch * beyond_area,
+            own: 1.0 / moments[0][0] / stretch,
+            over_points,
+        }
     }
 }
 
@@ -380,8 +401,14 @@ pub(super) fn centroid([a, b, c]: [Vector; 3]) -> Vector {
     scale(1.0 / 3.0, add(add(a, b), c))
 }
 
-/// Points whose mean is that of a quadratic function on the triangle.
-pub(super) fn points(corners: [Vector; 3]) -> [Vector; 3] {
+/// Points, in barycentric coordinates, whose mean is that of a quadratic function on the triangle.
+pub(super) const POINTS: [Barycentric; 3] = [
+    [2.0 / 3.0, 1.0 / 6.0, 1.0 / 6.0],
+    [1.0 / 6.0, 2.0 / 3.0, 1.0 / 6.0],
+    [1.0 / 6.0, 1.0 / 6.0, 2.0 / 3.0],
+];
+
+fn points(corners: [Vector; 3]) -> [Vector; 3] {
     let middle = centroid(corners);
     corners.map(|corner| scale(0.5, add(middle, corner)))
 }

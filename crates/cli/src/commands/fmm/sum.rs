@@ -30,6 +30,10 @@ pub(super) struct Args {
     /// Relative L2 error that the potential may have
     #[arg(long, value_name = "T", value_parser = parse_tolerance)]
     tolerance: f64,
+
+    /// Sum exp(-K r) / r, the Yukawa kernel; K in the inverse of the unit of coordinates
+    #[arg(long, value_name = "K", default_value_t = 0.0, value_parser = parse_kappa)]
+    kappa: f64,
     /// Floating-point format
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
@@ -225,9 +229,17 @@ pub(super) fn check_memory(
     memory::check(&what, all, None, "ask for fewer points or densities")
 }
 
+fn parse_kappa(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(kappa) if (0.0..f64::INFINITY).contains(&kappa) => Ok(kappa),
+        _ => Err("must be a finite number, 0 or more".to_owned()),
+    }
+}
+
 /// The options of a plan.
 fn options(args: &Args, input: &Input<'_>) -> Result<Options, Failure> {
     Ok(Options {
+        kernel: fmm::Kernel::Yukawa { kappa: args.kappa },
         tolerance: args.tolerance,
         precision: match args.precision {
             Precision::Auto => None,
@@ -267,7 +279,7 @@ pub(super) fn run(args: &Args, input: &Input<'_>) -> Result<Sums, Failure> {
     }
     // Before the direct sums, which are no part of what is measured.
     let memory = memory.after((size_of_val(&potential[..]) + size_of_val(&gradient[..])) as u64);
-    let errors = Errors::of(input, targets, args.samples.get(), &potential, &gradient)?;
+    let errors = Errors::of(args, input, targets, &potential, &gradient)?;
     let report = Report::of(&plan, input.sources.len(), args.tolerance, runs, &memory, &errors);
     Ok(Sums { potential, gradient, report })
 }
@@ -346,13 +358,13 @@ struct Errors {
 
 impl Errors {
     fn of(
+        args: &Args,
         input: &Input<'_>,
         targets: &[[f64; 3]],
-        samples: usize,
         potential: &[f64],
         gradient: &[f64],
     ) -> Result<Self, Failure> {
-        let chosen = sample(targets.len(), samples);
+        let chosen = sample(targets.len(), args.samples.get());
         let places: Vec<[f64; 3]> = chosen.iter().map(|&target| targets[target]).collect();
         let mut exact = vec![0.0; input.count * chosen.len()];
         let mut exact_gradient = vec![0.0; if gradient.is_empty() { 0 } else { 3 * exact.len() }];
@@ -360,7 +372,8 @@ impl Errors {
             potential: Some(&mut exact),
             gradient: (!gradient.is_empty()).then_some(&mut exact_gradient[..]),
         };
-        direct::sum(fmm::Kernel::Laplace, input.sources, &places, input.densities, &mut outputs)?;
+        let kernel = fmm::Kernel::Yukawa { kappa: args.kappa };
+        direct::sum(kernel, input.sources, &places, input.densities, &mut outputs)?;
 
         let worst = |values: &[f64], exact: &[f64], width: usize| -> f64 {
             let rows = values.chunks_exact((width * targets.len()).max(1));
