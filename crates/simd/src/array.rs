@@ -127,6 +127,11 @@ unsafe impl<T: Real, const N: usize> Simd for Array<T, N> {
         self.zip(other, |a, b| a.exponent() - b.exponent())
     }
 
+    #[inline(always)]
+    fn exponent_plus(self, shifted: Self) -> Self {
+        self.zip(shifted, T::exponent_plus)
+    }
+
     #[inline(never)]
     fn call<C: Call>(call: C) -> C::Output {
         call.call()

@@ -94,6 +94,8 @@ pub trait Real:
     fn mantissa(self) -> Self;
     /// Biased binary exponent of a positive normal number.
     fn exponent(self) -> Self;
+    /// [`Simd::exponent_plus`] of one lane.
+    fn exponent_plus(self, shifted: Self) -> Self;
     /// [`dispatch`] for this type.
     #[doc(hidden)]
     fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output;
@@ -159,6 +161,10 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     fn mantissa(self) -> Self;
     /// Difference of the binary exponents of positive normal numbers.
     fn exponent_less(self, other: Self) -> Self;
+    /// `self * 2^n`, n being the integer (positive or not) in the lowest bits of the mantissa of
+    /// `shifted`, as adding 1.5 * 2^52 (in single precision 1.5 * 2^23) to it leaves there; `self`
+    /// and the result are normal numbers.
+    fn exponent_plus(self, shifted: Self) -> Self;
 
     /// Calls a function, compiled with the instruction set of these vectors and apart from its
     /// caller: the compiler's time grows faster than the size of a function.
@@ -269,6 +275,12 @@ macro_rules! real {
             #[inline(always)]
             fn exponent(self) -> Self {
                 (self.to_bits() >> (<$scalar>::MANTISSA_DIGITS - 1)) as $scalar
+            }
+
+            #[inline(always)]
+            fn exponent_plus(self, shifted: Self) -> Self {
+                let power = shifted.to_bits() << (<$scalar>::MANTISSA_DIGITS - 1);
+                <$scalar>::from_bits(self.to_bits().wrapping_add(power))
             }
 
             #[inline]

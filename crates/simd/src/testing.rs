@@ -216,6 +216,21 @@ mod tests {
                     close(on_axis[i], 0f64.atan2(x[i]), 1.0);
                 }
             }
+            // Ends of the range, halves of ln 2 (where n changes), small numbers and all between.
+            let mut exponents = vec![0.0, -708.0, 709.0, 1e-300, -1e-300, 1e-17, -1e-9];
+            exponents.extend((-40..40).map(|n| (f64::from(n) + 0.5) * std::f64::consts::LN_2));
+            exponents.extend((0..20_000).map(|_| 1417.0 * random() - 708.0));
+            exponents.extend((0..20_000).map(|_| 4.0 * random() - 2.0));
+            for x in exponents {
+                let exact = x.exp();
+                let [full, rough] =
+                    [V::splat(x).exp(), V::splat(x).rough_exp()].map(|v| v.lanes()[V::LANES - 1]);
+                assert!((full / exact - 1.0).abs() < 4e-16 + 2e-16, "{x}: {full:e} {exact:e}");
+                assert!((rough / exact - 1.0).abs() < 1.1e-8, "{x}: {rough:e} {exact:e}");
+            }
+            for x in [-709.0, -1e5, -f64::MAX, f64::NEG_INFINITY] {
+                assert_eq!(V::splat(x).exp().lanes()[0], V::splat(-708.0).exp().lanes()[0]);
+            }
             assert_eq!(V::atan2_above(V::zero(), V::zero()).lanes()[0], 0.0);
             let counted: [f64; f64::MAX_LANES] = std::array::from_fn(|i| i as f64);
             for scale in [1e-30, 1e-3, 1.0, 1e30] {
