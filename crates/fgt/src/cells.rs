@@ -32,6 +32,19 @@ impl Cells {
         Self { blocks: found.collect(), boxes }
     }
 
+    /// Runs of cells whose boxes have the same key in the first `axes` axes.
+    pub(crate) fn runs(&self, points: &Boxes, axes: usize) -> Vec<(u32, u32)> {
+        let mut runs: Vec<(u32, u32)> = Vec::new();
+        let key = |cell: u32| points.boxes[self.boxes[cell as usize] as usize].key;
+        for cell in 0..self.boxes.len() as u32 {
+            match runs.last_mut() {
+                Some(last) if key(last.0)[..axes] == key(cell)[..axes] => last.1 = cell + 1,
+                _ => runs.push((cell, cell + 1)),
+            }
+        }
+        runs
+    }
+
     /// The blocks of one cell.
     #[inline(always)]
     pub(crate) fn blocks(&self, cell: usize, layout: &Layout) -> &[u32] {

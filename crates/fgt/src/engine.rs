@@ -9,6 +9,7 @@ use crate::grid_plan::{GridPlan, NONE};
 use crate::group_plan::{GroupPlan, TargetJob};
 use crate::interpolate::Interpolate;
 use crate::pairs::{AddPairs, Sources, Targets};
+use crate::scratch::Scratch;
 use crate::spread::Spread;
 
 /// Jobs that a thread takes at a time.
@@ -33,22 +34,35 @@ impl Request {
 impl GroupPlan {
     /// The sums of this group, shape (targets, k, 1 or 1 + D), in sorted order; gradients are in
     /// units of `scale`. `charges` has shape (k, all sources).
-    pub(crate) fn sums(&self, request: Request, charges: &[f64], all: usize, k: usize) -> Vec<f64> {
+    pub(crate) fn sums(
+        &self,
+        request: Request,
+        charges: &[f64],
+        all: usize,
+        k: usize,
+        scratch: &Scratch,
+    ) -> Vec<f64> {
         let columns = k * request.each();
-        let mut sums = vec![0.0; columns * self.targets.len()];
+        let mut sums = scratch.zeros(columns * self.targets.len());
         let sorted: Vec<Vec<f64>> = (0..k)
-            .map(|density| gather(&self.sources, &charges[density * all..(density + 1) * all]))
+            .map(|density| {
+                let mut sorted = scratch.take(self.sources.len() + MAX_LANES);
+                gather(&self.sources, &charges[density * all..(density + 1) * all], &mut sorted);
+                sorted
+            })
             .collect();
         if !self.near.entries.is_empty() {
             self.add_pairs(request, &sorted, columns, &mut sums);
         }
         if let Some(grid) = &self.grid {
             for (density, charges) in sorted.iter().enumerate() {
-                let nodes = grid.nodes(request.level, &self.sources, charges);
+                let nodes = grid.nodes(request.level, &self.sources, charges, scratch);
                 let column = density * request.each();
                 self.add_grid(request, grid, &nodes, (columns, column), &mut sums);
+                scratch.give(nodes);
             }
         }
+        sorted.into_iter().for_each(|sorted| scratch.give(sorted));
         sums
     }
 
@@ -135,42 +149,42 @@ fn part(targets: &Boxes, job: &TargetJob, index: u32) -> (usize, usize) {
     (points.begin.max(job.begin) as usize, points.end.min(job.end) as usize)
 }
 
-/// Charges in sorted order, padded.
-fn gather(sources: &Boxes, charges: &[f64]) -> Vec<f64> {
+/// Charges in sorted order, with zeros at the end.
+fn gather(sources: &Boxes, charges: &[f64], sorted: &mut [f64]) {
+    let (own, rest) = sorted.split_at_mut(sources.len());
     let order = sources.order.par_iter().with_min_len(4096);
-    let mut sorted: Vec<f64> = order.map(|&i| charges[i as usize]).collect();
-    sorted.resize(sources.len() + MAX_LANES, 0.0);
-    sorted
+    order.zip(own).for_each(|(&i, sorted)| *sorted = charges[i as usize]);
+    rest.fill(0.0);
 }
 
 impl GridPlan {
     /// What charges make at the nodes of the last stage.
-    fn nodes(&self, level: Level, sources: &Boxes, charges: &[f64]) -> Vec<f64> {
-        let size = self.layout.nodes();
-        let mut result = Vec::new();
+    fn nodes(&self, level: Level, sources: &Boxes, charges: &[f64], scratch: &Scratch) -> Vec<f64> {
+        let Self { layout, window, colours, .. } = self;
+        let size = layout.nodes();
+        let Some((last, before)) = self.stages.split_last() else { return Vec::new() };
+        let mut result = scratch.take(last.blocks.len() * size);
         for (channel, kernel) in self.kernels.iter().enumerate() {
-            let shared: Vec<f64>;
+            let mut shared = Vec::new();
             let charges = match self.shares.get(channel) {
                 Some(shares) => {
-                    shared = shares.iter().zip(charges).map(|(share, q)| share * q).collect();
+                    shared = scratch.take(charges.len());
+                    let all = shared.par_iter_mut().with_min_len(4096).zip(shares).zip(charges);
+                    all.for_each(|((to, share), q)| *to = share * q);
                     &shared
                 }
                 None => charges,
             };
-            let mut nodes = vec![0.0; self.source_blocks * size];
-            let Self { layout, window, colours, .. } = self;
+            let mut nodes = scratch.zeros(self.source_blocks * size);
             Spread { level, layout, window, sources, colours, charges }.run(&mut nodes);
-            let (last, before) = match self.stages.split_last() {
-                Some(split) => split,
-                None => continue,
-            };
             for stage in before {
-                let mut next = vec![0.0; stage.blocks.len() * size];
-                convolve(level, layout, stage, kernel, &nodes, &mut next, true);
-                nodes = next;
+                let mut next = scratch.take(stage.blocks.len() * size);
+                convolve(level, layout, stage, kernel, &nodes, &mut next, false);
+                scratch.give(std::mem::replace(&mut nodes, next));
             }
-            result.resize(last.blocks.len() * size, 0.0);
-            convolve(level, layout, last, kernel, &nodes, &mut result, true);
+            convolve(level, layout, last, kernel, &nodes, &mut result, channel > 0);
+            scratch.give(nodes);
+            scratch.give(shared);
         }
         result
     }

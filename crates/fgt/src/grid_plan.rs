@@ -13,6 +13,18 @@ use crate::window::Window;
 /// A cell that a box does not have.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Boxes of sources in runs that have no block in common.
+#[derive(Debug)]
+pub(crate) struct Colour {
+    pub(crate) cells: Cells,
+    /// First cell of each run, and past its last.
+    pub(crate) runs: Vec<(u32, u32)>,
+}
+
+/// Runs that keep all threads busy. The longer they are the more often blocks are still in the
+/// cache when the next box adds to them.
+const RUNS: usize = 64;
+
 /// Everything about a grid but its nodes' values.
 #[derive(Debug)]
 pub(crate) struct GridPlan {
@@ -20,8 +32,8 @@ pub(crate) struct GridPlan {
     pub(crate) layout: Layout,
     /// Blocks that charges reach.
     pub(crate) source_blocks: usize,
-    /// Boxes of sources, by colours that share no block.
-    pub(crate) colours: Vec<Cells>,
+    /// Boxes of sources, by colours.
+    pub(crate) colours: Vec<Colour>,
     /// Convolutions along each axis, the last to the blocks of targets.
     pub(crate) stages: Vec<Stage>,
     /// Kernel of each channel.
@@ -53,14 +65,23 @@ impl GridPlan {
         let reach = channels.iter().map(|channel| channel.1).max().unwrap_or(0);
         let steps = (reach + layout.side() - 1) / layout.side();
         let target_cells = Cells::new(targets, to, &layout, &target_blocks);
-        let mut by_colour = vec![Vec::new(); layout.spanned()];
+        let different = |axes: usize| {
+            let mut prefixes: Vec<&[i64]> =
+                from.iter().map(|&b| &sources.boxes[b as usize].key[..axes]).collect();
+            prefixes.dedup();
+            prefixes.len()
+        };
+        let axes = (1..3).find(|&axes| different(axes) >= RUNS).unwrap_or(3);
+        let mut by_colour = vec![Vec::new(); layout.span[..axes].iter().product()];
         for b in from {
-            by_colour[layout.colour(&sources.boxes[b as usize].key)].push(b);
+            by_colour[layout.colour(&sources.boxes[b as usize].key, axes)].push(b);
         }
-        let colours = by_colour
-            .into_iter()
-            .map(|b| Cells::new(sources, b, &layout, &source_blocks))
-            .collect();
+        let colour = |boxes| {
+            let cells = Cells::new(sources, boxes, &layout, &source_blocks);
+            let runs = cells.runs(sources, axes);
+            Colour { cells, runs }
+        };
+        let colours = by_colour.into_iter().map(colour).collect();
         let stages = stages(layout.dimensions, &source_blocks, target_blocks, steps as i64);
         let square = spacing * spacing;
         let kernels = channels
@@ -115,9 +136,9 @@ impl GridPlan {
         let count = |boxes: &Boxes, cells: &Cells| -> f64 {
             cells.boxes.iter().map(|&b| boxes.boxes[b as usize].count() as f64).sum()
         };
-        let spread: f64 = self.colours.iter().map(|cells| count(sources, cells)).sum();
+        let spread: f64 = self.colours.iter().map(|colour| count(sources, &colour.cells)).sum();
         let cells = self.targets.boxes.len()
-            + self.colours.iter().map(|cells| cells.boxes.len()).sum::<usize>();
+            + self.colours.iter().map(|colour| colour.cells.boxes.len()).sum::<usize>();
         let inputs: usize = self.stages.iter().map(|stage| stage.inputs.entries.len()).sum();
         spread * costs.spread
             + count(targets, &self.targets) * costs.interpolate
@@ -127,7 +148,7 @@ impl GridPlan {
 
     pub(crate) fn bytes(&self) -> usize {
         let stages = self.stages.iter().map(|s| 24 * s.blocks.len() + s.inputs.bytes());
-        let cells = self.colours.iter().chain([&self.targets]).map(Cells::bytes);
+        let cells = self.colours.iter().map(|c| c.cells.bytes()).chain([self.targets.bytes()]);
         let shares = self.shares.iter().map(|s| 8 * s.len());
         stages.sum::<usize>()
             + cells.sum::<usize>()

@@ -60,6 +60,8 @@ pub(crate) struct Whole<'a> {
     pub(crate) extent: f64,
     /// Bounds the distance of any two points.
     pub(crate) diameter: f64,
+    /// Whether the targets are the sources.
+    pub(crate) same: bool,
     /// Lanes of a vector of doubles.
     pub(crate) lanes: usize,
     pub(crate) options: &'a Options,
@@ -84,16 +86,24 @@ impl GroupPlan {
             points.par_iter().with_min_len(4096).map(|x| x.map(|x| x * scale)).collect()
         };
         let sources = Boxes::new(&scaled(whole.sources), group.members.clone(), box_side);
-        let everything = (0..whole.targets.len() as u32).collect();
-        let mut targets = Boxes::new(&scaled(whole.targets), everything, box_side);
+        let same = whole.same && group.members.len() == whole.sources.len();
+        let mut targets = if same {
+            sources.clone()
+        } else {
+            let everything = (0..whole.targets.len() as u32).collect();
+            Boxes::new(&scaled(whole.targets), everything, box_side)
+        };
 
         let decay = (1.0 / (BEYOND_CUT_OFF * options.tolerance)).ln();
         let cut_off = |bandwidth: f64| (decay * bandwidth).sqrt().min(diameter);
         let reach = Reach::new(cut_off(largest), box_side, dimensions);
         let to_sources = runs(&targets, &sources, &reach);
         let spacing = box_side / layout.side() as f64;
-        let nodes =
-            |bandwidth: f64| (cut_off(bandwidth) / spacing).ceil() as usize + window.width();
+        // One node more than the cut-off; no more than there are between any two blocks.
+        let most = (diameter / spacing).ceil() as usize + 2 * window.width();
+        let nodes = |bandwidth: f64| {
+            ((decay * bandwidth).sqrt() / spacing).ceil().min(most as f64) as usize + 1
+        };
         let rough = rough(options.tolerance);
         let costs = Costs::new(
             whole.lanes,
@@ -108,8 +118,9 @@ impl GroupPlan {
         let choice = match mode {
             Mode::Grid => Some(Choice::all(&sources, &targets)),
             Mode::Auto => {
-                let to_targets = runs(&sources, &targets, &reach);
-                choose(&sources, &targets, &to_sources, &to_targets, &costs)
+                let others = (!same).then(|| runs(&sources, &targets, &reach));
+                let to_targets = others.as_ref().unwrap_or(&to_sources);
+                choose(&sources, &targets, &to_sources, to_targets, &costs)
             }
             Mode::Pairs | Mode::Direct => None,
         };

@@ -27,16 +27,38 @@ pub(crate) struct Interpolate<'a> {
 impl Interpolate<'_> {
     /// Adds to `sums`, shape (targets of the run, columns), from all `nodes`; `buffer` is scratch.
     pub(crate) fn run(&self, level: Level, nodes: &[f64], buffer: &mut Vec<f64>, sums: &mut [f64]) {
-        let block = self.layout.nodes();
         // Beyond what is reached weights are 0: any finite number will do.
         buffer.resize(self.layout.buffer_nodes(), 0.0);
-        for (spanned, &from) in self.blocks.iter().enumerate() {
+        dispatch(level, FillBuffer { layout: self.layout, blocks: self.blocks, nodes, buffer });
+        dispatch(level, Points { all: self, buffer, sums });
+    }
+}
+
+/// Copies the blocks of a box to its buffer.
+struct FillBuffer<'a> {
+    layout: &'a Layout,
+    blocks: &'a [u32],
+    nodes: &'a [f64],
+    buffer: &'a mut [f64],
+}
+
+impl Task<f64> for FillBuffer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { layout, blocks, nodes, buffer } = self;
+        let block = layout.nodes();
+        for (spanned, &from) in blocks.iter().enumerate() {
             let nodes = &nodes[from as usize * block..(from as usize + 1) * block];
-            self.layout.common(spanned, |node, to, length| {
-                buffer[to..to + length].copy_from_slice(&nodes[node..node + length]);
+            layout.common(spanned, |node, to, length| {
+                let nodes = &nodes[node..node + length];
+                let buffer = &mut buffer[to..to + length];
+                for lane in (0..length).step_by(V::LANES) {
+                    V::load(&nodes[lane..]).store(&mut buffer[lane..]);
+                }
             });
         }
-        dispatch(level, Points { all: self, buffer, sums });
     }
 }
 
@@ -92,12 +114,12 @@ impl<const P: usize, const D: usize, const G: bool> Task<f64> for Loop<'_, P, D,
             for axis in 3 - D..2 {
                 let (node, t) = window.first(u[axis]);
                 first[axis] = node;
-                let weights = window.weights::<V>(t);
+                let weights = window.weights::<V, P>(t);
                 for v in 0..P / V::LANES {
                     weights[v].store(&mut flat[axis][v * V::LANES..]);
                 }
                 if G {
-                    let slopes = window.slopes::<V>(t);
+                    let slopes = window.slopes::<V, P>(t);
                     for v in 0..P / V::LANES {
                         slopes[v].store(&mut steep[axis][v * V::LANES..]);
                     }
@@ -137,25 +159,27 @@ impl<const P: usize, const D: usize, const G: bool> Task<f64> for Loop<'_, P, D,
                     }
                 }
             }
-            let last = window.weights::<V>(t);
-            let dot = |a: &[V; VECTORS], b: &[V; VECTORS]| {
-                let mut sum = a[0].mul(b[0]);
-                for v in 1..P / V::LANES {
-                    sum = a[v].mul_add(b[v], sum);
-                }
-                sum.quick_sum()
-            };
+            let last = window.weights::<V, P>(t);
             let at = (target - all.range.start) * all.columns + all.column;
-            sums[at] += dot(&rows, &last);
+            sums[at] += dot::<V, P>(&rows, &last);
             if G {
                 if D == 3 {
-                    sums[at + 1] += per_unit * dot(&slopes[0], &last);
+                    sums[at + 1] += per_unit * dot::<V, P>(&slopes[0], &last);
                 }
                 if D >= 2 {
-                    sums[at + D - 1] += per_unit * dot(&slopes[1], &last);
+                    sums[at + D - 1] += per_unit * dot::<V, P>(&slopes[1], &last);
                 }
-                sums[at + D] += per_unit * dot(&rows, &window.slopes::<V>(t));
+                sums[at + D] += per_unit * dot::<V, P>(&rows, &window.slopes::<V, P>(t));
             }
         }
     }
+}
+
+#[inline(always)]
+fn dot<V: Simd<Scalar = f64>, const P: usize>(a: &[V; VECTORS], b: &[V; VECTORS]) -> f64 {
+    let mut sum = a[0].mul(b[0]);
+    for v in 1..P / V::LANES {
+        sum = a[v].mul_add(b[v], sum);
+    }
+    sum.quick_sum()
 }

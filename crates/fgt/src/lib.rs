@@ -29,6 +29,7 @@ mod options;
 mod pairs;
 mod plan;
 pub mod samples;
+mod scratch;
 mod spread;
 mod tuning;
 mod window;

@@ -21,11 +21,9 @@ pub(crate) struct Layout {
     pub(crate) block: [usize; 3],
     /// Blocks that the nodes of a box's points lie in.
     pub(crate) span: [usize; 3],
-    /// Nodes of the buffer that a box's points are brought to; along the last axis with room for a
-    /// padded row of weights.
+    /// Nodes of the buffer that a box's points are brought to: those that points reach, along the
+    /// last axis with room for a padded row of weights.
     pub(crate) buffer: [usize; 3],
-    /// Nodes of the buffer that points reach.
-    pub(crate) reached: [usize; 3],
 }
 
 /// Nodes of a block along each axis, by the number of dimensions: the last is a multiple of the
@@ -41,7 +39,7 @@ impl Layout {
         let reached: [usize; 3] = std::array::from_fn(|a| if counts(a) { side + width } else { 1 });
         let span = std::array::from_fn(|a| reached[a].div_ceil(block[a]));
         let buffer = [reached[0], reached[1], side + padded];
-        Self { dimensions, block, span, buffer, reached }
+        Self { dimensions, block, span, buffer }
     }
 
     /// Nodes of a block along an axis that counts.
@@ -72,23 +70,27 @@ impl Layout {
         })
     }
 
-    /// Boxes of one colour have no block in common: which of [`Layout::spanned`] colours a box has.
-    pub(crate) fn colour(&self, key: &Key) -> usize {
-        let [i, j, k] = std::array::from_fn(|a| key[a].rem_euclid(self.span[a] as i64) as usize);
-        (i * self.span[1] + j) * self.span[2] + k
+    /// Boxes whose keys differ in the first `axes` axes and that are of one colour have no block in
+    /// common: which of [`Layout::spanned`] colours a box has.
+    pub(crate) fn colour(&self, key: &Key, axes: usize) -> usize {
+        (0..axes).fold(0, |colour, a| {
+            let own = key[a].rem_euclid(self.span[a] as i64) as usize;
+            colour * self.span[a] + own
+        })
     }
 
     /// Rows along the last axis that a spanned block and the buffer have in common: for each where
-    /// it is in block and buffer, and its length.
+    /// it is in block and buffer, and its length, a multiple of 8.
     #[inline(always)]
     pub(crate) fn common(&self, spanned: usize, mut f: impl FnMut(usize, usize, usize)) {
         let [_, ny, nz] = self.span;
         let at = [spanned / (ny * nz), spanned / nz % ny, spanned % nz];
         let range = |a: usize| -> Range<usize> {
             let begin = at[a] * self.block[a];
-            begin..(begin + self.block[a]).min(self.reached[a])
+            begin..(begin + self.block[a]).min(self.buffer[a])
         };
-        let z = range(2);
+        let begin = at[2] * self.block[2];
+        let z = begin..(begin + self.block[2]).min(self.buffer[2]);
         for x in range(0) {
             for y in range(1) {
                 let row = (x - at[0] * self.block[0]) * self.block[1] + y - at[1] * self.block[1];

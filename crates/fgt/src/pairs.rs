@@ -173,7 +173,11 @@ fn block<
                     square[b] = r[d][b].mul_add(r[d][b], square[b]);
                 }
             }
-            let gaussian = square.map(|square| exponential::<V, R>(square.mul(exponent)));
+            // Not by `map`: what it calls is not always compiled for the vectors' instruction set.
+            let mut gaussian = square;
+            for b in 0..B {
+                gaussian[b] = exponential::<V, R>(square[b].mul(exponent));
+            }
             for k in 0..K {
                 let charge = V::splat(charges[k][j]);
                 for b in 0..B {
@@ -245,7 +249,10 @@ fn single<V: Simd<Scalar = f64>, const D: usize, const G: bool, const R: bool>(
     density: usize,
     sums: &mut [f64],
 ) {
-    let x: [V; D] = std::array::from_fn(|d| V::splat(targets.axes[3 - D + d][target]));
+    let mut x = [V::zero(); D];
+    for (d, x) in x.iter_mut().enumerate() {
+        *x = V::splat(targets.axes[3 - D + d][target]);
+    }
     let mut value = V::zero();
     let mut slopes = [V::zero(); D];
     let charges = &sources.charges[density];

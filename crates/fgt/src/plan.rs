@@ -10,6 +10,7 @@ use crate::direct::AllPairs;
 use crate::engine::Request;
 use crate::group_plan::{GroupPlan, Whole, rough};
 use crate::input::{check_bandwidths, check_charges, check_points, count_densities, padded};
+use crate::scratch::Scratch;
 use crate::{Bandwidths, Error, Mode, Options, Sums, Targets};
 
 /// Interpolation between bandwidths may err by this share of the tolerance.
@@ -44,6 +45,7 @@ pub struct Plan<const D: usize> {
     targets: usize,
     request: Request,
     info: Info,
+    scratch: Scratch,
 }
 
 #[derive(Debug)]
@@ -91,6 +93,7 @@ impl<const D: usize> Plan<D> {
         check_points("source", sources)?;
         let bandwidths = check_bandwidths(bandwidths, sources.len())?;
         let on_grid;
+        let on_itself = matches!(targets, Targets::Sources);
         let targets = match targets {
             Targets::Sources => sources,
             Targets::Points(points) => points,
@@ -117,6 +120,7 @@ impl<const D: usize> Plan<D> {
                 extent,
                 diameter,
                 lanes: dispatch(level, Lanes),
+                same: on_itself,
                 options,
             };
             let tolerance = OF_BANDWIDTHS * options.tolerance;
@@ -146,7 +150,8 @@ impl<const D: usize> Plan<D> {
             gradient: options.gradient,
             rough: rough(options.tolerance),
         };
-        Ok(Self { engine, sources: from.len(), targets: to.len(), request, info })
+        let scratch = Scratch::default();
+        Ok(Self { engine, sources: from.len(), targets: to.len(), request, info, scratch })
     }
 
     /// Sums k densities of `charges`, shape (k, n).
@@ -166,8 +171,9 @@ impl<const D: usize> Plan<D> {
                 sums.clear();
                 let request = Request { gradient, ..self.request };
                 for group in groups {
-                    let own = group.sums(request, charges, self.sources, k);
+                    let own = group.sums(request, charges, self.sources, k, &self.scratch);
                     sums.add(&own, k, D, Some(&group.rank), group.scale);
+                    self.scratch.give(own);
                 }
             }
         }

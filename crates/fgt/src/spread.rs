@@ -4,16 +4,14 @@ use rayon::prelude::*;
 use simd::{Level, Simd, Task, dispatch};
 
 use crate::boxes::Boxes;
-use crate::cells::Cells;
+
 use crate::disjoint::DisjointSlice;
+use crate::grid_plan::Colour;
 use crate::node_blocks::Layout;
 use crate::window::{MAX_WIDTH, Window};
 
 /// Sources of one box that a buffer takes: more go to several, in parallel.
 const CHUNK: usize = 4096;
-
-/// Boxes that one job handles at least.
-const JOB: usize = 4;
 
 /// What spreading reads.
 #[derive(Clone, Copy, Debug)]
@@ -22,8 +20,7 @@ pub(crate) struct Spread<'a> {
     pub(crate) layout: &'a Layout,
     pub(crate) window: &'a Window,
     pub(crate) sources: &'a Boxes,
-    /// Cells of each colour.
-    pub(crate) colours: &'a [Cells],
+    pub(crate) colours: &'a [Colour],
     /// Charges in sorted order.
     pub(crate) charges: &'a [f64],
 }
@@ -34,20 +31,21 @@ impl Spread<'_> {
         let block = self.layout.nodes();
         let shared = DisjointSlice::new(nodes);
         let size = self.layout.buffer_nodes();
-        for cells in self.colours {
-            let all = cells.boxes.par_iter().enumerate().with_min_len(JOB);
-            all.for_each_init(Vec::new, |buffer, (cell, &index)| {
-                buffer.clear();
-                buffer.resize(size, 0.0);
-                self.spread_box(index as usize, buffer);
-                for (spanned, &to) in cells.blocks(cell, self.layout).iter().enumerate() {
-                    let begin = to as usize * block;
-                    // SAFETY: boxes of one colour have no block in common, and a box is one job.
-                    let nodes = unsafe { shared.slice(begin..begin + block) };
-                    self.layout.common(spanned, |node, from, length| {
-                        let row = &mut nodes[node..node + length];
-                        row.iter_mut().zip(&buffer[from..]).for_each(|(a, b)| *a += b);
-                    });
+        for Colour { cells, runs } in self.colours {
+            runs.par_iter().for_each_init(Vec::new, |buffer, &(begin, end)| {
+                for cell in begin as usize..end as usize {
+                    buffer.clear();
+                    buffer.resize(size, 0.0);
+                    self.spread_box(cells.boxes[cell] as usize, buffer);
+                    for (spanned, &to) in cells.blocks(cell, self.layout).iter().enumerate() {
+                        let begin = to as usize * block;
+                        // SAFETY: runs of one colour have no block in common, and a run is one job.
+                        let nodes = unsafe { shared.slice(begin..begin + block) };
+                        dispatch(
+                            self.level,
+                            AddBuffer { layout: self.layout, spanned, nodes, buffer },
+                        );
+                    }
                 }
             });
         }
@@ -75,6 +73,30 @@ impl Spread<'_> {
         for part in parts {
             buffer.iter_mut().zip(part).for_each(|(a, b)| *a += b);
         }
+    }
+}
+
+/// Adds what a buffer has of a block.
+struct AddBuffer<'a> {
+    layout: &'a Layout,
+    spanned: usize,
+    nodes: &'a mut [f64],
+    buffer: &'a [f64],
+}
+
+impl Task<f64> for AddBuffer<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) {
+        let Self { layout, spanned, nodes, buffer } = self;
+        layout.common(spanned, |node, from, length| {
+            let nodes = &mut nodes[node..node + length];
+            let buffer = &buffer[from..from + length];
+            for lane in (0..length).step_by(V::LANES) {
+                V::load(&nodes[lane..]).add(V::load(&buffer[lane..])).store(&mut nodes[lane..]);
+            }
+        });
     }
 }
 
@@ -123,7 +145,7 @@ impl<const P: usize, const D: usize> Task<f64> for Loop<'_, P, D> {
             }
             let u = sources.relative(j, &corner, per_unit).map(|u| u.clamp(0.0, side));
             let (z, t) = window.first(u[2]);
-            let mut last = window.weights::<V>(t);
+            let mut last = window.weights::<V, P>(t);
             let charge = V::splat(charges[j]);
             for v in 0..P / V::LANES {
                 last[v] = last[v].mul(charge);
@@ -132,7 +154,7 @@ impl<const P: usize, const D: usize> Task<f64> for Loop<'_, P, D> {
             for axis in 3 - D..2 {
                 let (node, t) = window.first(u[axis]);
                 first[axis] = node;
-                let weights = window.weights::<V>(t);
+                let weights = window.weights::<V, P>(t);
                 for v in 0..P / V::LANES {
                     weights[v].store(&mut flat[axis][v * V::LANES..]);
                 }

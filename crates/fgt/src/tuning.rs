@@ -28,6 +28,9 @@ pub(crate) struct Costs {
 /// surface. Before boxes are chosen it is not known how many.
 const BLOCKS_PER_BOX: f64 = 2.0;
 
+/// Filling a node of a buffer, copying it to a block or from one: memory, not lanes, is the limit.
+const BUFFER_NODE: f64 = 2.5;
+
 impl Costs {
     /// Costs with vectors of `lanes`, for kernels that reach `reach` nodes and sums of `channels`,
     /// by rough exponentials or full ones.
@@ -45,7 +48,7 @@ impl Costs {
         let k = options.densities.max(1) as f64;
         let slopes = if options.gradient { d } else { 0.0 };
         let exponential = if rough { 13.0 } else { 18.0 };
-        let pair = (exponential + 2.0 * d + 1.0 + k * (1.0 + 1.5 * slopes)) / lanes;
+        let pair = 1.15 * (exponential + 2.0 * d + 1.0 + k * (1.0 + 1.5 * slopes)) / lanes;
         let row = window.padded() as f64 / lanes;
         let rows = (window.width() as f64).powi(layout.dimensions as i32 - 1) * row;
         let weights = d * (window.terms() as f64 * row + 10.0) + 20.0;
@@ -53,8 +56,8 @@ impl Costs {
         let taps = ((2 * reach) as f64 + 8.0).min(side * side);
         let inputs_per_block = 2.0 * (reach as f64 / side).ceil() + 1.0;
         let input =
-            k * channels as f64 * layout.nodes() as f64 / lanes * taps * 1.2 / inputs_per_block;
-        let buffer = k * channels as f64 * 2.0 * layout.buffer_nodes() as f64 / lanes;
+            k * channels as f64 * layout.nodes() as f64 / lanes * taps * 1.5 / inputs_per_block;
+        let buffer = k * channels as f64 * BUFFER_NODE * layout.buffer_nodes() as f64;
         Self {
             pair,
             spread: k * channels as f64 * (weights + 4.0 * rows),

@@ -142,35 +142,41 @@ impl Window {
         (node.max(0.0) as usize, 2.0 * (first - edge) - 1.0)
     }
 
-    /// Weights of the nodes, lane by lane.
+    /// Weights of the nodes, lane by lane; `P` is [`Window::padded`].
     #[inline(always)]
-    pub(crate) fn weights<V: Simd<Scalar = f64>>(&self, t: f64) -> [V; MAX_VECTORS] {
-        self.evaluate(&self.values, t)
+    pub(crate) fn weights<V: Simd<Scalar = f64>, const P: usize>(
+        &self,
+        t: f64,
+    ) -> [V; MAX_VECTORS] {
+        evaluate::<V, P>(&self.values, t)
     }
 
-    /// Derivatives of the weights with respect to the point's place in node spacings.
+    /// Derivatives of the weights with respect to the point's place in node spacings, likewise.
     #[inline(always)]
-    pub(crate) fn slopes<V: Simd<Scalar = f64>>(&self, t: f64) -> [V; MAX_VECTORS] {
-        self.evaluate(&self.slopes, t)
-    }
-
-    #[inline(always)]
-    fn evaluate<V: Simd<Scalar = f64>>(&self, coefficients: &[f64], t: f64) -> [V; MAX_VECTORS] {
-        let t = V::splat(t);
-        let mut sums = [V::zero(); MAX_VECTORS];
-        let vectors = (self.padded / V::LANES).min(MAX_VECTORS);
-        for row in coefficients.chunks_exact(self.padded) {
-            for v in 0..vectors {
-                sums[v] = sums[v].mul_add(t, V::load(&row[v * V::LANES..]));
-            }
-        }
-        sums
+    pub(crate) fn slopes<V: Simd<Scalar = f64>, const P: usize>(&self, t: f64) -> [V; MAX_VECTORS] {
+        evaluate::<V, P>(&self.slopes, t)
     }
 
     /// Fourier transform of the window at angular frequency `theta` per node spacing.
     pub(crate) fn transform(&self, theta: f64) -> f64 {
         self.shape.transform(theta)
     }
+}
+
+/// Polynomials of `P` lanes at t.
+#[inline(always)]
+fn evaluate<V: Simd<Scalar = f64>, const P: usize>(
+    coefficients: &[f64],
+    t: f64,
+) -> [V; MAX_VECTORS] {
+    let t = V::splat(t);
+    let mut sums = [V::zero(); MAX_VECTORS];
+    for row in coefficients.chunks_exact(P) {
+        for v in 0..P / V::LANES {
+            sums[v] = sums[v].mul_add(t, V::load(&row[v * V::LANES..]));
+        }
+    }
+    sums
 }
 
 impl Shape {
