@@ -93,27 +93,13 @@ impl Window {
     pub(crate) fn new(shape: Shape, tolerance: f64) -> Self {
         let width = shape.width;
         let padded = width.next_multiple_of(8);
-        let at =
-            |i: usize, t: f64| shape.value((0.5 * (t + 1.0) - 0.5 * width as f64 + i as f64).abs());
-        let series: Vec<Vec<f64>> = (0..width).map(|i| chebyshev(|t| at(i, t))).collect();
-        // Errors of the window are amplified by the deconvolution: a hundredth stays small.
-        let enough = |k: usize| series.iter().all(|c| c[k].abs() < 0.01 * tolerance);
-        let mut degree = FIT - 1;
-        while degree > 1 && enough(degree) {
-            degree -= 1;
-        }
-        let mut values = vec![0.0; (degree + 1) * padded];
-        let mut slopes = vec![0.0; (degree + 1) * padded];
-        for (i, series) in series.iter().enumerate() {
-            let powers = monomials(&series[..=degree]);
-            for (k, &c) in powers.iter().enumerate() {
-                values[(degree - k) * padded + i] = c;
-                if k > 0 {
-                    // t moves by -2 where u moves by 1.
-                    slopes[(degree - k + 1) * padded + i] = -2.0 * k as f64 * c;
-                }
-            }
-        }
+        let place = |i: usize, t: f64| 0.5 * (t + 1.0) - 0.5 * width as f64 + i as f64;
+        let fit = |f: &dyn Fn(f64) -> f64| {
+            let series: Vec<Vec<f64>> = (0..width).map(|i| chebyshev(|t| f(place(i, t)))).collect();
+            rows(&series, padded, (1e-3 * tolerance).max(SMALLEST))
+        };
+        let values = fit(&|z| shape.value(z));
+        let slopes = fit(&|z| -shape.slope(z));
         Self { shape, padded, values, slopes }
     }
 
@@ -180,14 +166,22 @@ fn evaluate<V: Simd<Scalar = f64>, const P: usize>(
 }
 
 impl Shape {
-    /// The window at a distance of `z` node spacings.
+    /// The window `z` node spacings from its middle.
     fn value(&self, z: f64) -> f64 {
-        let rest = 1.0 - (2.0 * z / self.width as f64).powi(2);
-        if rest <= 0.0 {
-            // At the edge itself, where fits have their ends.
-            return if rest > -1e-9 { 1.0 / bessel_i0(self.beta) } else { 0.0 };
-        }
-        bessel_i0(self.beta * rest.sqrt()) / bessel_i0(self.beta)
+        bessel(0, self.beta * self.root(z)) / bessel(0, self.beta)
+    }
+
+    /// Its derivative.
+    fn slope(&self, z: f64) -> f64 {
+        // I1(x) / x stays finite at the edge.
+        let x = (self.beta * self.root(z)).max(1e-8);
+        let steepness = -4.0 * z * (self.beta / self.width as f64).powi(2);
+        steepness * bessel(1, x) / x / bessel(0, self.beta)
+    }
+
+    /// sqrt(1 - (2 z / w)^2), 0 at the edge and beyond: rows of weights end there.
+    fn root(&self, z: f64) -> f64 {
+        (1.0 - (2.0 * z / self.width as f64).powi(2)).max(0.0).sqrt()
     }
 
     fn transform(&self, theta: f64) -> f64 {
@@ -199,22 +193,26 @@ impl Shape {
             r if square > 0.0 => r.sinh() / r,
             r => r.sin() / r,
         };
-        self.width as f64 * ratio / bessel_i0(self.beta)
+        self.width as f64 * ratio / bessel(0, self.beta)
     }
 }
 
-/// The modified Bessel function I0, by its series, all of whose terms are positive.
-fn bessel_i0(x: f64) -> f64 {
+/// The modified Bessel function of order 0 or 1, by its series, all of whose terms are positive.
+fn bessel(order: u32, x: f64) -> f64 {
     let quarter = 0.25 * x * x;
-    let (mut term, mut sum) = (1.0, 1.0);
+    let first = (0.5 * x).powi(order as i32);
+    let (mut term, mut sum) = (first, first);
     let mut k = 1.0;
     while term > 1e-17 * sum {
-        term *= quarter / (k * k);
+        term *= quarter / (k * (k + f64::from(order)));
         sum += term;
         k += 1.0;
     }
     sum
 }
+
+/// Coefficients below this are noise, which high powers would amplify.
+const SMALLEST: f64 = 1e-16;
 
 /// Points of a fit.
 const FIT: usize = 26;
@@ -229,6 +227,23 @@ fn chebyshev(f: impl Fn(f64) -> f64) -> Vec<f64> {
             sum * if k == 0 { 1.0 } else { 2.0 } / FIT as f64
         })
         .collect()
+}
+
+/// Coefficients of powers, (terms, padded), highest first, of one series for each node, without
+/// terms below `small`: errors of the window are amplified by the deconvolution, so that is much
+/// less than the tolerance.
+fn rows(series: &[Vec<f64>], padded: usize, small: f64) -> Vec<f64> {
+    let mut degree = FIT - 1;
+    while degree > 1 && series.iter().all(|c| c[degree].abs() < small) {
+        degree -= 1;
+    }
+    let mut rows = vec![0.0; (degree + 1) * padded];
+    for (i, series) in series.iter().enumerate() {
+        for (k, &c) in monomials(&series[..=degree]).iter().enumerate() {
+            rows[(degree - k) * padded + i] = c;
+        }
+    }
+    rows
 }
 
 /// Coefficients of powers, lowest first, of a Chebyshev series.
@@ -252,4 +267,97 @@ fn monomials(series: &[f64]) -> Vec<f64> {
         before = std::mem::replace(&mut this, next);
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis_kernel::{AxisKernel, PADDING};
+    use simd::One;
+
+    /// Weights, and their slopes, of the nodes of a point.
+    fn nodes(window: &Window, u: f64) -> (i64, Vec<[f64; 2]>) {
+        let (first, t) = window.first(u);
+        let lanes = |rows: [One<f64>; MAX_VECTORS]| -> Vec<f64> {
+            rows[..window.width()].iter().map(|v| v.lanes()[0]).collect()
+        };
+        let (values, slopes) = if window.padded() == 8 {
+            (window.weights::<One<f64>, 8>(t), window.slopes::<One<f64>, 8>(t))
+        } else {
+            (window.weights::<One<f64>, 16>(t), window.slopes::<One<f64>, 16>(t))
+        };
+        let both = lanes(values).into_iter().zip(lanes(slopes)).map(|(v, s)| [v, s]).collect();
+        (first as i64 - (window.width() / 2) as i64, both)
+    }
+
+    /// Largest errors of the Gaussian and of its slope, over sqrt(2 / bandwidth), along one axis.
+    fn largest_errors(shape: Shape, tolerance: f64) -> [f64; 2] {
+        let window = Window::new(shape, tolerance);
+        let bandwidth = shape.spacing.powi(-2);
+        let decay = (1.0 / (0.05 * tolerance)).ln();
+        let reach = (decay * bandwidth).sqrt().ceil() as usize + 1;
+        let kernel = AxisKernel::new(bandwidth, &window, reach);
+        let mut worst = [0.0f64; 2];
+        for y in (0..8).map(|i| f64::from(i) / 8.0) {
+            let (from, sources) = nodes(&window, y);
+            for r in (0..).map(|i| 0.37 * f64::from(i)).take_while(|r| *r < 1.3 * reach as f64) {
+                let x = y + r;
+                let whole = x.floor();
+                let (to, targets) = nodes(&window, x - whole);
+                let mut sums = [0.0; 2];
+                for (i, target) in targets.iter().enumerate() {
+                    for (j, source) in sources.iter().enumerate() {
+                        let n = (to + whole as i64 + i as i64) - (from + j as i64);
+                        if n.unsigned_abs() as usize <= reach {
+                            let k = kernel.padded[((PADDING + reach) as i64 + n) as usize];
+                            (0..2).for_each(|s| sums[s] += target[s] * k * source[0]);
+                        }
+                    }
+                }
+                let exact = (-r * r / bandwidth).exp();
+                let slope = -2.0 * r / bandwidth * exact;
+                worst[0] = worst[0].max((sums[0] - exact).abs());
+                worst[1] = worst[1].max((sums[1] - slope).abs() / (2.0 / bandwidth).sqrt());
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn every_shape_has_the_error_of_its_tolerance() {
+        for decade in 2..=12 {
+            let tolerance = 10f64.powi(-decade);
+            for gradient in [false, true] {
+                let shape = Shape::of(tolerance, gradient);
+                let [value, slope] = largest_errors(shape, tolerance);
+                let most = one_axis_error(tolerance);
+                assert!(value <= most, "{tolerance:e} {gradient}: {value:.2e}");
+                assert!(!gradient || slope <= most, "{tolerance:e}: slope {slope:.2e}");
+            }
+        }
+    }
+
+    #[test]
+    fn wider_gaussians_have_smaller_errors() {
+        // Those of a group are up to four times as wide as the grid is made for.
+        let shape = Shape::of(1e-6, true);
+        let fine = Shape { spacing: 0.5 * shape.spacing, ..shape };
+        assert!(largest_errors(fine, 1e-6)[0] <= largest_errors(shape, 1e-6)[0]);
+    }
+
+    #[test]
+    fn the_transform_is_that_of_the_window() {
+        let window = Window::new(Shape::of(1e-9, false), 1e-9);
+        // The trapezoidal rule over the window: it errs by what the edges have, 1 / I0(beta).
+        for theta in [0.0, 0.5, 2.0, 3.1] {
+            let n = 20_000;
+            let half = 0.5 * window.width() as f64;
+            let sum: f64 = (-n..=n)
+                .map(|i| f64::from(i) / f64::from(n) * half)
+                .map(|z| window.shape.value(z) * (theta * z).cos())
+                .sum();
+            let exact = sum * half / f64::from(n);
+            assert!((window.transform(theta) - exact).abs() < 1e-9, "{theta}");
+        }
+    }
 }
