@@ -63,7 +63,7 @@ impl GridPlan {
         let source_blocks = Cells::reached(sources, &from, &layout);
         let target_blocks = Cells::reached(targets, &to, &layout);
         let reach = channels.iter().map(|channel| channel.1).max().unwrap_or(0);
-        let steps = (reach + layout.side() - 1) / layout.side();
+        let steps = reach.div_ceil(layout.side());
         let target_cells = Cells::new(targets, to, &layout, &target_blocks);
         let different = |axes: usize| {
             let mut prefixes: Vec<&[i64]> =

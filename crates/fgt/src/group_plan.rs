@@ -73,7 +73,7 @@ impl GroupPlan {
         // Squares stay in range, also where bandwidths are lost beside the coordinates.
         let unit = group.smallest.sqrt().max(whole.extent * 2f64.powi(-400));
         let scale = unit.log2().floor().exp2().recip();
-        let squared = |bandwidth: f64| (bandwidth.sqrt() * scale).powi(2).max(1e-280);
+        let squared = |bandwidth: f64| (bandwidth.sqrt() * scale).powi(2).clamp(1e-280, 1e200);
         let (smallest, largest) = (squared(group.smallest), squared(group.largest));
         let (extent, diameter) = (whole.extent * scale, whole.diameter * scale);
 

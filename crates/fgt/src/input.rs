@@ -132,7 +132,7 @@ pub(crate) fn check_points<const D: usize>(
         return Err(Error::TooMany { what, count: points.len(), limit });
     }
     for (index, point) in points.iter().enumerate() {
-        if let Some(value) = point.iter().find(|x| !(x.abs() <= LARGEST)) {
+        if let Some(value) = point.iter().find(|x| x.is_nan() || x.abs() > LARGEST) {
             return Err(if value.is_finite() {
                 Error::TooLarge { what, index, value: *value }
             } else {
