@@ -58,6 +58,9 @@ fn pair_cost(precision: Precision, near: Precision) -> f64 {
     }
 }
 
+/// Time of an exponential and what it is multiplied with, together with a near pair's.
+const SCREENED_PAIR: f64 = 2.5;
+
 /// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its
 /// share, 136 / n, of the translations of all levels (docs/math.md, "Cost model").
 pub(crate) fn occupancy(options: &Options, precision: Precision) -> f64 {
@@ -94,7 +97,12 @@ fn cost_of_pair(options: &Options, precision: Precision) -> f64 {
     // k densities share a distance, which is three quarters of a pair; they share nothing of a
     // translation.
     let shared = 0.25 + 0.75 / options.densities.max(1) as f64;
-    pair_cost(precision, near_precision(options, precision)) * dipoles * gradient * shared
+    let screened = if options.kernel.kappa() > 0.0 { SCREENED_PAIR } else { 1.0 };
+    pair_cost(precision, near_precision(options, precision))
+        * dipoles
+        * gradient
+        * shared
+        * screened
 }
 
 /// How much larger than the smallest cube the root should be, so that boxes of some level hold

@@ -128,8 +128,8 @@ unsafe impl<T: Real, const N: usize> Simd for Array<T, N> {
     }
 
     #[inline(always)]
-    fn shift_into_exponent(self) -> Self {
-        self.map(T::shift_into_exponent)
+    fn exponent_plus(self, shifted: Self) -> Self {
+        self.zip(shifted, T::exponent_plus)
     }
 
     #[inline(never)]

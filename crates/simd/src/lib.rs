@@ -95,8 +95,8 @@ pub trait Real:
     fn mantissa(self) -> Self;
     /// Biased binary exponent of a positive normal number.
     fn exponent(self) -> Self;
-    /// The number whose exponent and sign are the last bits of this one.
-    fn shift_into_exponent(self) -> Self;
+    /// [`Simd::exponent_plus`] of one lane.
+    fn exponent_plus(self, shifted: Self) -> Self;
     /// [`dispatch`] for this type.
     #[doc(hidden)]
     fn dispatch<K: Task<Self>>(level: Level, task: K) -> K::Output;
@@ -162,8 +162,10 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
     fn mantissa(self) -> Self;
     /// Difference of the binary exponents of positive normal numbers.
     fn exponent_less(self, other: Self) -> Self;
-    /// The numbers whose exponents and signs are the last bits of these.
-    fn shift_into_exponent(self) -> Self;
+    /// `self * 2^n`, n being the integer (positive or not) in the lowest bits of the mantissa of
+    /// `shifted`, as adding 1.5 * 2^52 (in single precision 1.5 * 2^23) to it leaves there; `self`
+    /// and the result are normal numbers.
+    fn exponent_plus(self, shifted: Self) -> Self;
 
     /// Calls a function, compiled with the instruction set of these vectors and apart from its
     /// caller: the compiler's time grows faster than the size of a function.
@@ -195,12 +197,12 @@ pub unsafe trait Simd: Copy + Send + Sync + 'static {
         }
     }
 
-    /// e^x of each of `B` vectors of lanes up to 88 in single and 709 in double precision, step by
-    /// step side by side. To nearly working precision, or, if not `FULL`, to a relative error of
-    /// 3e-7 in single and 6e-11 in double precision. Lanes below -87 and -708 count as these.
+    /// 2^x of each of `B` vectors of lanes up to 126 in single and 1022 in double precision, step
+    /// by step side by side. To nearly working precision, or, if not `FULL`, to a relative error of
+    /// 3e-7 in single and 6e-11 in double precision. Lanes below -125 and -1021 count as these.
     #[inline(always)]
-    fn exponentials<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
-        exponential::exponentials::<Self, B, FULL>(x)
+    fn powers_of_two<const B: usize, const FULL: bool>(x: [Self; B]) -> [Self; B] {
+        exponential::powers_of_two::<Self, B, FULL>(x)
     }
 
     /// Adds each lane to a double.
@@ -285,8 +287,9 @@ macro_rules! real {
             }
 
             #[inline(always)]
-            fn shift_into_exponent(self) -> Self {
-                <$scalar>::from_bits(self.to_bits() << (<$scalar>::MANTISSA_DIGITS - 1))
+            fn exponent_plus(self, shifted: Self) -> Self {
+                let power = shifted.to_bits() << (<$scalar>::MANTISSA_DIGITS - 1);
+                <$scalar>::from_bits(self.to_bits().wrapping_add(power))
             }
 
             #[inline]

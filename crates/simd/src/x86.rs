@@ -31,7 +31,7 @@ macro_rules! vector {
     ($(#[$doc:meta])* $name:ident($register:ty) of $lanes:literal $scalar:ty, $call:ident, $transpose:ident,
      [$($one:ident = $of_one:ident),*], [$($two:ident = $of_two:ident),*], [$($three:ident = $of_three:ident),*],
      $splat:ident, $load:ident, $store:ident, $and:ident, $andnot:ident, $or:ident,
-     $to_bits:ident, $from_bits:ident, $shift_right:ident::<$mantissa_bits:literal>, $shift_left:ident,
+     $to_bits:ident, $from_bits:ident, $shift_right:ident, $shift_left:ident, $add_bits:ident, $mantissa_bits:literal,
      |$x:ident| $rsqrt_guess:expr,
      |$a:ident, $b:ident, $yes:ident, $no:ident| $where_above:expr,
      |$kept:ident, $u:ident, $w:ident| $zero_unless_above:expr,
@@ -153,9 +153,12 @@ macro_rules! vector {
             }
 
             #[inline(always)]
-            fn shift_into_exponent(self) -> Self {
+            fn exponent_plus(self, shifted: Self) -> Self {
                 // SAFETY: module documentation.
-                Self(unsafe { $from_bits($shift_left::<$mantissa_bits>($to_bits(self.0))) })
+                unsafe {
+                    let power = $shift_left::<$mantissa_bits>($to_bits(shifted.0));
+                    Self($from_bits($add_bits($to_bits(self.0), power)))
+                }
             }
 
             #[inline(always)]
@@ -179,7 +182,7 @@ vector!(
     [add = _mm256_add_ps, sub = _mm256_sub_ps, mul = _mm256_mul_ps, div = _mm256_div_ps, max = _mm256_max_ps, min = _mm256_min_ps],
     [mul_add = _mm256_fmadd_ps, neg_mul_add = _mm256_fnmadd_ps],
     _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_and_ps, _mm256_andnot_ps, _mm256_or_ps,
-    _mm256_castps_si256, _mm256_castsi256_ps, _mm256_srli_epi32::<23>, _mm256_slli_epi32,
+    _mm256_castps_si256, _mm256_castsi256_ps, _mm256_srli_epi32, _mm256_slli_epi32, _mm256_add_epi32, 23,
     |x| _mm256_rsqrt_ps(x),
     |a, b, yes, no| _mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_GT_OQ>(a, b)),
     |v, a, b| _mm256_and_ps(v, _mm256_cmp_ps::<_CMP_GT_OQ>(a, b)),
@@ -198,7 +201,7 @@ vector!(
     [add = _mm256_add_pd, sub = _mm256_sub_pd, mul = _mm256_mul_pd, div = _mm256_div_pd, max = _mm256_max_pd, min = _mm256_min_pd],
     [mul_add = _mm256_fmadd_pd, neg_mul_add = _mm256_fnmadd_pd],
     _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_and_pd, _mm256_andnot_pd, _mm256_or_pd,
-    _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_srli_epi64::<52>, _mm256_slli_epi64,
+    _mm256_castpd_si256, _mm256_castsi256_pd, _mm256_srli_epi64, _mm256_slli_epi64, _mm256_add_epi64, 52,
     |x| _mm256_cvtps_pd(_mm_rsqrt_ps(_mm256_cvtpd_ps(x))),
     |a, b, yes, no| _mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)),
     |v, a, b| _mm256_and_pd(v, _mm256_cmp_pd::<_CMP_GT_OQ>(a, b)),
@@ -216,7 +219,7 @@ vector!(
     [add = _mm512_add_ps, sub = _mm512_sub_ps, mul = _mm512_mul_ps, div = _mm512_div_ps, max = _mm512_max_ps, min = _mm512_min_ps],
     [mul_add = _mm512_fmadd_ps, neg_mul_add = _mm512_fnmadd_ps],
     _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_and_ps, _mm512_andnot_ps, _mm512_or_ps,
-    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_srli_epi32::<23>, _mm512_slli_epi32,
+    _mm512_castps_si512, _mm512_castsi512_ps, _mm512_srli_epi32, _mm512_slli_epi32, _mm512_add_epi32, 23,
     |x| _mm512_rsqrt14_ps(x),
     |a, b, yes, no| _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), no, yes),
     |v, a, b| _mm512_maskz_mov_ps(_mm512_cmp_ps_mask::<_CMP_GT_OQ>(a, b), v),
@@ -231,7 +234,7 @@ vector!(
     [add = _mm512_add_pd, sub = _mm512_sub_pd, mul = _mm512_mul_pd, div = _mm512_div_pd, max = _mm512_max_pd, min = _mm512_min_pd],
     [mul_add = _mm512_fmadd_pd, neg_mul_add = _mm512_fnmadd_pd],
     _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_and_pd, _mm512_andnot_pd, _mm512_or_pd,
-    _mm512_castpd_si512, _mm512_castsi512_pd, _mm512_srli_epi64::<52>, _mm512_slli_epi64,
+    _mm512_castpd_si512, _mm512_castsi512_pd, _mm512_srli_epi64, _mm512_slli_epi64, _mm512_add_epi64, 52,
     |x| _mm512_rsqrt14_pd(x),
     |a, b, yes, no| _mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), no, yes),
     |v, a, b| _mm512_maskz_mov_pd(_mm512_cmp_pd_mask::<_CMP_GT_OQ>(a, b), v),

@@ -3,6 +3,7 @@
 mod arguments;
 mod completions;
 pub(crate) mod fastercap;
+mod fgt;
 mod fmm;
 mod import;
 mod info;
@@ -48,6 +49,9 @@ enum Command {
     /// The fast sums alone: time them, or use them on your own points
     #[command(subcommand)]
     Fmm(fmm::Command),
+    /// The fast Gauss transform alone: time it
+    #[command(subcommand)]
+    Fgt(fgt::Command),
     /// Show the version, and what of this machine farad uses
     Info(info::Args),
     /// Print a completion script for a shell
@@ -71,6 +75,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::FasterCap(_) | Command::FastCap(_) => Ok(()),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),
+        Command::Fgt(command) => fgt::run(&command),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => completions::run(&args),
     }

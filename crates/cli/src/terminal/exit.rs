@@ -134,6 +134,16 @@ impl From<fmm::Error> for Failure {
     }
 }
 
+impl From<fgt::Error> for Failure {
+    fn from(error: fgt::Error) -> Self {
+        let exit = match error {
+            fgt::Error::Option { .. } | fgt::Error::Simd(_) => Exit::Usage,
+            _ => Exit::BadInput,
+        };
+        Self::new(exit, error)
+    }
+}
+
 impl From<simd::Error> for Failure {
     fn from(error: simd::Error) -> Self {
         fmm::Error::from(error).into()

@@ -51,13 +51,14 @@ pub(crate) fn screen<V: Simd, const B: usize, const FULL: bool>(
     r2: [V; B],
     inverse: [V; B],
 ) -> Screen<V, B> {
-    let kappa = V::splat(V::Scalar::of(kappa));
+    let [kappa, per_bit] =
+        [kappa, -kappa * std::f64::consts::LOG2_E].map(|k| V::splat(V::Scalar::of(k)));
     let (mut argument, mut exponent) = (r2, r2);
     for b in 0..B {
-        argument[b] = r2[b].mul(inverse[b]).mul(kappa);
-        exponent[b] = V::zero().sub(argument[b]);
+        let r = r2[b].mul(inverse[b]);
+        (argument[b], exponent[b]) = (r.mul(kappa), r.mul(per_bit));
     }
-    Screen { argument, decay: V::exponentials::<B, FULL>(exponent) }
+    Screen { argument, decay: V::powers_of_two::<B, FULL>(exponent) }
 }
 
 /// How pairs are screened.

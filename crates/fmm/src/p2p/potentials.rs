@@ -18,9 +18,15 @@ pub(super) fn charges<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
 ) -> usize {
     let Range { start: mut first, end } = group.range;
     if SCREENED {
-        // Exponentials are most of the time, whatever the block.
-        for first in group.range.clone().step_by(PAIR * V::LANES) {
-            V::run(Charges::<_, _, PAIR, 1, FULL, true> { group, first, sums });
+        // Of few kinds: exponentials are most of the time.
+        while first < end {
+            if (end - first).div_ceil(V::LANES) > PAIR {
+                V::run(Charges::<_, _, 4, 1, FULL, true> { group, first, sums });
+                first += 4 * V::LANES;
+            } else {
+                V::run(Charges::<_, _, PAIR, 1, FULL, true> { group, first, sums });
+                first += PAIR * V::LANES;
+            }
         }
         return 1;
     }

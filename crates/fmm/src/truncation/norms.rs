@@ -108,6 +108,8 @@ pub(super) struct Measures {
     screening: Screening,
     /// Least squared distance of the boxes of any translation.
     closest2: f64,
+    /// Pairs that translations serve.
+    far_pairs: f64,
     pub(super) gradient: bool,
     pub(super) dipoles: bool,
 }
@@ -120,23 +122,26 @@ impl Measures {
         classes: &BTreeMap<Class, Candidates>,
         options: &Options,
     ) -> Self {
-        let (mut far, mut closest2) = (Norms::default(), f64::INFINITY);
+        let (mut far, mut closest2, mut far_pairs) = (Norms::default(), f64::INFINITY, 0.0);
         let screening = points.screening;
         for (class, candidates) in classes {
             far.add(screening, candidates.weight, class.distance2());
             closest2 = closest2.min(class.distance2());
+            far_pairs += candidates.weight;
         }
         let mut norms = far;
         norms.add_near(points, lists);
         let Options { gradient, dipoles, .. } = *options;
-        Self { norms, far, screening, closest2, gradient, dipoles }
+        Self { norms, far, screening, closest2, far_pairs, gradient, dipoles }
     }
 
     /// For charges whose far pairs are all in boxes with this squared distance. Where points are
     /// sparse, that is all of their potential; of derivatives, the near part is at least as large
     /// as on average.
     ///
-    /// With screening the closest boxes count, for which all others are negligible sooner or later.
+    /// With screening the closest boxes count, for which all others are negligible sooner or later,
+    /// or, if that is more, all that pairs near and far make, over the number of those far: near
+    /// ones may be nearly all.
     pub(super) fn alone(&self, d2: f64) -> Self {
         let mut norms = Norms::default();
         let d2 = if self.screening.is_some() { self.closest2 } else { d2 };
@@ -144,6 +149,12 @@ impl Measures {
         let more = |all: f64, far: f64| all / far.max(f64::MIN_POSITIVE);
         norms.gradient *= more(self.norms.gradient, self.far.gradient);
         norms.second *= more(self.norms.second, self.far.second);
+        if self.screening.is_some() {
+            let all = |norm: f64, own: f64| f64::max(own, norm / self.far_pairs.max(1.0));
+            norms.potential = all(self.norms.potential, norms.potential);
+            norms.gradient = all(self.norms.gradient, norms.gradient);
+            norms.second = all(self.norms.second, norms.second);
+        }
         Self { norms, ..*self }
     }
 

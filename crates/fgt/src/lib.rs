@@ -1,0 +1,40 @@
+//! The fast Gauss transform: sums of Gaussians over points on a line, in a plane or in space,
+//! `u(x) = sum_j q_j exp(-|x - y_j|^2 / delta_j)`, and their gradients.
+//!
+//! Geometry is processed once ([`Plan::new`]), charges many times ([`Plan::apply`]). The time is
+//! linear in the number of points at any bandwidth.
+//!
+//! Errors are relative to the scale S, the largest value anywhere of the sum of absolute
+//! contributions, `sum_j |q_j| exp(-|x - y_j|^2 / delta_j)`. S is at most `sum_j |q_j|`, and often
+//! far smaller. Components of gradients have the scale
+//! `sum_j |q_j| (2 / delta_j)^(1/2) exp(-|x - y_j|^2 / delta_j)` at its largest.
+
+mod axis_kernel;
+mod bandwidths;
+mod boxes;
+mod cells;
+mod choice;
+mod convolve;
+pub mod direct;
+mod disjoint;
+mod engine;
+mod error;
+mod grid_plan;
+mod group_plan;
+mod input;
+mod interpolate;
+mod lists;
+mod node_blocks;
+mod options;
+mod pairs;
+mod plan;
+pub mod samples;
+mod scratch;
+mod spread;
+mod tuning;
+mod window;
+
+pub use error::Error;
+pub use input::{Bandwidths, Grid, Sums, Targets};
+pub use options::{Mode, Options};
+pub use plan::{Info, Plan};

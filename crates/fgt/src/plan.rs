@@ -1,0 +1,247 @@
+//! Geometry processed once, charges many times.
+
+use std::time::Instant;
+
+use simd::{Level, Simd, Task, dispatch};
+
+use crate::bandwidths::groups;
+use crate::boxes::Point;
+use crate::direct::AllPairs;
+use crate::engine::Request;
+use crate::group_plan::{GroupPlan, Whole, rough};
+use crate::input::{check_bandwidths, check_charges, check_points, count_densities, padded};
+use crate::scratch::Scratch;
+use crate::{Bandwidths, Error, Mode, Options, Sums, Targets};
+
+/// Interpolation between bandwidths may err by this share of the tolerance.
+const OF_BANDWIDTHS: f64 = 0.05;
+
+/// What a plan resolved to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Info {
+    /// Groups of bandwidths, each with boxes and a grid of its own.
+    pub groups: usize,
+    /// Groups of which a part at least is left to a grid.
+    pub grids: usize,
+    /// Bandwidths that charges are brought to the grids with, over all groups.
+    pub channels: usize,
+    /// Nodes that a point reaches along one axis.
+    pub width: usize,
+    /// Nodes of the grids, over all stages of the convolution.
+    pub nodes: u64,
+    /// Source-target pairs that are summed one by one.
+    pub pairs: u64,
+    /// Seconds that `Plan::new` took.
+    pub setup_seconds: f64,
+    /// Bytes that the plan holds, and the nodes of the largest grid during `apply`.
+    pub memory_bytes: u64,
+}
+
+/// A sum over sources in `D` dimensions (1, 2 or 3) whose geometry has been processed.
+#[derive(Debug)]
+pub struct Plan<const D: usize> {
+    engine: Engine,
+    sources: usize,
+    targets: usize,
+    request: Request,
+    info: Info,
+    scratch: Scratch,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Groups(Vec<GroupPlan>),
+    Direct(AllPairs),
+}
+
+struct Lanes;
+
+impl Task<f64> for Lanes {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> usize {
+        V::LANES
+    }
+}
+
+impl<const D: usize> Plan<D> {
+    /// Plans the sum over `sources`, shape (n, D), with their `bandwidths`.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], [`Error::TooLarge`], [`Error::TooMany`], [`Error::Bandwidth`],
+    /// [`Error::Length`] of bandwidths, [`Error::Option`], [`Error::Simd`].
+    pub fn new(
+        sources: &[[f64; D]],
+        bandwidths: Bandwidths<'_>,
+        targets: Targets<'_, D>,
+        options: &Options,
+    ) -> Result<Self, Error> {
+        Self::at_level(sources, bandwidths, targets, options, simd::check()?)
+    }
+
+    /// As [`Plan::new`], with an instruction set that the processor has.
+    pub(crate) fn at_level(
+        sources: &[[f64; D]],
+        bandwidths: Bandwidths<'_>,
+        targets: Targets<'_, D>,
+        options: &Options,
+        level: Level,
+    ) -> Result<Self, Error> {
+        let started = Instant::now();
+        options.check()?;
+        check_points("source", sources)?;
+        let bandwidths = check_bandwidths(bandwidths, sources.len())?;
+        let on_grid;
+        let on_itself = matches!(targets, Targets::Sources);
+        let targets = match targets {
+            Targets::Sources => sources,
+            Targets::Points(points) => points,
+            Targets::Grid(grid) => {
+                on_grid = grid.points();
+                &on_grid
+            }
+        };
+        check_points("target", targets)?;
+        let (from, to) = (padded(sources), padded(targets));
+        let mut info = Info::default();
+        let engine = if options.mode == Mode::Direct {
+            let all = AllPairs::new(&from, &bandwidths, &to, D);
+            info.pairs = from.len() as u64 * to.len() as u64;
+            info.memory_bytes = all.bytes() as u64;
+            Engine::Direct(all)
+        } else {
+            let (extent, diameter) = bounds(&from, &to);
+            let whole = Whole {
+                sources: &from,
+                targets: &to,
+                bandwidths: &bandwidths,
+                dimensions: D,
+                extent,
+                diameter,
+                lanes: dispatch(level, Lanes),
+                same: on_itself,
+                options,
+            };
+            let tolerance = OF_BANDWIDTHS * options.tolerance;
+            let groups = match from.is_empty() || to.is_empty() {
+                true => Vec::new(),
+                false => groups(&bandwidths, from.len(), diameter, tolerance),
+            };
+            let plans: Vec<GroupPlan> =
+                groups.iter().map(|group| GroupPlan::new(&whole, group)).collect();
+            info.groups = plans.len();
+            info.channels = groups.iter().map(|group| group.channels.len()).sum();
+            for plan in &plans {
+                info.pairs += plan.pairs;
+                info.memory_bytes += plan.bytes() as u64;
+                if let Some(grid) = &plan.grid {
+                    info.grids += 1;
+                    info.width = grid.window.width();
+                    info.nodes += (grid.blocks() * grid.layout.nodes()) as u64;
+                }
+            }
+            Engine::Groups(plans)
+        };
+        info.setup_seconds = started.elapsed().as_secs_f64();
+        let request = Request {
+            level,
+            dimensions: D,
+            gradient: options.gradient,
+            rough: rough(options.tolerance),
+        };
+        let scratch = Scratch::default();
+        Ok(Self { engine, sources: from.len(), targets: to.len(), request, info, scratch })
+    }
+
+    /// Sums k densities of `charges`, shape (k, n).
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Charge`], [`Error::NotPlanned`].
+    pub fn apply(&self, charges: &[f64], mut sums: Sums<'_>) -> Result<(), Error> {
+        let gradient = sums.gradients.is_some();
+        if gradient && !self.request.gradient {
+            return Err(Error::NotPlanned);
+        }
+        let k = count_densities::<D>(self.sources, self.targets, charges, &sums)?;
+        check_charges(charges, self.sources)?;
+        match &self.engine {
+            Engine::Direct(all) => all.apply(self.request.level, charges, k, &mut sums),
+            Engine::Groups(groups) => {
+                sums.clear();
+                let request = Request { gradient, ..self.request };
+                for group in groups {
+                    let own = group.sums(request, charges, self.sources, k, &self.scratch);
+                    sums.add(&own, k, D, Some(&group.rank), group.scale);
+                    self.scratch.give(own);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the plan resolved to.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+}
+
+/// The largest absolute coordinate, and a bound of the distance between any two points.
+fn bounds(sources: &[Point], targets: &[Point]) -> (f64, f64) {
+    let (mut extent, mut square) = (0.0f64, 0.0);
+    for axis in 0..3 {
+        let all = || sources.iter().chain(targets).map(|x| x[axis]);
+        let low = all().fold(f64::INFINITY, f64::min);
+        let high = all().fold(f64::NEG_INFINITY, f64::max);
+        extent = extent.max(low.abs()).max(high.abs());
+        square += (high - low).powi(2);
+    }
+    (extent, 1.000_001 * square.sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Distribution, Random, mixed_charges};
+
+    fn levels_agree<const D: usize>() {
+        let random = &mut Random::new(31);
+        let points: Vec<[f64; D]> = Distribution::Sphere.points(500, random);
+        let lengths: Vec<f64> = (0..500).map(|_| 0.2 + 0.5 * random.uniform()).collect();
+        for (tolerance, mode) in
+            [(1e-4, Mode::Grid), (1e-10, Mode::Grid), (1e-5, Mode::Pairs), (1e-9, Mode::Direct)]
+        {
+            // One density at a time on the grid, up to four in pairs.
+            let k = if mode == Mode::Grid { 1 } else { 5 };
+            let charges = mixed_charges(k * 500, random);
+            let options = Options { tolerance, mode, gradient: true, ..Options::default() };
+            let mut first: Option<(Vec<f64>, Vec<f64>)> = None;
+            for level in Level::available() {
+                let bandwidths = Bandwidths::Each(&lengths);
+                let targets = Targets::Sources;
+                let plan = Plan::at_level(&points, bandwidths, targets, &options, level).unwrap();
+                let mut values = vec![f64::NAN; k * 500];
+                let mut gradients = vec![f64::NAN; k * 500 * D];
+                let sums = Sums { values: Some(&mut values), gradients: Some(&mut gradients) };
+                plan.apply(&charges, sums).unwrap();
+                let (value, gradient) =
+                    first.get_or_insert_with(|| (values.clone(), gradients.clone()));
+                // Rounding of a hundred terms, amplified by the deconvolution up to 100 times, and
+                // slopes up to 20; rough exponentials err by 1e-8 of terms at each level alike.
+                for (a, b) in values.iter().zip(value.iter()) {
+                    assert!((a - b).abs() < 1e-11, "{level:?} {options:?}: {a} {b}");
+                }
+                for (a, b) in gradients.iter().zip(gradient.iter()) {
+                    assert!((a - b).abs() < 1e-9, "{level:?} {options:?}: {a} {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_level_gives_the_same_sums() {
+        levels_agree::<1>();
+        levels_agree::<2>();
+        levels_agree::<3>();
+    }
+}

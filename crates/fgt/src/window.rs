@@ -1,0 +1,363 @@
+//! The window that brings charges to the nodes of a grid and sums from nodes to targets:
+//! Kaiser and Bessel's, psi(z) = I0(beta sqrt(1 - (2 z / w)^2)) / I0(beta) in |z| <= w / 2, z in
+//! node spacings (docs/math.md, section "Fast Gauss transform").
+
+use std::f64::consts::PI;
+
+use simd::Simd;
+
+/// Nodes that a padded row of weights holds at most.
+pub(crate) const MAX_WIDTH: usize = 16;
+
+/// Vectors that hold a padded row of weights at most: of two lanes each, or of one (the scalar
+/// twin).
+pub(crate) const MAX_VECTORS: usize = 16;
+
+/// What a tolerance asks of window and grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shape {
+    /// Width w in node spacings.
+    pub(crate) width: usize,
+    /// Largest node spacing in units of the square root of the bandwidth.
+    pub(crate) spacing: f64,
+    /// Shape parameter.
+    pub(crate) beta: f64,
+}
+
+const fn shape(width: usize, spacing: f64, beta: f64) -> Shape {
+    Shape { width, spacing, beta }
+}
+
+/// Tolerances 1e-2, 1e-3 .. 1e-12: the smallest width whose spacing is near the largest that the
+/// Gaussian's own spectrum allows, and the spacing at which the error along one axis is
+/// [`one_axis_error`].
+const VALUES: [Shape; 11] = [
+    shape(5, 0.60, 10.37),
+    shape(6, 0.51, 12.44),
+    shape(7, 0.42, 17.15),
+    shape(8, 0.38, 19.60),
+    shape(8, 0.35, 18.60),
+    shape(9, 0.32, 20.92),
+    shape(10, 0.30, 23.25),
+    shape(11, 0.28, 25.57),
+    shape(12, 0.27, 27.90),
+    shape(13, 0.25, 30.22),
+    shape(14, 0.24, 34.31),
+];
+
+/// As [`VALUES`], for values and gradients.
+const GRADIENTS: [Shape; 11] = [
+    shape(6, 0.55, 13.19),
+    shape(7, 0.47, 14.51),
+    shape(8, 0.40, 18.60),
+    shape(8, 0.32, 20.61),
+    shape(10, 0.33, 23.25),
+    shape(11, 0.31, 26.95),
+    shape(12, 0.29, 29.41),
+    shape(13, 0.27, 31.86),
+    shape(14, 0.26, 34.31),
+    shape(15, 0.25, 36.76),
+    shape(16, 0.24, 39.21),
+];
+
+/// The error that may come from one axis: three axes, and a charge of its own is the worst case,
+/// make half of the tolerance. Next to the last digits of doubles rounding leaves no room for more.
+#[cfg(test)]
+pub(crate) fn one_axis_error(tolerance: f64) -> f64 {
+    (tolerance / 6.0).max(2.5e-13)
+}
+
+impl Shape {
+    /// The shape for a tolerance: that of the next smaller power of ten.
+    pub(crate) fn of(tolerance: f64, gradient: bool) -> Self {
+        let decade = (-tolerance.log10() - 1e-9).ceil().clamp(2.0, 12.0) as usize;
+        (if gradient { GRADIENTS } else { VALUES })[decade - 2]
+    }
+}
+
+/// A window, as polynomials of the place of a point between two nodes.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    shape: Shape,
+    /// Lanes of a row of weights: 8 or 16.
+    padded: usize,
+    /// Coefficients, highest power first, (degree + 1, padded): node i has
+    /// psi((t + 1) / 2 - w / 2 + i).
+    values: Vec<f64>,
+    /// The same for the derivative of psi(n - u) with respect to u.
+    slopes: Vec<f64>,
+}
+
+impl Window {
+    /// The window of a shape, to an error of `tolerance`.
+    pub(crate) fn new(shape: Shape, tolerance: f64) -> Self {
+        let width = shape.width;
+        let padded = width.next_multiple_of(8);
+        let place = |i: usize, t: f64| 0.5 * (t + 1.0) - 0.5 * width as f64 + i as f64;
+        let fit = |f: &dyn Fn(f64) -> f64| {
+            let series: Vec<Vec<f64>> = (0..width).map(|i| chebyshev(|t| f(place(i, t)))).collect();
+            rows(&series, padded, (1e-3 * tolerance).max(SMALLEST))
+        };
+        let values = fit(&|z| shape.value(z));
+        let slopes = fit(&|z| -shape.slope(z));
+        Self { shape, padded, values, slopes }
+    }
+
+    /// Nodes that a point reaches along one axis.
+    pub(crate) fn width(&self) -> usize {
+        self.shape.width
+    }
+
+    /// Lanes of a row of weights.
+    pub(crate) fn padded(&self) -> usize {
+        self.padded
+    }
+
+    /// Terms of the polynomials.
+    pub(crate) fn terms(&self) -> usize {
+        self.values.len() / self.padded
+    }
+
+    /// First node, counted from w / 2 (rounded down) nodes before the corner of a box, and t in
+    /// [-1, 1], of a point `u` node spacings from that corner.
+    #[inline(always)]
+    pub(crate) fn first(&self, u: f64) -> (usize, f64) {
+        let edge = u - 0.5 * self.shape.width as f64;
+        let first = edge.ceil();
+        let node = first + (self.shape.width / 2) as f64;
+        (node.max(0.0) as usize, 2.0 * (first - edge) - 1.0)
+    }
+
+    /// Weights of the nodes, lane by lane; `P` is [`Window::padded`].
+    #[inline(always)]
+    pub(crate) fn weights<V: Simd<Scalar = f64>, const P: usize>(
+        &self,
+        t: f64,
+    ) -> [V; MAX_VECTORS] {
+        evaluate::<V, P>(&self.values, t)
+    }
+
+    /// Derivatives of the weights with respect to the point's place in node spacings, likewise.
+    #[inline(always)]
+    pub(crate) fn slopes<V: Simd<Scalar = f64>, const P: usize>(&self, t: f64) -> [V; MAX_VECTORS] {
+        evaluate::<V, P>(&self.slopes, t)
+    }
+
+    /// Fourier transform of the window at angular frequency `theta` per node spacing.
+    pub(crate) fn transform(&self, theta: f64) -> f64 {
+        self.shape.transform(theta)
+    }
+}
+
+/// Polynomials of `P` lanes at t.
+#[inline(always)]
+fn evaluate<V: Simd<Scalar = f64>, const P: usize>(
+    coefficients: &[f64],
+    t: f64,
+) -> [V; MAX_VECTORS] {
+    let t = V::splat(t);
+    let mut sums = [V::zero(); MAX_VECTORS];
+    for row in coefficients.chunks_exact(P) {
+        for v in 0..P / V::LANES {
+            sums[v] = sums[v].mul_add(t, V::load(&row[v * V::LANES..]));
+        }
+    }
+    sums
+}
+
+impl Shape {
+    /// The window `z` node spacings from its middle.
+    fn value(&self, z: f64) -> f64 {
+        bessel(0, self.beta * self.root(z)) / bessel(0, self.beta)
+    }
+
+    /// Its derivative.
+    fn slope(&self, z: f64) -> f64 {
+        // I1(x) / x stays finite at the edge.
+        let x = (self.beta * self.root(z)).max(1e-8);
+        let steepness = -4.0 * z * (self.beta / self.width as f64).powi(2);
+        steepness * bessel(1, x) / x / bessel(0, self.beta)
+    }
+
+    /// sqrt(1 - (2 z / w)^2), 0 at the edge and beyond: rows of weights end there.
+    fn root(&self, z: f64) -> f64 {
+        (1.0 - (2.0 * z / self.width as f64).powi(2)).max(0.0).sqrt()
+    }
+
+    fn transform(&self, theta: f64) -> f64 {
+        let half = 0.5 * self.width as f64;
+        let square = self.beta * self.beta - (theta * half).powi(2);
+        let root = square.abs().sqrt();
+        let ratio = match root {
+            r if r < 1e-4 => 1.0 + square / 6.0,
+            r if square > 0.0 => r.sinh() / r,
+            r => r.sin() / r,
+        };
+        self.width as f64 * ratio / bessel(0, self.beta)
+    }
+}
+
+/// The modified Bessel function of order 0 or 1, by its series, all of whose terms are positive.
+fn bessel(order: u32, x: f64) -> f64 {
+    let quarter = 0.25 * x * x;
+    let first = (0.5 * x).powi(order as i32);
+    let (mut term, mut sum) = (first, first);
+    let mut k = 1.0;
+    while term > 1e-17 * sum {
+        term *= quarter / (k * (k + f64::from(order)));
+        sum += term;
+        k += 1.0;
+    }
+    sum
+}
+
+/// Coefficients below this are noise, which high powers would amplify.
+const SMALLEST: f64 = 1e-16;
+
+/// Points of a fit.
+const FIT: usize = 26;
+
+/// Chebyshev coefficients of the interpolant at [`FIT`] points of the first kind.
+fn chebyshev(f: impl Fn(f64) -> f64) -> Vec<f64> {
+    let angle = |i: usize| PI * (i as f64 + 0.5) / FIT as f64;
+    let values: Vec<f64> = (0..FIT).map(|i| f(angle(i).cos())).collect();
+    (0..FIT)
+        .map(|k| {
+            let sum: f64 = (0..FIT).map(|i| values[i] * (k as f64 * angle(i)).cos()).sum();
+            sum * if k == 0 { 1.0 } else { 2.0 } / FIT as f64
+        })
+        .collect()
+}
+
+/// Coefficients of powers, (terms, padded), highest first, of one series for each node, without
+/// terms below `small`: errors of the window are amplified by the deconvolution, so that is much
+/// less than the tolerance.
+fn rows(series: &[Vec<f64>], padded: usize, small: f64) -> Vec<f64> {
+    let mut degree = FIT - 1;
+    while degree > 1 && series.iter().all(|c| c[degree].abs() < small) {
+        degree -= 1;
+    }
+    let mut rows = vec![0.0; (degree + 1) * padded];
+    for (i, series) in series.iter().enumerate() {
+        for (k, &c) in monomials(&series[..=degree]).iter().enumerate() {
+            rows[(degree - k) * padded + i] = c;
+        }
+    }
+    rows
+}
+
+/// Coefficients of powers, lowest first, of a Chebyshev series.
+fn monomials(series: &[f64]) -> Vec<f64> {
+    let n = series.len();
+    let mut sum = vec![0.0; n];
+    // T_k by T_{k+1} = 2 t T_k - T_{k-1}.
+    let (mut before, mut this) = (vec![0.0; n + 1], vec![0.0; n + 1]);
+    this[0] = 1.0;
+    for (k, &c) in series.iter().enumerate() {
+        for (sum, t) in sum.iter_mut().zip(&this) {
+            *sum += c * t;
+        }
+        let mut next = vec![0.0; n + 1];
+        for i in 0..n {
+            next[i + 1] = if k == 0 { 1.0 } else { 2.0 } * this[i];
+        }
+        for i in 0..n {
+            next[i] -= if k == 0 { 0.0 } else { before[i] };
+        }
+        before = std::mem::replace(&mut this, next);
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::axis_kernel::{AxisKernel, PADDING};
+    use simd::One;
+
+    /// Weights, and their slopes, of the nodes of a point.
+    fn nodes(window: &Window, u: f64) -> (i64, Vec<[f64; 2]>) {
+        let (first, t) = window.first(u);
+        let lanes = |rows: [One<f64>; MAX_VECTORS]| -> Vec<f64> {
+            rows[..window.width()].iter().map(|v| v.lanes()[0]).collect()
+        };
+        let (values, slopes) = if window.padded() == 8 {
+            (window.weights::<One<f64>, 8>(t), window.slopes::<One<f64>, 8>(t))
+        } else {
+            (window.weights::<One<f64>, 16>(t), window.slopes::<One<f64>, 16>(t))
+        };
+        let both = lanes(values).into_iter().zip(lanes(slopes)).map(|(v, s)| [v, s]).collect();
+        (first as i64 - (window.width() / 2) as i64, both)
+    }
+
+    /// Largest errors of the Gaussian and of its slope, over sqrt(2 / bandwidth), along one axis.
+    fn largest_errors(shape: Shape, tolerance: f64) -> [f64; 2] {
+        let window = Window::new(shape, tolerance);
+        let bandwidth = shape.spacing.powi(-2);
+        let decay = (1.0 / (0.05 * tolerance)).ln();
+        let reach = (decay * bandwidth).sqrt().ceil() as usize + 1;
+        let kernel = AxisKernel::new(bandwidth, &window, reach);
+        let mut worst = [0.0f64; 2];
+        for y in (0..8).map(|i| f64::from(i) / 8.0) {
+            let (from, sources) = nodes(&window, y);
+            for r in (0..).map(|i| 0.37 * f64::from(i)).take_while(|r| *r < 1.3 * reach as f64) {
+                let x = y + r;
+                let whole = x.floor();
+                let (to, targets) = nodes(&window, x - whole);
+                let mut sums = [0.0; 2];
+                for (i, target) in targets.iter().enumerate() {
+                    for (j, source) in sources.iter().enumerate() {
+                        let n = (to + whole as i64 + i as i64) - (from + j as i64);
+                        if n.unsigned_abs() as usize <= reach {
+                            let k = kernel.padded[((PADDING + reach) as i64 + n) as usize];
+                            (0..2).for_each(|s| sums[s] += target[s] * k * source[0]);
+                        }
+                    }
+                }
+                let exact = (-r * r / bandwidth).exp();
+                let slope = -2.0 * r / bandwidth * exact;
+                worst[0] = worst[0].max((sums[0] - exact).abs());
+                worst[1] = worst[1].max((sums[1] - slope).abs() / (2.0 / bandwidth).sqrt());
+            }
+        }
+        worst
+    }
+
+    #[test]
+    fn every_shape_has_the_error_of_its_tolerance() {
+        for decade in 2..=12 {
+            let tolerance = 10f64.powi(-decade);
+            for gradient in [false, true] {
+                let shape = Shape::of(tolerance, gradient);
+                let [value, slope] = largest_errors(shape, tolerance);
+                let most = one_axis_error(tolerance);
+                assert!(value <= most, "{tolerance:e} {gradient}: {value:.2e}");
+                assert!(!gradient || slope <= most, "{tolerance:e}: slope {slope:.2e}");
+            }
+        }
+    }
+
+    #[test]
+    fn wider_gaussians_have_smaller_errors() {
+        // Those of a group are up to four times as wide as the grid is made for.
+        let shape = Shape::of(1e-6, true);
+        let fine = Shape { spacing: 0.5 * shape.spacing, ..shape };
+        assert!(largest_errors(fine, 1e-6)[0] <= largest_errors(shape, 1e-6)[0]);
+    }
+
+    #[test]
+    fn the_transform_is_that_of_the_window() {
+        let window = Window::new(Shape::of(1e-9, false), 1e-9);
+        // The trapezoidal rule over the window: it errs by what the edges have, 1 / I0(beta).
+        for theta in [0.0, 0.5, 2.0, 3.1] {
+            let n = 20_000;
+            let half = 0.5 * window.width() as f64;
+            let sum: f64 = (-n..=n)
+                .map(|i| f64::from(i) / f64::from(n) * half)
+                .map(|z| window.shape.value(z) * (theta * z).cos())
+                .sum();
+            let exact = sum * half / f64::from(n);
+            assert!((window.transform(theta) - exact).abs() < 1e-9, "{theta}");
+        }
+    }
+}
