@@ -62,6 +62,8 @@ fn of_field<F: Field>(field: &F, options: &Options) -> Result<Mesh, Error> {
     };
     eprintln!("feet {:?}", t.elapsed());
     let t = std::time::Instant::now();
+    shape.collapse_tiny();
+    eprintln!("before creases: worst {:?}", shape.worst(15f64.to_radians().sin()));
     shape.cut_creases();
     let creased = (0..shape.mesh.half_edges()).filter(|&h| shape.mesh.is_creased(h)).count();
     eprintln!("creases {:?} {creased}", t.elapsed());

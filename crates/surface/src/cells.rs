@@ -193,6 +193,11 @@ impl Cells {
         }
     }
 
+    /// Whether no ball comes as near as `distance` to the centres of cells outside.
+    pub fn is_clear(&self, distance: f64) -> bool {
+        distance < -self.range[0]
+    }
+
     /// Greatest depth of the centre of a cell.
     pub fn depth(&self, cell: usize) -> f64 {
         self.depth[cell]

@@ -7,7 +7,7 @@
 
 use crate::connectivity::{NONE, previous};
 use crate::field::{Feature, Field, Foot};
-use crate::shape::{Shape, Tag};
+use crate::shape::{Shape, Tag, area_normal};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -19,6 +19,12 @@ const WEAKEST: f64 = 0.978;
 /// Halvings between two vertices.
 const HALVINGS: usize = 12;
 
+/// Vertices this near to a crease, in lattice constants, move into it, if that leaves triangles
+/// with angles of this sine; and the factor for corners.
+const SNAP: f64 = 0.4;
+const SNAPPED: f64 = 0.1;
+const CORNER: f64 = 1.3;
+
 /// Corners are at most this far from their triangle, in lengths of its longest side.
 const NEAR: f64 = 0.7;
 
@@ -26,12 +32,14 @@ impl<F: Field> Shape<'_, F> {
     /// Splits edges at creases, and marks those along them.
     pub fn cut_creases(&mut self) {
         self.snap_tips();
+        let reach = SNAP * self.sizes.iter().copied().fold(0.0, f64::max);
+        self.snap_to_creases(reach);
         let cuts: Vec<(u32, Vector, Foot, [Feature; 2])> = (0..self.mesh.half_edges())
             .into_par_iter()
             .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
             .filter_map(|h| self.crease_between(h).map(|(x, foot, pair)| (h, x, foot, pair)))
             .collect();
-        // Triangles with their cut edges, before any of them is split.
+        // Triangles with three cut edges, before any of them is split.
         let mut of_triangle: HashMap<u32, Vec<usize>> = HashMap::new();
         for (n, (h, ..)) in cuts.iter().enumerate() {
             for side in [*h, self.mesh.twin(*h)] {
@@ -39,14 +47,11 @@ impl<F: Field> Shape<'_, F> {
             }
         }
         let mut triples: Vec<(Vec<usize>, Option<Vector>)> = Vec::new();
-        let mut pairs: Vec<[usize; 2]> = Vec::new();
         let mut triangles: Vec<_> = of_triangle.into_iter().collect();
         triangles.sort_unstable();
         for (triangle, cut) in triangles {
-            match cut.len() {
-                2 => pairs.push([cut[0], cut[1]]),
-                3 => triples.push((cut, self.corner_in(triangle))),
-                _ => {}
+            if cut.len() == 3 {
+                triples.push((cut, self.corner_in(triangle)));
             }
         }
         let first = self.mesh.vertices();
@@ -54,24 +59,125 @@ impl<F: Field> Shape<'_, F> {
             self.split(*h, (*place, foot.normal, Tag::Crease(*pair)));
         }
         let vertex = |n: usize| first + n as u32;
-        for [a, b] in pairs {
-            if let Some(h) = self.mesh.between(vertex(a), vertex(b)) {
-                self.mesh.set_creased(h, true);
-            }
-        }
         for (cut, corner) in triples {
             self.join_three([vertex(cut[0]), vertex(cut[1]), vertex(cut[2])], corner);
         }
-        self.retag(first);
+        self.mark_creases();
     }
 
-    /// Vertices off creases are smooth after all, those at ends and branches are corners.
-    fn retag(&mut self, first: u32) {
-        for v in first..self.mesh.vertices() {
-            match (self.mesh.creases_at(v), self.tags[v as usize]) {
-                (2, _) => {}
-                (0, Tag::Crease(pair)) => self.tags[v as usize] = Tag::Smooth(pair[0]),
-                _ => self.tags[v as usize] = Tag::Corner,
+    /// Moves vertices that are close to a crease into it, or into a corner.
+    fn snap_to_creases(&mut self, reach: f64) {
+        let pairs: Vec<(u32, [Feature; 2])> = (0..self.mesh.half_edges())
+            .into_par_iter()
+            .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
+            .filter_map(|h| self.crease_between(h).map(|(_, _, pair)| (h, pair)))
+            .collect();
+        let mut of_vertex: HashMap<u32, Vec<[Feature; 2]>> = HashMap::new();
+        for (h, pair) in pairs {
+            for v in [self.mesh.from(h), self.mesh.to(h)] {
+                of_vertex.entry(v).or_default().push(pair);
+            }
+        }
+        let mut moves: Vec<(f64, u32, Vector, Tag)> = Vec::new();
+        for (v, pairs) in of_vertex {
+            let at = self.places[v as usize];
+            let mut features: Vec<Feature> = Vec::new();
+            for feature in pairs.iter().flatten() {
+                if !features.contains(feature) {
+                    features.push(*feature);
+                }
+            }
+            let mut offer = |features: &[Feature], reach: f64, tag: Tag| {
+                if let Some(place) = self.field.meet(features, at) {
+                    let distance = norm(sub(place, at));
+                    if distance < reach {
+                        moves.push((distance, v, place, tag));
+                        return true;
+                    }
+                }
+                false
+            };
+            let count = features.len().min(5);
+            let mut found = false;
+            for i in 0..count {
+                for j in 0..i {
+                    for k in 0..j {
+                        let three = [features[i], features[j], features[k]];
+                        found |= offer(&three, CORNER * reach, Tag::Corner);
+                    }
+                }
+            }
+            if !found {
+                for pair in &pairs {
+                    offer(pair, reach, Tag::Crease(*pair));
+                }
+            }
+        }
+        // Corners first, then the nearest.
+        moves.sort_unstable_by(|a, b| {
+            let rank = |m: &(f64, u32, Vector, Tag)| m.3 != Tag::Corner;
+            rank(a).cmp(&rank(b)).then(a.0.total_cmp(&b.0)).then(a.1.cmp(&b.1))
+        });
+        for (_, v, place, tag) in moves {
+            let crowded = self.mesh.around(v).any(|h| {
+                let w = self.mesh.to(h);
+                !self.is_smooth(w) && norm(sub(self.places[w as usize], place)) < 0.7 * reach
+            });
+            let fits = || self.moved_quality(v, place, |_| false).is_some_and(|q| q > SNAPPED);
+            if self.is_smooth(v) && !crowded && fits() {
+                self.places[v as usize] = place;
+                self.tags[v as usize] = tag;
+            }
+        }
+    }
+
+    /// Marks the edges along creases: both ends are on one, and the triangles on either side belong
+    /// to different features. Then vertices on no such edge are smooth after all, and those at ends
+    /// and branches are corners.
+    fn mark_creases(&mut self) {
+        let is_crease = |h: &u32| {
+            let h = *h;
+            let twin = self.mesh.twin(h);
+            let ends = [self.mesh.from(h), self.mesh.to(h)];
+            if !self.mesh.is_alive(h) || h > twin || ends.iter().any(|&v| self.is_smooth(v)) {
+                return false;
+            }
+            let side = |h: u32| {
+                let apex = self.mesh.opposite(h);
+                if self.is_smooth(apex) {
+                    return self.normals[apex as usize];
+                }
+                let normal = area_normal(self.corners(h / 3));
+                scale(1.0 / norm(normal).max(f64::MIN_POSITIVE), normal)
+            };
+            let sides = [side(h), side(twin)];
+            let [a, b] = ends.map(|v| self.places[v as usize]);
+            let middle = scale(0.5, add(a, b));
+            let normals = ends.iter().find_map(|&v| match self.tags[v as usize] {
+                Tag::Crease([f, g]) => Some([f.normal(middle)?, g.normal(middle)?]),
+                _ => None,
+            });
+            match normals {
+                Some([f, g]) => {
+                    let first = sides.map(|n| dot(n, f) > dot(n, g));
+                    first[0] != first[1]
+                }
+                None => dot(sides[0], sides[1]) < WEAKEST,
+            }
+        };
+        let creased: Vec<u32> =
+            (0..self.mesh.half_edges()).into_par_iter().filter(is_crease).collect();
+        creased.into_iter().for_each(|h| self.mesh.set_creased(h, true));
+        for v in 0..self.mesh.vertices() {
+            if !self.mesh.is_used(v) {
+                continue;
+            }
+            if let Tag::Crease(pair) = self.tags[v as usize] {
+                match self.mesh.creases_at(v) {
+                    2 => {}
+                    0 => self.tags[v as usize] = Tag::Smooth(pair[0]),
+                    _ => self.tags[v as usize] = Tag::Corner,
+                }
             }
         }
     }
@@ -162,12 +268,7 @@ impl<F: Field> Shape<'_, F> {
             return;
         };
         let normal = self.normals[p as usize];
-        let v = self.split(side, (place, normal, Tag::Corner));
-        for w in vertices {
-            if let Some(h) = self.mesh.between(v, w) {
-                self.mesh.set_creased(h, true);
-            }
-        }
+        self.split(side, (place, normal, Tag::Corner));
     }
 
     /// Moves the nearest vertex into each tip.

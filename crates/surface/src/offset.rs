@@ -11,7 +11,7 @@ use crate::arcs::{Arc, TOUCHING, arcs};
 use crate::balls::Ball;
 use crate::cells::{Cells, Place};
 use crate::field::{self, Feature, Field, Foot};
-use mesh::vector::{Vector, add, dot, norm, scale, sub};
+use mesh::vector::{Vector, add, norm, scale, sub};
 
 /// Points are on the surface if they are this near, relative to the mean radius.
 const ON: f64 = 1e-9;
@@ -21,6 +21,10 @@ const CELL: f64 = 0.25;
 
 /// Width of the band around the surface in which values are distances, relative to the same.
 const BAND: f64 = 0.5;
+
+/// Width of what is known around the balls, relative to the details: blocks of the lattice have
+/// smaller radii.
+const MARGIN: f64 = 1.7;
 
 /// Steps to a point of the surface.
 const STEPS: usize = 12;
@@ -49,7 +53,8 @@ impl Offset {
         let mean = balls.iter().map(|ball| ball.radius).sum::<f64>() / balls.len() as f64;
         let arcs = arcs(&balls);
         let band = BAND * mean;
-        let cells = Cells::new(&balls, &arcs, CELL * mean, band, level + band);
+        let margin = MARGIN * (mean - level).max(0.1 * mean);
+        let cells = Cells::new(&balls, &arcs, CELL * mean, margin, level + band);
         Self { balls, arcs, cells, level, mean, band, touching: 10.0 * TOUCHING * mean }
     }
 
@@ -169,12 +174,15 @@ impl Field for Offset {
         };
         let slack = radius + self.cells.half_diagonal();
         let depth = self.cells.depth(cell);
-        if depth - slack > self.level || depth + slack < 0.0 {
-            return true;
-        }
-        self.cells.place(cell) == Place::Near && {
-            let value = self.value(centre);
-            value.abs() > radius && value.abs() < self.band
+        match self.cells.place(cell) {
+            Place::Outside => self.cells.is_clear(slack),
+            Place::Deep => depth - slack > self.level,
+            Place::Near => {
+                let value = self.value(centre);
+                depth - slack > self.level
+                    || depth + slack < 0.0
+                    || (value.abs() > radius && value.abs() < self.band)
+            }
         }
     }
 
@@ -264,6 +272,7 @@ impl Field for Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mesh::vector::dot;
 
     fn ball(centre: Vector, radius: f64) -> Ball {
         Ball { centre, radius }

@@ -12,7 +12,7 @@ const LONG: f64 = 1.4;
 const SHORT: f64 = 0.75;
 
 /// Edges shorter than this are tiny, relative to the lattice constant.
-const TINY: f64 = 0.25;
+const TINY: f64 = 0.35;
 
 /// Longest edges relative to the least radius of curvature.
 const CURVED: f64 = 0.85;
@@ -92,10 +92,7 @@ impl<F: Field> Shape<'_, F> {
     /// triangles that do not face as the surface does at their corners close a thin neck or gap.
     /// Their vertices stay where they are.
     pub fn tidy(&mut self) {
-        for _ in 0..2 {
-            self.collapse_short(TINY);
-            self.flip_all();
-        }
+        self.collapse_tiny();
         for t in 0..self.mesh.triangles.len() as u32 {
             if !self.mesh.is_alive(3 * t) {
                 continue;
@@ -108,6 +105,14 @@ impl<F: Field> Shape<'_, F> {
                     }
                 }
             }
+        }
+    }
+
+    /// Removes edges that are much shorter than the lattice constant.
+    pub fn collapse_tiny(&mut self) {
+        for _ in 0..2 {
+            self.collapse_short(TINY);
+            self.flip_all();
         }
     }
 
@@ -174,7 +179,9 @@ impl<F: Field> Shape<'_, F> {
         let Some(left) = self.collapsed_quality(h, longest) else {
             return false;
         };
-        if left < LEFT && left < self.ring_quality(self.mesh.from(h)) {
+        // Among tiny triangles a bad one more does no harm: it goes with the next edge.
+        let is_tiny = self.length(h) < TINY * self.wanted(h);
+        if !is_tiny && left < LEFT && left < self.ring_quality(self.mesh.from(h)) {
             return false;
         }
         self.mesh.collapse(h);
