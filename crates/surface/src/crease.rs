@@ -25,6 +25,11 @@ const SNAP: f64 = 0.4;
 const SNAPPED: f64 = 0.1;
 const CORNER: f64 = 1.3;
 
+/// Creases are at most this far from the middle of what is left of an edge: in its lengths, and in
+/// lattice constants.
+const INSIDE: f64 = 0.3;
+const BEYOND: f64 = 0.9;
+
 /// Corners are at most this far from their triangle, in lengths of its longest side.
 const NEAR: f64 = 0.7;
 
@@ -219,7 +224,9 @@ impl<F: Field> Shape<'_, F> {
         let pair = [a.feature, b.feature];
         let middle = scale(0.5, add(a.point, b.point));
         let place = self.field.meet(&pair, middle)?;
-        (norm(sub(place, middle)) < 0.3 * length).then_some((place, a, pair))
+        // At the sharp rim of a thin sheet it may be far beyond an edge across the sheet.
+        let reach = (INSIDE * length).max(BEYOND * self.wanted(h));
+        (norm(sub(place, middle)) < reach).then_some((place, a, pair))
     }
 
     /// Where the features of three corners meet, if that is in their triangle.

@@ -224,11 +224,7 @@ impl<F: Field> Shape<'_, F> {
             [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
                 .map(|v| self.places[v as usize]);
         let parts = [[a, new.0, c], [new.0, b, c], [new.0, a, d], [b, new.0, d]];
-        let old = [crate::shape::area_normal([a, b, c]), crate::shape::area_normal([b, a, d])];
-        let kept = parts
-            .iter()
-            .enumerate()
-            .all(|(k, part)| dot(crate::shape::area_normal(*part), old[k / 2]) > 0.0);
+        let kept = self.split_fits(h, new.0);
         kept.then(|| (parts.iter().map(|part| quality(*part)).fold(1.0, f64::min), new))
     }
 }

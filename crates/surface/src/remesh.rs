@@ -23,6 +23,9 @@ const SMALLEST: f64 = 0.12;
 /// How much wanted lengths may differ relative to the distance.
 const GRADING: f64 = 0.4;
 
+/// Edges along which a small length has an effect.
+const GRADINGS: usize = 8;
+
 /// Sine of the angle that collapses may leave (17 degrees), if the old ones are better.
 const LEFT: f64 = 0.3;
 
@@ -55,7 +58,12 @@ impl<F: Field> Shape<'_, F> {
             side.min(CURVED / curvature).max(SMALLEST * side)
         };
         self.sizes = (0..self.places.len()).into_par_iter().map(size).collect();
-        for _ in 0..8 {
+        self.grade();
+    }
+
+    /// Makes wanted lengths smaller where they differ too much from those nearby.
+    pub fn grade(&mut self) {
+        for _ in 0..GRADINGS {
             let graded = |v: u32| {
                 let near = self
                     .mesh
@@ -121,11 +129,16 @@ impl<F: Field> Shape<'_, F> {
         for short in [0.5, 0.65] {
             self.collapse_short(short);
         }
-        for round in 0..ROUNDS {
+        self.rounds(ROUNDS);
+    }
+
+    /// Some rounds.
+    pub fn rounds(&mut self, rounds: usize) {
+        for round in 0..rounds {
             self.split_long();
             self.collapse_short(SHORT);
             self.flip_all();
-            self.smooth(if round + 1 < ROUNDS { 1 } else { 3 });
+            self.smooth(if round + 1 < rounds { 1 } else { 3 });
         }
         self.flip_all();
     }
@@ -146,7 +159,9 @@ impl<F: Field> Shape<'_, F> {
                 // Longest edges of both triangles alone, or shapes go bad.
                 let longest = |h: u32| self.length(next(h)).max(self.length(previous(h)));
                 let twin = self.mesh.twin(h);
-                if self.length(h) > 0.9 * longest(h).max(longest(twin)) {
+                if self.length(h) > 0.9 * longest(h).max(longest(twin))
+                    && self.split_fits(h, middle.0)
+                {
                     self.split(h, middle);
                 }
             }

@@ -11,6 +11,9 @@ const FACING: f64 = 0.2;
 /// The same between a triangle's normals before and after a change.
 const TURNING: f64 = 0.2;
 
+/// The same for the parts of a triangle that is split.
+const SPLIT: f64 = 0.4;
+
 /// Triangles with a smallest angle of a smaller sine have no normal that says much.
 const SLIVER: f64 = 0.05;
 
@@ -175,6 +178,20 @@ impl<F: Field> Shape<'_, F> {
         }
         let foot = self.field.foot(between).filter(|foot| near(foot.point))?;
         Some((foot.point, foot.normal, Tag::Smooth(foot.feature)))
+    }
+
+    /// Whether the four triangles of a split would face the way of the two that they replace.
+    pub fn split_fits(&self, h: u32, at: Vector) -> bool {
+        let twin = self.mesh.twin(h);
+        [h, twin].into_iter().all(|h| {
+            let [a, b, c] = [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h)]
+                .map(|v| self.places[v as usize]);
+            let old = area_normal([a, b, c]);
+            [[a, at, c], [at, b, c]].into_iter().all(|part| {
+                let new = area_normal(part);
+                dot(new, old) > SPLIT * norm(new) * norm(old)
+            })
+        })
     }
 
     /// Puts a new vertex into an edge.
