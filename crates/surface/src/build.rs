@@ -29,10 +29,17 @@ pub fn molecular(atoms: &[Atom], options: &Options) -> Result<Mesh, Error> {
 }
 
 /// Finer lattices that are tried if the first one does not do.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 6;
+
+/// Attempts with edges along creases. Later ones leave triangles across creases as they are on the
+/// lattice, where none crosses another one.
+const CUT_ATTEMPTS: usize = 2;
 
 /// Rounds of repairs on one lattice.
 const REPAIRS: usize = 5;
+
+/// Repairs go on while they leave at most this share of the bad triangles.
+const PROGRESS: f64 = 0.7;
 
 /// Wanted lengths at bad places are made smaller by this.
 const FINER: f64 = 0.65;
@@ -50,8 +57,12 @@ fn of_field<F: Field>(field: &F, options: &Options) -> Result<Mesh, Error> {
         let constant = constant * 0.75f64.powf(k);
         let mut shape = first_shape(field, constant, 0.37 * k)?;
         shape.collapse_tiny();
-        shape.cut_creases();
-        shape.tidy();
+        if attempt < CUT_ATTEMPTS {
+            shape.cut_creases();
+            shape.tidy();
+        } else {
+            shape.freeze();
+        }
         shape.set_sizes(side);
         shape.remesh();
         match repair(&mut shape, side) {
@@ -95,6 +106,7 @@ fn first_shape<F: Field>(field: &F, constant: f64, shift: f64) -> Result<Shape<'
 /// Improves triangles until none crosses another one and none has too small an angle.
 fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<Mesh, Error> {
     let mut found = Error::Unresolved { side };
+    let mut before = usize::MAX;
     for round in 0..REPAIRS {
         shape.improve(25f64.to_radians().sin());
         let (triangles, kept) = shape.mesh.compact();
@@ -131,6 +143,29 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<Mesh, Error> 
                 thin.len()
             );
         }
+        if std::env::var("V").is_ok() {
+            for pair in crossings.iter().take(6) {
+                for t in pair.triangles {
+                    let c = shape.mesh.triangles[alive[t as usize] as usize];
+                    eprint!("   ");
+                    for v in c {
+                        let tag = match shape.tags[v as usize] {
+                            Tag::Corner => "corner",
+                            Tag::Crease(_) => "crease",
+                            Tag::Smooth(_) => "smooth",
+                        };
+                        let x = shape.places[v as usize];
+                        eprint!(" {v} {tag} {:.3} {:.3} {:.3};", x[0], x[1], x[2]);
+                    }
+                    eprintln!(
+                        " q {:.3} faces {}",
+                        crate::shape::quality(shape.corners(alive[t as usize])),
+                        shape.faces(c, shape.corners(alive[t as usize]))
+                    );
+                }
+                eprintln!("   {:?}", pair.meeting);
+            }
+        }
         if std::env::var("V").is_ok() && round == 0 {
             let mut s = format!("OFF\n{} {} 0\n", mesh.vertices.len(), mesh.triangles.len());
             for v in &mesh.vertices {
@@ -141,9 +176,10 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<Mesh, Error> 
             }
             std::fs::write("/tmp/t/bad.off", s).unwrap();
         }
-        if round + 1 == REPAIRS {
+        if round + 1 == REPAIRS || bad.len() as f64 > PROGRESS * before as f64 {
             break;
         }
+        before = bad.len();
         let mut corners: Vec<u32> =
             bad.iter().flat_map(|&t| shape.mesh.triangles[t as usize]).collect();
         corners.sort_unstable();

@@ -28,7 +28,7 @@ const CORNER: f64 = 1.3;
 /// Creases are at most this far from the middle of what is left of an edge: in its lengths, and in
 /// lattice constants.
 const INSIDE: f64 = 0.3;
-const BEYOND: f64 = 0.9;
+const BEYOND: f64 = 2.5;
 
 /// Corners are at most this far from their triangle, in lengths of its longest side.
 const NEAR: f64 = 0.7;
@@ -226,7 +226,11 @@ impl<F: Field> Shape<'_, F> {
         let place = self.field.meet(&pair, middle)?;
         // At the sharp rim of a thin sheet it may be far beyond an edge across the sheet.
         let reach = (INSIDE * length).max(BEYOND * self.wanted(h));
-        (norm(sub(place, middle)) < reach).then_some((place, a, pair))
+        let distance = norm(sub(place, middle));
+        let between = scale(0.5, add(place, middle));
+        let sound = distance < INSIDE * length
+            || distance < reach && self.field.value(between) > -self.field.resolution();
+        sound.then_some((place, a, pair))
     }
 
     /// Where the features of three corners meet, if that is in their triangle.

@@ -15,6 +15,9 @@ const PATIENCE: usize = 6;
 /// A change must make the worst triangle better by this factor.
 const GAIN: f64 = 1.02;
 
+/// And by this.
+const LEAST: f64 = 0.002;
+
 /// Shares of the mean edge by which vertices are moved to try.
 const STEPS: [f64; 4] = [0.3, 0.15, 0.07, 0.03];
 
@@ -39,14 +42,14 @@ impl<F: Field> Shape<'_, F> {
         for round in 0..ROUNDS {
             let mut bad: Vec<(f64, u32)> = (0..self.mesh.triangles.len() as u32)
                 .filter(|&t| self.mesh.is_alive(3 * t))
-                .map(|t| (quality(self.corners(t)), t))
+                .map(|t| (self.quality(t), t))
                 .filter(|(quality, _)| *quality < goal)
                 .collect();
             left = bad.len();
             bad.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let mut changed = false;
             for (_, t) in bad {
-                if self.mesh.is_alive(3 * t) && quality(self.corners(t)) < goal {
+                if self.mesh.is_alive(3 * t) && self.quality(t) < goal {
                     changed |= self.improve_one(t, goal, round >= PATIENCE);
                 }
             }
@@ -62,13 +65,13 @@ impl<F: Field> Shape<'_, F> {
         // Gains are relative to the worst triangle that a change replaces.
         let mut offer = |after: Option<f64>, before: f64, change: Change| {
             if let Some(after) = after
-                && after > GAIN * before
+                && after > GAIN * before + LEAST
                 && best.is_none_or(|(gain, _)| after.min(goal) - before > gain)
             {
                 best = Some((after.min(goal) - before, change));
             }
         };
-        let triangle = |h: u32| quality(self.corners(h / 3));
+        let triangle = |h: u32| self.quality(h / 3);
         for h in 3 * t..3 * t + 3 {
             let twin = self.mesh.twin(h);
             let two = triangle(h).min(triangle(twin));
@@ -224,7 +227,8 @@ impl<F: Field> Shape<'_, F> {
             [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
                 .map(|v| self.places[v as usize]);
         let parts = [[a, new.0, c], [new.0, b, c], [new.0, a, d], [b, new.0, d]];
-        let kept = self.split_fits(h, new.0);
+        let faces = [h, twin].into_iter().all(|h| self.quality(h / 3) > 0.0);
+        let kept = faces && self.split_fits(h, new.0);
         kept.then(|| (parts.iter().map(|part| quality(*part)).fold(1.0, f64::min), new))
     }
 }

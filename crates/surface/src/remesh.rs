@@ -14,6 +14,10 @@ const SHORT: f64 = 0.75;
 /// Edges shorter than this are tiny, relative to the lattice constant.
 const TINY: f64 = 0.35;
 
+/// Triangles of less quality (sine of 3 degrees), and those that face the wrong way, are looked at
+/// one by one in a first mesh.
+const WRONG: f64 = 0.05;
+
 /// Longest edges relative to the least radius of curvature.
 const CURVED: f64 = 0.85;
 
@@ -101,6 +105,12 @@ impl<F: Field> Shape<'_, F> {
     /// Their vertices stay where they are.
     pub fn tidy(&mut self) {
         self.collapse_tiny();
+        self.improve(WRONG);
+        self.freeze();
+    }
+
+    /// Keeps the vertices of triangles that do not face as the surface does where they are.
+    pub fn freeze(&mut self) {
         for t in 0..self.mesh.triangles.len() as u32 {
             if !self.mesh.is_alive(3 * t) {
                 continue;

@@ -84,9 +84,16 @@ impl<F: Field> Shape<'_, F> {
             })
     }
 
+    /// The quality of a triangle, 0 if it faces the wrong way.
+    pub fn quality(&self, triangle: u32) -> f64 {
+        let corners = self.corners(triangle);
+        let faces = self.faces(self.mesh.triangles[triangle as usize], corners);
+        if faces { quality(corners) } else { 0.0 }
+    }
+
     /// The worst quality of the triangles around a vertex.
     pub fn ring_quality(&self, v: u32) -> f64 {
-        self.mesh.around(v).map(|h| quality(self.corners(h / 3))).fold(1.0, f64::min)
+        self.mesh.around(v).map(|h| self.quality(h / 3)).fold(1.0, f64::min)
     }
 
     /// The worst quality of the triangles around a vertex if it were at `at`, without those that
@@ -118,7 +125,11 @@ impl<F: Field> Shape<'_, F> {
                 !self.is_smooth(v) || dot(normal, self.normals[v as usize]) > FACING * length
             });
             if !agrees {
-                return None;
+                // What faces the wrong way already may do so for another while.
+                if self.faces(corners, before) {
+                    return None;
+                }
+                worst = 0.0;
             }
             worst = worst.min(quality(new));
         }
@@ -221,14 +232,16 @@ impl<F: Field> Shape<'_, F> {
         let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
         // No fold between the two, nor against what they replace.
         let old = add(area_normal([pa, pb, pc]), area_normal([pb, pa, pd]));
-        let sound = dot(s, t) > -0.2 * norm(s) * norm(t) && dot(s, old) > 0.0 && dot(t, old) > 0.0;
+        let was_wrong = self.quality(h / 3).min(self.quality(twin / 3)) < SLIVER;
+        let sound = dot(s, t) > -0.2 * norm(s) * norm(t)
+            && (was_wrong || dot(s, old) > 0.0 && dot(t, old) > 0.0);
         sound.then(|| quality([pc, pa, pd]).min(quality([pd, pb, pc])))
     }
 
     /// Turns an edge if that makes its two triangles better.
     pub fn try_flip(&mut self, h: u32) -> bool {
         let twin = self.mesh.twin(h);
-        let now = quality(self.corners(h / 3)).min(quality(self.corners(twin / 3)));
+        let now = self.quality(h / 3).min(self.quality(twin / 3));
         let better = self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now);
         if better {
             self.mesh.flip(h);
