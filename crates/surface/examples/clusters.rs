@@ -174,7 +174,8 @@ fn main() {
                 &atoms,
                 &Options { kind, resolution: Resolution::Density(density), ..Options::default() },
             ) {
-                Ok(m) => {
+                Ok(s) => {
+                    let m = s.mesh;
                     let r = mesh::check::Report::of(&m).unwrap();
                     let crossings = mesh::intersect::intersections(&m).len();
                     triangles += m.triangles.len();

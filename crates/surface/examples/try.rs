@@ -19,7 +19,7 @@ fn main() {
         _ => Kind::Gaussian,
     };
     let t = std::time::Instant::now();
-    let m = molecular(
+    let s = molecular(
         &atoms,
         &Options {
             kind,
@@ -28,7 +28,8 @@ fn main() {
         },
     )
     .unwrap();
-    eprintln!("total {:?} atoms {}", t.elapsed(), atoms.len());
+    eprintln!("total {:?} atoms {} {:#?}", t.elapsed(), atoms.len(), s.info);
+    let m = s.mesh;
     let t = std::time::Instant::now();
     let r = mesh::check::Report::of(&m).unwrap();
     eprintln!(

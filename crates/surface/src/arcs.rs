@@ -12,8 +12,6 @@ pub(crate) const TOUCHING: f64 = 1e-10;
 /// An arc of the circle in which two spheres intersect, or all of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arc {
-    /// The balls, the lower index first.
-    pub balls: [u32; 2],
     /// Centre of the circle.
     pub centre: Vector,
     /// Unit vector along its axis, from the first ball to the second.
@@ -123,7 +121,6 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
         let half = 0.5 * (end - start);
         let end_at = |angle| add(centre, scale(radius, at(angle)));
         found.push(Arc {
-            balls: [i, j],
             centre,
             axis,
             radius,

@@ -19,8 +19,14 @@ pub(crate) struct Ball {
     pub radius: f64,
 }
 
-/// Checks atoms, and gives the balls around them with radii larger by `inflation`.
+/// Checks atoms, and gives the balls around them with radii larger by `inflation` that are not
+/// within others.
 pub(crate) fn balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {
+    Ok(without_contained(&all_balls(atoms, inflation)?))
+}
+
+/// The same with all balls.
+pub(crate) fn all_balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {
     for (atom, Atom { centre, radius }) in atoms.iter().enumerate() {
         if let Some(&value) = centre.iter().find(|x| !(x.abs() <= LARGEST)) {
             return Err(Error::NotFinite { atom, what: "coordinate", value });
@@ -40,7 +46,7 @@ pub(crate) fn balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> 
     if all.is_empty() {
         return Err(Error::NoAtoms { atoms: atoms.len() });
     }
-    Ok(without_contained(&all))
+    Ok(all)
 }
 
 /// Balls that are in no other one; of equal ones the first.

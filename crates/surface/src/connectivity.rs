@@ -4,7 +4,6 @@
 //! Half-edge `3 t + k` runs from corner k of triangle t to the next one. `twin` is the half-edge
 //! that runs the other way.
 
-use mesh::vector::Vector;
 use rayon::prelude::*;
 
 /// A vertex or half-edge that is none.
@@ -301,25 +300,6 @@ impl Connectivity {
         let alive = self.triangles.iter().filter(|t| t[0] != NONE);
         (alive.map(|t| t.map(|v| number[v as usize])).collect(), kept)
     }
-
-    /// Removes a whole component by a mark on its vertices.
-    pub fn remove(&mut self, is_removed: impl Fn(u32) -> bool) {
-        for triangle in &mut self.triangles {
-            if triangle[0] != NONE && is_removed(triangle[0]) {
-                *triangle = [NONE; 3];
-            }
-        }
-        for v in 0..self.outgoing.len() {
-            if is_removed(v as u32) {
-                self.outgoing[v] = NONE;
-            }
-        }
-    }
-}
-
-/// A ring of corners of a vertex or triangle by their places.
-pub(crate) fn places(vertices: &[Vector], corners: [u32; 3]) -> [Vector; 3] {
-    corners.map(|v| vertices[v as usize])
 }
 
 #[cfg(test)]

@@ -103,11 +103,6 @@ impl Feature {
     pub fn normal(&self, x: Vector) -> Option<Vector> {
         self.distance(x).map(|(_, gradient)| scale(-1.0, gradient))
     }
-
-    /// Whether two points of the surface are on the same sphere, circle or point.
-    pub fn same(&self, other: &Self) -> bool {
-        self == other && *self != Self::Smooth
-    }
 }
 
 /// Steps of Newton's method.

@@ -19,7 +19,7 @@ const MOST_BLOCKS: f64 = 4e8;
 /// Most triangles of the first mesh.
 const MOST_TRIANGLES: f64 = 4e7;
 
-/// Triangles in a block that the surface goes through, about: twelve for each cell's face.
+/// Triangles in a block that the surface goes through: about 13 on the square of the constant.
 const PER_BLOCK: f64 = 200.0;
 
 /// Halvings of an interval at most, and when it is short enough relative to the lattice.
@@ -28,10 +28,6 @@ const SHORT: f64 = 1e-3;
 
 /// How far a point may move off its side when it is put on the surface, in lattice constants.
 const MOVED: f64 = 0.05;
-
-/// Triangles of the surface over area, times the square of the lattice constant: what a lattice
-/// without preferred directions has on the mean.
-pub(crate) const TRIANGLES_PER_AREA: f64 = 12.9;
 
 /// Vertices on the surface, and triangles.
 pub(crate) struct FirstMesh {

@@ -209,7 +209,7 @@ impl Field for Offset {
             if (centre.distance - self.level).abs() <= 0.5 * self.resolution() {
                 let normal = match found {
                     // The direction that the point was found along has no rounding of its own.
-                    Some(foot) if foot.feature.same(&centre.feature) => foot.normal,
+                    Some(foot) if foot.feature == centre.feature => foot.normal,
                     _ => scale(1.0 / centre.distance, sub(centre.point, at)),
                 };
                 return Some(Foot { point: at, normal, feature: centre.feature });
