@@ -86,7 +86,7 @@ fn of_pair(balls: &[Ball], i: u32, j: u32, around: &[u32], found: &mut Vec<Arc>)
     let along = 0.5 * (distance + (a.radius - b.radius) * (a.radius + b.radius) / distance);
     let square = (a.radius - along) * (a.radius + along);
     let smallest = TOUCHING * a.radius.min(b.radius);
-    if !(square > smallest * smallest) {
+    if square.is_nan() || square <= smallest * smallest {
         return;
     }
     let radius = square.sqrt();
@@ -189,8 +189,8 @@ mod tests {
         for arc in &found {
             let off = |end: &Vector| norm(sub([end[0], end[1], end[2].abs()], top));
             assert!(arc.ends.iter().all(|end| off(end) < 1e-9));
-            let beyond = arc.nearest([0.5, height / 3.0, 3.0]);
-            assert!((beyond.distance - (3.0 - top[2])).abs() < 1e-9);
+            let below = arc.nearest([0.5, height / 3.0, 0.4]);
+            assert!(below.is_end && (below.distance - (top[2] - 0.4)).abs() < 1e-9);
         }
     }
 

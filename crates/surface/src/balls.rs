@@ -28,10 +28,10 @@ pub(crate) fn balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> 
 /// The same with all balls.
 pub(crate) fn all_balls(atoms: &[Atom], inflation: f64) -> Result<Vec<Ball>, Error> {
     for (atom, Atom { centre, radius }) in atoms.iter().enumerate() {
-        if let Some(&value) = centre.iter().find(|x| !(x.abs() <= LARGEST)) {
+        if let Some(&value) = centre.iter().find(|x| x.is_nan() || x.abs() > LARGEST) {
             return Err(Error::NotFinite { atom, what: "coordinate", value });
         }
-        if !(radius.abs() <= LARGEST) {
+        if radius.is_nan() || radius.abs() > LARGEST {
             return Err(Error::NotFinite { atom, what: "radius", value: *radius });
         }
         if *radius < 0.0 {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use crate::balls::{all_balls, balls};
 use crate::connectivity::Connectivity;
+use crate::curved::straighten;
 use crate::error::Error;
 use crate::field::Field;
 use crate::gaussian::Gaussian;
@@ -165,7 +166,7 @@ fn of_side<F: Field>(field: &F, side: f64, options: &Options) -> Result<Surface,
         match repair(&mut shape, side) {
             Ok(()) => {
                 let attempts = attempt + 1;
-                return Ok(finish(&shape, options, unresolved, lattice, attempts));
+                return Ok(finish(&shape, options, unresolved, side, lattice, attempts));
             }
             Err(error) => last = error,
         }
@@ -279,18 +280,18 @@ fn finish<F: Field>(
     shape: &Shape<'_, F>,
     options: &Options,
     unresolved: usize,
+    side: f64,
     lattice: f64,
     attempts: usize,
 ) -> Surface {
     let (mut mesh, alive) = flat(shape);
     let kept = shape.mesh.compact().1;
-    mesh.patches = Some(shape.patches(&alive));
-    let mut curved = mesh.clone();
-    mesh.patches = None;
-    let (parts, part_of, filled) = parts(&mesh, &curved, options);
+    let origin = mesh.vertices.first().copied().unwrap_or_default();
+    let measures = shape.measures(&alive, side, origin);
+    let (parts, part_of, filled) = parts(&mesh, &measures, options);
     if options.order == 2 {
-        crate::curved::straighten(&mut curved);
-        mesh.patches = curved.patches;
+        mesh.patches = Some(shape.patches(&alive));
+        straighten(&mut mesh);
     }
     group(&mut mesh, &parts, &part_of);
     let mut used = vec![false; mesh.vertices.len()];

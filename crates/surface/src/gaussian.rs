@@ -155,7 +155,7 @@ impl Field for Gaussian {
         for _ in 0..STEPS {
             let sum = self.sum(at, false)?;
             let slope = norm(sum.gradient);
-            if !(slope > 0.0) {
+            if slope.is_nan() || slope <= 0.0 {
                 return None;
             }
             let normal = scale(-1.0 / slope, sum.gradient);
@@ -197,7 +197,7 @@ impl Field for Gaussian {
             return 0.0;
         };
         let slope = norm(sum.gradient);
-        if !(slope > 0.0) {
+        if slope.is_nan() || slope <= 0.0 {
             return 0.0;
         }
         let normal = scale(1.0 / slope, sum.gradient);

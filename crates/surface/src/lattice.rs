@@ -71,7 +71,7 @@ pub(crate) fn first_mesh(
     let blocks: [f64; 3] =
         std::array::from_fn(|k| ((high[k] + 2.0 * constant - origin[k]) / side).ceil());
     let all = blocks.iter().product::<f64>();
-    if !(all <= MOST_BLOCKS) {
+    if all.is_nan() || all > MOST_BLOCKS {
         return Err(Error::TooMany { expected: all, limit: MOST_BLOCKS });
     }
     let blocks = blocks.map(|n| n as i64);
@@ -144,7 +144,7 @@ impl Lattice {
         let mut values = Vec::with_capacity(points.len());
         field.values(&points, &mut values);
         let mut part = Part { cuts: Vec::new(), triangles: Vec::new() };
-        if values.iter().all(|v| *v > 0.0) || values.iter().all(|v| !(*v > 0.0)) {
+        if values.iter().all(|v| *v > 0.0) || !values.iter().any(|v| *v > 0.0) {
             return part;
         }
         let value = |node: [i32; 3]| {

@@ -14,8 +14,9 @@
 //! where probes can be (`offset`, over `arcs` and `cells`), or by a sum of Gaussian functions
 //! (`gaussian`). A first mesh comes from a lattice (`lattice`); edges are put along creases
 //! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
-//! surface closed (`connectivity`, `shape`). At last bodies and cavities are told apart (`parts`),
-//! and triangles made curved (`curved`). Equations are in docs/math.md, "Molecular surfaces".
+//! surface closed (`connectivity`, `shape`). At last areas and volumes are
+//! measured (`measure`), bodies and cavities told apart (`parts`), and triangles made curved
+//! (`curved`). Equations are in docs/math.md, "Molecular surfaces".
 
 mod arcs;
 mod balls;
@@ -29,6 +30,7 @@ mod field;
 mod gaussian;
 mod improve;
 mod lattice;
+mod measure;
 mod offset;
 mod options;
 mod parts;

@@ -214,7 +214,7 @@ impl Field for Offset {
                 };
                 return Some(Foot { point: at, normal, feature: centre.feature });
             }
-            if !(centre.distance > 0.0) {
+            if centre.distance.is_nan() || centre.distance <= 0.0 {
                 return None;
             }
             let inward = scale(1.0 / centre.distance, sub(at, centre.point));

@@ -1,8 +1,8 @@
 //! The parts of a surface: bodies and cavities.
 
+use crate::measure::Measure;
 use crate::options::{Cavities, Options};
 use mesh::orient::enclosures;
-use mesh::quality::areas;
 use mesh::topology::Topology;
 use mesh::{Mesh, PhysicalGroup};
 
@@ -41,19 +41,22 @@ pub struct Filled {
     pub volume: f64,
 }
 
-/// The parts of a mesh, which of its triangles to keep, and what was filled. `curved` has the same
-/// triangles with their middles on the surface.
+/// The parts of a mesh, the part of each triangle (`u32::MAX` of those to leave out), and what was
+/// filled.
 pub(crate) fn parts(
     mesh: &Mesh,
-    curved: &Mesh,
+    measures: &[Measure],
     options: &Options,
 ) -> (Vec<Part>, Vec<u32>, Filled) {
     let topology = Topology::of(mesh);
-    let smooth = Topology::of(curved);
-    let areas = areas(curved);
     let within = enclosures(mesh, &topology);
     let count = topology.components.len();
-    let volume = |c: usize| smooth.components[c].signed_volume;
+    let mut sums = vec![[0.0; 2]; count];
+    for (&c, measure) in topology.component_of.iter().zip(measures) {
+        let sum = &mut sums[c as usize];
+        *sum = [sum[0] + measure[0], sum[1] + measure[1]];
+    }
+    let volume = |c: usize| sums[c][1];
     let is_cavity = |c: usize| topology.components[c].signed_volume < 0.0;
     let is_filled = |c: usize| {
         is_cavity(c) && (options.cavities == Cavities::Drop || -volume(c) < options.min_cavity)
@@ -101,14 +104,13 @@ pub(crate) fn parts(
             name,
             kind,
             triangles: topology.components[c].triangles,
-            area: 0.0,
+            area: sums[c][0],
             volume: volume(c).abs(),
             min_angle: 180.0,
         });
     }
     for (t, &c) in topology.component_of.iter().enumerate() {
         if let Some(part) = all.get_mut(number[c as usize] as usize) {
-            part.area += areas[t];
             let corners = mesh.corners(t);
             part.min_angle = part.min_angle.min(crate::shape::quality(corners).asin().to_degrees());
         }

@@ -109,7 +109,7 @@ impl<F: Field> Shape<'_, F> {
             let new = [at, b, c];
             let normal = area_normal(new);
             let length = norm(normal);
-            if !(length > 0.0) {
+            if length.is_nan() || length <= 0.0 {
                 return None;
             }
             // Exact normals say more than those of triangles, where there are any.
