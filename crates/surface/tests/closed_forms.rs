@@ -2,7 +2,9 @@
 //!
 //! The solid is cut into pieces: cones from each atom to its sphere, double cones between two atoms
 //! and the circle of probe centres around them less what the probe covers, and tetrahedra between
-//! three atoms and the probe that touches all three less the probe (\[Connolly1983b\]).
+//! three atoms and the probe that touches all three less the probe (\[Connolly1983\]).
+
+#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
 
 use std::f64::consts::PI;
 

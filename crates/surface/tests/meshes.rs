@@ -1,5 +1,7 @@
 //! What every mesh must have, and what options and bad input do.
 
+#![allow(clippy::unwrap_used)] // Clippy knows only test functions themselves, not what they call.
+
 use mesh::check::Report;
 use mesh::intersect::intersections;
 use mesh::vector::{dot, norm};
