@@ -49,8 +49,13 @@ const UNRESOLVED: f64 = 1.0;
 /// Triangles over area and density on smooth surfaces: strongly curved places have smaller ones.
 const CROWDED: f64 = 1.06;
 
-/// Numbers of triangles may differ from what was asked for by this share, after so many tries.
+/// Numbers of triangles may differ from what was asked for by this share, of so many triangles by
+/// the other one, which saves a second mesh.
 const NUMBER: f64 = 0.03;
+const MANY: f64 = 1e5;
+const NUMBER_OF_MANY: f64 = 0.1;
+
+/// Meshes that are made to reach the number.
 const TRIES: usize = 4;
 
 /// A surface with what is known of it.
@@ -135,7 +140,7 @@ fn of_field<F: Field>(field: &F, options: &Options) -> Result<Surface, Error> {
         if best.as_ref().is_none_or(|(best, _)| off < *best) {
             best = Some((off, surface));
         }
-        if off < NUMBER {
+        if off < if elements < MANY { NUMBER } else { NUMBER_OF_MANY } {
             break;
         }
         side *= ratio.sqrt();
