@@ -37,7 +37,9 @@ impl Random {
 /// One of 200 clusters of 3 to 300 atoms, with the name of its family.
 fn cluster(n: u64) -> (&'static str, Vec<Atom>) {
     let mut random = Random(n + 1);
-    (0..5).for_each(|_| drop(random.next()));
+    for _ in 0..5 {
+        random.next();
+    }
     let count = (3.0 * 100f64.powf(random.next())) as usize;
     match n % 8 {
         0 => {
