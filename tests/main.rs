@@ -27,4 +27,5 @@ mod sensitivities;
 mod solve;
 mod study;
 mod support;
+mod surface;
 mod sweep;

@@ -10,6 +10,7 @@ mod info;
 mod mesh;
 mod solve;
 mod study;
+mod surface;
 mod sweep;
 
 use clap::{ArgAction, Parser, Subcommand};
@@ -43,6 +44,8 @@ enum Command {
     /// FastCap's command line and text, for programs that call FastCap
     #[command(name = "fastcap")]
     FastCap(fastercap::Args),
+    /// Make the mesh of a molecule's surface from its atoms
+    Surface(surface::Args),
     /// Look at meshes, check them, make simple ones
     #[command(subcommand)]
     Mesh(mesh::Command),
@@ -62,7 +65,10 @@ enum Command {
 pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
     // An instruction set that is not there is refused before any work.
     simd::check()?;
-    if matches!(cli.command, Command::Import(_) | Command::Mesh(_) | Command::Info(_)) {
+    if matches!(
+        cli.command,
+        Command::Import(_) | Command::Surface(_) | Command::Mesh(_) | Command::Info(_)
+    ) {
         // No option of these says how many.
         crate::machine::backend::use_threads(None)?;
     }
@@ -73,6 +79,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(args) => import::run(&args),
         // The program reads these before everything else (`fastercap::asked`).
         Command::FasterCap(_) | Command::FastCap(_) => Ok(()),
+        Command::Surface(args) => surface::run(&args),
         Command::Mesh(command) => mesh::run(&command),
         Command::Fmm(command) => fmm::run(&command),
         Command::Fgt(command) => fgt::run(&command),

@@ -1,0 +1,176 @@
+//! `farad surface`.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use farad::pqr;
+use mesh::files as formats;
+use surface::{Atom, Cavities, Error, Kind, Options, Resolution};
+
+use super::arguments::{parse_count, parse_positive};
+use super::mesh::convert::Target;
+use crate::report::text_table::aligned_table;
+use crate::report::units;
+use crate::terminal::exit::{Exit, Failure};
+use crate::terminal::output::Output;
+
+/// Atoms without radius that are named one by one.
+const NAMED: usize = 10;
+
+/// What makes a PQR file of others.
+const MAKE_PQR: &str = "a PQR file has a charge and a radius for each atom; PDB2PQR makes one: \
+                        pdb2pqr --ff=PARSE protein.pdb protein.pqr";
+
+/// Arguments of `farad surface`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Atoms with radii: a PQR file, lengths in angstrom
+    atoms: PathBuf,
+    /// Which surface
+    #[arg(long, value_enum, default_value_t)]
+    kind: KindArg,
+    /// Radius of the probe in angstrom, for surfaces of solvent
+    #[arg(long, value_name = "LENGTH", default_value_t = 1.4)]
+    probe: f64,
+    /// Triangles per square angstrom [default: 4]
+    #[arg(long, value_name = "NUMBER", value_parser = parse_positive, conflicts_with = "elements")]
+    density: Option<f64>,
+    /// Number of triangles, about
+    #[arg(long, value_name = "N", value_parser = parse_count)]
+    elements: Option<std::num::NonZeroUsize>,
+    /// Order of the triangles: 1 flat, 2 curved, with nodes on the surface
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=2))]
+    order: u8,
+    /// Whether cavities stay parts of the surface, or are filled
+    #[arg(long, value_enum, default_value_t)]
+    cavities: CavitiesArg,
+    /// Fill cavities of less volume than this, in cubic angstrom
+    #[arg(long, value_name = "VOLUME", default_value_t = 0.0)]
+    min_cavity: f64,
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum KindArg {
+    /// Solvent excluded: what a probe that rolls over the atoms does not reach
+    #[default]
+    Ses,
+    /// A level set of a sum of Gaussian functions
+    Gaussian,
+    /// The union of the atoms
+    Vdw,
+    /// Solvent accessible: where centres of probes can be
+    Sas,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum CavitiesArg {
+    #[default]
+    Keep,
+    Drop,
+}
+
+/// Makes the surface, writes it and says what it has.
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    args.target.check()?;
+    let atoms = read(&args.atoms)?;
+    let lines: Vec<usize> = atoms.iter().map(|atom| atom.line).collect();
+    let without: Vec<&pqr::Atom> = atoms.iter().filter(|atom| atom.radius == 0.0).collect();
+    if !without.is_empty() {
+        let named = without.iter().take(NAMED).map(|atom| {
+            format!("{} of {} {} on line {}", atom.name, atom.residue, atom.number, atom.line)
+        });
+        let more = without.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let named = named.collect::<Vec<_>>().join(", ");
+        Output::default().note(&format!("atoms of radius 0 are skipped: {named}{more}"));
+    }
+    let options = Options {
+        kind: match args.kind {
+            KindArg::Ses => Kind::SolventExcluded,
+            KindArg::Gaussian => Kind::Gaussian,
+            KindArg::Vdw => Kind::VanDerWaals,
+            KindArg::Sas => Kind::SolventAccessible,
+        },
+        probe: args.probe,
+        resolution: match (args.density, args.elements) {
+            (_, Some(elements)) => Resolution::Elements(elements.get()),
+            (density, None) => Resolution::Density(density.unwrap_or(4.0)),
+        },
+        order: usize::from(args.order),
+        cavities: match args.cavities {
+            CavitiesArg::Keep => Cavities::Keep,
+            CavitiesArg::Drop => Cavities::Drop,
+        },
+        min_cavity: args.min_cavity,
+        ..Options::default()
+    };
+    let spheres: Vec<Atom> =
+        atoms.iter().map(|atom| Atom { centre: atom.position, radius: atom.radius }).collect();
+    let made = surface::molecular(&spheres, &options).map_err(|error| failure(error, &lines))?;
+    args.target.write(&made.mesh)?;
+    Output::default().text(&describe(&made.info))
+}
+
+/// The atoms of a PQR file; files of coordinates alone are refused with what makes one of them.
+fn read(path: &Path) -> Result<Vec<pqr::Atom>, Failure> {
+    let ends_in = |endings: &[&str]| {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        endings.iter().any(|known| ending.eq_ignore_ascii_case(known))
+    };
+    if !ends_in(&["pqr"]) {
+        let what = if ends_in(&["pdb", "ent"]) {
+            " is a PDB file, which has no radii"
+        } else if ends_in(&["cif", "mmcif"]) {
+            " is an mmCIF file, which has no radii"
+        } else {
+            " does not end in .pqr"
+        };
+        let message = format!("{}{what}", path.display());
+        return Err(Failure::with_help(Exit::BadInput, message, MAKE_PQR));
+    }
+    let wrong = |error: formats::Error| Failure::with_help(Exit::BadInput, error, MAKE_PQR);
+    let content = crate::files::bytes(path)?;
+    pqr::parse(&content).map_err(formats::in_file(path)).map_err(wrong)
+}
+
+/// An error of the library, with the line of the file that it is about.
+fn failure(error: Error, lines: &[usize]) -> Failure {
+    let exit = match error {
+        Error::Option { .. } => Exit::Usage,
+        Error::TooMany { .. } => Exit::Memory,
+        _ => Exit::BadInput,
+    };
+    let line = match error {
+        Error::NotFinite { atom, .. } | Error::NegativeRadius { atom, .. } => lines.get(atom),
+        _ => None,
+    };
+    match line {
+        Some(line) => Failure::new(exit, format!("line {line}: {error}")),
+        None => Failure::new(exit, error),
+    }
+}
+
+/// The table of parts, and what was left out.
+fn describe(info: &surface::Info) -> String {
+    let header = ["part", "triangles", "area [A^2]", "volume [A^3]", "min. angle"];
+    let rows = info.parts.iter().map(|part| {
+        vec![
+            part.name.clone(),
+            units::count(part.triangles as u64),
+            format!("{:.3}", part.area),
+            format!("{:.3}", part.volume),
+            format!("{:.1}", part.min_angle),
+        ]
+    });
+    let mut text = aligned_table(header.map(str::to_owned).to_vec(), rows);
+    if info.filled.count > 0 {
+        let surface::Filled { count, volume } = info.filled;
+        text += &format!("{count} cavities filled, {volume:.3} A^3 in all\n");
+    }
+    if info.unresolved > 0 {
+        text += &format!("{} parts too small for these triangles left out\n", info.unresolved);
+    }
+    text
+}

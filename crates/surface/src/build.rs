@@ -1,0 +1,324 @@
+//! From atoms to a mesh: attempts on one lattice after another, until the triangles are sound.
+
+use mesh::Mesh;
+use mesh::intersect::intersections;
+use mesh::vector::{add, cross, dot, norm, sub};
+use rayon::prelude::*;
+
+use crate::balls::{all_balls, balls};
+use crate::connectivity::Connectivity;
+use crate::curved::straighten;
+use crate::error::Error;
+use crate::field::Field;
+use crate::gaussian::Gaussian;
+use crate::lattice::{FirstMesh, first_mesh};
+use crate::offset::Offset;
+use crate::options::{Atom, Kind, Options, Resolution};
+use crate::parts::{Filled, Part, group, parts};
+use crate::shape::{Shape, Tag, quality};
+
+/// Lattice constants relative to the details of the surface, at most, and to the triangles' sides.
+const DETAIL: f64 = 0.35;
+const COARSEST: f64 = 1.5;
+
+/// Lattices that are tried, each finer than the one before by this factor, and moved.
+const ATTEMPTS: usize = 6;
+const FINER_LATTICE: f64 = 0.8;
+const MOVED: f64 = 0.37;
+
+/// Attempts with edges along creases. Later ones leave triangles across creases as they are on the
+/// lattice, where none crosses another one.
+const CUT_ATTEMPTS: usize = 2;
+
+/// Rounds of repairs on one lattice, which go on while they leave at most this share of the bad
+/// triangles.
+const REPAIRS: usize = 5;
+const PROGRESS: f64 = 0.7;
+
+/// Wanted lengths at bad places are made smaller by this.
+const FINER: f64 = 0.65;
+
+/// Angles in degrees: what every triangle must have, and what is tried to reach.
+const LEAST_ANGLE: f64 = 15.0;
+const GOOD_ANGLE: f64 = 25.0;
+
+/// Parts of a first mesh with less volume than this, in cubes of the lattice constant, are left
+/// out: the lattice does not show their shape.
+const UNRESOLVED: f64 = 1.0;
+
+/// Triangles over area and density on smooth surfaces: strongly curved places have smaller ones.
+const CROWDED: f64 = 1.06;
+
+/// Numbers of triangles may differ from what was asked for by this share, of so many triangles by
+/// the other one, which saves a second mesh.
+const NUMBER: f64 = 0.03;
+const MANY: f64 = 1e5;
+const NUMBER_OF_MANY: f64 = 0.1;
+
+/// Meshes that are made to reach the number.
+const TRIES: usize = 4;
+
+/// A surface with what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    /// Closed triangles with outward normals, which at cavities point into them. Each part is a
+    /// physical group. Vertices are on the surface.
+    pub mesh: Mesh,
+    /// Outward unit normals of the surface at the vertices, shape (vertices, 3); on creases that of
+    /// one of the sides.
+    pub normals: Vec<[f64; 3]>,
+    /// What was made.
+    pub info: Info,
+}
+
+/// What was made of the atoms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Info {
+    /// Parts, bodies first, the largest first, in the order of the mesh's groups.
+    pub parts: Vec<Part>,
+    /// Cavities that were filled as the options say.
+    pub filled: Filled,
+    /// Bodies and cavities that are too small for the lattice and were left out.
+    pub unresolved: usize,
+    /// Vertices where necks or gaps are too narrow for the lattice: the mesh closes them.
+    pub closed_places: usize,
+    /// Lattice constant of the first mesh in angstrom.
+    pub lattice: f64,
+    /// Lattices that were tried.
+    pub attempts: usize,
+}
+
+impl Info {
+    /// The smallest angle of any triangle in degrees.
+    pub fn min_angle(&self) -> f64 {
+        self.parts.iter().map(|part| part.min_angle).fold(60.0, f64::min)
+    }
+}
+
+/// The surface of a molecule: closed, manifold, oriented triangles that do not cross, with angles
+/// of at least 15 degrees and vertices on the surface.
+///
+/// The result does not depend on the number of threads.
+///
+/// # Errors
+/// [`Error`], with the atom or option that it is about.
+pub fn molecular(atoms: &[Atom], options: &Options) -> Result<Surface, Error> {
+    options.check()?;
+    let probe = options.probe;
+    match options.kind {
+        Kind::SolventExcluded => of_field(&Offset::new(balls(atoms, probe)?, probe), options),
+        Kind::VanDerWaals => of_field(&Offset::new(balls(atoms, 0.0)?, 0.0), options),
+        Kind::SolventAccessible => of_field(&Offset::new(balls(atoms, probe)?, 0.0), options),
+        Kind::Gaussian => of_field(&Gaussian::new(all_balls(atoms, 0.0)?, options.decay), options),
+    }
+}
+
+/// Finds the side of triangles that gives the number asked for.
+fn of_field<F: Field>(field: &F, options: &Options) -> Result<Surface, Error> {
+    let side_of = |density: f64| (4.0 * CROWDED / (3f64.sqrt() * density)).sqrt();
+    let elements = match options.resolution {
+        Resolution::Density(density) => return of_side(field, side_of(density), options),
+        Resolution::Elements(elements) => elements as f64,
+    };
+    // The area by a first mesh of a fine lattice.
+    let first = first_shape(field, DETAIL * field.detail(), 0.0)?.0;
+    let twice_area = |t: &[u32; 3]| {
+        let [a, b, c] = t.map(|v| first.places[v as usize]);
+        norm(cross(sub(b, a), sub(c, a)))
+    };
+    let area = 0.5 * first.mesh.triangles.iter().map(twice_area).sum::<f64>();
+    drop(first);
+    let mut side = side_of(elements / area);
+    let mut best: Option<(f64, Surface)> = None;
+    for _ in 0..TRIES {
+        let surface = match of_side(field, side, options) {
+            Ok(surface) => surface,
+            Err(error) => return best.map(|(_, surface)| surface).ok_or(error),
+        };
+        let ratio = surface.mesh.triangles.len() as f64 / elements;
+        let off = ratio.ln().abs();
+        if best.as_ref().is_none_or(|(best, _)| off < *best) {
+            best = Some((off, surface));
+        }
+        if off < if elements < MANY { NUMBER } else { NUMBER_OF_MANY } {
+            break;
+        }
+        side *= ratio.sqrt();
+    }
+    best.map(|(_, surface)| surface).ok_or(Error::Unresolved { side })
+}
+
+/// Attempts on lattices for triangles of a given side.
+fn of_side<F: Field>(field: &F, side: f64, options: &Options) -> Result<Surface, Error> {
+    let coarsest = (DETAIL * field.detail()).min(COARSEST * side);
+    let mut last = Error::Unresolved { side };
+    for attempt in 0..ATTEMPTS {
+        let k = attempt as f64;
+        let lattice = coarsest * FINER_LATTICE.powf(k);
+        let (mut shape, unresolved) = first_shape(field, lattice, MOVED * k)?;
+        if shape.mesh.triangles.is_empty() {
+            continue;
+        }
+        shape.collapse_tiny();
+        if attempt < CUT_ATTEMPTS {
+            shape.cut_creases();
+            shape.tidy();
+        } else {
+            shape.freeze();
+        }
+        shape.set_sizes(side);
+        shape.remesh();
+        match repair(&mut shape, side) {
+            Ok(()) => {
+                let attempts = attempt + 1;
+                return Ok(finish(&shape, options, unresolved, side, lattice, attempts));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Triangles on a lattice with their normals, and the number of parts left out.
+fn first_shape<F: Field>(
+    field: &F,
+    lattice: f64,
+    shift: f64,
+) -> Result<(Shape<'_, F>, usize), Error> {
+    let mut first = first_mesh(field, lattice, shift)?;
+    let unresolved = drop_unresolved(&mut first, UNRESOLVED * lattice.powi(3));
+    let mesh = Connectivity::new(first.vertices.len(), first.triangles)
+        .ok_or(Error::Unresolved { side: lattice })?;
+    let feet: Vec<_> = first
+        .vertices
+        .par_iter()
+        .map(|&x| {
+            field.foot(x).map_or((x, [0.0; 3], Tag::Corner), |foot| {
+                (foot.point, foot.normal, Tag::Smooth(foot.feature))
+            })
+        })
+        .collect();
+    let shape = Shape {
+        field,
+        mesh,
+        places: feet.iter().map(|f| f.0).collect(),
+        normals: feet.iter().map(|f| f.1).collect(),
+        tags: feet.iter().map(|f| f.2).collect(),
+        sizes: vec![lattice; feet.len()],
+    };
+    Ok((shape, unresolved))
+}
+
+/// Leaves out components of little volume, and counts them.
+fn drop_unresolved(first: &mut FirstMesh, least: f64) -> usize {
+    let vertices = std::mem::take(&mut first.vertices);
+    let triangles = std::mem::take(&mut first.triangles);
+    let mut mesh = Mesh { vertices, triangles, ..Mesh::default() };
+    let (component_of, count) = mesh::topology::components(&mesh);
+    let mut volumes = vec![0.0; count];
+    let origin = mesh.vertices.first().copied().unwrap_or_default();
+    for (t, &c) in component_of.iter().enumerate() {
+        let [a, b, c3] = mesh.corners(t).map(|x| sub(x, origin));
+        volumes[c as usize] += dot(a, cross(b, c3)) / 6.0;
+    }
+    let is_kept = |c: u32| volumes[c as usize].abs() >= least;
+    let unresolved = (0..count as u32).filter(|&c| !is_kept(c)).count();
+    if unresolved > 0 {
+        let mut kept = component_of.iter().map(|&c| is_kept(c));
+        mesh.triangles.retain(|_| kept.next().unwrap_or(true));
+        mesh.drop_unused();
+    }
+    first.vertices = mesh.vertices;
+    first.triangles = mesh.triangles;
+    unresolved
+}
+
+/// Improves triangles until none crosses another one and none has too small an angle.
+fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
+    let mut before = usize::MAX;
+    for _ in 0..REPAIRS {
+        shape.improve(GOOD_ANGLE.to_radians().sin());
+        let (mesh, alive) = flat(shape);
+        let crossings = intersections(&mesh);
+        let least = LEAST_ANGLE.to_radians().sin();
+        let is_thin = |t: &u32| quality(shape.corners(*t)) < least;
+        let thin = alive.par_iter().copied().filter(is_thin).collect::<Vec<u32>>();
+        let crossing = crossings.iter().flat_map(|pair| pair.triangles);
+        let bad: Vec<u32> = crossing.map(|t| alive[t as usize]).chain(thin).collect();
+        let Some(&first) = bad.first() else {
+            return Ok(());
+        };
+        if bad.len() as f64 > PROGRESS * before as f64 {
+            let angle = shape.worst().asin().to_degrees();
+            let place = shape.corners(first)[0];
+            return Err(Error::Quality { side, crossings: crossings.len(), angle, place });
+        }
+        before = bad.len();
+        let mut corners: Vec<u32> =
+            bad.iter().flat_map(|&t| shape.mesh.triangles[t as usize]).collect();
+        corners.sort_unstable();
+        corners.dedup();
+        for v in corners {
+            shape.sizes[v as usize] *= FINER;
+        }
+        shape.grade();
+        shape.rounds(2);
+    }
+    let angle = shape.worst().asin().to_degrees();
+    Err(Error::Quality { side, crossings: before, angle, place: shape.places[0] })
+}
+
+/// The flat mesh, and the number of each triangle in the shape.
+fn flat<F: Field>(shape: &Shape<'_, F>) -> (Mesh, Vec<u32>) {
+    let (triangles, kept) = shape.mesh.compact();
+    let all = 0..shape.mesh.triangles.len() as u32;
+    let alive = all.filter(|&t| shape.mesh.is_alive(3 * t)).collect();
+    let vertices = kept.iter().map(|&v| shape.places[v as usize]).collect();
+    let membership = vec![0; triangles.len()];
+    let mesh =
+        Mesh { vertices, triangles, membership, memberships: vec![vec![]], ..Mesh::default() };
+    (mesh, alive)
+}
+
+/// The mesh of a sound shape, with what is known of it.
+fn finish<F: Field>(
+    shape: &Shape<'_, F>,
+    options: &Options,
+    unresolved: usize,
+    side: f64,
+    lattice: f64,
+    attempts: usize,
+) -> Surface {
+    let (mut mesh, alive) = flat(shape);
+    let kept = shape.mesh.compact().1;
+    let origin = mesh.vertices.first().copied().unwrap_or_default();
+    let measures = shape.measures(&alive, side, origin);
+    let (parts, part_of, filled) = parts(&mesh, &measures, options);
+    if options.order == 2 {
+        mesh.patches = Some(shape.patches(&alive));
+        straighten(&mut mesh);
+    }
+    group(&mut mesh, &parts, &part_of);
+    let mut used = vec![false; mesh.vertices.len()];
+    mesh.triangles.as_flattened().iter().for_each(|&v| used[v as usize] = true);
+    let of_used = kept.iter().zip(&used).filter(|(_, used)| **used);
+    let normals = of_used.map(|(&v, _)| shape.normal(v)).collect();
+    mesh.drop_unused();
+    let closed_places = kept.iter().filter(|&&v| shape.tags[v as usize] == Tag::Corner).count();
+    let info = Info { parts, filled, unresolved, closed_places, lattice, attempts };
+    Surface { mesh, normals, info }
+}
+
+impl<F: Field> Shape<'_, F> {
+    /// The normal of a vertex; that of the triangles around it where the surface's is not known.
+    fn normal(&self, v: u32) -> [f64; 3] {
+        let normal = self.normals[v as usize];
+        if dot(normal, normal) > 0.5 {
+            return normal;
+        }
+        let around = self.mesh.around(v).map(|h| crate::shape::area_normal(self.corners(h / 3)));
+        let sum = around.fold([0.0; 3], add);
+        let length = norm(sum).max(f64::MIN_POSITIVE);
+        sum.map(|x| x / length)
+    }
+}

@@ -1,0 +1,386 @@
+//! Triangles with their neighbours, and local changes that keep a closed surface closed and
+//! manifold.
+//!
+//! Half-edge `3 t + k` runs from corner k of triangle t to the next one. `twin` is the half-edge
+//! that runs the other way.
+
+use rayon::prelude::*;
+
+/// A vertex or half-edge that is none.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A closed surface that can be changed.
+#[derive(Clone, Default)]
+pub(crate) struct Connectivity {
+    /// Corners; those of removed triangles are `NONE`.
+    pub triangles: Vec<[u32; 3]>,
+    twins: Vec<u32>,
+    /// A half-edge that begins at each vertex, `NONE` of removed vertices.
+    outgoing: Vec<u32>,
+    /// Whether a half-edge lies on a crease.
+    creased: Vec<bool>,
+}
+
+/// The next half-edge of a triangle.
+pub(crate) fn next(h: u32) -> u32 {
+    if h % 3 == 2 { h - 2 } else { h + 1 }
+}
+
+/// The previous half-edge of a triangle.
+pub(crate) fn previous(h: u32) -> u32 {
+    if h.is_multiple_of(3) { h + 2 } else { h - 1 }
+}
+
+impl Connectivity {
+    /// Finds the neighbours; `None` if a side does not have exactly two triangles, one each way.
+    pub fn new(vertices: usize, triangles: Vec<[u32; 3]>) -> Option<Self> {
+        let mut sides: Vec<(u64, u32)> = triangles
+            .par_iter()
+            .enumerate()
+            .flat_map_iter(|(t, corners)| {
+                (0..3).map(move |k| {
+                    let (a, b) = (corners[k], corners[(k + 1) % 3]);
+                    ((u64::from(a.min(b)) << 32) | u64::from(a.max(b)), (3 * t + k) as u32)
+                })
+            })
+            .collect();
+        sides.par_sort_unstable();
+        let mut twins = vec![NONE; 3 * triangles.len()];
+        let mut outgoing = vec![NONE; vertices];
+        if sides.len() % 2 == 1 {
+            return None;
+        }
+        let from = |h: u32| triangles[h as usize / 3][h as usize % 3];
+        for pair in sides.chunks_exact(2) {
+            let [(key, h), (other, twin)] = [pair[0], pair[1]];
+            if key != other || from(h) == from(twin) {
+                return None;
+            }
+            (twins[h as usize], twins[twin as usize]) = (twin, h);
+        }
+        if sides.windows(3).any(|three| three[0].0 == three[2].0) {
+            return None;
+        }
+        for (t, corners) in triangles.iter().enumerate() {
+            for k in 0..3 {
+                outgoing[corners[k] as usize] = (3 * t + k) as u32;
+            }
+        }
+        let creased = vec![false; twins.len()];
+        let found = Self { triangles, twins, outgoing, creased };
+        // One fan of triangles around each vertex.
+        let fans: usize = (0..vertices as u32)
+            .into_par_iter()
+            .filter(|&v| found.is_used(v))
+            .map(|v| found.around(v).count())
+            .sum();
+        (fans == 3 * found.triangles.len()).then_some(found)
+    }
+
+    pub fn twin(&self, h: u32) -> u32 {
+        self.twins[h as usize]
+    }
+
+    /// The vertex that a half-edge begins at.
+    pub fn from(&self, h: u32) -> u32 {
+        self.triangles[h as usize / 3][h as usize % 3]
+    }
+
+    /// The vertex that a half-edge ends at.
+    pub fn to(&self, h: u32) -> u32 {
+        self.from(next(h))
+    }
+
+    /// The corner of a half-edge's triangle that is not on it.
+    pub fn opposite(&self, h: u32) -> u32 {
+        self.from(previous(h))
+    }
+
+    pub fn is_used(&self, v: u32) -> bool {
+        self.outgoing[v as usize] != NONE
+    }
+
+    /// Whether a half-edge's triangle is still there.
+    pub fn is_alive(&self, h: u32) -> bool {
+        self.triangles[h as usize / 3][0] != NONE
+    }
+
+    pub fn is_creased(&self, h: u32) -> bool {
+        self.creased[h as usize]
+    }
+
+    pub fn set_creased(&mut self, h: u32, creased: bool) {
+        self.creased[h as usize] = creased;
+        let twin = self.twin(h);
+        self.creased[twin as usize] = creased;
+    }
+
+    pub fn half_edges(&self) -> u32 {
+        self.twins.len() as u32
+    }
+
+    pub fn vertices(&self) -> u32 {
+        self.outgoing.len() as u32
+    }
+
+    /// The half-edges that begin at a vertex, clockwise seen from outside.
+    pub fn around(&self, v: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.outgoing[v as usize];
+        let mut at = first;
+        // A vertex of more than this many is broken.
+        let mut left = if first == NONE { 0 } else { self.twins.len() };
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let h = at;
+            at = next(self.twin(h));
+            left = if at == first { 0 } else { left - 1 };
+            Some(h)
+        })
+    }
+
+    pub fn valence(&self, v: u32) -> usize {
+        self.around(v).count()
+    }
+
+    /// The half-edge from one vertex to another.
+    pub fn between(&self, a: u32, b: u32) -> Option<u32> {
+        self.around(a).find(|&h| self.to(h) == b)
+    }
+
+    /// Number of creased edges at a vertex.
+    pub fn creases_at(&self, v: u32) -> usize {
+        self.around(v).filter(|&h| self.is_creased(h)).count()
+    }
+
+    fn pair(&mut self, h: u32, twin: u32) {
+        (self.twins[h as usize], self.twins[twin as usize]) = (twin, h);
+        let creased = self.creased[h as usize] || self.creased[twin as usize];
+        (self.creased[h as usize], self.creased[twin as usize]) = (creased, creased);
+    }
+
+    /// Whether an edge can be turned into the one between its opposite corners.
+    pub fn can_flip(&self, h: u32) -> bool {
+        let twin = self.twin(h);
+        let (c, d) = (self.opposite(h), self.opposite(twin));
+        !self.is_creased(h)
+            && c != d
+            && self.valence(self.from(h)) > 3
+            && self.valence(self.to(h)) > 3
+            && self.between(c, d).is_none()
+    }
+
+    /// Turns an edge. Triangles (a, b, c) and (b, a, d) become (c, a, d) and (d, b, c); the edge
+    /// keeps its number and runs from d to c.
+    pub fn flip(&mut self, h: u32) {
+        let twin = self.twin(h);
+        let (a, b) = (self.from(h), self.to(h));
+        let (c, d) = (self.opposite(h), self.opposite(twin));
+        let (bc, ca) = (next(h), previous(h));
+        let (ad, db) = (next(twin), previous(twin));
+        let outer = [bc, ca, ad, db].map(|side| (self.twin(side), self.is_creased(side)));
+        let (t, s) = (h as usize / 3, twin as usize / 3);
+        let (h0, t0) = (h, twin);
+        // Triangle t: d -> c -> a, h from d to c. Triangle s: c -> d -> b, twin from c to d.
+        let set = |this: &mut Self, h: u32, corner: u32| {
+            this.triangles[h as usize / 3][h as usize % 3] = corner;
+        };
+        set(self, h0, d);
+        set(self, next(h0), c);
+        set(self, previous(h0), a);
+        set(self, t0, c);
+        set(self, next(t0), d);
+        set(self, previous(t0), b);
+        for k in 0..3 {
+            self.creased[3 * t + k] = false;
+            self.creased[3 * s + k] = false;
+        }
+        let sides = [previous(t0), next(h0), previous(h0), next(t0)];
+        for ((side, (twin, creased)), _) in sides.into_iter().zip(outer).zip(0..) {
+            self.twins[side as usize] = twin;
+            self.twins[twin as usize] = side;
+            self.creased[side as usize] = creased;
+            self.creased[twin as usize] = creased;
+        }
+        // b -> c is previous(twin), c -> a is next(h), a -> d is previous(h), d -> b next(twin).
+        self.outgoing[a as usize] = previous(h0);
+        self.outgoing[b as usize] = previous(t0);
+        self.outgoing[c as usize] = next(h0);
+        self.outgoing[d as usize] = next(t0);
+    }
+
+    /// Puts a vertex into an edge; both halves of a creased edge are creased. Gives the vertex.
+    pub fn split(&mut self, h: u32) -> u32 {
+        let twin = self.twin(h);
+        let (b, c, d) = (self.to(h), self.opposite(h), self.opposite(twin));
+        let creased = self.is_creased(h);
+        let v = self.outgoing.len() as u32;
+        let (t, s) = (self.triangles.len() as u32, self.triangles.len() as u32 + 1);
+        // (a, b, c) becomes (a, v, c) and (v, b, c); (b, a, d) becomes (v, a, d) and (b, v, d).
+        let (bc, db) = (next(h), previous(twin));
+        let outer = [bc, db].map(|side| (self.twin(side), self.is_creased(side)));
+        self.triangles.push([v, b, c]);
+        self.triangles.push([b, v, d]);
+        self.twins.extend([NONE; 6]);
+        self.creased.extend([false; 6]);
+        self.triangles[next(h) as usize / 3][next(h) as usize % 3] = v;
+        self.triangles[twin as usize / 3][twin as usize % 3] = v;
+        let ((bc_twin, bc_creased), (db_twin, db_creased)) = (outer[0], outer[1]);
+        self.creased[bc as usize] = false;
+        self.creased[db as usize] = false;
+        let (vb, new_bc, cv) = (3 * t, 3 * t + 1, 3 * t + 2);
+        let (bv, vd, new_db) = (3 * s, 3 * s + 1, 3 * s + 2);
+        self.pair(vb, bv);
+        self.creased[vb as usize] = creased;
+        self.creased[bv as usize] = creased;
+        self.creased[new_bc as usize] = bc_creased;
+        self.creased[new_db as usize] = db_creased;
+        self.pair(new_bc, bc_twin);
+        self.pair(cv, bc);
+        self.pair(new_db, db_twin);
+        self.pair(vd, db);
+        // `h` runs from a to v now, its twin from v to a.
+        self.outgoing.push(vb);
+        self.outgoing[b as usize] = bv;
+        self.outgoing[c as usize] = cv;
+        self.outgoing[d as usize] = new_db;
+        v
+    }
+
+    /// Whether the start of a half-edge can be moved into its end: the two have no neighbours in
+    /// common but the corners opposite of the edge, which keep three triangles.
+    pub fn can_collapse(&self, h: u32) -> bool {
+        let twin = self.twin(h);
+        let (v, w) = (self.from(h), self.to(h));
+        let (c, d) = (self.opposite(h), self.opposite(twin));
+        if c == d || self.valence(c) <= 3 || self.valence(d) <= 3 {
+            return false;
+        }
+        let is_neighbour = |x: u32| self.around(w).any(|g| self.to(g) == x);
+        self.around(v).filter(|&g| is_neighbour(self.to(g))).count() == 2
+    }
+
+    /// Moves the start of a half-edge into its end, and removes the two triangles in between.
+    pub fn collapse(&mut self, h: u32) {
+        let twin = self.twin(h);
+        let (v, w) = (self.from(h), self.to(h));
+        let (c, d) = (self.opposite(h), self.opposite(twin));
+        let ring: Vec<u32> = self.around(v).collect();
+        let [wc, cv] = [next(h), previous(h)].map(|side| self.twin(side));
+        let [vd, dw] = [next(twin), previous(twin)].map(|side| self.twin(side));
+        for g in ring {
+            self.triangles[g as usize / 3][g as usize % 3] = w;
+        }
+        // Creases of the removed triangles pass on to the sides that are left.
+        for side in [next(h), previous(h), next(twin), previous(twin)] {
+            if self.is_creased(side) {
+                let outer = self.twin(side);
+                self.creased[outer as usize] = true;
+            }
+        }
+        self.pair(wc, cv);
+        self.pair(vd, dw);
+        self.triangles[h as usize / 3] = [NONE; 3];
+        self.triangles[twin as usize / 3] = [NONE; 3];
+        self.outgoing[v as usize] = NONE;
+        // wc is the outer half-edge from c to w, cv that from v (now w) to c; vd from d, dw from w.
+        self.outgoing[w as usize] = cv;
+        self.outgoing[c as usize] = wc;
+        self.outgoing[d as usize] = vd;
+    }
+
+    /// Leaves removed triangles and vertices out, and gives the old numbers of the vertices.
+    pub fn compact(&self) -> (Vec<[u32; 3]>, Vec<u32>) {
+        let kept: Vec<u32> = (0..self.vertices()).filter(|&v| self.is_used(v)).collect();
+        let mut number = vec![NONE; self.outgoing.len()];
+        for (new, &old) in kept.iter().enumerate() {
+            number[old as usize] = new as u32;
+        }
+        let alive = self.triangles.iter().filter(|t| t[0] != NONE);
+        (alive.map(|t| t.map(|v| number[v as usize])).collect(), kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mesh::generate::{Resolution, Sphere, SphereBase};
+
+    /// Checks everything that is to hold, and gives the number of triangles.
+    fn check(c: &Connectivity) -> usize {
+        let mut alive = 0;
+        for h in 0..c.half_edges() {
+            if !c.is_alive(h) {
+                continue;
+            }
+            let twin = c.twin(h);
+            assert!(c.is_alive(twin));
+            assert_eq!(c.twin(twin), h);
+            assert_eq!((c.from(h), c.to(h)), (c.to(twin), c.from(twin)));
+            assert_eq!(c.is_creased(h), c.is_creased(twin));
+            alive += 1;
+        }
+        for v in 0..c.vertices() {
+            c.around(v).for_each(|h| assert_eq!(c.from(h), v));
+        }
+        let (triangles, kept) = c.compact();
+        assert!(Connectivity::new(kept.len(), triangles.clone()).is_some());
+        // A sphere stays one.
+        assert_eq!(kept.len() + alive / 3, alive / 2 + 2);
+        alive / 3
+    }
+
+    #[test]
+    fn random_changes_keep_a_sphere_closed() {
+        let resolution = Resolution::Elements(128);
+        let sphere = Sphere { radius: 1.0, base: SphereBase::Octahedron, resolution };
+        let sphere = sphere.build().unwrap();
+        let mut c = Connectivity::new(sphere.vertices.len(), sphere.triangles).unwrap();
+        let creased: Vec<u32> = (0..40).map(|k| 7 * k).collect();
+        creased.iter().for_each(|&h| c.set_creased(h, true));
+        let mut count = check(&c);
+        let mut state = 5u64;
+        let mut done = [0; 3];
+        for _ in 0..3000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let h = ((state >> 33) % u64::from(c.half_edges())) as u32;
+            if !c.is_alive(h) {
+                continue;
+            }
+            match state >> 61 {
+                0 | 1 => {
+                    c.split(h);
+                    count += 2;
+                    done[0] += 1;
+                }
+                2 | 3 if c.can_flip(h) => {
+                    c.flip(h);
+                    done[1] += 1;
+                }
+                4.. if c.can_collapse(h) => {
+                    c.collapse(h);
+                    count -= 2;
+                    done[2] += 1;
+                }
+                _ => {}
+            }
+            assert_eq!(check(&c), count);
+        }
+        assert!(done.iter().all(|n| *n > 50), "{done:?}");
+    }
+
+    #[test]
+    fn open_or_pinched_surfaces_are_refused() {
+        let tetrahedron = vec![[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
+        assert!(Connectivity::new(4, tetrahedron.clone()).is_some());
+        assert!(Connectivity::new(4, tetrahedron[..3].to_vec()).is_none());
+        let mut turned = tetrahedron.clone();
+        turned[0] = [0, 1, 2];
+        assert!(Connectivity::new(4, turned).is_none());
+        // Two that share a vertex.
+        let other = tetrahedron.iter().map(|t| t.map(|v| if v == 0 { 0 } else { v + 3 }));
+        let pinched = tetrahedron.iter().copied().chain(other).collect();
+        assert!(Connectivity::new(7, pinched).is_none());
+    }
+}

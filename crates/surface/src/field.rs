@@ -1,0 +1,158 @@
+//! What meshing asks of a surface: where it is, and its normal.
+
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
+
+/// Smooth pieces of a surface, as level sets of functions that exist beyond them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Feature {
+    /// At a distance from a sphere, inwards.
+    Sphere { centre: Vector, radius: f64 },
+    /// At a distance from a circle.
+    Circle { centre: Vector, axis: Vector, radius: f64 },
+    /// At a distance from a point.
+    Point(Vector),
+    /// A smooth surface.
+    Smooth,
+}
+
+/// A point on a surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Foot {
+    pub point: Vector,
+    /// Outward unit normal.
+    pub normal: Vector,
+    /// The piece that the point is on.
+    pub feature: Feature,
+}
+
+/// The boundary of a solid.
+///
+/// Values on the points of a lattice are asked for in bulk, so that a fast sum may have them.
+pub(crate) trait Field: Sync {
+    /// Positive inside and negative outside; next to the surface about the distance to it.
+    fn value(&self, x: Vector) -> f64;
+
+    /// The values at many points.
+    fn values(&self, points: &[Vector], values: &mut Vec<f64>) {
+        values.clear();
+        values.extend(points.iter().map(|x| self.value(*x)));
+    }
+
+    /// Whether the surface is known not to come within `radius` of `centre`.
+    fn is_far(&self, centre: Vector, radius: f64) -> bool;
+
+    /// The point of the surface next to `x`, about, which is close to the surface; `None` if it is
+    /// not found.
+    fn foot(&self, x: Vector) -> Option<Foot>;
+
+    /// Where the level sets of two or three features meet, next to `x`.
+    fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector>;
+
+    /// The tips of the surface that are single points.
+    fn tips(&self) -> Vec<Vector> {
+        Vec::new()
+    }
+
+    /// Box around the surface.
+    fn bounds(&self) -> [Vector; 2];
+
+    /// A length that details of the surface have: a typical radius of curvature.
+    fn detail(&self) -> f64;
+
+    /// Distance from the features at which the surface lies.
+    fn level(&self) -> f64;
+
+    /// Greatest curvature at a point of a smooth surface without features.
+    fn curvature(&self, _x: Vector) -> f64 {
+        0.0
+    }
+
+    /// Smallest length by which points are told apart.
+    fn resolution(&self) -> f64;
+
+    /// Whether a point is on the surface.
+    fn is_on(&self, x: Vector) -> bool {
+        self.value(x).abs() <= self.resolution()
+    }
+}
+
+impl Feature {
+    /// Distance from the skeleton (positive inside the solid) and its gradient.
+    fn distance(&self, x: Vector) -> Option<(f64, Vector)> {
+        let along = |from: Vector| {
+            let length = norm(from);
+            (length > 0.0).then(|| (length, scale(1.0 / length, from)))
+        };
+        match *self {
+            Self::Sphere { centre, radius } => {
+                let (length, out) = along(sub(x, centre))?;
+                Some((radius - length, scale(-1.0, out)))
+            }
+            Self::Circle { centre, axis, radius } => {
+                let from = sub(x, centre);
+                let flat = sub(from, scale(dot(from, axis), axis));
+                let (_, out) = along(flat)?;
+                along(sub(from, scale(radius, out)))
+            }
+            Self::Point(point) => along(sub(x, point)),
+            Self::Smooth => None,
+        }
+    }
+
+    /// The outward normal of the level set through a point.
+    pub fn normal(&self, x: Vector) -> Option<Vector> {
+        self.distance(x).map(|(_, gradient)| scale(-1.0, gradient))
+    }
+}
+
+/// Steps of Newton's method.
+const STEPS: usize = 30;
+
+/// Newton's method for a point at a distance `level` from all of two or three features; steps are
+/// the shortest that fulfil the linear equations.
+pub(crate) fn meet(features: &[Feature], level: f64, x: Vector, resolution: f64) -> Option<Vector> {
+    let mut at = x;
+    for _ in 0..STEPS {
+        let mut rows = [[0.0; 3]; 3];
+        let mut off = [0.0; 3];
+        for (k, feature) in features.iter().enumerate() {
+            let (distance, gradient) = feature.distance(at)?;
+            (off[k], rows[k]) = (distance - level, gradient);
+        }
+        let worst = off.iter().fold(0.0, |worst: f64, x| worst.max(x.abs()));
+        if worst <= 0.25 * resolution {
+            return Some(at);
+        }
+        let step = match features.len() {
+            2 => {
+                let c = dot(rows[0], rows[1]);
+                let determinant = 1.0 - c * c;
+                if determinant < 1e-12 {
+                    return None;
+                }
+                let a = (off[0] - c * off[1]) / determinant;
+                let b = (off[1] - c * off[0]) / determinant;
+                add(scale(a, rows[0]), scale(b, rows[1]))
+            }
+            3 => solve(rows, off)?,
+            _ => return None,
+        };
+        at = sub(at, step);
+    }
+    None
+}
+
+/// Solves three equations by Cramer's rule.
+fn solve(rows: [Vector; 3], right: Vector) -> Option<Vector> {
+    use mesh::vector::cross;
+    let [a, b, c] = rows;
+    let determinant = dot(a, cross(b, c));
+    if determinant.abs() < 1e-9 {
+        return None;
+    }
+    let sum = add(
+        add(scale(right[0], cross(b, c)), scale(right[1], cross(c, a))),
+        scale(right[2], cross(a, b)),
+    );
+    Some(scale(1.0 / determinant, sum))
+}

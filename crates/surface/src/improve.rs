@@ -1,0 +1,234 @@
+//! Triangles with small angles, one by one: the change that helps most is made.
+
+use crate::arcs::frame;
+use crate::connectivity::{next, previous};
+use crate::field::Field;
+use crate::shape::{Shape, Tag, quality};
+use mesh::vector::{Vector, add, dot, norm, scale, sub};
+
+/// Rounds over all bad triangles.
+const ROUNDS: usize = 20;
+
+/// From this round on creases may be given up.
+const PATIENCE: usize = 6;
+
+/// A change must make the worst triangle better by this factor.
+const GAIN: f64 = 1.02;
+
+/// And by this.
+const LEAST: f64 = 0.002;
+
+/// Shares of the mean edge by which vertices are moved to try.
+const STEPS: [f64; 4] = [0.3, 0.15, 0.07, 0.03];
+
+/// Directions in which they are.
+const DIRECTIONS: usize = 8;
+
+/// A change of triangles.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Flip(u32),
+    Collapse(u32),
+    Move(u32, (Vector, Vector, Tag)),
+    /// The corner opposite of an edge moves into the edge.
+    Press(u32, (Vector, Vector, Tag)),
+    Split(u32, (Vector, Vector, Tag)),
+}
+
+impl<F: Field> Shape<'_, F> {
+    /// Makes triangles whose smallest angle has a sine below `goal` better; gives the number left.
+    pub fn improve(&mut self, goal: f64) -> usize {
+        let mut left = usize::MAX;
+        for round in 0..ROUNDS {
+            let mut bad: Vec<(f64, u32)> = (0..self.mesh.triangles.len() as u32)
+                .filter(|&t| self.mesh.is_alive(3 * t))
+                .map(|t| (self.quality(t), t))
+                .filter(|(quality, _)| *quality < goal)
+                .collect();
+            left = bad.len();
+            bad.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let mut changed = false;
+            for (_, t) in bad {
+                if self.mesh.is_alive(3 * t) && self.quality(t) < goal {
+                    changed |= self.improve_one(t, goal, round >= PATIENCE);
+                }
+            }
+            if !changed && round >= PATIENCE {
+                break;
+            }
+        }
+        left
+    }
+
+    fn improve_one(&mut self, t: u32, goal: f64, force: bool) -> bool {
+        let mut best: Option<(f64, Change)> = None;
+        // Gains are relative to the worst triangle that a change replaces.
+        let mut offer = |after: Option<f64>, before: f64, change: Change| {
+            if let Some(after) = after
+                && after > GAIN * before + LEAST
+                && best.is_none_or(|(gain, _)| after.min(goal) - before > gain)
+            {
+                best = Some((after.min(goal) - before, change));
+            }
+        };
+        let triangle = |h: u32| self.quality(h / 3);
+        for h in 3 * t..3 * t + 3 {
+            let twin = self.mesh.twin(h);
+            let two = triangle(h).min(triangle(twin));
+            offer(self.flipped_quality(h), two, Change::Flip(h));
+            for side in [h, twin] {
+                let v = self.mesh.from(side);
+                if force || self.keeps_creases(side) {
+                    let longest = 2.5 * self.wanted(side);
+                    offer(
+                        self.collapsed_quality(side, longest),
+                        self.ring_quality(v),
+                        Change::Collapse(side),
+                    );
+                }
+            }
+            if let Some((after, new)) = self.press(h, force) {
+                let apex = self.mesh.opposite(h);
+                offer(Some(after), self.ring_quality(apex).min(two), Change::Press(h, new));
+            }
+            let v = self.mesh.from(h);
+            if let Some((after, new)) = self.best_move(v, force) {
+                offer(Some(after), self.ring_quality(v), Change::Move(v, new));
+            }
+            if let Some((after, new)) = self.split_quality(h) {
+                offer(Some(after), two, Change::Split(h, new));
+            }
+        }
+        let Some((_, change)) = best else {
+            return false;
+        };
+        match change {
+            Change::Flip(h) => self.mesh.flip(h),
+            Change::Collapse(h) => self.mesh.collapse(h),
+            Change::Move(v, new) => self.put(v, new),
+            Change::Split(h, new) => {
+                self.split(h, new);
+            }
+            Change::Press(h, new) => {
+                let apex = self.mesh.opposite(h);
+                let v = self.split(h, new);
+                let into = self.mesh.between(apex, v);
+                match into.filter(|&g| self.mesh.can_collapse(g)) {
+                    Some(g) => self.mesh.collapse(g),
+                    None => {
+                        // Back to what was there.
+                        if let Some(g) = self.mesh.between(v, self.mesh.from(h)) {
+                            self.mesh.collapse(g);
+                        }
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    /// The best place for a vertex around where it is.
+    fn best_move(&self, v: u32, force: bool) -> Option<(f64, (Vector, Vector, Tag))> {
+        let tag = self.tags[v as usize];
+        if tag == Tag::Corner && !force {
+            return None;
+        }
+        let at = self.places[v as usize];
+        let lengths: Vec<f64> = self.mesh.around(v).map(|h| self.length(h)).collect();
+        let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
+        let [a, b] = frame(self.normals[v as usize]);
+        let mut best: Option<(f64, (Vector, Vector, Tag))> = None;
+        for step in STEPS {
+            for k in 0..DIRECTIONS {
+                let angle = std::f64::consts::TAU * k as f64 / DIRECTIONS as f64;
+                let (sin, cos) = angle.sin_cos();
+                let to = add(at, scale(step * mean, add(scale(cos, a), scale(sin, b))));
+                let Some(new) = self.offered(v, to, force) else {
+                    continue;
+                };
+                if norm(sub(new.0, at)) > mean {
+                    continue;
+                }
+                if let Some(after) = self.moved_quality(v, new.0, |_| false)
+                    && best.is_none_or(|(found, _)| after > found)
+                    && self.suits(v, new)
+                {
+                    best = Some((after, new));
+                }
+            }
+        }
+        best
+    }
+
+    /// Where a vertex gets to, off its crease if it is forced.
+    fn offered(&self, v: u32, to: Vector, force: bool) -> Option<(Vector, Vector, Tag)> {
+        if force && !self.is_smooth(v) {
+            let foot = self.field.foot(to)?;
+            return Some((foot.point, foot.normal, Tag::Smooth(foot.feature)));
+        }
+        self.pulled(v, to)
+    }
+
+    /// Whether the triangles around a vertex would face the way of its new normal.
+    fn suits(&self, v: u32, (place, normal, tag): (Vector, Vector, Tag)) -> bool {
+        !matches!(tag, Tag::Smooth(_))
+            || self.mesh.around(v).all(|h| {
+                let [b, c] =
+                    [next(h), previous(h)].map(|g| self.places[self.mesh.from(g) as usize]);
+                let area = crate::shape::area_normal([place, b, c]);
+                dot(area, normal) > 0.1 * norm(area)
+            })
+    }
+
+    /// What is left if the corner opposite of an edge moves into it.
+    fn press(&self, h: u32, force: bool) -> Option<(f64, (Vector, Vector, Tag))> {
+        let twin = self.mesh.twin(h);
+        let apex = self.mesh.opposite(h);
+        if !self.is_smooth(apex) && !force {
+            return None;
+        }
+        let (a, b) =
+            (self.places[self.mesh.from(h) as usize], self.places[self.mesh.to(h) as usize]);
+        let edge = sub(b, a);
+        let share = dot(sub(self.places[apex as usize], a), edge) / dot(edge, edge);
+        if !(0.15..=0.85).contains(&share) {
+            return None;
+        }
+        let new = self.point_on(h, share)?;
+        let d = self.places[self.mesh.opposite(twin) as usize];
+        let halves = quality([new.0, a, d]).min(quality([b, new.0, d]));
+        let around = self.moved_quality(apex, new.0, |g| g / 3 == h / 3)?;
+        let old = crate::shape::area_normal([b, a, d]);
+        let kept = [[new.0, a, d], [b, new.0, d]]
+            .iter()
+            .all(|t| dot(crate::shape::area_normal(*t), old) > 0.0);
+        (kept && self.suits_new(apex, new)).then_some((halves.min(around), new))
+    }
+
+    fn suits_new(&self, v: u32, (_, normal, tag): (Vector, Vector, Tag)) -> bool {
+        !matches!(tag, Tag::Smooth(_))
+            || dot(normal, self.normals[v as usize]) > 0.0
+            || !self.is_smooth(v)
+    }
+
+    /// What a split leaves.
+    fn split_quality(&self, h: u32) -> Option<(f64, (Vector, Vector, Tag))> {
+        let twin = self.mesh.twin(h);
+        let longest = |h: u32| {
+            let length = self.length(h);
+            length >= self.length(next(h)) && length >= self.length(previous(h))
+        };
+        if !longest(h) {
+            return None;
+        }
+        let new = self.middle(h)?;
+        let [a, b, c, d] =
+            [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h), self.mesh.opposite(twin)]
+                .map(|v| self.places[v as usize]);
+        let parts = [[a, new.0, c], [new.0, b, c], [new.0, a, d], [b, new.0, d]];
+        let faces = [h, twin].into_iter().all(|h| self.quality(h / 3) > 0.0);
+        let kept = faces && self.split_fits(h, new.0);
+        kept.then(|| (parts.iter().map(|part| quality(*part)).fold(1.0, f64::min), new))
+    }
+}

@@ -1,0 +1,275 @@
+//! A first mesh: marching tetrahedra on a body-centred cubic lattice.
+//!
+//! Each tetrahedron has at most two triangles, inside of it, with corners on its sides: so the
+//! surface is closed, manifold and free of crossings for any values at the nodes. Its sides lie
+//! between nodes next to each other of one cubic lattice (7 directions with those between the two
+//! lattices), and all tetrahedra are alike.
+
+use crate::error::Error;
+use crate::field::Field;
+use mesh::vector::{Vector, add, cross, dot, scale, sub};
+use rayon::prelude::*;
+
+/// Cells of the lattice along the side of a block.
+const BLOCK: i64 = 4;
+
+/// Most blocks that are looked at.
+const MOST_BLOCKS: f64 = 4e8;
+
+/// Most triangles of the first mesh.
+const MOST_TRIANGLES: f64 = 4e7;
+
+/// Triangles in a block that the surface goes through: about 13 on the square of the constant.
+const PER_BLOCK: f64 = 200.0;
+
+/// Halvings of an interval at most, and when it is short enough relative to the lattice.
+const HALVINGS: usize = 60;
+const SHORT: f64 = 1e-3;
+
+/// How far a point may move off its side when it is put on the surface, in lattice constants.
+const MOVED: f64 = 0.05;
+
+/// Vertices on the surface, and triangles.
+pub(crate) struct FirstMesh {
+    pub vertices: Vec<Vector>,
+    pub triangles: Vec<[u32; 3]>,
+}
+
+/// A lattice over the bounds of a field.
+struct Lattice {
+    origin: Vector,
+    /// Half the lattice constant: nodes have coordinates that are all even or all odd.
+    half: f64,
+    /// Nodes along the first two directions, for numbers of nodes.
+    count: [i64; 2],
+}
+
+/// A side of a tetrahedron that the surface goes through.
+#[derive(Clone, Copy)]
+struct Cut {
+    key: u64,
+    inner: [i32; 3],
+    outer: [i32; 3],
+    values: [f64; 2],
+}
+
+/// What the surface has in one block.
+struct Part {
+    cuts: Vec<Cut>,
+    triangles: Vec<[u32; 3]>,
+}
+
+/// The surface of a field on a lattice with a given constant, moved by a share of it.
+pub(crate) fn first_mesh(
+    field: &impl Field,
+    constant: f64,
+    shift: f64,
+) -> Result<FirstMesh, Error> {
+    let [low, high] = field.bounds();
+    let origin = low.map(|x| x - (2.0 + shift) * constant);
+    let side = BLOCK as f64 * constant;
+    let blocks: [f64; 3] =
+        std::array::from_fn(|k| ((high[k] + 2.0 * constant - origin[k]) / side).ceil());
+    let all = blocks.iter().product::<f64>();
+    if all.is_nan() || all > MOST_BLOCKS {
+        return Err(Error::TooMany { expected: all, limit: MOST_BLOCKS });
+    }
+    let blocks = blocks.map(|n| n as i64);
+    let [nx, ny] = [0, 1].map(|k| 2 * BLOCK * blocks[k] + 8);
+    let lattice = Lattice { origin, half: 0.5 * constant, count: [nx, ny] };
+    let radius = 0.5 * side * 3f64.sqrt() + constant;
+    let is_active = |&block: &i64| {
+        let at = [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]];
+        let centre = std::array::from_fn(|k| origin[k] + (at[k] as f64 + 0.5) * side);
+        !field.is_far(centre, radius)
+    };
+    let active: Vec<i64> = (0..all as i64).into_par_iter().filter(is_active).collect();
+    let expected = active.len() as f64 * PER_BLOCK;
+    if expected > MOST_TRIANGLES {
+        return Err(Error::TooMany { expected, limit: MOST_TRIANGLES });
+    }
+    let part = |&block: &i64| {
+        let at = [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]];
+        lattice.block(field, at.map(|b| 2 * BLOCK * b))
+    };
+    let parts: Vec<Part> =
+        active.par_iter().map(part).filter(|part| !part.triangles.is_empty()).collect();
+    let mut cuts: Vec<Cut> = parts.iter().flat_map(|part| part.cuts.iter().copied()).collect();
+    cuts.par_sort_unstable_by_key(|cut| cut.key);
+    cuts.dedup_by_key(|cut| cut.key);
+    let vertices = cuts.par_iter().map(|cut| lattice.root(field, cut)).collect();
+    let number = |part: &Part| -> Vec<[u32; 3]> {
+        let find = |cut: &Cut| cuts.partition_point(|other| other.key < cut.key) as u32;
+        let numbers: Vec<u32> = part.cuts.iter().map(find).collect();
+        part.triangles.iter().map(|t| t.map(|v| numbers[v as usize])).collect()
+    };
+    let triangles: Vec<_> = parts.par_iter().map(number).collect();
+    Ok(FirstMesh { vertices, triangles: triangles.concat() })
+}
+
+impl Lattice {
+    fn point(&self, node: [i32; 3]) -> Vector {
+        std::array::from_fn(|k| self.origin[k] + f64::from(node[k]) * self.half)
+    }
+
+    /// A number for the side between two nodes, whichever way around.
+    fn key(&self, a: [i32; 3], b: [i32; 3]) -> u64 {
+        let reversed = |v: &[i32; 3]| [v[2], v[1], v[0]];
+        let (low, high) = if reversed(&a) < reversed(&b) { (a, b) } else { (b, a) };
+        let [x, y, z] = low.map(|x| i64::from(x) + 2);
+        let node = x + self.count[0] * (y + self.count[1] * z);
+        let step: [i32; 3] = std::array::from_fn(|k| high[k] - low[k]);
+        let direction = match step {
+            [2, 0, 0] => 0,
+            [0, 2, 0] => 1,
+            [0, 0, 2] => 2,
+            [x, y, _] => 3 + u64::from(x > 0) + 2 * u64::from(y > 0),
+        };
+        node as u64 * 8 + direction
+    }
+
+    /// The triangles of the tetrahedra at the even nodes of a block.
+    fn block(&self, field: &impl Field, first: [i64; 3]) -> Part {
+        let first = first.map(|x| x as i32);
+        // Even nodes from 0 to 2 BLOCK, odd ones from -1 to 2 BLOCK + 1.
+        let [evens, odds] = [BLOCK as i32 + 1, BLOCK as i32 + 2];
+        let nodes = |count: i32, start: i32| {
+            (0..count * count * count).map(move |n| {
+                let at = [n % count, n / count % count, n / count / count];
+                std::array::from_fn(|k| first[k] + start + 2 * at[k])
+            })
+        };
+        let points: Vec<Vector> =
+            nodes(evens, 0).chain(nodes(odds, -1)).map(|node| self.point(node)).collect();
+        let mut values = Vec::with_capacity(points.len());
+        field.values(&points, &mut values);
+        let mut part = Part { cuts: Vec::new(), triangles: Vec::new() };
+        if values.iter().all(|v| *v > 0.0) || !values.iter().any(|v| *v > 0.0) {
+            return part;
+        }
+        let value = |node: [i32; 3]| {
+            let [x, y, z] = std::array::from_fn(|k| node[k] - first[k]);
+            let index = if x & 1 == 0 {
+                x / 2 + evens * (y / 2 + evens * (z / 2))
+            } else {
+                let [x, y, z] = [x, y, z].map(|x| (x + 1) / 2);
+                evens * evens * evens + x + odds * (y + odds * z)
+            };
+            values[index as usize]
+        };
+        let mut corners: Vec<[Cut; 3]> = Vec::new();
+        for node in nodes(evens - 1, 0) {
+            for k in 0..3 {
+                let (u, v) = ((k + 1) % 3, (k + 2) % 3);
+                let mut end = node;
+                end[k] += 2;
+                let ring = [[-1, -1], [1, -1], [1, 1], [-1, 1]].map(|[s, t]| {
+                    let mut at = node;
+                    at[k] += 1;
+                    at[u] += s;
+                    at[v] += t;
+                    at
+                });
+                for side in 0..4 {
+                    let tetrahedron = [node, end, ring[side], ring[(side + 1) % 4]];
+                    self.cut(tetrahedron, tetrahedron.map(value), &mut corners);
+                }
+            }
+        }
+        part.cuts = corners.as_flattened().to_vec();
+        part.cuts.sort_unstable_by_key(|cut| cut.key);
+        part.cuts.dedup_by_key(|cut| cut.key);
+        let find = |cut: &Cut| part.cuts.partition_point(|other| other.key < cut.key) as u32;
+        part.triangles = corners.iter().map(|t| [0, 1, 2].map(|k| find(&t[k]))).collect();
+        part
+    }
+
+    /// Adds the triangles of a tetrahedron.
+    fn cut(&self, nodes: [[i32; 3]; 4], values: [f64; 4], found: &mut Vec<[Cut; 3]>) {
+        let (mut inner, mut outer) = ([0; 4], [0; 4]);
+        let (mut inners, mut outers) = (0, 0);
+        for k in 0..4 {
+            if values[k] > 0.0 {
+                inner[inners] = k;
+                inners += 1;
+            } else {
+                outer[outers] = k;
+                outers += 1;
+            }
+        }
+        let cut = |i: usize, o: usize| Cut {
+            key: self.key(nodes[i], nodes[o]),
+            inner: nodes[i],
+            outer: nodes[o],
+            values: [values[i], values[o]],
+        };
+        let mut push = |triangle: [Cut; 3]| {
+            // Twice the middles of the sides; the normal must point from within outwards.
+            let middle = |cut: &Cut| -> Vector {
+                std::array::from_fn(|k| f64::from(cut.inner[k] + cut.outer[k]))
+            };
+            let [a, b, c] = [0, 1, 2].map(|k| middle(&triangle[k]));
+            let out: Vector =
+                std::array::from_fn(|k| f64::from(triangle[0].outer[k] - triangle[0].inner[k]));
+            let [p, q, r] = triangle;
+            found.push(if dot(cross(sub(b, a), sub(c, a)), out) > 0.0 {
+                [p, q, r]
+            } else {
+                [p, r, q]
+            });
+        };
+        match inners {
+            1 => push([0, 1, 2].map(|k| cut(inner[0], outer[k]))),
+            3 => push([0, 1, 2].map(|k| cut(inner[k], outer[0]))),
+            2 => {
+                let [a, b] = [inner[0], inner[1]];
+                let [c, d] = [outer[0], outer[1]];
+                let corners = [cut(a, c), cut(a, d), cut(b, d), cut(b, c)];
+                push([corners[0], corners[1], corners[2]]);
+                push([corners[0], corners[2], corners[3]]);
+            }
+            _ => {}
+        }
+    }
+
+    /// The point of the surface on a side: an interval with different signs at its ends is made
+    /// shorter by the regula falsi (Illinois variant), then its point is put on the surface.
+    fn root(&self, field: &impl Field, cut: &Cut) -> Vector {
+        let (a, b) = (self.point(cut.inner), self.point(cut.outer));
+        let at = |t: f64| add(a, scale(t, sub(b, a)));
+        let [mut low, mut high] = [0.0, 1.0];
+        let [mut inside, mut outside] = cut.values;
+        let mut t = 0.5;
+        for step in 0..HALVINGS {
+            let fast = step % 4 != 3 && inside - outside > 0.0;
+            t = if fast {
+                low + (high - low) * inside / (inside - outside)
+            } else {
+                0.5 * (low + high)
+            };
+            let value = field.value(at(t));
+            if value > 0.0 {
+                (low, inside) = (t, value);
+                outside *= 0.5;
+            } else {
+                (high, outside) = (t, value);
+                inside *= 0.5;
+            }
+            let point = at(t);
+            if field.is_on(point) {
+                return point;
+            }
+            if value.abs() < SHORT * self.half || high - low < SHORT {
+                let foot = field.foot(point);
+                let near = |x: Vector| {
+                    let moved = sub(x, point);
+                    dot(moved, moved).sqrt() < 2.0 * MOVED * self.half
+                };
+                if let Some(foot) = foot.filter(|foot| near(foot.point)) {
+                    return foot.point;
+                }
+            }
+        }
+        at(t)
+    }
+}

@@ -1,0 +1,43 @@
+//! Triangle meshes of molecular surfaces, made of atoms.
+//!
+//! ```
+//! use surface::{Atom, Options, molecular};
+//!
+//! let atoms = [[0.0, 0.0, 0.0], [1.5, 0.0, 0.0]].map(|centre| Atom { centre, radius: 1.7 });
+//! let surface = molecular(&atoms, &Options::default())?;
+//! assert_eq!(surface.info.parts.len(), 1);
+//! assert!(surface.info.min_angle() >= 15.0);
+//! # Ok::<(), surface::Error>(())
+//! ```
+//!
+//! A surface is the boundary of a solid that a field describes (`field`): by exact distances from
+//! where probes can be (`offset`, over `arcs` and `cells`), or by a sum of Gaussian functions
+//! (`gaussian`). A first mesh comes from a lattice (`lattice`); edges are put along creases
+//! (`crease`), triangles get their size (`remesh`) and shape (`improve`), by changes that keep the
+//! surface closed (`connectivity`, `shape`). At last areas and volumes are
+//! measured (`measure`), bodies and cavities told apart (`parts`), and triangles made curved
+//! (`curved`). Equations are in docs/math.md, "Molecular surfaces".
+
+mod arcs;
+mod balls;
+mod build;
+mod cells;
+mod connectivity;
+mod crease;
+mod curved;
+mod error;
+mod field;
+mod gaussian;
+mod improve;
+mod lattice;
+mod measure;
+mod offset;
+mod options;
+mod parts;
+mod remesh;
+mod shape;
+
+pub use build::{Info, Surface, molecular};
+pub use error::Error;
+pub use options::{Atom, Cavities, Kind, Options, Resolution};
+pub use parts::{Filled, Part, PartKind};

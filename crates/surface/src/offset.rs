@@ -1,0 +1,361 @@
+//! Surfaces at a distance from the region that probes can reach: solvent excluded, solvent
+//! accessible and van der Waals surfaces.
+//!
+//! With balls of radii R_i around the atoms, probes can have their centres in the region A of all
+//! points outside of the balls. The solid is what is at least `level` away from A: with `level` the
+//! radius of the probe it is what no probe covers, with 0 the union of the balls (docs/math.md,
+//! "Molecular surfaces"). The point of A next to a point x inside a ball is on the sphere in which
+//! x is deepest, or else on an arc of a circle in which two spheres intersect.
+
+use crate::arcs::{Arc, TOUCHING, arcs};
+use crate::balls::Ball;
+use crate::cells::{Cells, Place};
+use crate::field::{self, Feature, Field, Foot};
+use mesh::vector::{Vector, add, norm, scale, sub};
+
+/// Points are on the surface if they are this near, relative to the mean radius.
+const ON: f64 = 1e-9;
+
+/// Side of the cells of the lists, relative to the mean radius.
+const CELL: f64 = 0.25;
+
+/// Width of the band around the surface in which values are distances, relative to the same.
+const BAND: f64 = 0.5;
+
+/// Width of what is known around the balls, relative to the details: blocks of the lattice have
+/// smaller radii.
+const MARGIN: f64 = 1.7;
+
+/// Steps to a point of the surface.
+const STEPS: usize = 12;
+
+/// The field of a union of balls.
+pub(crate) struct Offset {
+    balls: Vec<Ball>,
+    arcs: Vec<Arc>,
+    cells: Cells,
+    level: f64,
+    mean: f64,
+    band: f64,
+    /// A ball covers what is deeper in it than this.
+    touching: f64,
+}
+
+/// The point of A next to a point.
+struct Centre {
+    distance: f64,
+    point: Vector,
+    feature: Feature,
+}
+
+impl Offset {
+    pub fn new(balls: Vec<Ball>, level: f64) -> Self {
+        let mean = balls.iter().map(|ball| ball.radius).sum::<f64>() / balls.len() as f64;
+        let arcs = arcs(&balls);
+        let band = BAND * mean;
+        let margin = MARGIN * (mean - level).max(0.1 * mean);
+        let cells = Cells::new(&balls, &arcs, CELL * mean, margin, level + band);
+        Self { balls, arcs, cells, level, mean, band, touching: 10.0 * TOUCHING * mean }
+    }
+
+    /// The ball in which a point is deepest, with the depth.
+    fn deepest(&self, cell: usize, x: Vector) -> (f64, usize) {
+        let mut best = (f64::MIN, usize::MAX);
+        for &i in self.cells.balls(cell) {
+            let ball = &self.balls[i as usize];
+            let depth = ball.radius - norm(sub(x, ball.centre));
+            if depth > best.0 {
+                best = (depth, i as usize);
+            }
+        }
+        best
+    }
+
+    /// Whether no ball covers a point of a sphere.
+    fn is_accessible(&self, point: Vector) -> bool {
+        self.cells.cell(point).is_none_or(|cell| match self.cells.place(cell) {
+            Place::Outside => true,
+            Place::Deep => false,
+            Place::Near => self.deepest(cell, point).0 <= self.touching,
+        })
+    }
+
+    /// The point of A next to a point at a `depth` of more than 0 in a ball.
+    fn centre(&self, cell: usize, x: Vector, depth: f64, ball: usize) -> Option<Centre> {
+        let Ball { centre, radius } = self.balls[ball];
+        let from = sub(x, centre);
+        let length = norm(from);
+        if length > 0.0 {
+            let point = add(centre, scale(radius / length, from));
+            if self.is_accessible(point) {
+                let feature = Feature::Sphere { centre, radius };
+                return Some(Centre { distance: depth, point, feature });
+            }
+        }
+        let mut best: Option<(crate::arcs::Nearest, usize)> = None;
+        for &i in self.cells.arcs(cell) {
+            let nearest = self.arcs[i as usize].nearest(x);
+            if best.is_none_or(|(best, _)| nearest.distance < best.distance) {
+                best = Some((nearest, i as usize));
+            }
+        }
+        best.map(|(nearest, i)| {
+            let Arc { centre, axis, radius, .. } = self.arcs[i];
+            let feature = if nearest.is_end {
+                Feature::Point(nearest.point)
+            } else {
+                Feature::Circle { centre, axis, radius }
+            };
+            Centre { distance: nearest.distance, point: nearest.point, feature }
+        })
+    }
+
+    /// The point where the surface of a ball is next to `x`, and the normal.
+    fn on_ball(&self, ball: usize, x: Vector) -> Option<Foot> {
+        let Ball { centre, radius } = self.balls[ball];
+        let from = sub(x, centre);
+        let length = norm(from);
+        (length > 0.0).then(|| {
+            let normal = scale(1.0 / length, from);
+            let point = add(centre, scale(radius - self.level, normal));
+            Foot { point, normal, feature: Feature::Sphere { centre, radius } }
+        })
+    }
+
+    /// [`Field::foot`] of a union of balls: the ball in which a point is deepest decides.
+    fn foot_of_union(&self, x: Vector) -> Option<Foot> {
+        let mut at = x;
+        for _ in 0..STEPS {
+            let cell = self.cells.cell(at)?;
+            let (_, ball) = self.deepest(cell, at);
+            if ball == usize::MAX {
+                return None;
+            }
+            let foot = self.on_ball(ball, at)?;
+            if self.is_accessible(foot.point) {
+                return Some(foot);
+            }
+            at = foot.point;
+        }
+        // Next to a circle, and on it at last.
+        let cell = self.cells.cell(at)?;
+        let (_, ball) = self.deepest(cell, at);
+        let nearest = self.cells.arcs(cell).iter().map(|&i| self.arcs[i as usize].nearest(at));
+        let nearest = nearest.min_by(|a, b| a.distance.total_cmp(&b.distance))?;
+        let foot = self.on_ball(ball, nearest.point)?;
+        Some(Foot { point: nearest.point, ..foot })
+    }
+}
+
+impl Field for Offset {
+    fn value(&self, x: Vector) -> f64 {
+        let outside = -self.level - self.band;
+        let Some(cell) = self.cells.cell(x) else {
+            return outside;
+        };
+        match self.cells.place(cell) {
+            Place::Outside => outside,
+            Place::Deep => self.band,
+            Place::Near => {
+                let (depth, ball) = self.deepest(cell, x);
+                if depth <= 0.0 || depth - self.level > self.band {
+                    return depth.min(self.level + self.band) - self.level;
+                }
+                let centre = self.centre(cell, x, depth, ball);
+                centre.map_or(self.band, |c| (c.distance - self.level).min(self.band))
+            }
+        }
+    }
+
+    fn is_far(&self, centre: Vector, radius: f64) -> bool {
+        let Some(cell) = self.cells.cell(centre) else {
+            // The grid has a margin around the balls.
+            return false;
+        };
+        let slack = radius + self.cells.half_diagonal();
+        let depth = self.cells.depth(cell);
+        match self.cells.place(cell) {
+            Place::Outside => self.cells.is_clear(slack),
+            Place::Deep => depth - slack > self.level,
+            Place::Near => {
+                let value = self.value(centre);
+                depth - slack > self.level
+                    || depth + slack < 0.0
+                    || (value.abs() > radius && value.abs() < self.band)
+            }
+        }
+    }
+
+    fn foot(&self, x: Vector) -> Option<Foot> {
+        if self.level == 0.0 {
+            return self.foot_of_union(x);
+        }
+        let mut at = x;
+        let mut found: Option<Foot> = None;
+        for _ in 0..STEPS {
+            let cell = self.cells.cell(at)?;
+            if self.cells.place(cell) != Place::Near {
+                return None;
+            }
+            let (depth, ball) = self.deepest(cell, at);
+            if ball == usize::MAX {
+                return None;
+            }
+            if depth <= 0.0 {
+                at = self.on_ball(ball, at)?.point;
+                continue;
+            }
+            let centre = self.centre(cell, at, depth, ball)?;
+            if (centre.distance - self.level).abs() <= 0.5 * self.resolution() {
+                let normal = match found {
+                    // The direction that the point was found along has no rounding of its own.
+                    Some(foot) if foot.feature == centre.feature => foot.normal,
+                    _ => scale(1.0 / centre.distance, sub(centre.point, at)),
+                };
+                return Some(Foot { point: at, normal, feature: centre.feature });
+            }
+            if centre.distance.is_nan() || centre.distance <= 0.0 {
+                return None;
+            }
+            let inward = scale(1.0 / centre.distance, sub(at, centre.point));
+            at = add(centre.point, scale(self.level, inward));
+            found = Some(Foot { point: at, normal: scale(-1.0, inward), feature: centre.feature });
+        }
+        None
+    }
+
+    fn meet(&self, features: &[Feature], x: Vector) -> Option<Vector> {
+        let at = field::meet(features, self.level, x, self.resolution())?;
+        // Of a union the circles are on the surface; others must not come before it.
+        self.is_on(at).then_some(at)
+    }
+
+    /// Where a probe that rolls around two atoms cuts through their axis: the surface ends in two
+    /// cones.
+    fn tips(&self) -> Vec<Vector> {
+        let mut tips = Vec::new();
+        for arc in &self.arcs {
+            let square = (self.level - arc.radius) * (self.level + arc.radius);
+            if square > 0.0 && arc.cosine <= 0.0 {
+                for sign in [-1.0, 1.0] {
+                    let tip = add(arc.centre, scale(sign * square.sqrt(), arc.axis));
+                    if self.is_on(tip) {
+                        tips.push(tip);
+                    }
+                }
+            }
+        }
+        tips
+    }
+
+    fn bounds(&self) -> [Vector; 2] {
+        let end = |k: usize, sign: f64| {
+            let of = |ball: &Ball| sign * (ball.centre[k] + sign * (ball.radius - self.level));
+            sign * self.balls.iter().map(of).fold(f64::MIN, f64::max)
+        };
+        [std::array::from_fn(|k| end(k, -1.0)), std::array::from_fn(|k| end(k, 1.0))]
+    }
+
+    fn detail(&self) -> f64 {
+        self.mean - self.level
+    }
+
+    fn level(&self) -> f64 {
+        self.level
+    }
+
+    fn resolution(&self) -> f64 {
+        ON * self.mean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mesh::vector::dot;
+
+    fn ball(centre: Vector, radius: f64) -> Ball {
+        Ball { centre, radius }
+    }
+
+    /// The distance to A by brute force: points on all spheres that no ball covers.
+    fn distance_by_points(balls: &[Ball], x: Vector) -> f64 {
+        let count = 20_000;
+        let mut best = f64::MAX;
+        for (i, ball) in balls.iter().enumerate() {
+            for n in 0..count {
+                let z = 1.0 - (2 * n + 1) as f64 / count as f64;
+                let angle = n as f64 * 2.399_963_229_728_653;
+                let out = (1.0 - z * z).sqrt();
+                let direction = [out * angle.cos(), out * angle.sin(), z];
+                let point = add(ball.centre, scale(ball.radius, direction));
+                let covered = balls.iter().enumerate().any(|(j, other)| {
+                    j != i && norm(sub(point, other.centre)) < other.radius - 1e-9
+                });
+                if !covered {
+                    best = best.min(norm(sub(point, x)));
+                }
+            }
+        }
+        best
+    }
+
+    #[test]
+    fn values_are_distances_from_where_probes_can_be() {
+        let balls = vec![
+            ball([0.0, 0.0, 0.0], 3.0),
+            ball([1.5, 0.3, 0.1], 2.8),
+            ball([0.4, 2.6, 0.3], 3.1),
+            ball([4.2, 2.0, -0.8], 2.6),
+        ];
+        let field = Offset::new(balls.clone(), 1.4);
+        let mut compared = 0;
+        for k in 0..60 {
+            let t = k as f64;
+            let x =
+                [3.0 * (1.3 * t).sin() + 1.0, 3.0 * (2.1 * t).cos() + 1.0, 2.0 * (0.7 * t).sin()];
+            let value = field.value(x);
+            if value.abs() < 0.99 * field.band && value > -1.3 {
+                compared += 1;
+                let expected = distance_by_points(&balls, x) - 1.4;
+                // The points are 0.04 to 0.08 apart, so the distance is at most about 0.03 longer.
+                assert!(
+                    (value..value + 0.03).contains(&(expected + 1e-9)),
+                    "{x:?} {value} {expected}"
+                );
+            }
+        }
+        assert!(compared > 15, "{compared}");
+    }
+
+    #[test]
+    fn feet_are_on_the_surface_with_their_normals() {
+        let balls = vec![
+            ball([0.0, 0.0, 0.0], 3.0),
+            ball([2.5, 0.3, 0.1], 2.8),
+            ball([0.4, 2.6, 0.3], 3.1),
+        ];
+        for level in [0.0, 1.4] {
+            let field = Offset::new(balls.clone(), level);
+            for k in 0..500 {
+                let t = k as f64;
+                let x = [
+                    2.0 * (1.3 * t).sin() + 1.0,
+                    2.0 * (2.1 * t).cos() + 1.0,
+                    3.0 * (0.7 * t).sin(),
+                ];
+                if field.value(x).abs() < 0.3 {
+                    let foot = field.foot(x).unwrap();
+                    assert!(field.is_on(foot.point));
+                    // Steps along the normal change the value by as much.
+                    for step in [1e-4, -1e-4] {
+                        let beside = add(foot.point, scale(step, foot.normal));
+                        let found = field.value(beside) + step;
+                        assert!(found.abs() < 1e-7, "{level} {found:e} {foot:?}");
+                    }
+                    assert!((dot(foot.normal, foot.normal) - 1.0).abs() < 1e-12);
+                }
+            }
+        }
+    }
+}

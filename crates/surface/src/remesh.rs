@@ -1,0 +1,308 @@
+//! Triangles of the wanted size and of good shape: edges are split, collapsed and turned, and
+//! vertices moved over the surface.
+
+use crate::connectivity::{next, previous};
+use crate::field::{Feature, Field};
+use crate::shape::{Shape, Tag, quality};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+use rayon::prelude::*;
+
+/// Edges longer than this times the wanted length are split, shorter ones collapsed.
+const LONG: f64 = 1.4;
+const SHORT: f64 = 0.75;
+
+/// Edges shorter than this are tiny, relative to the lattice constant.
+const TINY: f64 = 0.35;
+
+/// Triangles of less quality (sine of 3 degrees), and those that face the wrong way, are looked at
+/// one by one in a first mesh.
+const WRONG: f64 = 0.05;
+
+/// Longest edges relative to the least radius of curvature.
+const CURVED: f64 = 0.85;
+
+/// Least wanted length relative to the greatest.
+const SMALLEST: f64 = 0.12;
+
+/// How much wanted lengths may differ relative to the distance.
+const GRADING: f64 = 0.4;
+
+/// Edges along which a small length has an effect.
+const GRADINGS: usize = 8;
+
+/// Sine of the angle that collapses may leave (17 degrees), if the old ones are better.
+const LEFT: f64 = 0.3;
+
+/// Rounds of all changes.
+const ROUNDS: usize = 6;
+
+/// The curvature of the circle in which two spheres meet; 0 of other creases.
+fn bending(pair: [Feature; 2]) -> f64 {
+    let [Feature::Sphere { centre: a, radius: r }, Feature::Sphere { centre: b, radius: s }] = pair
+    else {
+        return 0.0;
+    };
+    let distance = norm(sub(b, a));
+    let along = 0.5 * (distance + (r - s) * (r + s) / distance);
+    1.0 / ((r - along) * (r + along)).max(0.0).sqrt()
+}
+
+impl<F: Field> Shape<'_, F> {
+    /// Makes the wanted lengths: `side`, less where the surface is strongly curved.
+    pub fn set_sizes(&mut self, side: f64) {
+        let size = |v: usize| {
+            let curvature = match self.tags[v] {
+                Tag::Smooth(feature) => self.curvature(feature, self.places[v]),
+                Tag::Crease(pair) => {
+                    let of = |feature| self.curvature(feature, self.places[v]);
+                    of(pair[0]).max(of(pair[1])).max(bending(pair))
+                }
+                Tag::Corner => 0.0,
+            };
+            side.min(CURVED / curvature).max(SMALLEST * side)
+        };
+        self.sizes = (0..self.places.len()).into_par_iter().map(size).collect();
+        self.grade();
+    }
+
+    /// Makes wanted lengths smaller where they differ too much from those nearby.
+    pub fn grade(&mut self) {
+        for _ in 0..GRADINGS {
+            let graded = |v: u32| {
+                let near = self
+                    .mesh
+                    .around(v)
+                    .map(|h| self.sizes[self.mesh.to(h) as usize] + GRADING * self.length(h));
+                near.fold(self.sizes[v as usize], f64::min)
+            };
+            let sizes: Vec<f64> = (0..self.mesh.vertices()).into_par_iter().map(graded).collect();
+            if sizes == self.sizes {
+                break;
+            }
+            self.sizes = sizes;
+        }
+    }
+
+    /// The greatest curvature of the surface at a point of a feature.
+    fn curvature(&self, feature: Feature, x: Vector) -> f64 {
+        let level = self.field.level();
+        match feature {
+            Feature::Sphere { radius, .. } => 1.0 / (radius - level),
+            Feature::Point(_) => 1.0 / level,
+            Feature::Circle { centre, axis, radius } => {
+                let from = sub(x, centre);
+                let flat = norm(sub(from, scale(dot(from, axis), axis)));
+                // The normal's part away from the axis, over the distance from it.
+                let across = ((radius - flat) / level).abs() / flat;
+                across.max(1.0 / level)
+            }
+            Feature::Smooth => self.field.curvature(x),
+        }
+    }
+
+    /// Removes what a first mesh has of tiny edges, and finds the places that it is too coarse for:
+    /// triangles that do not face as the surface does at their corners close a thin neck or gap.
+    /// Their vertices stay where they are.
+    pub fn tidy(&mut self) {
+        self.collapse_tiny();
+        self.improve(WRONG);
+        self.freeze();
+    }
+
+    /// Keeps the vertices of triangles that do not face as the surface does where they are.
+    pub fn freeze(&mut self) {
+        for t in 0..self.mesh.triangles.len() as u32 {
+            if !self.mesh.is_alive(3 * t) {
+                continue;
+            }
+            let corners = self.mesh.triangles[t as usize];
+            if !self.faces(corners, self.corners(t)) {
+                for v in corners {
+                    if self.is_smooth(v) {
+                        self.tags[v as usize] = Tag::Corner;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Removes edges that are much shorter than the lattice constant.
+    pub fn collapse_tiny(&mut self) {
+        for _ in 0..2 {
+            self.collapse_short(TINY);
+            self.flip_all();
+        }
+    }
+
+    /// All rounds.
+    pub fn remesh(&mut self) {
+        for short in [0.5, 0.65] {
+            self.collapse_short(short);
+        }
+        self.rounds(ROUNDS);
+    }
+
+    /// Some rounds.
+    pub fn rounds(&mut self, rounds: usize) {
+        for round in 0..rounds {
+            self.split_long();
+            self.collapse_short(SHORT);
+            self.flip_all();
+            self.smooth(if round + 1 < rounds { 1 } else { 3 });
+        }
+        self.flip_all();
+    }
+
+    fn split_long(&mut self) {
+        for _ in 0..4 {
+            let long: Vec<(u32, (Vector, Vector, Tag))> = (0..self.mesh.half_edges())
+                .into_par_iter()
+                .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h))
+                .filter(|&h| self.length(h) > LONG * self.wanted(h))
+                .filter_map(|h| Some((h, self.middle(h)?)))
+                .collect();
+            if long.is_empty() {
+                break;
+            }
+            let before = self.mesh.half_edges();
+            for (h, middle) in long {
+                // Longest edges of both triangles alone, or shapes go bad.
+                let longest = |h: u32| self.length(next(h)).max(self.length(previous(h)));
+                let twin = self.mesh.twin(h);
+                if self.length(h) > 0.9 * longest(h).max(longest(twin))
+                    && self.split_fits(h, middle.0)
+                {
+                    self.split(h, middle);
+                }
+            }
+            if self.mesh.half_edges() == before {
+                break;
+            }
+        }
+    }
+
+    /// Collapses edges shorter than a share of the wanted length.
+    pub fn collapse_short(&mut self, share: f64) {
+        for h in 0..self.mesh.half_edges() {
+            if !self.mesh.is_alive(h) || h > self.mesh.twin(h) {
+                continue;
+            }
+            let wanted = self.wanted(h);
+            if self.length(h) < share * wanted {
+                let twin = self.mesh.twin(h);
+                if !self.try_collapse(h, LONG * wanted) {
+                    self.try_collapse(twin, LONG * wanted);
+                }
+            }
+        }
+    }
+
+    fn try_collapse(&mut self, h: u32, longest: f64) -> bool {
+        if !self.keeps_creases(h) {
+            return false;
+        }
+        let Some(left) = self.collapsed_quality(h, longest) else {
+            return false;
+        };
+        // Among tiny triangles a bad one more does no harm: it goes with the next edge.
+        let is_tiny = self.length(h) < TINY * self.wanted(h);
+        if !is_tiny && left < LEFT && left < self.ring_quality(self.mesh.from(h)) {
+            return false;
+        }
+        self.mesh.collapse(h);
+        true
+    }
+
+    /// Turns edges while that makes triangles better.
+    pub fn flip_all(&mut self) {
+        for _ in 0..4 {
+            let mut turned = 0;
+            for h in 0..self.mesh.half_edges() {
+                if self.mesh.is_alive(h) && h < self.mesh.twin(h) && self.try_flip(h) {
+                    turned += 1;
+                }
+            }
+            if turned * 500 < self.mesh.half_edges() {
+                break;
+            }
+        }
+    }
+
+    /// Moves vertices to the middle of their neighbours, as far as triangles do not get worse.
+    pub fn smooth(&mut self, times: usize) {
+        for _ in 0..times {
+            let moves: Vec<Option<(Vector, Vector, Tag)>> = (0..self.mesh.vertices())
+                .into_par_iter()
+                .map(|v| {
+                    self.mesh.is_used(v).then(|| self.pulled(v, self.middle_of_ring(v)?)).flatten()
+                })
+                .collect();
+            for (v, new) in (0..).zip(moves) {
+                if let Some(new) = new {
+                    self.try_move(v, new, 0.5);
+                }
+            }
+        }
+    }
+
+    /// Moves a vertex unless its worst triangle gets worse and worse than `enough`.
+    fn try_move(&mut self, v: u32, new: (Vector, Vector, Tag), enough: f64) -> bool {
+        let old = (self.places[v as usize], self.normals[v as usize], self.tags[v as usize]);
+        let now = self.ring_quality(v);
+        let Some(moved) = self.moved_quality(v, new.0, |_| false) else {
+            return false;
+        };
+        if moved < now && moved < enough {
+            return false;
+        }
+        self.put(v, new);
+        let faces = |h: u32| self.faces(self.mesh.triangles[h as usize / 3], self.corners(h / 3));
+        if !self.mesh.around(v).all(faces) {
+            self.put(v, old);
+            return false;
+        }
+        true
+    }
+
+    /// Where a vertex is pulled to: the middle of the triangles around it, or of its neighbours
+    /// along a crease.
+    fn middle_of_ring(&self, v: u32) -> Option<Vector> {
+        let at = self.places[v as usize];
+        match self.tags[v as usize] {
+            Tag::Corner => None,
+            Tag::Crease(_) => {
+                let along: Vec<Vector> = self
+                    .mesh
+                    .around(v)
+                    .filter(|&h| self.mesh.is_creased(h))
+                    .map(|h| self.places[self.mesh.to(h) as usize])
+                    .collect();
+                (along.len() == 2).then(|| scale(0.5, add(along[0], along[1])))
+            }
+            Tag::Smooth(_) => {
+                let (mut sum, mut weights) = ([0.0; 3], 0.0);
+                for h in self.mesh.around(v) {
+                    let [a, b, c] = self.corners(h / 3);
+                    // Triangles that are larger than wanted pull.
+                    let size = self.sizes[self.mesh.to(h) as usize];
+                    let weight = norm(cross(sub(b, a), sub(c, a))) / (size * size);
+                    sum = add(sum, scale(weight / 3.0, add(add(a, b), c)));
+                    weights += weight;
+                }
+                let pull = sub(scale(1.0 / weights, sum), at);
+                let normal = self.normals[v as usize];
+                let tangential = sub(pull, scale(dot(pull, normal), normal));
+                Some(add(at, tangential))
+            }
+        }
+    }
+
+    /// The worst quality of all triangles.
+    pub fn worst(&self) -> f64 {
+        (0..self.mesh.triangles.len() as u32)
+            .into_par_iter()
+            .filter(|&t| self.mesh.is_alive(3 * t))
+            .map(|t| quality(self.corners(t)))
+            .reduce(|| 1.0, f64::min)
+    }
+}

@@ -1,0 +1,275 @@
+//! A surface while it is being improved: places and normals of vertices, what they may do, and the
+//! tests that each change of triangles has to pass.
+
+use crate::connectivity::{Connectivity, next, previous};
+use crate::field::{Feature, Field, Foot};
+use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
+
+/// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
+const FACING: f64 = 0.2;
+
+/// The same between a triangle's normals before and after a change.
+const TURNING: f64 = 0.2;
+
+/// The same for the parts of a triangle that is split.
+const SPLIT: f64 = 0.4;
+
+/// Triangles with a smallest angle of a smaller sine have no normal that says much.
+const SLIVER: f64 = 0.05;
+
+/// What a vertex may do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Tag {
+    /// Move over the surface.
+    Smooth(Feature),
+    /// Move along a crease, where two features meet.
+    Crease([Feature; 2]),
+    /// Nothing.
+    Corner,
+}
+
+/// A surface that changes.
+pub(crate) struct Shape<'a, F> {
+    pub field: &'a F,
+    pub mesh: Connectivity,
+    pub places: Vec<Vector>,
+    /// Outward normals; on creases of one of the sides.
+    pub normals: Vec<Vector>,
+    pub tags: Vec<Tag>,
+    /// Length of edges that is wanted at each vertex.
+    pub sizes: Vec<f64>,
+}
+
+/// Sine of a triangle's smallest angle.
+pub(crate) fn quality([a, b, c]: [Vector; 3]) -> f64 {
+    let (u, v, w) = (sub(b, a), sub(c, b), sub(a, c));
+    let area = norm(cross(u, w));
+    let mut squares = [dot(u, u), dot(v, v), dot(w, w)];
+    squares.sort_unstable_by(f64::total_cmp);
+    let sides = (squares[1] * squares[2]).sqrt();
+    if sides > 0.0 { area / sides } else { 0.0 }
+}
+
+/// The normal of a triangle, not of unit length.
+pub(crate) fn area_normal([a, b, c]: [Vector; 3]) -> Vector {
+    cross(sub(b, a), sub(c, a))
+}
+
+impl<F: Field> Shape<'_, F> {
+    pub fn corners(&self, triangle: u32) -> [Vector; 3] {
+        self.mesh.triangles[triangle as usize].map(|v| self.places[v as usize])
+    }
+
+    pub fn length(&self, h: u32) -> f64 {
+        norm(sub(self.places[self.mesh.to(h) as usize], self.places[self.mesh.from(h) as usize]))
+    }
+
+    /// Length that is wanted of an edge.
+    pub fn wanted(&self, h: u32) -> f64 {
+        0.5 * (self.sizes[self.mesh.from(h) as usize] + self.sizes[self.mesh.to(h) as usize])
+    }
+
+    pub fn is_smooth(&self, v: u32) -> bool {
+        matches!(self.tags[v as usize], Tag::Smooth(_))
+    }
+
+    /// Whether a triangle faces the way that the surface does at its smooth corners, which may be
+    /// elsewhere than they are.
+    pub fn faces(&self, corners: [u32; 3], places: [Vector; 3]) -> bool {
+        let normal = area_normal(places);
+        let length = norm(normal);
+        length > 0.0
+            && corners.iter().all(|&v| {
+                !self.is_smooth(v) || dot(normal, self.normals[v as usize]) > FACING * length
+            })
+    }
+
+    /// The quality of a triangle, 0 if it faces the wrong way.
+    pub fn quality(&self, triangle: u32) -> f64 {
+        let corners = self.corners(triangle);
+        let faces = self.faces(self.mesh.triangles[triangle as usize], corners);
+        if faces { quality(corners) } else { 0.0 }
+    }
+
+    /// The worst quality of the triangles around a vertex.
+    pub fn ring_quality(&self, v: u32) -> f64 {
+        self.mesh.around(v).map(|h| self.quality(h / 3)).fold(1.0, f64::min)
+    }
+
+    /// The worst quality of the triangles around a vertex if it were at `at`, without those that
+    /// `skip` names; `None` if one would turn over.
+    pub fn moved_quality(&self, v: u32, at: Vector, skip: impl Fn(u32) -> bool) -> Option<f64> {
+        let mut worst = 1.0f64;
+        for h in self.mesh.around(v) {
+            if skip(h) {
+                continue;
+            }
+            let ends = [next(h), previous(h)].map(|g| self.mesh.from(g));
+            let [b, c] = ends.map(|v| self.places[v as usize]);
+            let new = [at, b, c];
+            let normal = area_normal(new);
+            let length = norm(normal);
+            if length.is_nan() || length <= 0.0 {
+                return None;
+            }
+            // Exact normals say more than those of triangles, where there are any.
+            let corners = self.mesh.triangles[h as usize / 3];
+            let before = [self.places[v as usize], b, c];
+            if !corners.iter().any(|&v| self.is_smooth(v)) && quality(before) > SLIVER {
+                let old = area_normal(before);
+                if dot(normal, old) < TURNING * length * norm(old) {
+                    return None;
+                }
+            }
+            let agrees = ends.iter().all(|&v| {
+                !self.is_smooth(v) || dot(normal, self.normals[v as usize]) > FACING * length
+            });
+            if !agrees {
+                // What faces the wrong way already may do so for another while.
+                if self.faces(corners, before) {
+                    return None;
+                }
+                worst = 0.0;
+            }
+            worst = worst.min(quality(new));
+        }
+        Some(worst)
+    }
+
+    /// The point of the surface that a vertex gets to if it is pulled to `to`, with its normal and
+    /// tag; it stays on its crease.
+    pub fn pulled(&self, v: u32, to: Vector) -> Option<(Vector, Vector, Tag)> {
+        let at = self.places[v as usize];
+        let reach = 2.0 * norm(sub(to, at)) + self.field.resolution();
+        let near = |point: Vector| norm(sub(point, to)) <= reach;
+        match self.tags[v as usize] {
+            Tag::Corner => None,
+            Tag::Crease(features) => {
+                let point = self.field.meet(&features, to).filter(|&point| near(point))?;
+                Some((point, self.normals[v as usize], self.tags[v as usize]))
+            }
+            Tag::Smooth(_) => {
+                let Foot { point, normal, feature } = self.field.foot(to)?;
+                near(point).then_some((point, normal, Tag::Smooth(feature)))
+            }
+        }
+    }
+
+    /// Puts a vertex at a place.
+    pub fn put(&mut self, v: u32, (place, normal, tag): (Vector, Vector, Tag)) {
+        self.places[v as usize] = place;
+        self.normals[v as usize] = normal;
+        self.tags[v as usize] = tag;
+    }
+
+    /// What a vertex in the middle of an edge would be: on the crease if the edge is.
+    pub fn middle(&self, h: u32) -> Option<(Vector, Vector, Tag)> {
+        self.point_on(h, 0.5)
+    }
+
+    /// What a vertex on an edge would be, at a share of its length.
+    pub fn point_on(&self, h: u32, share: f64) -> Option<(Vector, Vector, Tag)> {
+        let ends = [self.mesh.from(h), self.mesh.to(h)];
+        let [a, b] = ends.map(|v| self.places[v as usize]);
+        let between = add(a, scale(share, sub(b, a)));
+        let near = |point: Vector| norm(sub(point, between)) < 0.5 * norm(sub(b, a));
+        if self.mesh.is_creased(h) {
+            for v in ends {
+                if let Tag::Crease(features) = self.tags[v as usize]
+                    && let Some(point) = self.field.meet(&features, between)
+                    && near(point)
+                {
+                    return Some((point, self.normals[v as usize], self.tags[v as usize]));
+                }
+            }
+            return None;
+        }
+        if ends.iter().all(|&v| self.tags[v as usize] == Tag::Corner) {
+            return None;
+        }
+        let foot = self.field.foot(between).filter(|foot| near(foot.point))?;
+        Some((foot.point, foot.normal, Tag::Smooth(foot.feature)))
+    }
+
+    /// Whether the four triangles of a split would face the way of the two that they replace.
+    pub fn split_fits(&self, h: u32, at: Vector) -> bool {
+        let twin = self.mesh.twin(h);
+        [h, twin].into_iter().all(|h| {
+            let [a, b, c] = [self.mesh.from(h), self.mesh.to(h), self.mesh.opposite(h)]
+                .map(|v| self.places[v as usize]);
+            let old = area_normal([a, b, c]);
+            [[a, at, c], [at, b, c]].into_iter().all(|part| {
+                let new = area_normal(part);
+                dot(new, old) > SPLIT * norm(new) * norm(old)
+            })
+        })
+    }
+
+    /// Puts a new vertex into an edge.
+    pub fn split(&mut self, h: u32, (place, normal, tag): (Vector, Vector, Tag)) -> u32 {
+        let size = self.wanted(h);
+        let v = self.mesh.split(h);
+        self.places.push(place);
+        self.normals.push(normal);
+        self.tags.push(tag);
+        self.sizes.push(size);
+        v
+    }
+
+    /// The worst quality of the two triangles that an edge would have after its flip; `None` if it
+    /// cannot be turned.
+    pub fn flipped_quality(&self, h: u32) -> Option<f64> {
+        if !self.mesh.can_flip(h) {
+            return None;
+        }
+        let twin = self.mesh.twin(h);
+        let (a, b) = (self.mesh.from(h), self.mesh.to(h));
+        let (c, d) = (self.mesh.opposite(h), self.mesh.opposite(twin));
+        let [pa, pb, pc, pd] = [a, b, c, d].map(|v| self.places[v as usize]);
+        if !self.faces([c, a, d], [pc, pa, pd]) || !self.faces([d, b, c], [pd, pb, pc]) {
+            return None;
+        }
+        let [s, t] = [area_normal([pc, pa, pd]), area_normal([pd, pb, pc])];
+        // No fold between the two, nor against what they replace.
+        let old = add(area_normal([pa, pb, pc]), area_normal([pb, pa, pd]));
+        let was_wrong = self.quality(h / 3).min(self.quality(twin / 3)) < SLIVER;
+        let sound = dot(s, t) > -0.2 * norm(s) * norm(t)
+            && (was_wrong || dot(s, old) > 0.0 && dot(t, old) > 0.0);
+        sound.then(|| quality([pc, pa, pd]).min(quality([pd, pb, pc])))
+    }
+
+    /// Turns an edge if that makes its two triangles better.
+    pub fn try_flip(&mut self, h: u32) -> bool {
+        let twin = self.mesh.twin(h);
+        let now = self.quality(h / 3).min(self.quality(twin / 3));
+        let better = self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now);
+        if better {
+            self.mesh.flip(h);
+        }
+        better
+    }
+
+    /// Whether the start of a half-edge may be moved into its end without loss of creases.
+    pub fn keeps_creases(&self, h: u32) -> bool {
+        match self.tags[self.mesh.from(h) as usize] {
+            Tag::Smooth(_) => true,
+            Tag::Crease(_) => self.mesh.is_creased(h),
+            Tag::Corner => false,
+        }
+    }
+
+    /// The worst quality of the triangles that a collapse leaves; `None` if it is not possible.
+    pub fn collapsed_quality(&self, h: u32, longest: f64) -> Option<f64> {
+        let (v, w) = (self.mesh.from(h), self.mesh.to(h));
+        let at = self.places[w as usize];
+        let too_long = self.mesh.around(v).any(|g| {
+            let to = self.places[self.mesh.to(g) as usize];
+            norm(sub(to, at)) > longest
+        });
+        if too_long || !self.mesh.can_collapse(h) {
+            return None;
+        }
+        let twin = self.mesh.twin(h);
+        self.moved_quality(v, at, |g| g / 3 == h / 3 || g / 3 == twin / 3)
+    }
+}
