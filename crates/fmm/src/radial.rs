@@ -51,18 +51,18 @@ impl<T: Real> Radial<T> {
     /// room for p.
     #[inline(always)]
     fn at<V: Simd<Scalar = T>, const B: usize>(&self, u2: [V; B], values: &mut [[V; B]]) {
-        let [mut here, mut above] = self.series.each_ref().map(|series| {
-            let mut sums = [V::zero(); B];
+        // Not by `map`, whose closures would be compiled for any processor.
+        let (mut here, mut above) = ([V::zero(); B], [V::zero(); B]);
+        for (sums, series) in [&mut here, &mut above].into_iter().zip(&self.series) {
             for &c in series.iter().rev() {
                 for b in 0..B {
                     sums[b] = sums[b].mul_add(u2[b], V::splat(c));
                 }
             }
-            sums
-        });
+        }
         values[self.ratios.len()] = here;
         for (n, ratios) in self.ratios.iter().enumerate().rev() {
-            let [first, second] = ratios.map(V::splat);
+            let (first, second) = (V::splat(ratios[0]), V::splat(ratios[1]));
             for b in 0..B {
                 let below = u2[b].mul(second).mul_add(above[b], first.mul(here[b]));
                 (above[b], here[b]) = (here[b], below);

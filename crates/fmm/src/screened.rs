@@ -51,6 +51,10 @@ impl Screening {
     /// being kappa r; r in units of the root's side.
     pub(crate) fn slopes(self, r: f64) -> [f64; 3] {
         let inverse = 1.0 / r;
+        let cube = inverse * inverse * inverse;
+        if !self.is_some() {
+            return [inverse, cube, 3.0 * cube * inverse * inverse];
+        }
         let t = self.root * r;
         let potential = (-t).exp() * inverse;
         let cube = potential * inverse * inverse;

@@ -59,7 +59,7 @@ fn pair_cost(precision: Precision, near: Precision) -> f64 {
 }
 
 /// Time of an exponential and what it is multiplied with, together with a near pair's.
-const SCREENED_PAIR: f64 = 2.5;
+const SCREENED_PAIR: f64 = 3.0;
 
 /// Points in a leaf for which P2P and M2L cost the same: a point has about 27 n near pairs and its
 /// share, 136 / n, of the translations of all levels (docs/math.md, "Cost model").

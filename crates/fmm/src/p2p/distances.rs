@@ -51,8 +51,8 @@ pub(crate) fn screen<V: Simd, const B: usize, const FULL: bool>(
     r2: [V; B],
     inverse: [V; B],
 ) -> Screen<V, B> {
-    let [kappa, per_bit] =
-        [kappa, -kappa * std::f64::consts::LOG2_E].map(|k| V::splat(V::Scalar::of(k)));
+    let per_bit = V::splat(V::Scalar::of(-kappa * std::f64::consts::LOG2_E));
+    let kappa = V::splat(V::Scalar::of(kappa));
     let (mut argument, mut exponent) = (r2, r2);
     for b in 0..B {
         let r = r2[b].mul(inverse[b]);
