@@ -21,7 +21,8 @@ fn surfaces_of_atoms_are_meshes_to_solve_on() {
         assert!(made.stdout.contains(part), "no \"{part}\" in\n{}", made.stdout);
     }
     // Two caps of height 1.7 + 0.75 of the sphere of radius 1.7.
-    let row = made.stdout.lines().find(|line| line.starts_with("molecule ")).unwrap();
+    let mut lines = made.stdout.lines().map(str::trim_start);
+    let row = lines.find(|line| line.starts_with("molecule ")).unwrap();
     let cells: Vec<f64> =
         row.split_whitespace().skip(1).map(|cell| cell.replace(',', "").parse().unwrap()).collect();
     let area = 2.0 * std::f64::consts::TAU * 1.7 * 2.45;

@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     kind: KindArg,
     /// Radius of the probe in angstrom, for surfaces of solvent
-    #[arg(long, value_name = "LENGTH", default_value_t = 1.4)]
+    #[arg(long, value_name = "LENGTH", default_value_t = 1.4, allow_negative_numbers = true)]
     probe: f64,
     /// Triangles per square angstrom [default: 4]
     #[arg(long, value_name = "NUMBER", value_parser = parse_positive, conflicts_with = "elements")]
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t)]
     cavities: CavitiesArg,
     /// Fill cavities of less volume than this, in cubic angstrom
-    #[arg(long, value_name = "VOLUME", default_value_t = 0.0)]
+    #[arg(long, value_name = "VOLUME", default_value_t = 0.0, allow_negative_numbers = true)]
     min_cavity: f64,
     #[command(flatten)]
     target: Target,
