@@ -141,7 +141,9 @@ pub enum StackFault {
     },
     /// No sum of images is good enough.
     #[error(
-        "what layers do to a charge is not a sum of images to that tolerance: {0}; ask for a larger one"
+        "what layers do to a charge is not a sum of images as exact as that: {0} of what the charge itself makes; a solver.tolerance of {tolerance:.0e} would do, or a solver.accuracy of {accuracy:.0e}",
+        tolerance = .0.left * 12.0,
+        accuracy = .0.left * 120.0
     )]
     TooCoarse(bem::TooCoarse),
     /// Nothing between two grounds.
