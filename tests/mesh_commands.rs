@@ -298,6 +298,39 @@ fn defects_load_fail_check_and_stop_solve() {
     assert!(!place.path("bad.out").exists());
 }
 
+/// Of the eight faces of an octahedron one is missing, one there twice and one turned over.
+const BROKEN: &str = "OFF\n7 8 0\n1 0 0\n-1 0 0\n0 1 0\n0 -1 0\n0 0 1\n0 0 -1\n9 9 9\n3 0 2 4\n3 2 1 4\n3 1 4 3\n\
+    3 3 0 4\n3 3 0 4\n3 2 0 5\n3 1 2 5\n3 3 1 5\n";
+
+#[test]
+fn surfaces_are_repaired_with_a_list_of_what_was_done() {
+    let place = Workplace::new("mesh_repair");
+    place.write("broken.off", BROKEN);
+    place.case("broken.toml", "broken.off", "");
+    place.farad("solve broken.toml").fails(3, &["farad mesh repair broken.off"]);
+    let said = place.must("mesh repair broken.off -o whole.msh").stdout;
+    for part in [
+        "left out 1 triangle that lay on another (at (0, -1, 0))",
+        "turned 1 triangle over",
+        "closed 1 hole",
+        "8 triangles, 6 vertices",
+        "OK: the surface is closed",
+    ] {
+        assert!(said.contains(part), "no \"{part}\" in\n{said}");
+    }
+    place.case("whole.toml", "whole.msh", "");
+    place.must("solve whole.toml");
+    let again = place.must("mesh repair whole.msh -o again.msh").stdout;
+    assert!(again.contains("nothing had to be repaired"), "{again}");
+    place.farad("mesh repair broken.off -o whole.msh").fails(6, &["exists already"]);
+    place.farad("mesh repair broken.off -o x.msh --tolerance 2").fails(2, &["between 0 and 0.5"]);
+
+    place.must("mesh generate plate --elements 400 -o plate.msh");
+    let open = ["plate.msh could not be repaired, nothing is written", "the surface is open at"];
+    place.farad("mesh repair plate.msh -o no.msh").fails(3, &open);
+    assert!(!place.path("no.msh").exists());
+}
+
 /// Two triangles of order 2, of which one folds: the middle of a side is beyond its corner.
 const FOLDED: &str = "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n9\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 1 1 0\n\
     5 0.5 2 0\n6 0.5 0.5 0\n7 0 0.5 0\n8 1 0.5 0\n9 0.5 1 0\n$EndNodes\n$Elements\n2\n1 9 2 1 1 1 2 3 5 6 7\n\

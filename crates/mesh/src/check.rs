@@ -96,7 +96,7 @@ fn count(triangles: usize) -> String {
     counted(triangles, "triangle", "triangles")
 }
 
-fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
+pub(crate) fn is_degenerate(corners: [[f64; 3]; 3]) -> bool {
     let [a, b, c] = corners;
     let longest = norm(sub(b, a)).max(norm(sub(c, b))).max(norm(sub(a, c)));
     let height = relative_height(corners);

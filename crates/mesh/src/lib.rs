@@ -37,6 +37,7 @@ mod probe;
 pub mod quality;
 pub mod refine;
 pub mod regions;
+pub mod repair;
 mod sheet;
 pub mod spheres;
 pub mod split;

@@ -173,7 +173,7 @@ pub(crate) fn turn(mesh: &mut Mesh, which: &[bool]) {
 
 /// Finds which triangles to turn so that neighbours face one side; the components where that cannot
 /// be.
-fn align(mesh: &Mesh, topology: &Topology, turned: &mut [bool]) -> Vec<u32> {
+pub(crate) fn align(mesh: &Mesh, topology: &Topology, turned: &mut [bool]) -> Vec<u32> {
     let sides = Sides::of(mesh);
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); mesh.triangles.len()];
     for edge in sides.edges() {

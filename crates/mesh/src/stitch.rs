@@ -68,7 +68,7 @@ pub fn stitch(mesh: &mut Mesh) -> usize {
 }
 
 /// The edges of one triangle, as pairs of vertices.
-fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
+pub(crate) fn open_edges(mesh: &Mesh) -> Vec<[u32; 2]> {
     let sides = Sides::of(mesh);
     let alone = sides.edges().filter(|edge| edge.len() == 1);
     let ends = |edge: &[Side]| {

@@ -75,7 +75,7 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
         }
         Fault::Defects(defects) => (
             format!("the mesh {file} cannot be solved on:\n{defects}"),
-            format!("`farad mesh check {file}` writes the triangles to a VTK file"),
+            format!("`farad mesh repair {file} -o NEW.msh` repairs it; `farad mesh check {file}` writes the triangles to a VTK file"),
         ),
         Fault::Crossing { only_curved: true, .. } if case.smooth.is_some() => (
             format!("in {file}, made curved by [mesh] smooth, {fault}"),
@@ -84,8 +84,9 @@ fn of_mesh(case: &Case, fault: &Fault) -> Option<Failure> {
         Fault::Crossing { .. } => (
             format!("in {file}, {fault}"),
             format!(
-                "move them apart, make them one conductor, or mesh them as one body; `farad mesh check {file}` writes the \
-                 triangles to a VTK file; or {regardless}"
+                "move them apart, make them one conductor, or mesh them as one body: `farad mesh repair {file} -o NEW.msh` \
+                 unites what goes through each other; `farad mesh check {file}` writes the triangles to a VTK file; or \
+                 {regardless}"
             ),
         ),
         Fault::Touching(_) if case.is_list() => (
@@ -190,9 +191,9 @@ pub(super) fn defect(
             at(entry.groups.first().unwrap_or(&entry.name), message).help(match problem {
                 regions::Error::Open { .. } => {
                     "list all groups that the surface consists of, those of conductors that lie in it too; \
-                     or look for holes with `farad mesh check`"
+                     or close holes with `farad mesh repair`; `farad mesh check` shows more"
                 }
-                _ => "`farad mesh check` shows more about the mesh",
+                _ => "`farad mesh check` shows more about the mesh, `farad mesh repair` repairs surfaces that are not quite right",
             })
         }
         Fault::SameSpace { dielectrics: [a, b], .. } => at(&places.dielectrics[*b].name, message)

@@ -67,7 +67,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         return Err(Failure::with_help(
             Exit::BadInput,
             format!("the mesh cannot be solved on:\n{}", report.defects),
-            format!("{where_they_are}; mesh the geometry again without them"),
+            format!(
+                "{where_they_are}; `farad mesh repair` removes them, or mesh the geometry again without them"
+            ),
         ));
     }
     let (mut remarks, mut conditions, mut refused) = (Vec::new(), Vec::new(), None);

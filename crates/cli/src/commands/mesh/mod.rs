@@ -7,6 +7,7 @@ mod generate;
 mod info;
 mod info_json;
 pub(crate) mod refine;
+mod repair;
 
 use clap::Subcommand;
 
@@ -22,6 +23,8 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Write a mesh of any format as a Gmsh mesh
     Convert(convert::Args),
+    /// Repair a surface that is not quite right, with a list of what was done
+    Repair(repair::Args),
     /// Split every triangle into four
     Refine(refine::Args),
     /// Make the mesh of a simple shape
@@ -36,6 +39,7 @@ pub(crate) fn run(command: &Command) -> Result<(), Failure> {
         Command::Info(args) => info::run(args),
         Command::Check(args) => check::run(args),
         Command::Convert(args) => convert::run(args),
+        Command::Repair(args) => repair::run(args),
         Command::Refine(args) => refine::run(args),
         Command::Generate(args) => generate::run(args),
     }
