@@ -225,8 +225,9 @@ fn directions_of(points: &[Vector], at: Vector) -> Box3 {
     Box3 { low: low.map(|x| x - margin), high: high.map(|x| x + margin) }
 }
 
-/// How two flat triangles meet that should not.
-pub(crate) fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
+/// How two flat triangles meet that should not, by exact signs; neighbours do not by their shared
+/// corners alone.
+pub fn meet(s: [Vector; 3], t: [Vector; 3]) -> Option<Meeting> {
     let sides_of_t = t.map(|corner| side(s, corner));
     if apart(sides_of_t) {
         return None;

@@ -45,7 +45,7 @@ impl Arc {
         if dot(flat, self.middle) >= self.cosine * out {
             let direction = if out > 0.0 { scale(1.0 / out, flat) } else { self.middle };
             return Nearest {
-                distance: (out - self.radius).hypot(height),
+                distance: ((out - self.radius).powi(2) + height * height).sqrt(),
                 point: add(self.centre, scale(self.radius, direction)),
                 is_end: false,
             };

@@ -19,6 +19,7 @@ use crate::shape::{Shape, Tag, quality};
 
 /// Lattice constants relative to the details of the surface, at most, and to the triangles' sides.
 const DETAIL: f64 = 0.35;
+const AREA_DETAIL: f64 = 0.5;
 const COARSEST: f64 = 1.5;
 
 /// Lattices that are tried, each finer than the one before by this factor, and moved.
@@ -26,14 +27,13 @@ const ATTEMPTS: usize = 6;
 const FINER_LATTICE: f64 = 0.8;
 const MOVED: f64 = 0.37;
 
-/// Attempts with edges along creases. Later ones leave triangles across creases as they are on the
-/// lattice, where none crosses another one.
-const CUT_ATTEMPTS: usize = 2;
-
 /// Rounds of repairs on one lattice, which go on while they leave at most this share of the bad
 /// triangles.
 const REPAIRS: usize = 5;
 const PROGRESS: f64 = 0.7;
+
+/// Share of bad triangles that repairs are not tried with.
+const HOPELESS: f64 = 0.02;
 
 /// Wanted lengths at bad places are made smaller by this.
 const FINER: f64 = 0.65;
@@ -41,6 +41,11 @@ const FINER: f64 = 0.65;
 /// Angles in degrees: what every triangle must have, and what is tried to reach.
 const LEAST_ANGLE: f64 = 15.0;
 const GOOD_ANGLE: f64 = 25.0;
+
+/// Angles that first meshes have after their vertices were moved, and that no change may make
+/// smaller then.
+const RELAXED_ANGLE: f64 = 18.0;
+const KEPT_ANGLE: f64 = 15.5;
 
 /// Parts of a first mesh with less volume than this, in cubes of the lattice constant, are left
 /// out: the lattice does not show their shape.
@@ -62,7 +67,7 @@ const TRIES: usize = 4;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Surface {
     /// Closed triangles with outward normals, which at cavities point into them. Each part is a
-    /// physical group. Vertices are on the surface.
+    /// physical group. Vertices are on the surface, but for [`Info::off_surface`].
     pub mesh: Mesh,
     /// Outward unit normals of the surface at the vertices, shape (vertices, 3); on creases that of
     /// one of the sides.
@@ -80,11 +85,15 @@ pub struct Info {
     pub filled: Filled,
     /// Bodies and cavities that are too small for the lattice and were left out.
     pub unresolved: usize,
-    /// Vertices where necks or gaps are too narrow for the lattice: the mesh closes them.
+    /// Vertices that stayed where they were put: corners and ends of creases, tips, and those where
+    /// necks or gaps are too narrow for the lattice, which the mesh closes.
     pub closed_places: usize,
+    /// Vertices that are not on the surface, because triangles would cross or have small angles
+    /// there. They are within the lattice constant of it.
+    pub off_surface: usize,
     /// Lattice constant of the first mesh in angstrom.
     pub lattice: f64,
-    /// Lattices that were tried.
+    /// Attempts: in the second and later ones each change was checked for crossings.
     pub attempts: usize,
 }
 
@@ -97,6 +106,9 @@ impl Info {
 
 /// The surface of a molecule: closed, manifold, oriented triangles that do not cross, with angles
 /// of at least 15 degrees and vertices on the surface.
+///
+/// Where the surface touches itself, or is a sheet thinner than its triangles, no such triangles
+/// exist; a few vertices are next to it there ([`Info::off_surface`]).
 ///
 /// The result does not depend on the number of threads.
 ///
@@ -120,8 +132,8 @@ fn of_field<F: Field>(field: &F, options: &Options) -> Result<Surface, Error> {
         Resolution::Density(density) => return of_side(field, side_of(density), options),
         Resolution::Elements(elements) => elements as f64,
     };
-    // The area by a first mesh of a fine lattice.
-    let first = first_shape(field, DETAIL * field.detail(), 0.0)?.0;
+    // The area by a first mesh.
+    let first = first_shape(field, AREA_DETAIL * field.detail(), 0.0, false)?.0;
     let twice_area = |t: &[u32; 3]| {
         let [a, b, c] = t.map(|v| first.places[v as usize]);
         norm(cross(sub(b, a), sub(c, a)))
@@ -153,24 +165,26 @@ fn of_side<F: Field>(field: &F, side: f64, options: &Options) -> Result<Surface,
     let coarsest = (DETAIL * field.detail()).min(COARSEST * side);
     let mut last = Error::Unresolved { side };
     for attempt in 0..ATTEMPTS {
-        let k = attempt as f64;
+        let k = attempt.saturating_sub(1) as f64;
         let lattice = coarsest * FINER_LATTICE.powf(k);
-        let (mut shape, unresolved) = first_shape(field, lattice, MOVED * k)?;
+        let (mut shape, unresolved) = first_shape(field, lattice, MOVED * k, attempt > 0)?;
         if shape.mesh.triangles.is_empty() {
             continue;
         }
-        shape.collapse_tiny();
-        if attempt < CUT_ATTEMPTS {
-            shape.cut_creases();
-            shape.tidy();
-        } else {
-            shape.freeze();
+        if attempt > 0 {
+            shape.watch(side);
+            shape.keep_angles(KEPT_ANGLE.to_radians().sin());
+            shape.settle();
         }
+        shape.collapse_tiny();
+        shape.cut_creases();
+        shape.tidy();
         shape.set_sizes(side);
         shape.remesh();
         match repair(&mut shape, side) {
             Ok(()) => {
                 let attempts = attempt + 1;
+                shape.settle();
                 return Ok(finish(&shape, options, unresolved, side, lattice, attempts));
             }
             Err(error) => last = error,
@@ -184,8 +198,12 @@ fn first_shape<F: Field>(
     field: &F,
     lattice: f64,
     shift: f64,
+    relaxed: bool,
 ) -> Result<(Shape<'_, F>, usize), Error> {
     let mut first = first_mesh(field, lattice, shift)?;
+    if relaxed {
+        first.relax(RELAXED_ANGLE.to_radians().sin());
+    }
     let unresolved = drop_unresolved(&mut first, UNRESOLVED * lattice.powi(3));
     let mesh = Connectivity::new(first.vertices.len(), first.triangles)
         .ok_or(Error::Unresolved { side: lattice })?;
@@ -194,7 +212,8 @@ fn first_shape<F: Field>(
         .par_iter()
         .map(|&x| {
             field.foot(x).map_or((x, [0.0; 3], Tag::Corner), |foot| {
-                (foot.point, foot.normal, Tag::Smooth(foot.feature))
+                let place = if relaxed { x } else { foot.point };
+                (place, foot.normal, Tag::Smooth(foot.feature))
             })
         })
         .collect();
@@ -205,6 +224,7 @@ fn first_shape<F: Field>(
         normals: feet.iter().map(|f| f.1).collect(),
         tags: feet.iter().map(|f| f.2).collect(),
         sizes: vec![lattice; feet.len()],
+        guard: None,
     };
     Ok((shape, unresolved))
 }
@@ -248,7 +268,8 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
         let Some(&first) = bad.first() else {
             return Ok(());
         };
-        if bad.len() as f64 > PROGRESS * before as f64 {
+        let hopeless = bad.len() as f64 > HOPELESS * alive.len() as f64;
+        if hopeless || bad.len() as f64 > PROGRESS * before as f64 {
             let angle = shape.worst().asin().to_degrees();
             let place = shape.corners(first)[0];
             return Err(Error::Quality { side, crossings: crossings.len(), angle, place });
@@ -305,7 +326,12 @@ fn finish<F: Field>(
     let normals = of_used.map(|(&v, _)| shape.normal(v)).collect();
     mesh.drop_unused();
     let closed_places = kept.iter().filter(|&&v| shape.tags[v as usize] == Tag::Corner).count();
-    let info = Info { parts, filled, unresolved, closed_places, lattice, attempts };
+    let is_off = |v: &&u32| {
+        let (at, normal) = (shape.places[**v as usize], shape.normals[**v as usize]);
+        (attempts > 1 || normal == [0.0; 3]) && !shape.field.is_on(at)
+    };
+    let off_surface = kept.par_iter().filter(is_off).count();
+    let info = Info { parts, filled, unresolved, closed_places, off_surface, lattice, attempts };
     Surface { mesh, normals, info }
 }
 

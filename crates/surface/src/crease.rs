@@ -59,13 +59,17 @@ impl<F: Field> Shape<'_, F> {
                 triples.push((cut, self.corner_in(triangle)));
             }
         }
-        let first = self.mesh.vertices();
-        for (h, place, foot, pair) in &cuts {
-            self.split(*h, (*place, foot.normal, Tag::Crease(*pair)));
-        }
-        let vertex = |n: usize| first + n as u32;
+        let vertices: Vec<Option<u32>> = cuts
+            .iter()
+            .map(|(h, place, foot, pair)| {
+                self.checked_split(*h, (*place, foot.normal, Tag::Crease(*pair)))
+            })
+            .collect();
         for (cut, corner) in triples {
-            self.join_three([vertex(cut[0]), vertex(cut[1]), vertex(cut[2])], corner);
+            let [a, b, c] = [cut[0], cut[1], cut[2]].map(|n| vertices[n]);
+            if let (Some(a), Some(b), Some(c)) = (a, b, c) {
+                self.join_three([a, b, c], corner);
+            }
         }
         self.mark_creases();
     }
@@ -130,8 +134,8 @@ impl<F: Field> Shape<'_, F> {
             });
             let fits = || self.moved_quality(v, place, |_| false).is_some_and(|q| q > SNAPPED);
             if self.is_smooth(v) && !crowded && fits() {
-                self.places[v as usize] = place;
-                self.tags[v as usize] = tag;
+                let normal = self.normals[v as usize];
+                self.checked_move(v, (place, normal, tag));
             }
         }
     }
@@ -274,12 +278,14 @@ impl<F: Field> Shape<'_, F> {
         let Some(edge) = edge.filter(|&h| self.mesh.can_flip(h)) else {
             return;
         };
-        self.mesh.flip(edge);
+        if !self.checked_flip(edge) {
+            return;
+        }
         let (Some(place), Some(side)) = (corner, self.mesh.between(p, centre)) else {
             return;
         };
         let normal = self.normals[p as usize];
-        self.split(side, (place, normal, Tag::Corner));
+        self.checked_split(side, (place, normal, Tag::Corner));
     }
 
     /// Moves the nearest vertex into each tip.
@@ -315,8 +321,8 @@ impl<F: Field> Shape<'_, F> {
                 )
             });
             if ring.into_iter().all(|faces| faces) {
-                self.places[v as usize] = tip;
-                self.tags[v as usize] = Tag::Corner;
+                let normal = self.normals[v as usize];
+                self.checked_move(v, (tip, normal, Tag::Corner));
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::connectivity::{next, previous};
 use crate::field::Field;
 use crate::shape::{Shape, Tag, quality};
 use mesh::vector::{Vector, add, dot, norm, scale, sub};
+use rayon::prelude::*;
 
 /// Rounds over all bad triangles.
 const ROUNDS: usize = 20;
@@ -39,8 +40,18 @@ impl<F: Field> Shape<'_, F> {
     /// Makes triangles whose smallest angle has a sine below `goal` better; gives the number left.
     pub fn improve(&mut self, goal: f64) -> usize {
         let mut left = usize::MAX;
+        let mut force = false;
+        // When there was something new at vertices, and when triangles were tried in vain.
+        let mut clock = 1u32;
+        let mut news: Vec<u32> = Vec::new();
+        let mut tried: Vec<u32> = Vec::new();
         for round in 0..ROUNDS {
+            if round >= PATIENCE && !force {
+                force = true;
+                tried.clear();
+            }
             let mut bad: Vec<(f64, u32)> = (0..self.mesh.triangles.len() as u32)
+                .into_par_iter()
                 .filter(|&t| self.mesh.is_alive(3 * t))
                 .map(|t| (self.quality(t), t))
                 .filter(|(quality, _)| *quality < goal)
@@ -49,26 +60,48 @@ impl<F: Field> Shape<'_, F> {
             bad.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             let mut changed = false;
             for (_, t) in bad {
-                if self.mesh.is_alive(3 * t) && self.quality(t) < goal {
-                    changed |= self.improve_one(t, goal, round >= PATIENCE);
+                if !self.mesh.is_alive(3 * t) || self.quality(t) >= goal {
+                    continue;
+                }
+                news.resize(self.places.len(), 1);
+                tried.resize(self.mesh.triangles.len(), 0);
+                let corners = self.mesh.triangles[t as usize];
+                let last = corners.iter().map(|&v| news[v as usize]).max();
+                if last.is_some_and(|last| last <= tried[t as usize]) {
+                    continue;
+                }
+                let near: Vec<u32> = corners
+                    .iter()
+                    .flat_map(|&v| self.mesh.around(v).map(|h| self.mesh.to(h)))
+                    .collect();
+                if self.improve_one(t, goal, force) {
+                    clock += 1;
+                    changed = true;
+                    news.resize(self.places.len(), clock);
+                    near.into_iter().for_each(|v| news[v as usize] = clock);
+                } else {
+                    tried[t as usize] = clock;
                 }
             }
-            if !changed && round >= PATIENCE {
-                break;
+            if !changed {
+                if force {
+                    break;
+                }
+                force = true;
+                tried.clear();
             }
         }
         left
     }
 
     fn improve_one(&mut self, t: u32, goal: f64, force: bool) -> bool {
-        let mut best: Option<(f64, Change)> = None;
+        let mut offers: Vec<(f64, Change)> = Vec::new();
         // Gains are relative to the worst triangle that a change replaces.
         let mut offer = |after: Option<f64>, before: f64, change: Change| {
             if let Some(after) = after
                 && after > GAIN * before + LEAST
-                && best.is_none_or(|(gain, _)| after.min(goal) - before > gain)
             {
-                best = Some((after.min(goal) - before, change));
+                offers.push((after.min(goal) - before, change));
             }
         };
         let triangle = |h: u32| self.quality(h / 3);
@@ -99,33 +132,15 @@ impl<F: Field> Shape<'_, F> {
                 offer(Some(after), two, Change::Split(h, new));
             }
         }
-        let Some((_, change)) = best else {
-            return false;
-        };
-        match change {
-            Change::Flip(h) => self.mesh.flip(h),
-            Change::Collapse(h) => self.mesh.collapse(h),
-            Change::Move(v, new) => self.put(v, new),
-            Change::Split(h, new) => {
-                self.split(h, new);
-            }
-            Change::Press(h, new) => {
-                let apex = self.mesh.opposite(h);
-                let v = self.split(h, new);
-                let into = self.mesh.between(apex, v);
-                match into.filter(|&g| self.mesh.can_collapse(g)) {
-                    Some(g) => self.mesh.collapse(g),
-                    None => {
-                        // Back to what was there.
-                        if let Some(g) = self.mesh.between(v, self.mesh.from(h)) {
-                            self.mesh.collapse(g);
-                        }
-                        return false;
-                    }
-                }
-            }
-        }
-        true
+        // The best one that may be made.
+        offers.sort_by(|a, b| b.0.total_cmp(&a.0));
+        offers.into_iter().any(|(_, change)| match change {
+            Change::Flip(h) => self.checked_flip(h),
+            Change::Collapse(h) => self.checked_collapse(h),
+            Change::Move(v, new) => self.checked_move(v, new),
+            Change::Split(h, new) => self.checked_split(h, new).is_some(),
+            Change::Press(h, new) => self.checked_press(h, new),
+        })
     }
 
     /// The best place for a vertex around where it is.

@@ -7,6 +7,7 @@
 
 use crate::error::Error;
 use crate::field::Field;
+use crate::shape::quality;
 use mesh::vector::{Vector, add, cross, dot, scale, sub};
 use rayon::prelude::*;
 
@@ -29,9 +30,18 @@ const SHORT: f64 = 1e-3;
 /// How far a point may move off its side when it is put on the surface, in lattice constants.
 const MOVED: f64 = 0.05;
 
+/// Shares of a side that vertices which are moved along it stay away from its ends, parts of the
+/// way to the middle that they go at once, and rounds after which they go all of it.
+const INNER: f64 = 0.02;
+const TOWARDS: f64 = 0.15;
+const RELAXATIONS: usize = 40;
+
 /// Vertices on the surface, and triangles.
 pub(crate) struct FirstMesh {
     pub vertices: Vec<Vector>,
+    /// The sides of tetrahedra that the vertices are on: wherever on them they are, no triangles
+    /// cross.
+    pub sides: Vec<[Vector; 2]>,
     pub triangles: Vec<[u32; 3]>,
 }
 
@@ -98,13 +108,53 @@ pub(crate) fn first_mesh(
     cuts.par_sort_unstable_by_key(|cut| cut.key);
     cuts.dedup_by_key(|cut| cut.key);
     let vertices = cuts.par_iter().map(|cut| lattice.root(field, cut)).collect();
+    let sides = cuts.iter().map(|cut| [cut.inner, cut.outer].map(|n| lattice.point(n))).collect();
     let number = |part: &Part| -> Vec<[u32; 3]> {
         let find = |cut: &Cut| cuts.partition_point(|other| other.key < cut.key) as u32;
         let numbers: Vec<u32> = part.cuts.iter().map(find).collect();
         part.triangles.iter().map(|t| t.map(|v| numbers[v as usize])).collect()
     };
     let triangles: Vec<_> = parts.par_iter().map(number).collect();
-    Ok(FirstMesh { vertices, triangles: triangles.concat() })
+    Ok(FirstMesh { vertices, sides, triangles: triangles.concat() })
+}
+
+impl FirstMesh {
+    /// Moves vertices along the sides of their tetrahedra, towards the middle, until no triangle's
+    /// smallest angle has a sine below `least`; with all in the middle angles are above 35 degrees.
+    pub fn relax(&mut self, least: f64) {
+        let mut shares: Vec<f64> = self
+            .vertices
+            .iter()
+            .zip(&self.sides)
+            .map(|(x, [a, b])| {
+                let along = sub(*b, *a);
+                (dot(sub(*x, *a), along) / dot(along, along)).clamp(INNER, 1.0 - INNER)
+            })
+            .collect();
+        for round in 0.. {
+            self.vertices = shares
+                .iter()
+                .zip(&self.sides)
+                .map(|(t, [a, b])| add(*a, scale(*t, sub(*b, *a))))
+                .collect();
+            let thin: Vec<u32> = self
+                .triangles
+                .par_iter()
+                .filter(|t| quality(t.map(|v| self.vertices[v as usize])) < least)
+                .flatten()
+                .copied()
+                .collect();
+            if thin.is_empty() {
+                break;
+            }
+            let mut moved = vec![false; shares.len()];
+            thin.into_iter().for_each(|v| moved[v as usize] = true);
+            for (share, _) in shares.iter_mut().zip(moved).filter(|(_, moved)| *moved) {
+                let towards = if round < RELAXATIONS { TOWARDS } else { 1.0 };
+                *share += towards * (0.5 - *share);
+            }
+        }
+    }
 }
 
 impl Lattice {

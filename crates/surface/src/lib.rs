@@ -28,6 +28,7 @@ mod curved;
 mod error;
 mod field;
 mod gaussian;
+mod guard;
 mod improve;
 mod lattice;
 mod measure;

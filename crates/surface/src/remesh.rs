@@ -172,7 +172,7 @@ impl<F: Field> Shape<'_, F> {
                 if self.length(h) > 0.9 * longest(h).max(longest(twin))
                     && self.split_fits(h, middle.0)
                 {
-                    self.split(h, middle);
+                    self.checked_split(h, middle);
                 }
             }
             if self.mesh.half_edges() == before {
@@ -209,16 +209,19 @@ impl<F: Field> Shape<'_, F> {
         if !is_tiny && left < LEFT && left < self.ring_quality(self.mesh.from(h)) {
             return false;
         }
-        self.mesh.collapse(h);
-        true
+        self.checked_collapse(h)
     }
 
     /// Turns edges while that makes triangles better.
     pub fn flip_all(&mut self) {
         for _ in 0..4 {
+            let offered: Vec<u32> = (0..self.mesh.half_edges())
+                .into_par_iter()
+                .filter(|&h| self.mesh.is_alive(h) && h < self.mesh.twin(h) && self.gains(h))
+                .collect();
             let mut turned = 0;
-            for h in 0..self.mesh.half_edges() {
-                if self.mesh.is_alive(h) && h < self.mesh.twin(h) && self.try_flip(h) {
+            for h in offered {
+                if self.try_flip(h) {
                     turned += 1;
                 }
             }
@@ -255,11 +258,12 @@ impl<F: Field> Shape<'_, F> {
         if moved < now && moved < enough {
             return false;
         }
-        self.put(v, new);
+        if !self.checked_move(v, new) {
+            return false;
+        }
         let faces = |h: u32| self.faces(self.mesh.triangles[h as usize / 3], self.corners(h / 3));
         if !self.mesh.around(v).all(faces) {
-            self.put(v, old);
-            return false;
+            return !self.checked_move(v, old);
         }
         true
     }

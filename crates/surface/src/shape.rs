@@ -3,6 +3,7 @@
 
 use crate::connectivity::{Connectivity, next, previous};
 use crate::field::{Feature, Field, Foot};
+use crate::guard::Guard;
 use mesh::vector::{Vector, add, cross, dot, norm, scale, sub};
 
 /// Cosine of the largest angle between a triangle's normal and those of the surface at its corners.
@@ -16,6 +17,9 @@ const SPLIT: f64 = 0.4;
 
 /// Triangles with a smallest angle of a smaller sine have no normal that says much.
 const SLIVER: f64 = 0.05;
+
+/// Sine of the smallest angle that no triangle exceeds, less the gain that counts.
+const EQUAL: f64 = 0.857;
 
 /// What a vertex may do.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +42,8 @@ pub(crate) struct Shape<'a, F> {
     pub tags: Vec<Tag>,
     /// Length of edges that is wanted at each vertex.
     pub sizes: Vec<f64>,
+    /// Where triangles are, while changes that make some cross are to be refused.
+    pub guard: Option<Guard>,
 }
 
 /// Sine of a triangle's smallest angle.
@@ -238,15 +244,15 @@ impl<F: Field> Shape<'_, F> {
         sound.then(|| quality([pc, pa, pd]).min(quality([pd, pb, pc])))
     }
 
+    /// Whether an edge's two triangles are better when it is turned.
+    pub fn gains(&self, h: u32) -> bool {
+        let now = self.quality(h / 3).min(self.quality(self.mesh.twin(h) / 3));
+        now < EQUAL && self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now)
+    }
+
     /// Turns an edge if that makes its two triangles better.
     pub fn try_flip(&mut self, h: u32) -> bool {
-        let twin = self.mesh.twin(h);
-        let now = self.quality(h / 3).min(self.quality(twin / 3));
-        let better = self.flipped_quality(h).is_some_and(|flipped| flipped > 1.01 * now);
-        if better {
-            self.mesh.flip(h);
-        }
-        better
+        self.gains(h) && self.checked_flip(h)
     }
 
     /// Whether the start of a half-edge may be moved into its end without loss of creases.
