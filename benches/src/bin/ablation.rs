@@ -97,7 +97,8 @@ fn ablate(name: &str, points: &[[f64; 3]], leaf_size: usize, tolerance: f64) -> 
         (0..TARGETS).map(|_| (random.uniform() * points.len() as f64) as usize).collect();
     let targets: Vec<[f64; 3]> = sampled.iter().map(|&i| points[i]).collect();
     let mut exact = vec![0.0; TARGETS];
-    direct::sum(fmm::Kernel::Laplace, 
+    direct::sum(
+        fmm::Kernel::Laplace,
         points,
         &targets,
         Densities { charges: Some(&charges), dipoles: None },
