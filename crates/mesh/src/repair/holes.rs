@@ -3,14 +3,18 @@
 use super::report::{List, What};
 use crate::stitch::open_edges;
 use crate::surface::Mesh;
+use crate::topology::Topology;
 use crate::vector::{Vector, cross, norm, sub};
 use std::collections::{HashMap, HashSet};
+
+/// Largest share of a part's area that the cover of a hole may have.
+const LARGEST: f64 = 0.5;
 
 /// Closes holes of at most so many edges: by the triangles of least area between their vertices,
 /// none along an edge that is there already.
 ///
-/// Around a hole triangles face one side. Parts that are smaller than their holes, as plates and
-/// single triangles, are left open.
+/// Around a hole triangles face one side. Left open are holes whose cover would have more than half
+/// of the area of the part they are in: plates and strips are not meant to be closed.
 pub(super) fn close(mesh: &mut Mesh, most: usize, list: &mut List) {
     let open = open_edges(mesh);
     if open.is_empty() {
@@ -29,6 +33,14 @@ pub(super) fn close(mesh: &mut Mesh, most: usize, list: &mut List) {
         .zip(&mesh.membership)
         .flat_map(|(&[a, b, c], &group)| [[a, b], [b, c], [c, a]].map(|edge| (edge, group)))
         .collect();
+    // Each vertex is of one part, since sheets are parted.
+    let topology = Topology::of(mesh);
+    let mut areas = vec![0.0; topology.components.len()];
+    let mut part_at: HashMap<u32, u32> = HashMap::new();
+    for (&triangle, &part) in mesh.triangles.iter().zip(&topology.component_of) {
+        areas[part as usize] += area_of(mesh, triangle);
+        part_at.extend(triangle.map(|v| (v, part)));
+    }
     let mut seen: HashSet<u32> = HashSet::new();
     let (mut count, mut first): (usize, Option<Vector>) = (0, None);
     for &[start, _] in &open {
@@ -48,6 +60,11 @@ pub(super) fn close(mesh: &mut Mesh, most: usize, list: &mut List) {
         let set = group.get(&[ring[0], ring[1]]).copied().unwrap_or(0);
         ring.reverse();
         let Some(cover) = cover(mesh, &ring, &edges) else { continue };
+        let area: f64 = cover.iter().map(|&triangle| area_of(mesh, triangle)).sum();
+        let part = part_at.get(&start).map_or(0, |&part| part as usize);
+        if area > LARGEST * areas[part] {
+            continue;
+        }
         mesh.membership.resize(mesh.triangles.len() + cover.len(), set);
         mesh.triangles.extend(cover);
         count += 1;
@@ -56,14 +73,16 @@ pub(super) fn close(mesh: &mut Mesh, most: usize, list: &mut List) {
     list.add(What::Hole, count, first.unwrap_or_default());
 }
 
+fn area_of(mesh: &Mesh, triangle: [u32; 3]) -> f64 {
+    let [a, b, c] = triangle.map(|v| mesh.vertices[v as usize]);
+    0.5 * norm(cross(sub(b, a), sub(c, a)))
+}
+
 /// The triangles of least area that close a polygon, by the areas of its parts from one vertex to
 /// another: G. Barequet and M. Sharir, 1995. `None` if all have edges that are there.
 fn cover(mesh: &Mesh, ring: &[u32], edges: &HashSet<[u32; 2]>) -> Option<Vec<[u32; 3]>> {
     let n = ring.len();
-    let point = |i: usize| mesh.vertices[ring[i] as usize];
-    let area = |i: usize, j: usize, k: usize| {
-        0.5 * norm(cross(sub(point(j), point(i)), sub(point(k), point(i))))
-    };
+    let area = |i: usize, j: usize, k: usize| area_of(mesh, [ring[i], ring[j], ring[k]]);
     let is_free = |i: usize, k: usize| {
         let (a, b) = (ring[i].min(ring[k]), ring[i].max(ring[k]));
         k == i + 1 || (i == 0 && k == n - 1) || !edges.contains(&[a, b])

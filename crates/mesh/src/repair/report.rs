@@ -21,7 +21,7 @@ pub enum What {
     Duplicate,
     /// Pairs of triangles back to back.
     Folded,
-    /// Triangles that stood on the surface, open at a side.
+    /// Triangles that stood on the surface, open at a side, or shared no side.
     Flap,
     /// Edges with more than two triangles.
     EdgeParted,
@@ -77,11 +77,7 @@ impl fmt::Display for Action {
                 ("left out", "triangle that lay on another", "triangles that lay on others")
             }
             What::Folded => ("left out", "triangle of a folded pair", "triangles of folded pairs"),
-            What::Flap => (
-                "left out",
-                "loose triangle that stood on the surface",
-                "loose triangles that stood on the surface",
-            ),
+            What::Flap => ("left out", "loose triangle", "loose triangles"),
             What::EdgeParted => (
                 "parted the sheets at",
                 "edge of more than two triangles",

@@ -72,20 +72,21 @@ pub(super) fn drop_duplicates(mesh: &mut Mesh, list: &mut List) {
     retain(mesh, &keep);
 }
 
-/// Leaves out loose triangles that stand on an edge of the surface, until there are none.
+/// Leaves out loose triangles, until there are none: those that share no side, and those that stand
+/// on an edge of the surface.
 pub(super) fn drop_flaps(mesh: &mut Mesh, list: &mut List) {
     loop {
-        let mut is_open = vec![false; mesh.triangles.len()];
+        let mut open = vec![0; mesh.triangles.len()];
         let mut stands = vec![false; mesh.triangles.len()];
         for edge in Sides::of(mesh).edges() {
-            let mark = match edge.len() {
-                1 => &mut is_open,
-                2 => continue,
-                _ => &mut stands,
-            };
-            edge.iter().for_each(|side| mark[side.triangle as usize] = true);
+            match edge {
+                [side] => open[side.triangle as usize] += 1,
+                [_, _] => {}
+                _ => edge.iter().for_each(|side| stands[side.triangle as usize] = true),
+            }
         }
-        let keep: Vec<bool> = is_open.iter().zip(&stands).map(|(a, b)| !(*a && *b)).collect();
+        let is_loose = |(&open, &stands): (&u32, &bool)| open == 3 || (open > 0 && stands);
+        let keep: Vec<bool> = open.iter().zip(&stands).map(|flap| !is_loose(flap)).collect();
         let (count, place) = retain(mesh, &keep);
         list.add(What::Flap, count, place);
         if count == 0 {
