@@ -1,4 +1,5 @@
-//! From atoms to a mesh: attempts on one lattice after another, until the triangles are sound.
+//! From atoms to a mesh: a quick attempt whose triangles are checked at the end, and if they are
+//! not sound another one in which each change is.
 
 use mesh::Mesh;
 use mesh::intersect::intersections;
@@ -22,7 +23,8 @@ const DETAIL: f64 = 0.35;
 const AREA_DETAIL: f64 = 0.5;
 const COARSEST: f64 = 1.5;
 
-/// Lattices that are tried, each finer than the one before by this factor, and moved.
+/// Attempts. In all but the first one changes are checked, so that the second one is the last
+/// where its lattice shows anything; later lattices are finer by this factor, and moved.
 const ATTEMPTS: usize = 6;
 const FINER_LATTICE: f64 = 0.8;
 const MOVED: f64 = 0.37;

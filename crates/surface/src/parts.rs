@@ -24,7 +24,7 @@ pub struct Part {
     pub kind: PartKind,
     /// Number of triangles.
     pub triangles: usize,
-    /// Area of the surface in square angstrom, to fourth order in the triangles' size.
+    /// Area of the surface in square angstrom, by triangles of order 2.
     pub area: f64,
     /// Volume that the part encloses, in cubic angstrom, positive; likewise.
     pub volume: f64,
