@@ -267,6 +267,7 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
         let thin = alive.par_iter().copied().filter(is_thin).collect::<Vec<u32>>();
         let crossing = crossings.iter().flat_map(|pair| pair.triangles);
         let bad: Vec<u32> = crossing.map(|t| alive[t as usize]).chain(thin).collect();
+        let bad = [bad, doubled(&mesh).into_iter().map(|t| alive[t as usize]).collect()].concat();
         let Some(&first) = bad.first() else {
             return Ok(());
         };
@@ -289,6 +290,19 @@ fn repair<F: Field>(shape: &mut Shape<'_, F>, side: f64) -> Result<(), Error> {
     }
     let angle = shape.worst().asin().to_degrees();
     Err(Error::Quality { side, crossings: before, angle, place: shape.places[0] })
+}
+
+/// Triangles with the same corners as another one.
+fn doubled(mesh: &Mesh) -> Vec<u32> {
+    let key = |t: u32| {
+        let mut corners = mesh.corners(t as usize).map(|x| x.map(f64::to_bits));
+        corners.sort_unstable();
+        (corners, t)
+    };
+    let mut keys: Vec<_> = (0..mesh.triangles.len() as u32).into_par_iter().map(key).collect();
+    keys.par_sort_unstable();
+    let pairs = keys.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+    pairs.flat_map(|pair| [pair[0].1, pair[1].1]).collect()
 }
 
 /// The flat mesh, and the number of each triangle in the shape.
