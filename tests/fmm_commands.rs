@@ -145,7 +145,7 @@ fn eval_refuses_what_does_not_fit() {
 /// Random points of a cube and charges, as files.
 fn cloud(place: &Workplace, count: usize) -> Vec<f64> {
     let mut random = Random::new(61);
-    let points = Distribution::Cube.points(count, &mut random);
+    let points = Distribution::Cube.points::<3>(count, &mut random);
     place.write(
         "points.npy",
         npy("<f8", false, &format!("({count}, 3)"), &doubles(points.as_flattened())),

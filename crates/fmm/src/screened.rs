@@ -152,6 +152,21 @@ fn beta(n: usize, m: usize) -> f64 {
     alpha(n + 1, m) / ((2 * n + 1) * (2 * n + 3)) as f64
 }
 
+/// The first row or column of order m from that of order m - 1, by the derivative
+/// `d/dx + i d/dy`; `sum` makes one of what degrees n - 1 and n + 1 have of it.
+fn next_order(m: usize, first: &[f64], sum: impl Fn(usize, f64, f64) -> f64) -> Vec<f64> {
+    let k = m - 1;
+    let root = |product: usize| (product as f64).sqrt();
+    let all = root((2 * k + 1) * (2 * k + 2));
+    let mut next = vec![0.0; first.len() - 1];
+    for (n, value) in next.iter_mut().enumerate().skip(m) {
+        let below = root((n + k) * (n + k + 1)) * first[n - 1];
+        let above = root((n + 1 - k) * (n - k)) * first[n + 1];
+        *value = sum(n, below, above) / all;
+    }
+    next
+}
+
 /// Coefficients `(n, k)` of one coaxial translation for all m, `m <= n, k < p`.
 struct Coefficients {
     p: usize,
@@ -173,19 +188,9 @@ impl Coefficients {
             radial.iter().enumerate().map(|(n, i)| i * t.powi(n as i32)).collect();
         for m in 0..p {
             if m > 0 {
-                let k = (m - 1) as f64;
-                let root = ((2.0 * k + 1.0) * (2.0 * k + 2.0)).sqrt();
-                let next = |n: usize| {
-                    let l = n as f64;
-                    let below = ((l + k) * (l + k + 1.0)).sqrt() * first[n - 1];
-                    let above = ((l + 1.0 - k) * (l - k)).sqrt() * first[n + 1];
-                    (below - kappa2 * above / ((2.0 * l + 1.0) * (2.0 * l + 3.0))) / root
-                };
-                let mut row = vec![0.0; first.len() - 1];
-                for (n, value) in row.iter_mut().enumerate().skip(m) {
-                    *value = next(n);
-                }
-                first = row;
+                first = next_order(m, &first, |n, below, above| {
+                    below - kappa2 * above / ((2 * n + 1) * (2 * n + 3)) as f64
+                });
             }
             let mut below = vec![0.0; first.len()];
             let mut here = first.clone();
@@ -228,19 +233,9 @@ impl Coefficients {
             radial.iter().enumerate().map(|(n, k)| k * t.powi(-(n as i32) - 1)).collect();
         for m in 0..p {
             if m > 0 {
-                let k = (m - 1) as f64;
-                let root = ((2.0 * k + 1.0) * (2.0 * k + 2.0)).sqrt();
-                let next = |n: usize| {
-                    let l = n as f64;
-                    let above = ((l + 1.0 - k) * (l - k)).sqrt() * first[n + 1];
-                    let below = ((l + k) * (l + k + 1.0)).sqrt() * first[n - 1];
-                    (above - kappa2 * below / ((2.0 * l - 1.0) * (2.0 * l + 1.0))) / root
-                };
-                let mut column = vec![0.0; first.len() - 1];
-                for (n, value) in column.iter_mut().enumerate().skip(m) {
-                    *value = next(n);
-                }
-                first = column;
+                first = next_order(m, &first, |n, below, above| {
+                    above - kappa2 * below / ((2 * n - 1) * (2 * n + 1)) as f64
+                });
             }
             let mut before = vec![0.0; first.len()];
             let mut here = first.clone();

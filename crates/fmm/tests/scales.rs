@@ -106,7 +106,7 @@ fn clusters_however_far_apart_keep_every_tolerance() {
     // cannot divide them, and coordinates relative to its boxes lose what those of the caller hold.
     let mut random = Random::new(45);
     let one = Distribution::Sphere.points(400, &mut random);
-    let other = Distribution::Cube.points(300, &mut random);
+    let other = Distribution::Cube.points::<3>(300, &mut random);
     for exponent in [3, 6, 7, 8, 9, 10, 12, 15] {
         let apart = 10f64.powi(exponent);
         let mut points = one.clone();

@@ -187,18 +187,19 @@ unsafe fn p2p<V: Simd, T: Real, const FULL: bool, const SCREENED: bool>(
     }
     for density in 0..k {
         let group = &Group { density, ..group.clone() };
-        match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient) {
+        // Fewer kinds of screened ones: gradients that are not asked for have no slots.
+        match (strengths.charges.is_empty(), strengths.dipoles.is_empty(), gradient || SCREENED) {
             (false, true, _) => {
                 V::run(General::<_, _, true, false, true, FULL, SCREENED> { group, sums })
             }
             (true, false, false) => {
-                V::run(General::<_, _, false, true, false, FULL, SCREENED> { group, sums })
+                V::run(General::<_, _, false, true, false, FULL, false> { group, sums })
             }
             (true, false, true) => {
                 V::run(General::<_, _, false, true, true, FULL, SCREENED> { group, sums })
             }
             (false, false, false) => {
-                V::run(General::<_, _, true, true, false, FULL, SCREENED> { group, sums })
+                V::run(General::<_, _, true, true, false, FULL, false> { group, sums })
             }
             (false, false, true) => {
                 V::run(General::<_, _, true, true, true, FULL, SCREENED> { group, sums })

@@ -1,9 +1,11 @@
 //! Points and charges that fast sums are tested and timed on: fixed by their seed, the same on
 //! every machine.
 
+mod random;
+
 use std::f64::consts::TAU;
 
-pub use crate::random::Random;
+pub use random::Random;
 
 /// Coarsest over finest spacing of [`Distribution::GradedPlate`].
 const GRADING: f64 = 1000.0;
@@ -15,12 +17,12 @@ const THICKNESS: f64 = 1e-3;
 /// far out.
 const PLUMMER_MASS: f64 = 0.999;
 
-/// How points are spread.
+/// How points are spread; in fewer than three dimensions the same with what is left of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Uniform in the unit cube.
     Cube,
-    /// Uniform on the surface of the unit sphere.
+    /// Uniform on the surface of the unit sphere; in one dimension uniform in [-1, 1].
     Sphere,
     /// Plummer's star cluster of scale radius 1.
     Plummer,
@@ -42,8 +44,8 @@ impl Distribution {
         }
     }
 
-    /// `count` points, shape (count, 3).
-    pub fn points(self, count: usize, random: &mut Random) -> Vec<[f64; 3]> {
+    /// `count` points, shape (count, D).
+    pub fn points<const D: usize>(self, count: usize, random: &mut Random) -> Vec<[f64; D]> {
         let point = match self {
             Self::Cube => cube,
             Self::Sphere => sphere,
@@ -54,29 +56,41 @@ impl Distribution {
     }
 }
 
-fn cube(random: &mut Random) -> [f64; 3] {
+fn cube<const D: usize>(random: &mut Random) -> [f64; D] {
     std::array::from_fn(|_| random.uniform())
 }
 
 /// Archimedes: height and longitude are uniform.
-fn sphere(random: &mut Random) -> [f64; 3] {
+fn sphere<const D: usize>(random: &mut Random) -> [f64; D] {
     let z = 2.0 * random.uniform() - 1.0;
     let (sin, cos) = (TAU * random.uniform()).sin_cos();
-    let radius = (1.0 - z * z).sqrt();
-    [radius * cos, radius * sin, z]
+    let radius = if D == 3 { (1.0 - z * z).sqrt() } else { 1.0 };
+    std::array::from_fn(|axis| match (D, axis) {
+        (1, _) | (3, 2) => z,
+        (_, 0) => radius * cos,
+        _ => radius * sin,
+    })
 }
 
 /// Mass within r is r^3 / (1 + r^2)^(3/2), solved for r.
-fn plummer(random: &mut Random) -> [f64; 3] {
+fn plummer<const D: usize>(random: &mut Random) -> [f64; D] {
     // 1 - u avoids the division by zero at u = 0.
     let mass = PLUMMER_MASS * (1.0 - random.uniform());
     let radius = (mass.powf(-2.0 / 3.0) - 1.0).sqrt().recip();
     sphere(random).map(|x| radius * x)
 }
 
-fn graded_plate(random: &mut Random) -> [f64; 3] {
-    let (x, y) = (graded(random), graded(random));
-    [x, y, if random.uniform() < 0.5 { 0.0 } else { THICKNESS }]
+fn graded_plate<const D: usize>(random: &mut Random) -> [f64; D] {
+    std::array::from_fn(|axis| match axis {
+        2 => {
+            if random.uniform() < 0.5 {
+                0.0
+            } else {
+                THICKNESS
+            }
+        }
+        _ => graded(random),
+    })
 }
 
 /// A coordinate in [0, 1] whose density is inverse to d + d0, d being the distance to the nearer
@@ -109,12 +123,21 @@ impl ChargeKind {
         points
             .iter()
             .map(|x| match self {
-                Self::Mixed => random.uniform() - 0.5,
+                Self::Mixed => mixed(random),
                 Self::Positive => random.uniform(),
                 Self::PlaneWave => (wave[0] * x[0] + wave[1] * x[1] + wave[2] * x[2]).cos(),
             })
             .collect()
     }
+}
+
+/// Charges of [`ChargeKind::Mixed`].
+pub fn mixed_charges(count: usize, random: &mut Random) -> Vec<f64> {
+    (0..count).map(|_| mixed(random)).collect()
+}
+
+fn mixed(random: &mut Random) -> f64 {
+    random.uniform() - 0.5
 }
 
 #[cfg(test)]
