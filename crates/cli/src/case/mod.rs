@@ -17,6 +17,7 @@ pub(crate) mod problem;
 mod read;
 mod reduce;
 mod resolved;
+mod salt;
 mod schema;
 mod sensitivity;
 mod stack;
