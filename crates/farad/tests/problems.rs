@@ -292,3 +292,79 @@ fn the_diffusion_constant_is_that_of_stokes_and_einstein() {
         FACETS,
     );
 }
+
+/// Born's ion among ions: its energy in joule, and its potential outside.
+#[test]
+fn a_ball_among_ions_has_borns_energy_and_a_screened_potential() {
+    let (inside, outside, kappa) = (2.0, 80.0, 0.3);
+    let place = ProbePoints::Points(vec![[0.0, 0.0, 3.0], [0.5, 0.0, 0.0]]);
+    let description = Description {
+        unit: LengthUnit::Angstrom,
+        relative_permittivity: outside,
+        kappa,
+        dielectrics: vec![Dielectric::new("sphere", inside)],
+        charges: vec![elementary([0.0; 3], 1.0)],
+        probes: vec![Probe { name: "p".to_owned(), place }],
+        ..Description::default()
+    };
+    let options = Options { density: farad::bem::Density::Linear, ..Options::default() };
+    let problem = Problem::new(description, sphere()).unwrap();
+    let solution = problem.solve(&options, &Quiet).unwrap();
+    assert!(solution.converged() && solution.warnings.is_empty(), "{:?}", solution.warnings);
+    let state = solution.state.unwrap();
+    let per_charge = ELEMENTARY_CHARGE / farads(1.0, LengthUnit::Angstrom);
+    let at_surface = per_charge / (outside * (1.0 + kappa));
+    let born = 0.5 * ELEMENTARY_CHARGE * (at_surface - per_charge / inside);
+    // Facets: of the second order, with the volume of the sphere.
+    close(state.solvation.unwrap().energies.reaction_j, born, 5e-3);
+    let probed = &state.probes[0];
+    let beyond = (-kappa * 2.0f64).exp() * at_surface / 3.0;
+    close(probed.potential[0], beyond, 5e-3);
+    close(probed.field[0][2] * 1e-10, beyond * (kappa + 1.0 / 3.0), 1e-2);
+    close(probed.potential[1], at_surface + per_charge / inside, 5e-3);
+    // Bound charge on the surface makes the difference between the media.
+    let bound: f64 = state.charge.iter().sum();
+    close(bound, ELEMENTARY_CHARGE * (1.0 / outside - 1.0 / inside), 5e-3);
+}
+
+/// Without ions both equations are the same problem: of two molecules next to each other.
+#[test]
+fn energies_among_few_ions_are_those_without() {
+    let charges = vec![elementary([-1.2, 0.3, 0.0], 1.0), elementary([1.6, 0.0, 0.2], -0.7)];
+    let dielectrics = vec![Dielectric::new("left", 4.0), Dielectric::new("right", 3.0)];
+    let unit = LengthUnit::Angstrom;
+    let description = Description {
+        unit,
+        relative_permittivity: 80.0,
+        dielectrics,
+        charges,
+        ..Description::default()
+    };
+    let energies = |kappa: f64| {
+        let description = Description { kappa, ..description.clone() };
+        let problem = Problem::new(description, two_spheres(2.5)).unwrap();
+        let options = Options { density: farad::bem::Density::Linear, ..Options::default() };
+        let solution = problem.solve(&options, &Quiet).unwrap();
+        assert!(solution.converged());
+        solution.state.unwrap().solvation.unwrap().energies
+    };
+    let (without, few) = (energies(0.0), energies(1e-7));
+    assert_eq!(without.coulomb_j, few.coulomb_j);
+    close(few.reaction_j, without.reaction_j, 5e-3);
+    // Ions lower energies.
+    assert!(energies(0.5).reaction_j < few.reaction_j);
+}
+
+#[test]
+fn what_there_can_be_no_ions_with_is_told() {
+    let salt = Description { kappa: 0.1, ..Description::default() };
+    let conductors = vec![Conductor::new("sphere")];
+    let metal = Description { conductors, ..salt.clone() };
+    assert_eq!(metal.faults(), [Fault::Salt { what: "conductors" }]);
+    let Err(Error::Faults(faults)) = Problem::new(salt.clone(), sphere()) else { panic!() };
+    assert_eq!(faults, [Fault::Salt { what: "conductors" }]);
+    let field = Description { field: [0.0, 0.0, 1.0], ..salt.clone() };
+    assert_eq!(field.faults(), [Fault::Salt { what: "an external field" }]);
+    let negative = Description { kappa: -0.1, ..salt };
+    assert!(matches!(negative.faults()[..], [Fault::Number { .. }]));
+}

@@ -56,9 +56,11 @@ impl Scratch {
 
 /// A panel as it is integrated over.
 pub(super) struct Source<'a> {
-    pub(super) patch: &'a Patch,
-    pub(super) tangents: Tangents,
-    pub(super) stencil: &'static Stencil,
+    patch: &'a Patch,
+    tangents: Tangents,
+    /// First corner and the sides from it, if the panel is flat.
+    flat: Option<[Vec3; 3]>,
+    stencil: &'static Stencil,
 }
 
 /// A point with a unit vector along which derivatives are taken.
@@ -72,7 +74,9 @@ pub(super) struct Target {
 
 impl<'a> Source<'a> {
     pub(super) fn new(patch: &'a Patch, stencil: &'static Stencil) -> Self {
-        Self { patch, tangents: patch.tangents(), stencil }
+        let [a, b, c] = patch.corners();
+        let flat = patch.is_straight().then(|| [a, b - a, c - a]);
+        Self { patch, tangents: patch.tangents(), flat, stencil }
     }
 
     /// Integrals times the polynomial of each of the panel's points, to this relative accuracy.
@@ -100,6 +104,13 @@ impl<'a> Source<'a> {
         entries
     }
 
+    fn at(&self, [s, t]: Parameters) -> Vec3 {
+        match &self.flat {
+            Some([corner, first, second]) => corner + first * s + second * t,
+            None => self.patch.at([s, t]),
+        }
+    }
+
     /// Points over a part of the panel that a point off it sees.
     fn cut(
         &self,
@@ -109,8 +120,8 @@ impl<'a> Source<'a> {
         accuracy: f64,
         scratch: &mut Scratch,
     ) {
-        let middle = self.patch.at(between(corners, [1.0 / 3.0; 2]));
-        let reach = |corner: &Parameters| (self.patch.at(*corner) - middle).norm_squared();
+        let middle = self.at(between(corners, [1.0 / 3.0; 2]));
+        let reach = |corner: &Parameters| (self.at(*corner) - middle).norm_squared();
         let radius = corners.iter().map(reach).fold(0.0, f64::max).sqrt();
         let distance = (middle - x).norm();
         let ratio = (distance / radius).ln();
