@@ -102,10 +102,20 @@ pub fn kilocalorie_per_mole(joule: f64) -> f64 {
     kilojoule_per_mole(joule) / CALORIE
 }
 
+/// An energy in joule over the thermal energy k T at so many kelvin.
+pub fn thermal(joule: f64, temperature: f64) -> f64 {
+    joule / (BOLTZMANN * temperature)
+}
+
 /// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and
 /// Einstein: k T / (6 pi eta R), with kelvin and pascal seconds.
 pub fn diffusion(radius: f64, temperature: f64, viscosity: f64) -> f64 {
-    BOLTZMANN * temperature / (6.0 * PI * viscosity * radius)
+    BOLTZMANN * temperature / friction(radius, viscosity)
+}
+
+/// Friction coefficient in kg/s of a body of this hydrodynamic radius in metres, by Stokes.
+pub fn friction(radius: f64, viscosity: f64) -> f64 {
+    6.0 * PI * viscosity * radius
 }
 
 /// The shortest text that reads back to the same number.

@@ -9,7 +9,7 @@ use farad::{
 };
 
 use super::schema::OF_LAYERS;
-use super::{Case, goal, plane, stack};
+use super::{Case, goal, molecule, plane, stack};
 use crate::paths;
 use crate::report::results::{density_name, method_name};
 use crate::report::units::shortest as number;
@@ -47,15 +47,16 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     ]);
     document.table(
         "[mesh]",
-        [
-            ("file", string(&paths::relative(folder, &case.mesh))),
-            ("unit", string(description.unit.name())),
-            ("ignore", list(&description.ignore)),
-        ]
-        .into_iter()
-        .chain(case.stack.iter().map(|stack| ("stack", string(&paths::relative(folder, stack)))))
-        .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
-        .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
+        case.mesh
+            .iter()
+            .map(|mesh| ("file", string(&paths::relative(folder, mesh))))
+            .chain([("unit", string(description.unit.name()))])
+            .chain(case.mesh.iter().map(|_| ("ignore", list(&description.ignore))))
+            .chain(
+                case.stack.iter().map(|stack| ("stack", string(&paths::relative(folder, stack)))),
+            )
+            .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
+            .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
     let permittivity = number(description.relative_permittivity);
     // In layers it is that of one of them.
@@ -90,6 +91,7 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
     if let Some(tolerance) = options.fmm_tolerance {
         document.table("[fmm]", [("tolerance", number(tolerance))]);
     }
+    let viewers: Vec<String> = case.viewers.iter().map(|v| v.name().to_owned()).collect();
     let formats: Vec<String> = case.formats.iter().map(|f| f.name().to_owned()).collect();
     document.table(
         "[output]",
@@ -101,7 +103,10 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             ("polarisability", description.polarisability.to_string()),
             ("formats", list(&formats)),
             ("spice_threshold", number(case.spice_threshold)),
-        ],
+        ]
+        .into_iter()
+        .chain((!case.viewers.is_empty()).then(|| ("viewers", list(&viewers))))
+        .chain(case.map_spacing.map(|spacing| ("dx", number(spacing)))),
     );
     reductions(&mut document, description);
     sensitivities(&mut document, description);
@@ -159,7 +164,9 @@ fn films(document: &mut Document, description: &Description) {
 
 fn media(document: &mut Document, case: &Case, folder: &Path) {
     let Case { description, places, .. } = case;
-    for (dielectric, entry) in description.dielectrics.iter().zip(&places.dielectrics) {
+    let is_molecule = |index| case.molecules.iter().any(|molecule| molecule.dielectric == index);
+    let dielectrics = description.dielectrics.iter().zip(&places.dielectrics).enumerate();
+    for (_, (dielectric, entry)) in dielectrics.filter(|(index, _)| !is_molecule(*index)) {
         let file = entry.file.as_ref();
         let charges = file.map(|file| ("charges", string(&paths::relative(folder, &file.value))));
         let body = [
@@ -168,6 +175,10 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
             ("group", list(&dielectric.groups)),
         ];
         document.table("[[dielectric]]", body.into_iter().chain(charges));
+    }
+    for molecule in &case.molecules {
+        let dielectric = &description.dielectrics[molecule.dielectric];
+        document.table("[[molecule]]", molecule::table(molecule, dielectric, folder));
     }
     for SurfaceMedia { groups, sides: [front, back] } in &description.surfaces {
         document.table(
@@ -256,7 +267,8 @@ fn sources(document: &mut Document, description: &Description) {
 }
 
 fn probes(document: &mut Document, case: &Case, folder: &Path) {
-    for (probe, entry) in case.description.probes.iter().zip(&case.places.probes) {
+    let probes = case.description.probes.iter().zip(&case.places.probes);
+    for (probe, entry) in probes.filter(|(_, entry)| !entry.is_made) {
         let mut entries = vec![("name", string(&probe.name))];
         match &probe.place {
             ProbePoints::Points(_) => entries.extend(
