@@ -105,6 +105,8 @@ fn residues(out: &mut impl Write, run: &Run<'_>, atoms: &[Acted<'_>]) -> io::Res
         };
         let (reaction, coulomb) = (half(|atom| atom.reaction_v), half(|atom| atom.coulomb_v));
         let charge: f64 = residue.iter().map(|atom| atom.atom.charge).sum();
+        // Sums that are zero but for rounding have no sign.
+        let charge = (charge * 1e4).round() / 1e4 + 0.0;
         let pqr::Atom { chain, residue: name, number, .. } = first.atom;
         let words = [first.molecule, chain.as_deref().unwrap_or_default(), name, number];
         write!(out, "{}", words.map(csv_name).join(","))?;

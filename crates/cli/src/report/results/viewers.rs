@@ -46,6 +46,8 @@ pub(super) fn write(out: &mut impl Write, case: &Case, viewer: Viewer) -> io::Re
             writeln!(out, "# {title}: in this folder, pymol view.pml")?;
             writeln!(out, "load {ATOMS}, farad_atoms")?;
             writeln!(out, "load {map}, farad_map")?;
+            // Surfaces are of van der Waals radii, which PyMOL takes from the elements.
+            writeln!(out, "alter farad_atoms, vdw=elec_radius")?;
             writeln!(out, "hide everything, farad_atoms")?;
             writeln!(out, "set surface_ramp_above_mode, 1, farad_atoms")?;
             writeln!(
