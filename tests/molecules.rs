@@ -97,10 +97,14 @@ fn molecules_through_each_other_are_told_apart_by_name() {
     let two = |b: &str| format!("[[molecule]]\npqr = \"a.pqr\"\n[[molecule]]\npqr = \"{b}\"\n");
     case(&place, "crossing.toml", &two("b.pqr"));
     let ended = place.farad("solve crossing.toml");
-    ended.fails(
-        3,
-        &["crossing.toml:3", "and here", "\"a\" and \"b\"", "go through each other", "merge"],
-    );
+    ended.fails(3, &["crossing.toml:3", "and here", "ION 1 on line 1", "go through", "merge"]);
+    // No two spheres meet, but one is where the probe does not get to between two others.
+    place.write("pair.pqr", "ATOM 1 N X 1 0 -2.6 0 1 2\nATOM 2 N X 1 0 2.6 0 1 2\n");
+    place.write("third.pqr", "ATOM 1 NA ION 1 0.4 0 0 1.0 0.55\n");
+    let both = "[[molecule]]\npqr = \"pair.pqr\"\n[[molecule]]\npqr = \"third.pqr\"\n";
+    case(&place, "between.toml", both);
+    let ended = place.farad("solve between.toml");
+    ended.fails(3, &["between.toml:3", "\"pair\" and \"third\" go through each other", "merge"]);
     case(&place, "inside.toml", &two("c.pqr"));
     let ended = place.farad("solve inside.toml");
     ended.fails(3, &["inside.toml:3", "\"a\" (NA of ION 1 on line 1)", "C of ION 1 on line 2"]);

@@ -39,13 +39,13 @@ pub(crate) fn no_pqr(path: &Path) -> Option<(String, &'static str)> {
     }
     // Messages about content quote it, which must not reveal just any file that a case names.
     let what = if ends_in(path, &["pdb", "ent"]) {
-        "is a PDB file, which has no charges and no radii"
+        " is a PDB file, which has no charges and no radii"
     } else if ends_in(path, &["cif", "mmcif"]) {
-        "is an mmCIF file, which has no charges and no radii"
+        " is an mmCIF file, which has no charges and no radii"
     } else {
-        "does not end in .pqr"
+        ": the name does not end in .pqr"
     };
-    Some((format!("{} {what}", path.display()), MAKE_PQR))
+    Some((format!("{}{what}", path.display()), MAKE_PQR))
 }
 
 /// The atoms of a PQR file; files of coordinates alone are refused with what makes one of them.

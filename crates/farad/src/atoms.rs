@@ -9,32 +9,39 @@ use crate::pqr::Atom;
 /// Atoms of radius 0 that lie in no other one, by their indices: the surface of the others need not
 /// enclose them. Hydrogens of radius 0 lie in the atoms that they are bound to.
 pub fn uncovered(atoms: &[Atom]) -> Vec<usize> {
-    let spheres = Spheres::new(atoms);
-    let is_alone =
-        |(_, atom): &(usize, &Atom)| atom.radius == 0.0 && spheres.around(atom.position).is_none();
+    let spheres = Spheres::new(atoms, 0.0, 0.0);
+    let is_alone = |(_, atom): &(usize, &Atom)| {
+        atom.radius == 0.0 && spheres.meeting(atom.position, 0.0).is_none()
+    };
     atoms.iter().enumerate().filter(is_alone).map(|(index, _)| index).collect()
 }
 
-/// The first atom of `b` whose centre lies in one of `a`, or the other way round: index in `a`, and
-/// in `b`. Molecules of which that is so cannot have surfaces of their own.
-pub fn overlap(a: &[Atom], b: &[Atom]) -> Option<(usize, usize)> {
-    let first = |of: &[Atom], among: &Spheres<'_>| {
-        of.iter().enumerate().find_map(|(k, atom)| Some((among.around(atom.position)?, k)))
-    };
-    first(b, &Spheres::new(a)).or_else(|| first(a, &Spheres::new(b)).map(|(b, a)| (a, b)))
+/// The first atom of `b` that meets one of `a`, radii of both being larger by margins: index in
+/// `a`, and in `b`. Molecules of which that is so cannot have surfaces of their own.
+pub fn overlap(a: (&[Atom], f64), b: (&[Atom], f64)) -> Option<(usize, usize)> {
+    let (atoms, margin) = b;
+    let largest = atoms.iter().map(|atom| atom.radius + margin).fold(0.0, f64::max);
+    let spheres = Spheres::new(a.0, a.1, largest);
+    atoms
+        .iter()
+        .enumerate()
+        .find_map(|(k, atom)| Some((spheres.meeting(atom.position, atom.radius + margin)?, k)))
 }
 
-/// Atoms in cubes of their largest diameter.
+/// Atoms with larger radii in cubes, so large that spheres which meet are in neighbouring ones.
 struct Spheres<'a> {
     atoms: &'a [Atom],
+    margin: f64,
     side: f64,
     cubes: HashMap<[i64; 3], Vec<usize>>,
 }
 
 impl<'a> Spheres<'a> {
-    fn new(atoms: &'a [Atom]) -> Self {
-        let side = 2.0 * atoms.iter().map(|atom| atom.radius).fold(f64::MIN_POSITIVE, f64::max);
-        let mut found = Self { atoms, side, cubes: HashMap::new() };
+    /// The atoms of a radius above 0; spheres of up to `largest` will be compared with them.
+    fn new(atoms: &'a [Atom], margin: f64, largest: f64) -> Self {
+        let radii = atoms.iter().map(|atom| atom.radius + margin);
+        let side = largest + radii.fold(f64::MIN_POSITIVE, f64::max);
+        let mut found = Self { atoms, margin, side, cubes: HashMap::new() };
         for (index, atom) in atoms.iter().enumerate().filter(|(_, atom)| atom.radius > 0.0) {
             found.cubes.entry(found.cube(atom.position)).or_default().push(index);
         }
@@ -45,16 +52,16 @@ impl<'a> Spheres<'a> {
         position.map(|x| (x / self.side).floor() as i64)
     }
 
-    /// An atom that a place lies in.
-    fn around(&self, place: [f64; 3]) -> Option<usize> {
-        let [i, j, k] = self.cube(place);
+    /// An atom that a sphere meets.
+    fn meeting(&self, centre: [f64; 3], radius: f64) -> Option<usize> {
+        let [i, j, k] = self.cube(centre);
         let near = (-1..=1).flat_map(|a| (-1..=1).map(move |b| (a, b)));
         let near = near.flat_map(|(a, b)| (-1..=1).map(move |c| [i + a, j + b, k + c]));
         let members = near.filter_map(|cube| self.cubes.get(&cube)).flatten();
         members.copied().find(|&index| {
-            let Atom { position, radius, .. } = &self.atoms[index];
-            let away = sub(*position, place);
-            dot(away, away) < radius * radius
+            let atom = &self.atoms[index];
+            let away = sub(atom.position, centre);
+            dot(away, away) <= (atom.radius + self.margin + radius).powi(2)
         })
     }
 }
@@ -88,13 +95,12 @@ mod tests {
     }
 
     #[test]
-    fn molecules_overlap_where_a_centre_lies_in_the_other() {
+    fn molecules_overlap_where_their_spheres_do() {
         let a = atoms(&[([0.0; 3], 1.0), ([5.0, 0.0, 0.0], 1.5)]);
-        assert_eq!(overlap(&a, &atoms(&[([10.0, 0.0, 0.0], 4.0)])), None);
-        assert_eq!(
-            overlap(&a, &atoms(&[([20.0, 0.0, 0.0], 1.0), ([6.2, 0.0, 0.0], 0.5)])),
-            Some((1, 1))
-        );
-        assert_eq!(overlap(&a, &atoms(&[([7.0, 0.0, 0.0], 2.5)])), Some((1, 0)));
+        let with = |b: &[([f64; 3], f64)], margin: f64| overlap((&a, margin), (&atoms(b), margin));
+        assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.0), None);
+        assert_eq!(with(&[([10.0, 0.0, 0.0], 3.49)], 0.01), Some((1, 0)));
+        assert_eq!(with(&[([20.0, 0.0, 0.0], 1.0), ([6.2, 0.0, 0.0], 0.0)], 0.0), Some((1, 1)));
+        assert_eq!(with(&[([0.0, -30.0, 0.0], 29.5)], 0.0), Some((0, 0)));
     }
 }

@@ -201,6 +201,18 @@ mod tests {
         }
     }
 
+    /// Spheroids twice as long as wide: 2.908 by H. A. Scheraga, J. Chem. Phys. 23 (1955) 1526, and
+    /// polarisabilities over the volume of one over their depolarisation factors.
+    #[test]
+    fn spheroids_have_their_viscosity() {
+        let eccentricity = 0.75f64.sqrt();
+        let logarithm = ((1.0 + eccentricity) / (1.0 - eccentricity)).ln();
+        let along = 0.25 / 0.75 * (logarithm / (2.0 * eccentricity) - 1.0);
+        let axes = [along, (1.0 - along) / 2.0, (1.0 - along) / 2.0].map(|factor| 1.0 / factor);
+        let found = prefactor(axes) * axes.iter().sum::<f64>() / 3.0;
+        assert_relative_eq!(found, 2.908, max_relative = 5e-3);
+    }
+
     /// Spheres by Einstein: 5/2 = 5/6 * 3. For needles the prefactor tends to 4/5, by the powers.
     #[test]
     fn the_prefactor_has_its_limits() {

@@ -6,6 +6,7 @@ use farad::{
     Atom, ChargeFault, Description, Error, Fault, Misplaced, Note, PlaneFault, StackFault,
 };
 use mesh::{conductors, mirror, regions};
+use surface::Kind;
 
 use super::diagnostics::{Defect, MOST_SHOWN, Sort, nearest, quoted};
 use super::places::{Entry, Places};
@@ -152,9 +153,13 @@ impl Case {
         for (k, second) in self.molecules.iter().enumerate() {
             for first in &self.molecules[..k] {
                 let [a, b] = [first.dielectric, second.dielectric];
-                let Some((i, j)) = farad::atoms::overlap(&self.atoms[a], &self.atoms[b]) else {
-                    continue;
+                let sphere = |molecule: &Molecule| {
+                    let is_larger = molecule.options.kind == Kind::SolventAccessible;
+                    let margin = if is_larger { molecule.options.probe } else { 0.0 };
+                    (&self.atoms[molecule.dielectric][..], margin)
                 };
+                let found = farad::atoms::overlap(sphere(first), sphere(second));
+                let Some((i, j)) = found else { continue };
                 let named = |of: usize, atom: usize| {
                     let name = &self.description.dielectrics[of].name;
                     format!(
@@ -163,7 +168,7 @@ impl Case {
                     )
                 };
                 let message = format!(
-                    "atoms of {} and of {} overlap, so that the surfaces go through each other",
+                    "atoms of {} and of {} overlap: the surfaces go through each other",
                     named(a, i),
                     named(b, j)
                 );
