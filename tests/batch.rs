@@ -59,6 +59,12 @@ fn molecules_are_solved_in_turn_and_once() {
     assert_eq!(run().code, 0);
     assert_eq!(place.json("template.batch/results.json")["solved"], 0);
     assert_eq!(rows(&place, "template.batch"), again);
+
+    // So does what another batch in the same folder leaves out.
+    place.must("batch template.toml broken.pqr");
+    assert_eq!(rows(&place, "template.batch").len(), 1);
+    assert_eq!(run().code, 0);
+    assert_eq!(place.json("template.batch/results.json")["solved"], 0);
 }
 
 #[test]

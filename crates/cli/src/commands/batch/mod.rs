@@ -68,6 +68,8 @@ struct Document<'a> {
     reference: Option<&'a str>,
     files: Vec<String>,
     molecules: &'a [Row],
+    /// What is done of earlier batches in the folder, and no part of this one.
+    others: Vec<&'a Row>,
     differences: Vec<Found>,
     /// How many were solved by this run; the others were done already.
     solved: usize,
@@ -79,6 +81,7 @@ struct Document<'a> {
 struct Earlier {
     schema: String,
     molecules: Vec<Row>,
+    others: Vec<Row>,
 }
 
 /// Solves for every molecule that is not done.
@@ -141,7 +144,8 @@ fn interrupted(path: &Path) -> Failure {
 fn earlier(path: &Path) -> Vec<Row> {
     let text = std::fs::read_to_string(path.join(results::INDEX)).unwrap_or_default();
     let found: Option<Earlier> = serde_json::from_str(&text).ok();
-    found.filter(|found| found.schema == SCHEMA).map_or_else(Vec::new, |found| found.molecules)
+    let found = found.filter(|found| found.schema == SCHEMA);
+    found.map_or_else(Vec::new, |found| [found.molecules, found.others].concat())
 }
 
 /// A batch under way.
@@ -235,6 +239,9 @@ impl Batch<'_> {
             let table = rows::csv_of_differences(&differences);
             folder.stage(DIFFERENCES, |out| out.write_all(table.as_bytes()))?;
         }
+        let is_other = |known: &&Row| {
+            known.status == COMPLETE && self.rows.iter().all(|row| row.name != known.name)
+        };
         let is_complete = self.rows.iter().all(|row| row.status == COMPLETE);
         let document = Document {
             schema: SCHEMA,
@@ -244,6 +251,7 @@ impl Batch<'_> {
             reference: self.reference.map(|row| self.rows[row].name.as_str()),
             files: folder.names(),
             molecules: &self.rows,
+            others: self.earlier.iter().filter(is_other).collect(),
             differences,
             solved: self.solved,
             seconds: self.started.elapsed().as_secs_f64(),
