@@ -249,6 +249,7 @@ fn results_of_molecules_are_for_their_programs() {
         "view.pml",
         "view_vmd.tcl",
         "surface.stl",
+        "atoms.vtu",
         "probe_potential.dx",
         "probe_near.vti",
     ] {

@@ -452,6 +452,7 @@ fn of_atoms(entry: &Entry, all: &[Atom], atoms: &[usize], why: Misplaced, messag
 pub(crate) fn told(case: &Case, note: &Note) -> String {
     let file = case.surfaces();
     match note {
+        Note::ThroughItself { .. } if case.mesh.is_none() => note.to_string(),
         Note::ThroughItself { .. } => {
             format!("{note}, and `farad mesh check {file}` writes them to a VTK file")
         }

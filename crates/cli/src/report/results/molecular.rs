@@ -9,10 +9,12 @@ use super::{Folder, Run, viewers};
 use crate::case::{Case, VtkMode};
 use crate::report::text::csv_name;
 use crate::report::units::{self, ELEMENTARY_CHARGE};
+use crate::report::vtk;
 use crate::terminal::exit::Failure;
 
 const RESIDUES: &str = "residues.csv";
 const SURFACE_POTENTIAL: &str = "surface_potential.csv";
+const PICTURE: &str = "atoms.vtu";
 /// The atoms with potentials.
 pub(super) const ATOMS: &str = "potential.pqr";
 /// The surface for viewers.
@@ -24,7 +26,9 @@ pub(super) fn file_names(case: &Case) -> Vec<&'static str> {
         return Vec::new();
     }
     let mut names = vec![RESIDUES, ATOMS];
-    names.extend((case.vtk != VtkMode::None).then_some(SURFACE_POTENTIAL));
+    if case.vtk != VtkMode::None {
+        names.extend([SURFACE_POTENTIAL, PICTURE]);
+    }
     names.extend((!case.viewers.is_empty()).then_some(STL));
     names.extend(case.viewers.iter().map(|viewer| viewers::script(*viewer)));
     names
@@ -43,6 +47,9 @@ pub(super) fn write_all(
     let atoms = atoms(run, solvation);
     folder.stage(RESIDUES, |out| residues(out, run, &atoms))?;
     folder.stage(ATOMS, |out| write_atoms(out, case, &atoms))?;
+    if case.vtk != VtkMode::None {
+        folder.stage(PICTURE, |out| picture(out, case, &atoms))?;
+    }
     let potential = run.solution.state.as_ref().and_then(|state| state.potential.as_ref());
     if let (Some(potential), true) = (potential, case.vtk != VtkMode::None) {
         folder.stage(SURFACE_POTENTIAL, |out| surface(out, run, potential))?;
@@ -164,6 +171,26 @@ fn write_atoms(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Re
         writeln!(out, "{line}")?;
     }
     writeln!(out, "END")
+}
+
+/// The atoms as points, for ParaView.
+fn picture(out: &mut impl Write, case: &Case, atoms: &[Acted<'_>]) -> io::Result<()> {
+    let temperature = units::temperature(case);
+    let unit = case.description.unit;
+    let angstrom = LengthUnit::Angstrom.metres() / unit.metres();
+    let points: Vec<[f64; 3]> = atoms.iter().map(|atom| atom.source.position).collect();
+    let array = |name: &str, value: &dyn Fn(&Acted<'_>) -> f64| {
+        vtk::array(name.to_owned(), atoms.iter().map(value).collect::<Vec<f64>>())
+    };
+    let thermal = |volt: f64| units::thermal(volt * ELEMENTARY_CHARGE, temperature);
+    let data = [
+        array("reaction potential [kT/e]", &|atom| thermal(atom.reaction_v)).first(),
+        array("reaction potential [V]", &|atom| atom.reaction_v),
+        array("Coulomb potential [V]", &|atom| atom.coulomb_v),
+        array("charge [e]", &|atom| atom.atom.charge),
+        array(&format!("radius [{}]", unit.name()), &|atom| atom.atom.radius * angstrom),
+    ];
+    vtk::write_points(out, &points, false, &data, case.vtk != VtkMode::Plain)
 }
 
 /// The potential at the middle of each triangle.
