@@ -80,6 +80,13 @@ fn lists_stand_for_their_files_and_wrong_ones_are_told() {
     place.write("wrong", "a/ion.pqr\na/ion.pdb\n");
     place.farad("batch wrong").fails(3, &["wrong: line 2"]);
     place.write("a.pdb", "ATOM\n");
+    // Hydrodynamic properties are in the table where the template asks for them.
+    let liquid = "[diffusion]\ntemperature = 300\nviscosity = 1e-3\n";
+    place.write("liquid.toml", format!("format = 1\n[[molecule]]\nelements = 300\n{liquid}"));
+    place.must("batch liquid.toml a/ion.pqr --quiet");
+    let radius = rows(&place, "liquid.batch")[0]["hydrodynamic_radius_m"].as_f64().unwrap();
+    assert!((radius / 2e-10 - 1.0).abs() < 2e-2, "{radius}");
+    assert!(place.read("liquid.batch/batch.csv").contains(",hydrodynamic radius [m],"));
     place.farad("batch a.pdb").fails(3, &["PDB file", "pdb2pqr"]);
     place.farad("batch a/ion.pqr --reference nobody").fails(2, &["nobody", "\"ion\""]);
     place.farad("batch a/ion.pqr --difference x=y").fails(2, &["no molecule is called \"y\""]);

@@ -32,6 +32,10 @@ pub(super) struct Row {
     pub(super) solvation_error_kcal_per_mol: Option<f64>,
     pub(super) coulomb_kcal_per_mol: Option<f64>,
     pub(super) total_kcal_per_mol: Option<f64>,
+    /// With `[diffusion]`.
+    pub(super) hydrodynamic_radius_m: Option<f64>,
+    pub(super) diffusion_m2_per_s: Option<f64>,
+    pub(super) intrinsic_viscosity: Option<f64>,
     pub(super) seconds: Option<f64>,
     /// Why there is no result, or none to be trusted.
     pub(super) message: Option<String>,
@@ -53,6 +57,9 @@ impl Row {
             solvation_error_kcal_per_mol: None,
             coulomb_kcal_per_mol: None,
             total_kcal_per_mol: None,
+            hydrodynamic_radius_m: None,
+            diffusion_m2_per_s: None,
+            intrinsic_viscosity: None,
             seconds: None,
             message: None,
             fingerprint: None,
@@ -75,6 +82,12 @@ impl Row {
         self.solvation_error_kcal_per_mol = bar.map(kilocalories);
         self.coulomb_kcal_per_mol = energies.map(|found| kilocalories(found.coulomb_j));
         self.total_kcal_per_mol = energies.map(|found| kilocalories(found.total_j()));
+        let body = run.solution.hydrodynamics;
+        let metres = run.case.description.unit.metres();
+        self.hydrodynamic_radius_m = body.map(|found| found.capacity * metres);
+        self.diffusion_m2_per_s = body.map(|found| found.diffusion);
+        let viscosity = body.and_then(|found| found.viscosity);
+        self.intrinsic_viscosity = viscosity.map(|found| found.intrinsic_viscosity);
     }
 }
 
@@ -82,6 +95,11 @@ impl Row {
 fn differences(row: &Row, reference: &Row) -> [Option<f64>; 2] {
     let of = |value: fn(&Row) -> Option<f64>| Some(value(row)? - value(reference)?);
     [of(|row| row.solvation_kcal_per_mol), of(|row| row.total_kcal_per_mol)]
+}
+
+/// Whether hydrodynamic properties were asked for.
+fn has_bodies(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.hydrodynamic_radius_m.is_some())
 }
 
 /// The table as CSV.
@@ -95,6 +113,10 @@ pub(super) fn csv(rows: &[Row], reference: Option<usize>) -> String {
             let column = format!("{what} energy minus that of {name} [kcal/mol]");
             header += &format!(",{}", csv_quoted(&column));
         }
+    }
+    let has_bodies = has_bodies(rows);
+    if has_bodies {
+        header += ",hydrodynamic radius [m],diffusion [m^2/s],intrinsic viscosity";
     }
     let mut text = header + ",seconds,message\n";
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:e}"));
@@ -114,6 +136,11 @@ pub(super) fn csv(rows: &[Row], reference: Option<usize>) -> String {
         ];
         if let Some(reference) = reference {
             cells.extend(differences(row, &rows[reference]).map(number));
+        }
+        if has_bodies {
+            let of_body =
+                [row.hydrodynamic_radius_m, row.diffusion_m2_per_s, row.intrinsic_viscosity];
+            cells.extend(of_body.map(number));
         }
         cells.push(row.seconds.map_or_else(String::new, |seconds| format!("{seconds:.3}")));
         let message = row.message.as_deref().unwrap_or_default().replace('\n', " ");
@@ -167,6 +194,11 @@ pub(super) fn text(rows: &[Row], reference: Option<usize>) -> String {
         let name = &rows[reference].name;
         header.extend([format!("solvation - {name}"), format!("total - {name}")]);
     }
+    let has_bodies = has_bodies(rows);
+    if has_bodies {
+        let of_body = ["radius / nm", "diffusion / m^2/s", "[eta]"];
+        header.extend(of_body.map(str::to_owned));
+    }
     header.extend(["time", "status"].map(str::to_owned));
     let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), significant);
     let count = |value: Option<usize>| {
@@ -188,6 +220,11 @@ pub(super) fn text(rows: &[Row], reference: Option<usize>) -> String {
         ];
         if let Some(reference) = reference {
             cells.extend(differences(row, &rows[reference]).map(number));
+        }
+        if has_bodies {
+            cells.push(number(row.hydrodynamic_radius_m.map(|metres| metres * 1e9)));
+            cells.push(number(row.diffusion_m2_per_s));
+            cells.push(number(row.intrinsic_viscosity));
         }
         cells.push(row.seconds.map_or_else(|| "-".to_owned(), duration));
         cells.push(row.status.replace('_', " "));
