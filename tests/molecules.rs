@@ -34,7 +34,7 @@ fn an_ion_has_its_energy_by_born() {
     assert_eq!(found["media"][1]["relative_permittivity"], 4.0);
     assert_eq!(found["mesh"]["unit"], "angstrom");
 
-    // The resolved case is the same one; so is the file alone with the settings of the command line.
+    // The resolved case is the same one; the file alone has flat triangles.
     let again = place.solve("ion.out/case.resolved.toml");
     assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
     let alone = place.solve("ion.pqr -o alone");
@@ -52,6 +52,23 @@ fn an_ion_has_its_energy_by_born() {
     let molecule = &found["solvation"]["molecules"][0];
     assert_eq!(molecule["name"], "sodium");
     assert!((molecule["least_distance_m"].as_f64().unwrap() / 2.5e-10 - 1.0).abs() < 1e-2);
+}
+
+/// Debye and Hueckel's atmosphere around the ion of Born.
+#[test]
+fn molecules_may_be_among_ions() {
+    let place = Workplace::new("molecule_salt");
+    place.write("ion.pqr", ION);
+    let medium = "[medium]\nkappa = 1.0\ntemperature = 310\n";
+    case(&place, "ion.toml", &format!("[[molecule]]\npqr = \"ion.pqr\"\norder = 2\n{medium}"));
+    let found = place.solve("ion.toml");
+    let expected = born(2.0, 4.0, 78.54) - BORN / 78.54 / (1.0 + 2.0);
+    assert!((solvation(&found) / expected - 1.0).abs() < 3e-3, "{found} {expected}");
+    assert_eq!(found["solvation"]["temperature_k"], 310.0);
+    // The same of the resolved case.
+    let again = place.solve("ion.out/case.resolved.toml");
+    assert_eq!(again["solvation"]["temperature_k"], 310.0);
+    assert!((solvation(&again) / solvation(&found) - 1.0).abs() < 1e-9);
 }
 
 /// Ions far from each other, and beside a conductor that a mesh brings.

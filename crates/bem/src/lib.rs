@@ -21,6 +21,7 @@ mod near;
 mod operator;
 mod options;
 mod physics;
+mod poisson_boltzmann;
 mod precondition;
 mod quadrature;
 mod solve;
@@ -50,6 +51,8 @@ pub use physics::{
     dipole_moment, electrostatics, force_changes, forces, neutral_dipole_moment, reciprocity,
     sampled_residual,
 };
+pub use poisson_boltzmann::field::RegionValues;
+pub use poisson_boltzmann::{Cells, FixedCharge, Medium, Screened, poisson_boltzmann};
 pub use solve::gmres::{
     GmresInfo, GmresParams, Identity, InexactBudget, LinearOperator, Measure, Metric, StopReason,
     gmres,

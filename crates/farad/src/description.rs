@@ -21,6 +21,10 @@ pub struct Description {
     pub unit: LengthUnit,
     /// Relative permittivity of the surrounding medium.
     pub relative_permittivity: f64,
+    /// Inverse of the screening length of ions in the surrounding medium, per unit of length; 0
+    /// without ions. With ions anywhere the linearised Poisson-Boltzmann equation is solved, for
+    /// charges in dielectrics alone.
+    pub kappa: f64,
     /// Groups whose triangles are left out.
     pub ignore: Vec<String>,
     /// Empty = found in the mesh: its groups, or its components.
@@ -73,6 +77,7 @@ impl Default for Description {
         Self {
             unit: LengthUnit::Metre,
             relative_permittivity: 1.0,
+            kappa: 0.0,
             ignore: Vec::new(),
             conductors: Vec::new(),
             dielectrics: Vec::new(),
@@ -135,6 +140,8 @@ pub struct Dielectric {
     pub name: String,
     /// Relative permittivity.
     pub relative_permittivity: f64,
+    /// Of ions in it, as [`Description::kappa`]; 0 without.
+    pub kappa: f64,
     /// Groups of the closed surface that bounds it.
     pub groups: Vec<String>,
     /// Atoms in it, which make it a molecule.
@@ -145,7 +152,8 @@ impl Dielectric {
     /// The body whose surface is one group of its name.
     pub fn new(name: &str, relative_permittivity: f64) -> Self {
         let groups = vec![name.to_owned()];
-        Self { name: name.to_owned(), relative_permittivity, groups, atoms: Vec::new() }
+        let (name, atoms) = (name.to_owned(), Vec::new());
+        Self { name, relative_permittivity, kappa: 0.0, groups, atoms }
     }
 }
 
@@ -323,6 +331,11 @@ impl Description {
         !self.charges.is_empty() || self.dielectrics.iter().any(|d| !d.atoms.is_empty())
     }
 
+    /// Whether there are ions in any medium.
+    pub fn has_salt(&self) -> bool {
+        self.kappa > 0.0 || self.dielectrics.iter().any(|dielectric| dielectric.kappa > 0.0)
+    }
+
     /// Whether there are other media than the surrounding one.
     pub fn has_media(&self) -> bool {
         !(self.dielectrics.is_empty() && self.surfaces.is_empty())
@@ -385,6 +398,9 @@ impl Description {
         if self.diffusion.is_some() && !(is_one_body && self.has_body_alone()) {
             faults.push(Fault::DiffusionOfMedia);
         }
+        if self.has_salt() {
+            faults.extend(self.impossible_with_salt().map(|what| Fault::Salt { what }));
+        }
         if !self.nets.is_empty() {
             let needs = [
                 (self.has_state(), "a state (a potential, a charge or a field)"),
@@ -398,6 +414,21 @@ impl Description {
             faults.extend(needs.map(|(_, what)| Fault::NeedsAllNets { what }));
         }
         faults
+    }
+
+    /// What there can be no ions with.
+    fn impossible_with_salt(&self) -> impl Iterator<Item = &'static str> {
+        let all = [
+            (!self.conductors.is_empty(), "conductors"),
+            (!self.surfaces.is_empty(), "media by [[surface]]"),
+            (!self.planes.is_empty(), "planes"),
+            (self.stack.is_some(), "layers without end"),
+            (self.field != [0.0; 3], "an external field"),
+            (self.forces, "forces"),
+            (self.polarisability, "polarisability"),
+            (self.diffusion.is_some(), "diffusion"),
+        ];
+        all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, what)| what)
     }
 
     fn numbers_out_of_range(&self) -> Vec<Fault> {
@@ -430,7 +461,13 @@ impl Description {
             value: axis as f64,
             possible: "0, 1 or 2",
         });
-        positive.chain(finite).chain(axes).collect()
+        let salt = [self.kappa].into_iter().chain(self.dielectrics.iter().map(|d| d.kappa));
+        let salt = salt.filter(|x| !(*x >= 0.0 && x.is_finite())).map(|value| Fault::Number {
+            what: "the inverse of a screening length",
+            value,
+            possible: "0 or more",
+        });
+        positive.chain(finite).chain(axes).chain(salt).collect()
     }
 }
 

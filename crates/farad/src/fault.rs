@@ -214,6 +214,14 @@ pub enum Fault {
         /// What.
         problem: StackFault,
     },
+    /// Ions, and what there can be none with.
+    #[error(
+        "ions in a medium (kappa, ionic_strength) are for charges in dielectrics, without {what}"
+    )]
+    Salt {
+        /// Words for it.
+        what: &'static str,
+    },
     /// Dielectrics and surfaces both give media.
     #[error("media are given by dielectrics and by surfaces")]
     MediaTwice,

@@ -65,6 +65,7 @@ mod probes;
 mod problem;
 mod reduction;
 mod roles;
+mod salt;
 mod sensitivity;
 mod solution;
 mod solver;

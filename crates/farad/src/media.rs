@@ -22,6 +22,9 @@ pub const SURROUNDINGS: &str = "surroundings";
 pub struct Media {
     /// Relative permittivity on the side that each triangle's normal points to and behind it.
     pub permittivity: Vec<[f64; 2]>,
+    /// The dielectric on either side, as [`Self::permittivity`]; `None` = the surrounding medium.
+    /// Empty where surfaces give media.
+    pub sides: Vec<[Option<u32>; 2]>,
     /// The surrounding medium, then the dielectrics in the order of the description.
     pub summaries: Vec<Summary>,
     /// The space that each dielectric's surface encloses, or each cell between surfaces, in the
@@ -36,6 +39,8 @@ pub struct Summary {
     pub name: String,
     /// Relative permittivity.
     pub relative_permittivity: f64,
+    /// Inverse of the screening length of ions in it, per unit of length; 0 without.
+    pub kappa: f64,
     /// Triangles of its boundary as it is listed; 0 for the surrounding medium.
     pub triangles: usize,
 }
@@ -97,23 +102,27 @@ pub(crate) fn find(
     sources: &[Source],
 ) -> Media {
     let count = mesh.triangles.len();
-    let sides = regions::on_both_sides(whole, regions).into_iter().take(count);
+    let mut sides = regions::on_both_sides(whole, regions);
+    sides.truncate(count);
     let of = |medium: Option<u32>| description.permittivity_of(medium);
     let surroundings = Summary {
         name: SURROUNDINGS.to_owned(),
         relative_permittivity: description.relative_permittivity,
+        kappa: description.kappa,
         triangles: 0,
     };
     let summary = |(dielectric, region): (&Dielectric, &Region)| Summary {
         name: dielectric.name.clone(),
         relative_permittivity: dielectric.relative_permittivity,
+        kappa: dielectric.kappa,
         triangles: region.boundary.iter().filter(|(t, _)| (*t as usize) < count).count(),
     };
     let others = description.dielectrics.iter().zip(regions).map(summary);
-    let mut permittivity: Vec<[f64; 2]> = sides.map(|sides| sides.map(of)).collect();
+    let mut permittivity: Vec<[f64; 2]> = sides.iter().map(|sides| sides.map(of)).collect();
     bury(&mut permittivity, whole, is_conductor, sources);
     Media {
         permittivity,
+        sides,
         summaries: std::iter::once(surroundings).chain(others).collect(),
         regions: regions.to_vec(),
     }
@@ -182,11 +191,13 @@ pub(crate) fn by_surfaces(
     let mut summaries = vec![Summary {
         name: SURROUNDINGS.to_owned(),
         relative_permittivity: surroundings,
+        kappa: 0.0,
         triangles: 0,
     }];
     summaries.extend(values.into_iter().filter(|eps| *eps != surroundings).map(|eps| Summary {
         name: format!("eps_r {}", shortest(eps)),
         relative_permittivity: eps,
+        kappa: 0.0,
         triangles: bordering(eps),
     }));
     let bounds = |t: usize| is_conductor(t) || permittivity[t][0] != permittivity[t][1];
@@ -195,7 +206,7 @@ pub(crate) fn by_surfaces(
         None => cells::bounded(whole, |t| bounds(t % mesh.triangles.len())),
         Some(_) => Vec::new(),
     };
-    Ok((Media { permittivity, summaries, regions }, fault))
+    Ok((Media { permittivity, sides: Vec::new(), summaries, regions }, fault))
 }
 
 fn contradictory(

@@ -266,6 +266,10 @@ impl Problem {
             reducers,
             given: None,
         };
+        let has_metal = !problem.conductors.names.is_empty();
+        if problem.description.has_salt() && has_metal {
+            return Err(vec![Fault::Salt { what: "conductors" }]);
+        }
         let mut faults = sensitivity::faults(&problem);
         faults.extend(films::faults(&problem));
         if faults.is_empty() { Ok(problem) } else { Err(faults) }

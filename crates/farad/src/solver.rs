@@ -15,6 +15,7 @@ use crate::hydrodynamics;
 use crate::missing;
 use crate::near_surface;
 use crate::problem::Problem;
+use crate::salt;
 use crate::solution::Solution;
 use crate::state;
 use crate::units;
@@ -118,6 +119,9 @@ impl Solver {
         let description = &problem.description;
         if let Some(limit) = options.memory_limit {
             description.check_memory(limit)?;
+        }
+        if description.has_salt() {
+            return salt::solve(problem, options, progress);
         }
         let with_sides = self.refines;
         let permittivity = problem.permittivity();

@@ -242,7 +242,8 @@ pub(crate) fn find(
         let symmetry = &problem.symmetry;
         let seen = Seen::new((&state).into(), &symmetry.images, 0);
         let surface = bem::SurfaceCharge::new(symmetry.whole(&problem.mesh), &seen);
-        Some(solvation(problem, &surface.with_tolerance(answer.tolerance), &sources)?)
+        let surface = surface.with_tolerance(answer.tolerance);
+        Some(solvation(problem, reaction(problem, &surface, &sources)?, &sources)?)
     };
     let (forces, balance) = if problem.description.forces {
         let (forces, balance) =
@@ -270,21 +271,41 @@ pub(crate) fn find(
     }))
 }
 
-fn solvation(
+/// Potentials of surface charge at the sources.
+fn reaction(
     problem: &Problem,
     surface: &bem::SurfaceCharge,
     sources: &bem::Excitation,
-) -> Result<Solvation, bem::Error> {
+) -> Result<Vec<f64>, bem::Error> {
     let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
     // Images in grounded planes stand for the charge there.
     let images = &problem.symmetry.images;
     let in_ground = sources.with_images(images, |g| images.is_of_ground(g));
     let in_ground = bem::Excitation { field: [0.0; 3], ..in_ground };
-    let reaction_v = surface.evaluate(&in_ground, &places, false)?.potential;
+    Ok(surface.evaluate(&in_ground, &places, false)?.potential)
+}
+
+/// Potentials of the other charges at each, every one over the permittivity of its medium.
+pub(crate) fn coulomb(
+    problem: &Problem,
+    sources: &bem::Excitation,
+) -> Result<Vec<f64>, bem::Error> {
+    let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
+    let images = &problem.symmetry.images;
     // Images in planes of symmetry are as real as what is there; a charge's own image in the plane
     // that it lies in is itself.
     let real = sources.with_images(images, |g| !images.is_of_ground(g)).charges;
-    let coulomb_v = bem::coulomb_potentials(&real, &places)?;
+    bem::coulomb_potentials(&real, &places)
+}
+
+/// Energies by the potentials of surfaces, and of ions, at the sources.
+pub(crate) fn solvation(
+    problem: &Problem,
+    reaction_v: Vec<f64>,
+    sources: &bem::Excitation,
+) -> Result<Solvation, bem::Error> {
+    let images = &problem.symmetry.images;
+    let coulomb_v = coulomb(problem, sources)?;
     let copies = |x: [f64; 3]| images.copies() as f64 / images.coincident(x) as f64;
     let energies = |which: &dyn Fn(&Source) -> bool| -> Energies {
         let mut energies = Energies::default();

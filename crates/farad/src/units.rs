@@ -97,14 +97,23 @@ pub fn kilojoule_per_mole(joule: f64) -> f64 {
     joule * AVOGADRO * 1e-3
 }
 
+/// The inverse of Debye's screening length in 1/m, of an ionic strength in mol/l in a medium of
+/// this relative permittivity at a temperature in kelvin: kappa^2 = 2 e^2 N_A I / (eps kT).
+pub fn screening(ionic_strength: f64, relative_permittivity: f64, temperature: f64) -> f64 {
+    let ions = 2.0 * 1e3 * ionic_strength * AVOGADRO;
+    let squared = ELEMENTARY_CHARGE.powi(2) * ions
+        / (EPSILON_0 * relative_permittivity * BOLTZMANN * temperature);
+    squared.sqrt()
+}
+
+/// An energy in joule over kT.
+pub fn over_thermal(joule: f64, temperature: f64) -> f64 {
+    joule / (BOLTZMANN * temperature)
+}
+
 /// An energy in joule as kcal/mol.
 pub fn kilocalorie_per_mole(joule: f64) -> f64 {
     kilojoule_per_mole(joule) / CALORIE
-}
-
-/// An energy in joule over the thermal energy k T at so many kelvin.
-pub fn thermal(joule: f64, temperature: f64) -> f64 {
-    joule / (BOLTZMANN * temperature)
 }
 
 /// Diffusion constant in m^2/s of a body of this hydrodynamic radius in metres, by Stokes and

@@ -323,6 +323,9 @@ fn of_description(places: &Places, fault: &Fault, message: String) -> Defect {
                 _ => defect,
             }
         }
+        Fault::Salt { .. } => at(&places.salt, message)
+            .label("ions")
+            .help("leave them out, or what stands in their way"),
         Fault::MediaTwice => {
             let message = "media are given by [[dielectric]] and by [[surface]]".to_owned();
             let place = places.surfaces.first().map_or(mesh, |surface| &surface.name);

@@ -19,6 +19,7 @@ pub(crate) mod problem;
 mod read;
 mod reduce;
 mod resolved;
+mod salt;
 mod schema;
 mod sensitivity;
 mod stack;
@@ -66,6 +67,8 @@ pub(crate) struct Case {
     pub(crate) vtk_excitations: usize,
     /// Further forms of matrices that are written.
     pub(crate) formats: Vec<Format>,
+    /// Kelvin, as `[medium]` has it.
+    pub(crate) temperature: Option<f64>,
     /// Programs for which scripts are written that show molecules.
     pub(crate) viewers: Vec<Viewer>,
     /// Spacing in angstrom of the map of potentials around all atoms, if one is wanted.

@@ -95,7 +95,9 @@ pub(super) fn read(
             options,
         });
         let (atoms, groups) = (Vec::new(), vec![name.value.clone()]);
-        let dielectric = Dielectric { name: name.value, relative_permittivity, groups, atoms };
+        let name_of = name.value.clone();
+        let dielectric =
+            Dielectric { name: name_of, relative_permittivity, kappa: 0.0, groups, atoms };
         let places = vec![name.span.clone()];
         let entry = Entry {
             name: name.span,

@@ -17,7 +17,7 @@ use super::document::{Defects, Section};
 use super::places::{self, Entry, Places};
 use super::{
     Case, Format, Overrides, SourceText, Viewer, VtkMode, described, faults, film, foreign, goal,
-    map, molecule, plane, probe, reduce, sensitivity, stack, surface, sweep,
+    map, molecule, plane, probe, reduce, salt, sensitivity, stack, surface, sweep,
 };
 use crate::files;
 use crate::molecules;
@@ -176,9 +176,13 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let lenient = mesh_section.boolean("lenient").unwrap_or(false) || overrides.lenient;
     let (conductors, of_conductors) = read_conductors(top, &ignore).into_iter().unzip();
     let (ignore, of_ignore) = places::split(ignore);
-    let permittivity = top.section("medium").number("relative_permittivity");
+    let medium = top.section("medium");
     let surroundings = if top.has("molecule") { molecule::WATER } else { 1.0 };
-    let mut dielectrics = read_dielectrics(top, base);
+    let permittivity = medium.number("relative_permittivity");
+    let permittivity = permittivity.map_or(surroundings, |number| number.value);
+    let mut solution = salt::Solution::new(&medium, unit);
+    let kappa = solution.kappa(&medium, permittivity);
+    let mut dielectrics = read_dielectrics(top, base, &mut solution);
     let (molecules, more) = molecule::read(top, base, &dielectrics, overrides.pqr.as_deref());
     dielectrics.extend(more);
     let (dielectrics, of_dielectrics) = dielectrics.into_iter().unzip();
@@ -223,7 +227,8 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let spice_threshold = output.number("spice_threshold").map_or(1e-3, |number| number.value);
     let description = Description {
         unit: unit.unwrap_or(LengthUnit::Metre),
-        relative_permittivity: permittivity.map_or(surroundings, |number| number.value),
+        relative_permittivity: permittivity,
+        kappa,
         ignore,
         conductors,
         dielectrics,
@@ -247,6 +252,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
     let places = Places {
         mesh: mesh.as_ref().map_or(0..0, |file| file.span.clone()),
         ignore: of_ignore,
+        salt: solution.place,
         conductors: of_conductors,
         dielectrics: of_dielectrics,
         surfaces: of_surfaces,
@@ -292,6 +298,7 @@ fn from_document(top: &Section<'_>, source: SourceText, overrides: &Overrides) -
         vtk,
         vtk_excitations: vtk_excitations.unwrap_or(64),
         formats,
+        temperature: solution.temperature,
         viewers,
         map_spacing,
         spice_threshold,
@@ -346,7 +353,11 @@ pub(super) fn existing(
 }
 
 /// Checks the names of media: each once, and none of them the surrounding medium's.
-fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> {
+fn read_dielectrics(
+    top: &Section<'_>,
+    base: &Path,
+    solution: &mut salt::Solution,
+) -> Vec<(Dielectric, Entry)> {
     let mut names: HashMap<String, std::ops::Range<usize>> = HashMap::new();
     let mut dielectrics = Vec::new();
     for section in top.sections("dielectric") {
@@ -354,6 +365,8 @@ fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> 
         let permittivity = section.number("relative_permittivity");
         let groups = section.names("group").unwrap_or_default();
         let file = section.text("charges").and_then(|file| existing(top, base, "PQR file", file));
+        let kappa =
+            solution.kappa(&section, permittivity.as_ref().map_or(1.0, |number| number.value));
         let (Some(name), Some(permittivity)) = (name, permittivity) else { continue };
         if name.value == SURROUNDINGS {
             let message = format!("\"{SURROUNDINGS}\" is the name of [medium]");
@@ -369,7 +382,7 @@ fn read_dielectrics(top: &Section<'_>, base: &Path) -> Vec<(Dielectric, Entry)> 
         let entry = Entry { name: name.span, groups: places, file, ..Entry::default() };
         let (name, relative_permittivity) = (name.value, permittivity.value);
         let atoms = Vec::new();
-        dielectrics.push((Dielectric { name, relative_permittivity, groups, atoms }, entry));
+        dielectrics.push((Dielectric { name, relative_permittivity, kappa, groups, atoms }, entry));
     }
     dielectrics
 }

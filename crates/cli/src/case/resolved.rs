@@ -58,10 +58,15 @@ pub(super) fn text(case: &Case, folder: &Path, problem: &Problem) -> String {
             .chain(description.lenient.then(|| ("lenient", "true".to_owned())))
             .chain(case.smooth.map(|angle| ("smooth", number(angle)))),
     );
-    let permittivity = number(description.relative_permittivity);
+    let permittivity = ("relative_permittivity", number(description.relative_permittivity));
+    let temperature = case.temperature.map(|kelvin| ("temperature", number(kelvin)));
+    let kappa = |kappa: f64| (kappa > 0.0).then(|| ("kappa", number(kappa)));
     // In layers it is that of one of them.
     if case.description.stack.is_none() {
-        document.table("[medium]", [("relative_permittivity", permittivity)]);
+        document.table(
+            "[medium]",
+            [permittivity].into_iter().chain(kappa(description.kappa)).chain(temperature),
+        );
     }
     media(&mut document, case, folder);
     conductors(&mut document, problem);
@@ -174,7 +179,8 @@ fn media(document: &mut Document, case: &Case, folder: &Path) {
             ("relative_permittivity", number(dielectric.relative_permittivity)),
             ("group", list(&dielectric.groups)),
         ];
-        document.table("[[dielectric]]", body.into_iter().chain(charges));
+        let kappa = (dielectric.kappa > 0.0).then(|| ("kappa", number(dielectric.kappa)));
+        document.table("[[dielectric]]", body.into_iter().chain(kappa).chain(charges));
     }
     for molecule in &case.molecules {
         let dielectric = &description.dielectrics[molecule.dielectric];

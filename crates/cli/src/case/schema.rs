@@ -135,8 +135,11 @@ const LARGEST: f64 = 1e30;
 const QUANTITY: ValueKind = ValueKind::Number { low: -LARGEST, high: LARGEST };
 const POSITIVE: ValueKind = ValueKind::Number { low: 1e-30, high: LARGEST };
 
+/// Inverse screening lengths and ionic strengths.
+const SCREENING: ValueKind = ValueKind::Number { low: 0.0, high: LARGEST };
+
 /// Every key.
-pub(crate) const KEYS: [Key; 99] = [
+pub(crate) const KEYS: [Key; 104] = [
     key("", "format", ValueKind::Integer { low: FORMAT, high: FORMAT }, Absent::Error),
     key("", "title", ValueKind::Text, Absent::Default("the case file's name without `.toml`")),
     key("mesh", "file", ValueKind::Path, Absent::Error),
@@ -146,6 +149,9 @@ pub(crate) const KEYS: [Key; 99] = [
     key("mesh", "stack", ValueKind::Path, Absent::Default("none")),
     key("mesh", "smooth", ValueKind::Number { low: 0.0, high: 180.0 }, Absent::Default("none")),
     key("medium", "relative_permittivity", PERMITTIVITY, Absent::Default("1.0")),
+    key("medium", "kappa", SCREENING, Absent::Default("0.0")),
+    key("medium", "ionic_strength", SCREENING, Absent::Default("0.0")),
+    key("medium", "temperature", POSITIVE, Absent::Default("none")),
     key("stack", "axis", ValueKind::Choice(&AXES), Absent::Default("z")),
     key("stack", "at", QUANTITY, Absent::Default("0.0")),
     key("stack", "below", HALF_SPACE, Absent::Default("1.0")),
@@ -154,6 +160,8 @@ pub(crate) const KEYS: [Key; 99] = [
     key("layer", "relative_permittivity", PERMITTIVITY, Absent::Error),
     key("dielectric", "name", ValueKind::Text, Absent::Error),
     key("dielectric", "relative_permittivity", PERMITTIVITY, Absent::Error),
+    key("dielectric", "kappa", SCREENING, Absent::Default("0.0")),
+    key("dielectric", "ionic_strength", SCREENING, Absent::Default("0.0")),
     key("dielectric", "group", ValueKind::Names, Absent::Error),
     key("dielectric", "charges", ValueKind::Path, Absent::Default("none")),
     key("molecule", "pqr", ValueKind::Path, Absent::Error),

@@ -21,8 +21,8 @@ use crate::terminal::progress::Bars;
 /// Arguments of `farad solve`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The case file (see docs/case-file.md), a molecule's PQR file, a FastCap list file (.lst), or a
-    /// layout: .pex25d, or .gds with its --stack
+    /// The case file (see docs/case-file.md), a molecule's PQR file, a FastCap list file (.lst), or
+    /// a layout: .pex25d, or .gds with its --stack
     case: PathBuf,
     /// Folder for the results [default: the case's output.directory, else CASE.out next to the
     /// case]

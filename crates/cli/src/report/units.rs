@@ -2,7 +2,7 @@
 
 pub(crate) use farad::units::{
     ELEMENTARY_CHARGE, EPSILON_0, LengthUnit, count, farads, kilocalorie_per_mole,
-    kilojoule_per_mole, shortest, thermal,
+    kilojoule_per_mole, over_thermal as thermal, shortest,
 };
 
 use crate::case::Case;
@@ -11,8 +11,8 @@ use crate::case::Case;
 const ROOM: f64 = 298.15;
 
 /// The temperature that energies and potentials of a case are told at in multiples of kT.
-pub(crate) fn temperature(_case: &Case) -> f64 {
-    ROOM
+pub(crate) fn temperature(case: &Case) -> f64 {
+    case.temperature.unwrap_or(ROOM)
 }
 
 /// "1 charge", "1,200 charges".

@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// The molecule that all energies are compared with, by its file's name without .pqr
     #[arg(long, value_name = "NAME")]
     reference: Option<String>,
-    /// A sum of energies, such as "binding = complex - a - b", with names of files without .pqr; may
-    /// be repeated
+    /// A sum of energies, such as "binding = complex - a - b", with names of files without .pqr;
+    /// may be repeated
     #[arg(long, value_name = "NAME = A - B", allow_hyphen_values = true)]
     difference: Vec<String>,
     /// Solve again what is done already

@@ -1,0 +1,235 @@
+//! Integrals over a panel of the kernels times polynomials, seen from a point on it or near it.
+//!
+//! Off the panel it is cut in four until rules do. On it, it is cut in three at the point: in each
+//! part, in polar coordinates about the point, kernels of 1/r are smooth along the radius, and
+//! along the opposite side with the substitution p = h sinh(tau), h being the distance of that
+//! side. T is of that kind in the sum over the regions on both sides: docs/math.md, "Salt".
+
+use simd::{Elementary, Real, Simd, Task};
+
+use super::kernel::{Entries, KERNELS, Term, values};
+use super::nodes::{MOST, Stencil};
+use crate::geometry::patch::{CORNERS, Parameters, Patch, Tangents, between};
+use crate::geometry::triangle::Vec3;
+use crate::quadrature;
+use crate::quadrature::sums::Rule;
+
+/// How far errors of rules stay below (radius / distance)^(degree + 1).
+const BELOW_BOUND: f64 = 0.1;
+
+/// Highest degree before panels are cut.
+const MAX_DEGREE: f64 = 11.0;
+
+/// Cuts after which what is left is taken as it is.
+const CUTS: usize = 12;
+
+/// Accuracy of one digit more takes so many points more along each side of the parts of a panel
+/// around a point on it.
+const POINTS_PER_DIGIT: f64 = 1.1;
+
+/// Points of a rule over one panel, in whole vectors.
+#[derive(Default)]
+pub(super) struct Scratch {
+    parameters: [Vec<f64>; 2],
+    weights: Vec<f64>,
+}
+
+impl Scratch {
+    fn clear(&mut self) {
+        self.parameters.iter_mut().for_each(Vec::clear);
+        self.weights.clear();
+    }
+
+    fn push(&mut self, [s, t]: Parameters, weight: f64) {
+        self.parameters[0].push(s);
+        self.parameters[1].push(t);
+        self.weights.push(weight);
+    }
+
+    fn fill_up(&mut self) {
+        while !self.weights.len().is_multiple_of(f64::MAX_LANES) {
+            // Of no weight; anywhere on the panel.
+            self.push([0.25, 0.25], 0.0);
+        }
+    }
+}
+
+/// A panel as it is integrated over.
+pub(super) struct Source<'a> {
+    pub(super) patch: &'a Patch,
+    pub(super) tangents: Tangents,
+    pub(super) stencil: &'static Stencil,
+}
+
+/// A point with a unit vector along which derivatives are taken.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) place: Vec3,
+    pub(super) normal: Vec3,
+    /// Its number among the points of the panel, if it is one of them.
+    pub(super) own: Option<usize>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(patch: &'a Patch, stencil: &'static Stencil) -> Self {
+        Self { patch, tangents: patch.tangents(), stencil }
+    }
+
+    /// Integrals times the polynomial of each of the panel's points, to this relative accuracy.
+    pub(super) fn entries(
+        &self,
+        target: &Target,
+        terms: &[Term],
+        accuracy: f64,
+        scratch: &mut Scratch,
+    ) -> [Entries; MOST] {
+        scratch.clear();
+        match target.own {
+            Some(node) => self.around(self.stencil.parameters(node), accuracy, scratch),
+            None => self.cut(&target.place, &CORNERS, CUTS, accuracy, scratch),
+        }
+        scratch.fill_up();
+        let moments = simd::run(Moments { source: self, target, terms, scratch });
+        let mut entries = [Entries::default(); MOST];
+        let count = self.stencil.nodes.len();
+        for (entry, polynomial) in entries.iter_mut().zip(&self.stencil.polynomials) {
+            for (moment, coefficient) in moments.iter().zip(polynomial).take(count) {
+                entry.add(*coefficient, &Entries::from(*moment));
+            }
+        }
+        entries
+    }
+
+    /// Points over a part of the panel that a point off it sees.
+    fn cut(
+        &self,
+        x: &Vec3,
+        corners: &[Parameters; 3],
+        cuts: usize,
+        accuracy: f64,
+        scratch: &mut Scratch,
+    ) {
+        let middle = self.patch.at(between(corners, [1.0 / 3.0; 2]));
+        let reach = |corner: &Parameters| (self.patch.at(*corner) - middle).norm_squared();
+        let radius = corners.iter().map(reach).fold(0.0, f64::max).sqrt();
+        let distance = (middle - x).norm();
+        let ratio = (distance / radius).ln();
+        let degree = (BELOW_BOUND / accuracy).ln() / ratio - 1.0;
+        if cuts == 0 || (ratio > 0.0 && degree <= MAX_DEGREE) {
+            let degree = if cuts == 0 { MAX_DEGREE } else { degree.max(2.0) };
+            let [a, b, c] = corners;
+            let share = ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0])).abs();
+            for node in Rule::of_degree(degree.ceil() as usize).nodes() {
+                let [_, s, t] = node.barycentric;
+                scratch.push(between(corners, [s, t]), 0.5 * share * node.weight);
+            }
+            return;
+        }
+        let [a, b, c] = *corners;
+        let half = |a: Parameters, b: Parameters| [0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1])];
+        let (ab, bc, ca) = (half(a, b), half(b, c), half(c, a));
+        for part in [[a, ab, ca], [ab, b, bc], [ca, bc, c], [bc, ca, ab]] {
+            self.cut(x, &part, cuts - 1, accuracy, scratch);
+        }
+    }
+
+    /// Points around one on the panel.
+    fn around(&self, at: Parameters, accuracy: f64, scratch: &mut Scratch) {
+        let digits = -accuracy.log10();
+        let along = (3.0 + POINTS_PER_DIGIT * digits).ceil() as usize;
+        let across = (2.0 + POINTS_PER_DIGIT * digits).ceil() as usize;
+        let most = quadrature::MAX_LINE_POINTS;
+        let along = quadrature::line(along.min(most));
+        let outward = quadrature::line(across.min(most));
+        // Lengths near the point.
+        let tangents = [[1e-3, 0.0], [0.0, 1e-3]].map(|[s, t]| {
+            let away = [at[0] + s, at[1] + t];
+            let back = [at[0] - s, at[1] - t];
+            (self.patch.at(away) - self.patch.at(back)) / 2e-3
+        });
+        for k in 0..3 {
+            let ends = [CORNERS[k], CORNERS[(k + 1) % 3]];
+            let from = ends.map(|end| [end[0] - at[0], end[1] - at[1]]);
+            let area = (from[0][0] * from[1][1] - from[0][1] * from[1][0]).abs();
+            let [p, q] = from.map(|[s, t]| tangents[0] * s + tangents[1] * t);
+            let side = q - p;
+            let length = side.norm();
+            let foot = -p.dot(&side) / length;
+            let height = (p + side * (foot / length)).norm();
+            let ends = [-foot, length - foot].map(|along| (along / height).asinh());
+            for angle in along {
+                let tau = ends[0] + (ends[1] - ends[0]) * angle.at;
+                let fraction = (height * tau.sinh() + foot) / length;
+                let per_tau = height * tau.cosh() / length * (ends[1] - ends[0]) * angle.weight;
+                let to: Parameters =
+                    [0, 1].map(|c| from[0][c] + fraction * (from[1][c] - from[0][c]));
+                for radius in outward {
+                    let xi = radius.at;
+                    let weight = area * xi * radius.weight * per_tau;
+                    scratch.push([at[0] + xi * to[0], at[1] + xi * to[1]], weight);
+                }
+            }
+        }
+    }
+}
+
+/// Integrals times the terms of polynomials, shape (terms, kernels).
+struct Moments<'a> {
+    source: &'a Source<'a>,
+    target: &'a Target,
+    terms: &'a [Term],
+    scratch: &'a Scratch,
+}
+
+impl Task<f64> for Moments<'_> {
+    type Output = [[f64; KERNELS]; MOST];
+
+    #[inline(always)]
+    fn run<V: Simd<Scalar = f64>>(self) -> Self::Output {
+        match self.source.stencil.nodes.len() {
+            1 => self.of::<V, 1>(),
+            3 => self.of::<V, 3>(),
+            _ => self.of::<V, MOST>(),
+        }
+    }
+}
+
+impl Moments<'_> {
+    #[inline(always)]
+    fn of<V: Elementary, const TERMS: usize>(self) -> [[f64; KERNELS]; MOST] {
+        let Self { source, target, terms, scratch } = self;
+        let mut sums = [[V::zero(); KERNELS]; TERMS];
+        let place: [V; 3] = [0, 1, 2].map(|k| V::splat(target.place[k]));
+        let normal: [V; 3] = [0, 1, 2].map(|k| V::splat(target.normal[k]));
+        let [all_s, all_t] = &scratch.parameters;
+        for at in (0..scratch.weights.len()).step_by(V::LANES) {
+            let (s, t) = (V::load(&all_s[at..]), V::load(&all_t[at..]));
+            let y = source.patch.lanes(s, t);
+            let stretched = source.tangents.normals(source.patch.order(), s, t);
+            let d = [place[0].sub(y[0]), place[1].sub(y[1]), place[2].sub(y[2])];
+            let values = values(terms, d, normal, stretched);
+            let weight = V::load(&scratch.weights[at..]);
+            let powers = [weight, weight.mul(s), weight.mul(t)];
+            let powers = [
+                powers[0],
+                powers[1],
+                powers[2],
+                powers[1].mul(s),
+                powers[1].mul(t),
+                powers[2].mul(t),
+            ];
+            for term in 0..TERMS {
+                for kernel in 0..KERNELS {
+                    sums[term][kernel] = values[kernel].mul_add(powers[term], sums[term][kernel]);
+                }
+            }
+        }
+        let mut moments = [[0.0; KERNELS]; MOST];
+        for term in 0..TERMS {
+            for kernel in 0..KERNELS {
+                moments[term][kernel] = sums[term][kernel].sum();
+            }
+        }
+        moments
+    }
+}

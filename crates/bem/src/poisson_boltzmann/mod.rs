@@ -1,0 +1,306 @@
+//! The linearised Poisson-Boltzmann equation: charges in regions of different permittivities, some
+//! of them with ions that screen.
+//!
+//! In each region phi satisfies div grad phi = kappa^2 phi but for its charges; phi and the flux
+//! eps dphi/dn are continuous across interfaces. Both are the unknowns, in the equations of second
+//! kind of A. H. Juffer et al. (J. Comput. Phys. 97 (1991) 144) for any number of regions
+//! (docs/math.md, "Salt"), whose condition does not depend on the mesh.
+
+mod close;
+mod correction;
+pub(crate) mod field;
+mod gauss;
+mod kernel;
+mod nodes;
+mod operator;
+mod regions;
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+use std::time::Instant;
+
+use mesh::Mesh;
+
+use crate::geometry::panels::Panels;
+use crate::solve::gmres::{self, GmresInfo, GmresParams, Metric};
+use crate::solve::schedule::PlanSchedule;
+use crate::{Density, Error, Progress, SolveOptions, Stage, Timings};
+use correction::{Closeness, Correction};
+use nodes::{Degree, Nodes};
+use operator::{Equations, PointInverses, Sum};
+pub use regions::Medium;
+use regions::{Boundary, Regions};
+
+/// Regions of space, each of one medium.
+#[derive(Clone, Copy, Debug)]
+pub struct Cells<'a> {
+    /// The medium of each region.
+    pub media: &'a [Medium],
+    /// The region that each triangle's normal points to, and the one behind it; triangles with the
+    /// same on both sides are left out.
+    pub sides: &'a [[u32; 2]],
+}
+
+/// A point charge in a region.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FixedCharge {
+    /// In the mesh's unit.
+    pub position: [f64; 3],
+    /// Over 4 pi eps0: its potential is `charge` / distance in vacuum.
+    pub charge: f64,
+    /// The region that it is in.
+    pub region: u32,
+}
+
+/// Potential and flux on all interfaces, from which potentials anywhere follow.
+#[derive(Debug)]
+pub struct Screened {
+    panels: Panels,
+    nodes: Nodes,
+    regions: Regions,
+    boundaries: Vec<Arc<Boundary>>,
+    closeness: Closeness,
+    /// Of fast sums.
+    tolerance: f64,
+    options: SolveOptions,
+    /// At all points, in scaled coordinates.
+    potentials: Vec<f64>,
+    fluxes: Vec<f64>,
+    /// How the solve went.
+    pub info: GmresInfo,
+    /// Plan of the largest region's fast sum.
+    pub fmm: Option<fmm::Info>,
+    /// Tolerance of the fast sums.
+    pub fmm_tolerance: f64,
+    /// Their largest relative error of a region's potentials at some of its points, against direct
+    /// sums.
+    pub fmm_error: Option<f64>,
+    /// Points at which densities are known.
+    pub points: usize,
+    /// Wall seconds.
+    pub timings: Timings,
+}
+
+/// Radii of a panel within which it is close.
+const REACH: f64 = 4.0;
+
+/// Errors of fast sums as a share of the solver's tolerance: derivatives of layers of dipoles
+/// nearly cancel between the two sides of an interface.
+const OF_TOLERANCE: f64 = 0.3;
+
+/// Solves for the potential of `charges` in `cells`, whose interfaces are the triangles of `mesh`.
+///
+/// Densities are constant on flat triangles if `options.density` is constant, and linear on them
+/// and on curved ones of order 2, quadratic on those of higher order. A solve that does not
+/// converge is no error here: [`Screened::info`] says so.
+///
+/// # Errors
+/// [`Error::Length`], [`Error::Interrupted`], [`Error::Fmm`].
+pub fn poisson_boltzmann(
+    mesh: &Mesh,
+    cells: Cells<'_>,
+    charges: &[FixedCharge],
+    options: &SolveOptions,
+    progress: &dyn Progress,
+) -> Result<Screened, Error> {
+    let (expected, found) = (mesh.triangles.len(), cells.sides.len());
+    if expected != found {
+        return Err(Error::Length { what: "sides", expected, found });
+    }
+    let mut timings = Timings::default();
+    let started = Instant::now();
+    let panels = Panels::new(mesh, |t| cells.sides[t][0] != cells.sides[t][1]);
+    let scale = panels.scale();
+    let sides = panels.triangles().iter().map(|&t| cells.sides[t as usize]).collect();
+    let scaled = |medium: &Medium| Medium { kappa: medium.kappa * scale, ..*medium };
+    let regions = Regions { media: cells.media.iter().map(scaled).collect(), sides };
+    let degree = match (options.density, mesh.patches.as_ref().map_or(1, |p| p.order)) {
+        (Density::Constant, 1) => Degree::Constant,
+        (_, 1 | 2) => Degree::Linear,
+        _ => Degree::Quadratic,
+    };
+    let nodes = Nodes::new(&panels, degree);
+    let boundaries: Vec<Arc<Boundary>> =
+        regions.boundaries(&nodes).into_iter().map(Arc::new).collect();
+    let tolerance = options.fmm_tolerance.unwrap_or(OF_TOLERANCE * options.tolerance);
+    let sum = |boundary: &Arc<Boundary>| -> Result<Sum, Error> {
+        let kappa = regions.media[boundary.region].kappa;
+        let kernel = fmm::Kernel::Yukawa { kappa };
+        let backend = if kappa > 0.0 { fmm::Backend::Auto } else { options.backend };
+        let own = fmm::Options {
+            kernel: if kappa > 0.0 { kernel } else { fmm::Kernel::Laplace },
+            gradient: true,
+            dipoles: true,
+            backend,
+            gpu: options.gpu,
+            ..fmm::Options::default()
+        };
+        let of = Arc::clone(boundary);
+        let make = move |tolerance: f64| {
+            let options = fmm::Options { tolerance, ..own.clone() };
+            Ok(fmm::Plan::new(&of.places, None, &options)?)
+        };
+        let tight = make(tolerance)?;
+        let plans = match options.relax {
+            true => PlanSchedule::new(tight, tolerance, make),
+            false => PlanSchedule::fixed(tight),
+        };
+        Ok(Sum { boundary: Arc::clone(boundary), plans })
+    };
+    if !progress.advance(Stage::Plan, 0, 0) {
+        return Err(Error::Interrupted);
+    }
+    let mut sums: Vec<Sum> = boundaries.iter().map(sum).collect::<Result<_, Error>>()?;
+    timings.plan = started.elapsed().as_secs_f64();
+    let started = Instant::now();
+    let closeness = Closeness { reach: REACH, accuracy: 0.1 * options.tolerance.max(1e-10) };
+    let correction = Correction::new(&panels, &nodes, &regions, closeness, progress)?;
+    let unscreened = |boundary: &Boundary| {
+        let backend = options.backend;
+        let own = fmm::Options { dipoles: true, backend, tolerance, ..fmm::Options::default() };
+        Ok(fmm::Plan::new(&boundary.places, None, &fmm::Options { gpu: options.gpu, ..own })?)
+    };
+    let of = (&panels, &nodes, &regions);
+    let defects = gauss::defects(of, &mut sums, closeness.reach, unscreened)?;
+    let mut inverses = PointInverses::new(&nodes, &regions, &correction);
+    timings.near_field = started.elapsed().as_secs_f64();
+    tracing::debug!(
+        points = nodes.len(),
+        regions = boundaries.len(),
+        blocks = correction.len(),
+        "salt"
+    );
+    let started = Instant::now();
+    let mut screened = Screened {
+        info: GmresInfo {
+            iterations: 0,
+            reason: crate::StopReason::Converged,
+            relative_residual: 0.0,
+            history: vec![1.0],
+        },
+        fmm: None,
+        fmm_tolerance: tolerance,
+        fmm_error: None,
+        points: nodes.len(),
+        potentials: vec![0.0; nodes.len()],
+        fluxes: vec![0.0; nodes.len()],
+        timings,
+        panels,
+        nodes,
+        regions,
+        boundaries,
+        closeness,
+        tolerance,
+        options: options.clone(),
+    };
+    let right = screened.right_hand_side(charges)?;
+    let (mut solution, weights) = (vec![0.0; right.len()], screened.weights(&right));
+    let mut equations = Equations {
+        nodes: &screened.nodes,
+        regions: &screened.regions,
+        correction: &correction,
+        sums: &mut sums,
+        defects,
+    };
+    let params = GmresParams {
+        tolerance: options.tolerance,
+        restart: options.restart,
+        max_iterations: options.max_iterations,
+        group: 1,
+    };
+    let metric = Metric { weights: &weights, measure: None };
+    let mut observe = |iteration: usize, residual: f64| {
+        progress.residual(iteration, residual);
+        progress.advance(Stage::Solve, iteration as u64, 0)
+    };
+    let infos = gmres::gmres(
+        &mut equations,
+        &mut inverses,
+        metric,
+        &right,
+        &mut solution,
+        &params,
+        &mut observe,
+    )?;
+    let largest = equations.sums.iter().max_by_key(|sum| sum.boundary.nodes.len());
+    let fmm = largest.map(|sum| sum.plans.tight().info().clone());
+    let matvec_mean = equations.sums.iter().map(|sum| sum.plans.mean_seconds()).sum();
+    drop(equations);
+    let checking = Instant::now();
+    if let Some(info) = infos.into_iter().next() {
+        screened.info = info;
+    }
+    screened.fluxes.copy_from_slice(&solution[screened.nodes.len()..]);
+    solution.truncate(screened.nodes.len());
+    screened.potentials = solution;
+    screened.fmm = fmm;
+    screened.fmm_error = screened.sampled_error(&mut sums)?;
+    screened.timings.fmm_check = checking.elapsed().as_secs_f64();
+    screened.timings.matvec_mean = matvec_mean;
+    screened.timings.solve = started.elapsed().as_secs_f64() - screened.timings.fmm_check;
+    Ok(screened)
+}
+
+impl Screened {
+    /// Weights of residuals: of areas, fluxes and potentials each relative to their right-hand
+    /// sides.
+    fn weights(&self, right: &[f64]) -> Vec<f64> {
+        let n = self.nodes.len();
+        let (potentials, fluxes) = right.split_at(n);
+        let size = |of: &[f64]| -> f64 {
+            let squares = of.iter().zip(&self.nodes.weights).map(|(b, w)| w * b * b);
+            squares.sum()
+        };
+        let factors = [potentials, fluxes].map(size).map(|s| if s > 0.0 { 1.0 / s } else { 1.0 });
+        factors.iter().flat_map(|f| self.nodes.weights.iter().map(move |w| f * w)).collect()
+    }
+
+    /// Potentials at the centres of triangles of the mesh, by their index in it, in the unit of
+    /// charges over the mesh's unit; NaN where there is no interface.
+    pub fn surface_potentials(&self, triangles: usize) -> Vec<f64> {
+        self.means(&self.potentials, triangles, 1.0 / self.panels.scale())
+    }
+
+    /// The same of eps dphi/dn along the triangles' normals.
+    pub fn surface_fluxes(&self, triangles: usize) -> Vec<f64> {
+        self.means(&self.fluxes, triangles, self.panels.scale().powi(-2))
+    }
+
+    fn means(&self, of: &[f64], triangles: usize, factor: f64) -> Vec<f64> {
+        let mut means = vec![f64::NAN; triangles];
+        for (panel, &t) in self.panels.triangles().iter().enumerate() {
+            let own = self.nodes.of_panel(panel);
+            let area: f64 = self.nodes.weights[own.clone()].iter().sum();
+            let sum: f64 = own.map(|node| self.nodes.weights[node] * of[node]).sum();
+            means[t as usize] = factor * sum / area;
+        }
+        means
+    }
+
+    /// For each region without ions, by how much the flux out of it differs from the charge in it,
+    /// over the sum of the sizes of both: Gauss's law, which the equations do not force.
+    pub fn flux_defects(&self, charges: &[FixedCharge]) -> Vec<(usize, f64)> {
+        let of = |boundary: &Arc<Boundary>| {
+            let region = boundary.region;
+            if self.regions.media[region].kappa > 0.0
+                || self.regions.is_unbounded(&self.nodes, boundary)
+            {
+                return None;
+            }
+            let q = self.nodes.degree.points();
+            let flux = |&node: &u32| {
+                let node = node as usize;
+                let sign = self.regions.sign(node / q, region);
+                sign * self.nodes.weights[node] * self.fluxes[node]
+            };
+            let through: f64 = boundary.nodes.iter().map(flux).sum();
+            let own = charges.iter().filter(|charge| charge.region as usize == region);
+            let charge: f64 = own.map(|charge| charge.charge).sum();
+            let size: f64 = boundary.nodes.iter().map(|node| flux(node).abs()).sum();
+            let expected = -4.0 * PI * charge;
+            let size = size.max(expected.abs());
+            (size > 0.0).then(|| (region, (through - expected) / size))
+        };
+        self.boundaries.iter().filter_map(of).collect()
+    }
+}

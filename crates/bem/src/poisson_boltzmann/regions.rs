@@ -1,0 +1,135 @@
+//! Regions of space, their media and the points of surfaces around them.
+
+use rayon::prelude::*;
+
+use super::kernel::Term;
+use super::nodes::Nodes;
+use crate::geometry::triangle::Vec3;
+
+/// A medium: relative permittivity, and the inverse of the screening length of ions in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Medium {
+    /// Relative permittivity.
+    pub permittivity: f64,
+    /// Per unit of the mesh's coordinates; 0 without ions.
+    pub kappa: f64,
+}
+
+/// Regions, each of one medium, and which of them is on either side of each panel.
+#[derive(Debug)]
+pub(super) struct Regions {
+    /// In the panels' scaled coordinates.
+    pub(super) media: Vec<Medium>,
+    /// Region that the normal points to, and that behind it, by panel.
+    pub(super) sides: Vec<[u32; 2]>,
+}
+
+/// What is around one region: its boundary's points.
+#[derive(Debug)]
+pub(super) struct Boundary {
+    pub(super) region: usize,
+    /// Numbers of the points.
+    pub(super) nodes: Vec<u32>,
+    pub(super) places: Vec<[f64; 3]>,
+}
+
+/// Sources of one fast sum.
+pub(super) struct Layers {
+    pub(super) charges: Vec<f64>,
+    pub(super) dipoles: Vec<f64>,
+}
+
+impl Regions {
+    /// 1 if the panel's normal points out of the region, -1 if into it, 0 if it does not bound it.
+    pub(super) fn sign(&self, panel: usize, region: usize) -> f64 {
+        let [front, behind] = self.sides[panel].map(|side| side as usize == region);
+        f64::from(u8::from(behind)) - f64::from(u8::from(front))
+    }
+
+    /// What panel `j` counts in the equations of a point of panel `i`: the layers of the regions
+    /// that both bound, potentials times the permittivity of the region.
+    pub(super) fn terms(&self, i: usize, j: usize, terms: &mut Vec<Term>) {
+        terms.clear();
+        for region in self.sides[i] {
+            let region = region as usize;
+            let sign = self.sign(j, region);
+            if sign != 0.0 {
+                let Medium { permittivity, kappa } = self.media[region];
+                terms.push(Term {
+                    kappa,
+                    single: sign,
+                    double: -sign * permittivity,
+                    adjoint: sign / permittivity,
+                    hypersingular: -sign,
+                    transposed: self.sign(i, region) / permittivity,
+                });
+            }
+        }
+    }
+
+    /// What panel `j` counts in potential and field at a point of a region.
+    pub(super) fn terms_in(&self, region: usize, j: usize, terms: &mut Vec<Term>) {
+        terms.clear();
+        let sign = self.sign(j, region);
+        if sign != 0.0 {
+            let Medium { permittivity, kappa } = self.media[region];
+            terms.push(Term {
+                kappa,
+                single: sign / permittivity,
+                double: -sign,
+                adjoint: sign / permittivity,
+                hypersingular: -sign,
+                transposed: 0.0,
+            });
+        }
+    }
+
+    /// In front of a panel, and behind it.
+    pub(super) fn permittivities(&self, panel: usize) -> [f64; 2] {
+        self.sides[panel].map(|side| self.media[side as usize].permittivity)
+    }
+
+    /// Whether a region reaches to infinity: what its boundary encloses is outside of it.
+    pub(super) fn is_unbounded(&self, nodes: &Nodes, boundary: &Boundary) -> bool {
+        let points = nodes.degree.points();
+        let volume = |&node: &u32| {
+            let node = node as usize;
+            let weight = self.sign(node / points, boundary.region) * nodes.weights[node];
+            weight * nodes.place(node).dot(&nodes.normals[node])
+        };
+        boundary.nodes.iter().map(volume).sum::<f64>() < 0.0
+    }
+
+    pub(super) fn boundaries(&self, nodes: &Nodes) -> Vec<Boundary> {
+        let points = nodes.degree.points();
+        let of = |region: usize| {
+            let bounds = |node: &u32| self.sign(*node as usize / points, region) != 0.0;
+            let own: Vec<u32> = (0..nodes.len() as u32).filter(bounds).collect();
+            let places = own.iter().map(|&node| nodes.places[node as usize]).collect();
+            Boundary { region, nodes: own, places }
+        };
+        (0..self.media.len()).map(of).filter(|boundary| !boundary.nodes.is_empty()).collect()
+    }
+
+    /// Charges and dipoles at the points around a region that have the potential in it:
+    /// sum_j sign (V flux / eps - K potential).
+    pub(super) fn layers(
+        &self,
+        nodes: &Nodes,
+        boundary: &Boundary,
+        potentials: &[f64],
+        fluxes: &[f64],
+    ) -> Layers {
+        let points = nodes.degree.points();
+        let permittivity = self.media[boundary.region].permittivity;
+        let of = |&node: &u32| {
+            let node = node as usize;
+            let weight = nodes.weights[node] * self.sign(node / points, boundary.region);
+            let dipole: Vec3 = nodes.normals[node] * (-weight * potentials[node]);
+            (weight * fluxes[node] / permittivity, <[f64; 3]>::from(dipole))
+        };
+        let (charges, dipoles): (Vec<f64>, Vec<[f64; 3]>) =
+            boundary.nodes.par_iter().map(of).unzip();
+        Layers { charges, dipoles: dipoles.into_flattened() }
+    }
+}

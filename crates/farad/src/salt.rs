@@ -1,0 +1,191 @@
+//! Charges in dielectrics among ions: the linearised Poisson-Boltzmann equation.
+
+use std::f64::consts::PI;
+use std::time::Instant;
+
+use bem::checks::ratio;
+use bem::{Cells, FixedCharge, Medium, Progress, Screened, Solve, SolveOptions};
+use mesh::regions;
+
+use crate::checks::{self, Measured, Warning};
+use crate::fault::Error;
+use crate::near_surface;
+use crate::probes::Probed;
+use crate::problem::Problem;
+use crate::solution::{Solution, State};
+use crate::state;
+use crate::units;
+
+/// Fluxes that differ more than this from charges are told.
+const MOST_OF_FLUX: f64 = 0.03;
+
+/// Solves for the potential of a problem's charges.
+///
+/// # Errors
+/// As [`crate::Solver::solve`].
+pub(crate) fn solve(
+    problem: &Problem,
+    options: &SolveOptions,
+    progress: &dyn Progress,
+) -> Result<Solution, Error> {
+    let description = &problem.description;
+    let of_others = description.dielectrics.iter();
+    let media: Vec<Medium> = [(description.relative_permittivity, description.kappa)]
+        .into_iter()
+        .chain(of_others.map(|dielectric| (dielectric.relative_permittivity, dielectric.kappa)))
+        .map(|(permittivity, kappa)| Medium { permittivity, kappa })
+        .collect();
+    let sides = problem.media.as_ref().map_or(&[][..], |media| &media.sides);
+    let sides: Vec<[u32; 2]> = sides.iter().map(|sides| sides.map(region)).collect();
+    let charges = charges(problem);
+    let cells = Cells { media: &media, sides: &sides };
+    let screened = bem::poisson_boltzmann(&problem.mesh, cells, &charges, options, progress)?;
+    let begun = Instant::now();
+    let state = state(problem, &media, &screened, &charges)?;
+    let evaluation_seconds = begun.elapsed().as_secs_f64();
+    let begun = Instant::now();
+    let answer = answer(&screened, options);
+    let mut warnings = checks::judge(problem, options, &answer, &Measured::default());
+    if let Some(solvation) = &state.solvation {
+        warnings.extend(near_surface::judge(problem, &solvation.reaction_v));
+    }
+    let defects = screened.flux_defects(&charges);
+    let gauss_defect = defects.iter().map(|(_, defect)| defect.abs()).fold(0.0, f64::max);
+    warnings.extend(flux(gauss_defect));
+    Ok(Solution {
+        unit: description.unit,
+        relative_permittivity: description.relative_permittivity,
+        density: options.density,
+        answer,
+        columns: Vec::new(),
+        state: Some(state),
+        polarisability: None,
+        hydrodynamics: None,
+        gauss_defect: Some(gauss_defect),
+        bars: None,
+        warnings,
+        all_charge: Vec::new(),
+        derivatives: Vec::new(),
+        films: Vec::new(),
+        is_in_layers: false,
+        units: Vec::new(),
+        reducers: problem.reducers.clone(),
+        estimate_seconds: 0.0,
+        check_seconds: begun.elapsed().as_secs_f64(),
+        evaluation_seconds,
+    })
+}
+
+/// The flux that comes out of a region is not forced to be that of its charges: where it is not,
+/// neither is the energy right.
+fn flux(defect: f64) -> Option<Warning> {
+    (ratio(defect, MOST_OF_FLUX) > 1.0).then(|| {
+        let message = format!(
+            "the flux through surfaces differs from the charges within by {defect:.1e} of itself, and energies by about as much: \
+             the mesh is too coarse for its charges; make a finer one"
+        );
+        Warning::new("flux", "surfaces".to_owned(), [defect, MOST_OF_FLUX], message)
+    })
+}
+
+/// The region that a dielectric is, after the surrounding medium.
+fn region(medium: Option<u32>) -> u32 {
+    medium.map_or(0, |dielectric| dielectric + 1)
+}
+
+/// The region around each point.
+fn regions_of(problem: &Problem, points: &[[f64; 3]]) -> Vec<u32> {
+    let bodies = problem.media.as_ref().map_or(&[][..], |media| &media.regions);
+    points.iter().map(|x| region(regions::around(bodies, *x))).collect()
+}
+
+fn charges(problem: &Problem) -> Vec<FixedCharge> {
+    let places: Vec<[f64; 3]> = problem.sources.iter().map(|source| source.position).collect();
+    let regions = regions_of(problem, &places);
+    // A charge over 4 pi eps0 is a potential times a length.
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let of = problem.sources.iter().zip(regions);
+    of.map(|(source, region)| FixedCharge {
+        position: source.position,
+        charge: source.coulomb / coulomb,
+        region,
+    })
+    .collect()
+}
+
+fn state(
+    problem: &Problem,
+    media: &[Medium],
+    screened: &Screened,
+    charges: &[FixedCharge],
+) -> Result<State, bem::Error> {
+    let sources = state::sources(problem);
+    let (places, regions): (Vec<[f64; 3]>, Vec<u32>) =
+        charges.iter().map(|charge| (charge.position, charge.region)).unzip();
+    let solvation = if charges.is_empty() {
+        None
+    } else {
+        let values = screened.values(&places, &regions, charges, false)?;
+        let coulomb = state::coulomb(problem, &sources)?;
+        // What is not of the other charges as if there were no ions: a charge among ions has its
+        // own cloud, of the potential (exp(-kappa r) - 1) / r at r = 0.
+        let cloud = |charge: &FixedCharge| {
+            let Medium { permittivity, kappa } = media[charge.region as usize];
+            -kappa * charge.charge / permittivity
+        };
+        let reaction_v = values.reaction.iter().zip(&values.source).zip(&coulomb).zip(charges);
+        let reaction_v = reaction_v.map(|(((r, s), c), q)| r + s - c + cloud(q)).collect();
+        Some(state::solvation(problem, reaction_v, &sources)?)
+    };
+    let probe = |probe: &crate::Probe| -> Result<Probed, bem::Error> {
+        let points = probe.place.points();
+        let values = screened.values(&points, &regions_of(problem, &points), charges, true)?;
+        let potential = values.reaction.iter().zip(&values.source).map(|(r, s)| r + s).collect();
+        let per_metre = -1.0 / problem.description.unit.metres();
+        let field = values.gradient.iter().map(|g| g.map(|g| g * per_metre)).collect();
+        Ok(Probed { points, potential, field })
+    };
+    let count = problem.mesh.triangles.len();
+    // Bound charge is the jump of the normal field over 4 pi, fields being over 4 pi eps0.
+    let coulomb = units::farads(1.0, problem.description.unit);
+    let fluxes = screened.surface_fluxes(count);
+    let sides = problem.media.as_ref().map_or(&[][..], |media| &media.permittivity);
+    let bound = |((flux, [front, behind]), area): ((&f64, &[f64; 2]), &f64)| {
+        let jump = flux * (1.0 / behind - 1.0 / front);
+        if jump.is_finite() { area * jump / (4.0 * PI) * coulomb } else { 0.0 }
+    };
+    Ok(State {
+        conductors: Vec::new(),
+        solvation,
+        charge: fluxes.iter().zip(sides).zip(&problem.areas).map(bound).collect(),
+        free_charge: vec![0.0; count],
+        potential: Some(screened.surface_potentials(count)),
+        probes: problem.description.probes.iter().map(probe).collect::<Result<_, _>>()?,
+        forces: None,
+        balance: None,
+    })
+}
+
+fn answer(screened: &Screened, options: &SolveOptions) -> bem::Capacitance {
+    let info = &screened.info;
+    bem::Capacitance {
+        method: bem::Method::Fmm,
+        maxwell: Vec::new(),
+        replaced: Vec::new(),
+        unresolved: Vec::new(),
+        density: Vec::new(),
+        solves: vec![Solve {
+            excitation: 0,
+            iterations: info.iterations,
+            reason: info.reason,
+            relative_residual: info.relative_residual,
+            history: info.history.clone(),
+        }],
+        tolerance: options.tolerance,
+        fmm_tolerance: Some(screened.fmm_tolerance),
+        fmm_error_sampled: screened.fmm_error,
+        fmm_error_potential: None,
+        fmm: screened.fmm.clone(),
+        timings: screened.timings,
+    }
+}
